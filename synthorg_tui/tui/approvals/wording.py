@@ -41,13 +41,14 @@ _GUARDED = re.compile(r"\\*(?:#|\[)")
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A draft of the texts of a lesson."""
+    """A draft of the texts of a lesson; without a ``check`` of its own it has the proposed one."""
 
     discovery: str
     condition: str
     action: str
     rationale: str
     steps: tuple[str, ...] = ()
+    check: str | None = None
 
     @classmethod
     def of(cls, proposal: ProceduralMemoryProposal) -> Wording:
@@ -87,6 +88,33 @@ def rewordable(entry: InboxEntry) -> Reworded | None:
     return Wording.of(lesson.proposal) if lesson else None
 
 
+def versions(entry: InboxEntry) -> tuple[tuple[str, Wording], ...]:
+    """Return the different wordings of an item with whose they are; the proposed one comes first.
+
+    A lesson that no model wrote about has one.
+    """
+    lesson = lesson_of(entry)
+    if lesson is None or lesson.suggested is None:
+        return ()
+    found = {Wording.of(lesson.proposal): "As proposed"}
+    for whose, texts in (
+        ("The model's words", lesson.suggested),
+        ("Code's words", lesson.grounded),
+    ):
+        wording = Wording.of(texts)
+        if wording in found and texts.check == lesson.proposal.check:
+            continue
+        check = None if texts.check == lesson.proposal.check else texts.check
+        found.setdefault(replace(wording, check=check), whose)
+    return tuple((whose, wording) for wording, whose in found.items())
+
+
+def whose_words(entry: InboxEntry, draft: Reworded) -> str:
+    """Return whose words a draft is made of: those of a version, or else the person's."""
+    known = {wording: whose for whose, wording in versions(entry)}
+    return known.get(draft, "Your wording") if isinstance(draft, Wording) else "Your wording"
+
+
 def author_of(name: str, wording: Wording, entry: InboxEntry) -> str:
     """Return the author of a field: whoever's version the text equals, or else the person."""
     text, lesson = wording.text(name), lesson_of(entry)
@@ -97,6 +125,8 @@ def author_of(name: str, wording: Wording, entry: InboxEntry) -> str:
         return lesson.authors.get(name, lesson.source)
     if text == grounded.text(name):
         return lesson.source
+    if lesson.suggested is not None and text == Wording.of(lesson.suggested).text(name):
+        return "model"
     if name == STEPS and set(wording.steps) <= set(proposed.steps):
         return lesson.authors.get(name, lesson.source)
     return "person"
@@ -112,22 +142,23 @@ def approvable(
     """
     from pydantic import ValidationError
 
-    from synthorg_tui.curation.models import ProceduralMemoryProposal
+    from synthorg_tui.curation.models import Author, ProceduralMemoryProposal
 
     fields = {name: wording.text(name) for name in FIELDS}
     changed = {**lesson.proposal.model_dump(), **fields, STEPS: wording.steps}
+    if wording.check is not None:
+        changed["check"] = wording.check
     try:
         proposal = ProceduralMemoryProposal.model_validate(changed)
     except ValidationError as error:
         problem = error.errors()[0]
         name = ".".join(map(str, problem["loc"]))
         raise DomainError(f"This wording doesn't do: {name}: {problem['msg']}.") from error
-    grounded = Wording.of(lesson.grounded)
-    authors = {
-        name: lesson.source
-        for name in (*FIELDS, STEPS)
-        if wording.text(name) == grounded.text(name)
-    }
+    authors = dict[str, Author]()
+    for texts, author in ((lesson.suggested, Author.MODEL), (lesson.grounded, lesson.source)):
+        known = Wording.of(texts or lesson.grounded)
+        same = [name for name in (*FIELDS, STEPS) if wording.text(name) == known.text(name)]
+        authors |= dict.fromkeys(same, author)
     if STEPS in lesson.authors and set(wording.steps) <= set(lesson.proposal.execution_steps):
         authors.setdefault(STEPS, lesson.authors[STEPS])
     return proposal, authors
@@ -219,7 +250,7 @@ def from_document(text: str, before: Wording) -> Wording:
     steps = before.steps
     if sections.get("steps") != original.get("steps"):
         steps = steps_of(sections.get("steps", ""), before.steps)
-    return Wording(**fields, steps=steps)
+    return Wording(**fields, steps=steps, check=before.check)
 
 
 def read_back(text: str, before: Reworded) -> Reworded:
@@ -248,7 +279,7 @@ def from_entries(entries: Mapping[str, str], before: Reworded) -> Reworded:
     }
     is_same = entries[STEPS] == original[STEPS]
     steps = before.steps if is_same else steps_of(entries[STEPS], before.steps)
-    return Wording(**fields, steps=steps)
+    return Wording(**fields, steps=steps, check=before.check)
 
 
 def _guard(text: str) -> str:
@@ -300,6 +331,8 @@ class Parts:
         """
         lesson = lesson_of(entry)
         wordings = [Wording.of(lesson.grounded), Wording.of(lesson.proposal)] if lesson else []
+        if lesson and lesson.suggested is not None:
+            wordings.insert(1, Wording.of(lesson.suggested))
         choices = []
         for name in FIELDS:
             authors: dict[str, str] = {}

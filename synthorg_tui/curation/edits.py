@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from synthorg_tui.approvals.models import DecisionRefusedError
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.curation.models import (
+    MAX_CHECK,
     MAX_DISCOVERY,
     MAX_TEXT,
     WORDED_FIELDS,
@@ -84,6 +85,8 @@ def redacted(proposal: ProceduralMemoryProposal) -> ProceduralMemoryProposal:
             "condition": clean(proposal.condition, MAX_TEXT),
             "action": clean(proposal.action, MAX_TEXT),
             "rationale": clean(proposal.rationale, MAX_TEXT),
+            "check": clean(proposal.check, MAX_CHECK),
+            "name": proposal.name if clean(proposal.name) == proposal.name else "",
             "execution_steps": tuple(map(clean, proposal.execution_steps)),
             "tags": tuple(map(clean, proposal.tags)),
         }

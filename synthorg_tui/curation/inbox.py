@@ -27,6 +27,9 @@ _OVERRIDES = re.compile(
 """Words of commands that circumvent a safeguard or can't be undone."""
 
 
+_CODE = re.compile(r"`[^`]*`")
+
+
 def item_id(key: str) -> str:
     """Return the id of the approval item for a lesson, computed from the lesson's ``key`` alone."""
     return f"lesson-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
@@ -56,7 +59,9 @@ def item_of(lesson: Lesson, clock: Clock) -> ApprovalItem:
 
 def risk_of(lesson: Lesson) -> RiskLevel:
     """Return ``HIGH`` when commands of the lesson override a safeguard, else ``LOW``."""
-    commands = " ".join(lesson.proposal.execution_steps).replace("`", " ")
+    proposal = lesson.proposal
+    texts = (*proposal.execution_steps, *_CODE.findall(proposal.action))
+    commands = " ".join(texts).replace("`", " ")
     return RiskLevel.HIGH if _OVERRIDES.search(commands) else RiskLevel.LOW
 
 

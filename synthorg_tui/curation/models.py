@@ -142,8 +142,16 @@ class Author(StrEnum):
         return "reported by the agent itself, not recorded" if is_reported else f"by {self.value}"
 
 
-WORDED_FIELDS = ("discovery", "condition", "action", "rationale", "execution_steps")
-"""The fields of a proposal that somebody wrote."""
+WORDED_FIELDS = (
+    "discovery",
+    "condition",
+    "action",
+    "rationale",
+    "check",
+    "execution_steps",
+    "name",
+)
+"""The fields of a proposal that somebody wrote, in the order in which they are read."""
 
 
 class Evidence(FrozenModel):

@@ -29,6 +29,7 @@ from synthorg_tui.curation.models import (
     FileChangeKind,
     FileChangePayload,
     Lesson,
+    ProceduralMemoryProposal,
     PrunePayload,
 )
 from synthorg_tui.curation.plan import CurationPlan, Place
@@ -233,7 +234,7 @@ class ApprovalPreview:
         removed; ``None`` allows all.
         """
         records = await self._registry.all()
-        place = await self._place(lesson, names.union(record.name for record in records))
+        place = await self._place(lesson, names, records)
         agents = self._propagation.targets(lesson.agent_id, lesson.proposal.scope)
         active = [record for record in records if record.status is SkillStatus.ACTIVE]
         replaced, ids = self._replaced(lesson, active, at_most)
@@ -346,9 +347,16 @@ class ApprovalPreview:
             states.append(state)
         return plan, states
 
-    async def _place(self, lesson: Lesson, taken: frozenset[str]) -> Place:
+    async def _place(
+        self, lesson: Lesson, names: frozenset[str], records: Iterable[RegisteredSkill]
+    ) -> Place:
         """A folder of our own that no skill has, on disk or in the registry."""
-        name = skill_name(lesson.proposal.discovery, taken)
+        proposal = lesson.proposal
+        texts = {record.name: _situation(record.proposal) for record in records}
+        wanted = proposal.name or proposal.discovery
+        known = texts.get(wanted, "").split()
+        telling = " ".join(word for word in _situation(proposal).split() if word not in known)
+        name = skill_name(wanted, names.union(texts), telling)
         place = Place(self._own_root, name, FileState(), 1)
         state = await asyncio.to_thread(state_of, Path(place.path))
         return replace(place, state=state)
@@ -395,6 +403,10 @@ class ApprovalPreview:
             problem = f"{path} is no plain file of at most 1 MB"
             raise SkillPathError(problem, remedy="Move it away.")
         return record, state
+
+
+def _situation(proposal: ProceduralMemoryProposal) -> str:
+    return f"{proposal.discovery} {proposal.condition}"
 
 
 def _write(entry: InboxEntry, write: WritePayload) -> Preview:

@@ -7,11 +7,13 @@ edited. Writing the YAML and Markdown is for ``skills.render``.
 import json
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Final
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.text import truncate
 from synthorg_tui.curation.models import (
+    MAX_CHECK,
     MAX_DISCOVERY,
     MAX_STEPS,
     MAX_TAGS,
@@ -23,12 +25,12 @@ from synthorg_tui.curation.models import (
 )
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.skills.document import SkillDocument
-from synthorg_tui.skills.names import describe
+from synthorg_tui.skills.names import describe, is_name
 
 NON_INFERABLE: Final = "non-inferable"
 SUCCESS_DERIVED: Final = "success-derived"
 
-_MAX_CALL: Final = 160
+_MAX_PROJECT: Final = 60
 
 
 def stored_text(proposal: ProceduralMemoryProposal) -> str:
@@ -39,6 +41,8 @@ def stored_text(proposal: ProceduralMemoryProposal) -> str:
         f"[ACTION] {proposal.action}",
         f"[RATIONALE] {proposal.rationale}",
     ]
+    if proposal.check:
+        parts.append(f"[CHECK] {proposal.check}")
     if proposal.execution_steps:
         steps = (f"  {number}. {step}" for number, step in enumerate(proposal.execution_steps, 1))
         parts.append("\n".join(("[EXECUTION]", *steps)))
@@ -77,11 +81,12 @@ def document_of(
     """Return the content of the SKILL.md for a proposal; ``proposal_of`` reads it back."""
     return SkillDocument(
         name=name,
-        description=describe(proposal.action, proposal.condition),
+        description=describe(proposal.discovery, proposal.condition),
         heading=proposal.discovery,
         condition=proposal.condition,
         action=proposal.action,
         rationale=proposal.rationale,
+        check=proposal.check,
         steps=proposal.execution_steps,
         evidence=tuple(map(_evidence_line, evidence)),
         metadata=_metadata(proposal, version=version, agent_id=agent_id, source=source),
@@ -105,6 +110,8 @@ def proposal_of(
         action=_fit(document.action) or _fit(foreign) or f"Follow the skill {document.name}.",
         rationale=_fit(document.rationale) or f"It stands in the skill {document.name}.",
         execution_steps=tuple(filter(str.strip, document.steps))[:MAX_STEPS],
+        check=_fit(document.check, MAX_CHECK),
+        name=document.name if is_name(document.name) else "",
         confidence=_confidence(metadata, before),
         tags=_tags(metadata, before),
         scope=_scope(metadata, before),
@@ -135,19 +142,10 @@ def _metadata(
 
 
 def _evidence_line(evidence: Evidence) -> str:
-    """One occurrence on a line: where, what failed, what worked."""
-    parts = [evidence.lines]
-    if evidence.failed:
-        parts.append(f"failed: {_brief(evidence.failed)}")
-    if evidence.error:
-        parts.append(f"error: {_brief(evidence.error)}")
-    if evidence.resolved_by:
-        parts.append(f"worked: {_brief(evidence.resolved_by)}")
-    return " | ".join(parts)
-
-
-def _brief(text: str) -> str:
-    return truncate(" ".join(text.split()), _MAX_CALL)
+    """One occurrence on a line: its lines, day and project; the texts stay in the registry."""
+    day = f"{evidence.at:%Y-%m-%d}" if evidence.at else ""
+    project = truncate(PurePosixPath(evidence.project or "").name, _MAX_PROJECT)
+    return " · ".join(filter(None, (evidence.lines, day, project, evidence.note)))
 
 
 def _fit(text: str, max_length: int = MAX_TEXT) -> str:

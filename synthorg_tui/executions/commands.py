@@ -4,6 +4,7 @@ Intents are stored with each call. They are read from what an agent wrote, by ru
 a shell: a command that can't be parsed still names its program.
 """
 
+import posixpath
 import re
 import shlex
 from collections.abc import Mapping
@@ -233,4 +234,9 @@ def related(failed: tuple[Step, ...], later: tuple[Step, ...]) -> bool:
 def _same_targets(goal: Step, step: Step) -> bool:
     if goal.intent.startswith("git ") or not goal.targets or not step.targets:
         return True
-    return bool(goal.targets & step.targets)
+    return bool(goal.targets & step.targets or _places(goal) & _places(step))
+
+
+def _places(step: Step) -> set[str]:
+    """Its targets as they are seen from where the command began."""
+    return {posixpath.normpath(posixpath.join(step.directory, one)) for one in step.targets}

@@ -8,20 +8,20 @@ from collections.abc import Sequence
 
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.curation.models import (
-    WORDED_FIELDS,
     Author,
     Evidence,
     Lesson,
     LessonKind,
-    ProceduralMemoryProposal,
 )
 from synthorg_tui.executions.commands import Step
 from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.executions.recoveries import RECOVERY_TAG
 from synthorg_tui.learning.error_lines import signature
-from synthorg_tui.learning.lessons import REPORTED_CERTAINTY
-from synthorg_tui.learning.mistakes import Mistake, named
-from synthorg_tui.learning.phrases import Phrases, clean, doing, explained, joined, name_of
+from synthorg_tui.learning.lessons import REPORTED_CERTAINTY, LessonWords, grounded_lesson
+from synthorg_tui.learning.mistakes import Mistake
+from synthorg_tui.learning.phrases import Phrases, clean, name_of
+from synthorg_tui.learning.remedies import Remedy
+from synthorg_tui.learning.situations import Situation, situation_of
 
 _MAX_CALL = 400
 _MAX_ERROR = 400
@@ -36,32 +36,17 @@ _DOUBT_LEFT = 0.7
 
 def mistake_lesson(execution: Execution, mistake: Mistake) -> Lesson:
     """Return the lesson of a mistake that was put right, with this run as its only evidence."""
-    proposal = as_certain_as_may_be(execution, _Draft(execution, mistake).proposal())
-    line = signature(mistake.error.line, Phrases(execution, mistake).own_names)
-    return Lesson(
-        key=f"failure|{execution.agent_id}|{name_of(mistake.step)}|{line}",
-        kind=LessonKind.FAILURE,
-        agent_id=execution.agent_id,
-        task_id=execution.id,
-        proposal=proposal,
-        grounded=proposal,
-        authors=dict.fromkeys(WORDED_FIELDS, author_of(execution)),
-        evidence=(_evidence(execution, mistake),),
-    )
-
-
-def author_of(execution: Execution) -> Author:
-    """Return the author of what code writes from a run."""
-    return Author.REPORTED if execution.is_reported else Author.EVIDENCE
-
-
-def as_certain_as_may_be(
-    execution: Execution, proposal: ProceduralMemoryProposal
-) -> ProceduralMemoryProposal:
-    """Return the lesson of a run; of a reported one at most as certain as reports can make it."""
-    certainty = min(proposal.confidence, REPORTED_CERTAINTY)
-    return (
-        proposal.model_copy(update={"confidence": certainty}) if execution.is_reported else proposal
+    phrases = Phrases(execution, mistake)
+    program = name_of(mistake.step)
+    line = signature(mistake.error.line, phrases.own_names)
+    return grounded_lesson(
+        execution,
+        LessonKind.FAILURE,
+        f"failure|{execution.agent_id}|{program}|{line}",
+        _words(mistake, phrases, situation_of(program, line, mistake.step.words[1:])),
+        (_evidence(execution, mistake),),
+        certainty=certainty_of_lesson(certainty_once(mistake), 1),
+        tags=_tags(mistake),
     )
 
 
@@ -89,136 +74,60 @@ def certainty_once(mistake: Mistake) -> float:
     return 0.6 + 0.2 * advised + 0.1 * direct - 0.1 * bool(detour)
 
 
-class _Draft:
-    """Writes the fields of one lesson."""
-
-    def __init__(self, execution: Execution, mistake: Mistake) -> None:
-        self._mistake = mistake
-        self._phrases = Phrases(execution, mistake)
-        self._failed = self._phrases.command(mistake.step)
-        self._worked = self._phrases.command(mistake.worked)
-        self._intent = clean(name_of(mistake.step), 80)
-
-    def proposal(self) -> ProceduralMemoryProposal:
-        """The whole lesson."""
-        mistake = self._mistake
-        error = f"`{self._intent}` fails with “{self._phrases.error}”"
-        return ProceduralMemoryProposal(
-            discovery=clean(f"{_capital(self._in_short())} when {error}.", 600),
-            condition=clean(f"{doing(self._intent)}: {error}.", 1_000),
-            action=clean(self._action(), 1_500),
-            rationale=clean(self._rationale(), 1_500),
-            execution_steps=self._steps(),
-            confidence=certainty_of_lesson(certainty_once(mistake), 1),
-            tags=self._tags(),
-        )
-
-    def _first(self) -> list[str]:
-        """What had to come first, in clauses."""
-        needed = [f"add `{clean(line, 120)}` to `{name}`" for name, line in self._mistake.needed]
-        return [*needed, *(f"run `{self._phrases.command(step)}`" for step in self._mistake.setup)]
-
-    def _in_short(self) -> str:
-        """What to do, without what goes without saying."""
-        first = self._first()
-        if self._mistake.change.is_empty:
-            return joined(first) + (" first" if not self._mistake.needed else "")
-        return joined([*first, self._correction().removesuffix(" instead")], last="then")
-
-    def _correction(self) -> str:
-        """How to call it instead, in a clause."""
-        change = self._mistake.change
-        if change.is_empty:
-            return f"run `{self._intent}` again"
-        if change.prefix:
-            return f"write the path without its leading `{self._general(change.prefix)}`"
-        if self._only_left_out():
-            names = joined(f"`{self._general(word)}`" for word in change.dropped)
-            named = f"leave out what the error names (here {names})"
-            return named if self._is_named() else f"leave out {names}"
-        if change.directory:
-            return f"run `{self._worked}` in `{self._general(change.directory)}`"
-        return f"run `{self._worked}` instead"
-
-    def _only_left_out(self) -> bool:
-        change = self._mistake.change
-        put_in = change.added or change.lead_added or change.lead_dropped or change.directory
-        return bool(change.dropped) and not put_in
-
-    def _is_named(self) -> bool:
-        """Whether the error names everything that was left out, whole or by its folder."""
-        return all(
-            named(word, self._mistake.failed.output) for word in self._mistake.change.dropped
-        )
-
-    def _action(self) -> str:
-        remedy = joined([*self._first(), self._correction()], last="then")
-        sentences = [f"{_capital(remedy)}."]
-        change = self._mistake.change
-        for word in change.dropped[:1] if change.prefix else ():
-            before = self._phrases.path(word)
-            after = self._phrases.path(word.removeprefix(change.prefix))
-            sentences.append(f"For example `{after}` instead of `{before}`.")
-        if meaning := explained(remedy):
-            sentences.append(f"Here {meaning}.")
-        return " ".join(sentences)
-
-    def _rationale(self) -> str:
-        mistake = self._mistake
-        code = f" (exit code {mistake.failed.exit_code})" if mistake.failed.exit_code else ""
-        if mistake.change.is_empty:
-            cure = joined(f"`{self._phrases.command(step)}`" for step in mistake.setup)
-            parts = [f"Something had to come first: after {cure} this error{code} was gone."]
-        else:
-            soon = "at once" if mistake.distance == 0 else "afterwards"
-            failed = self._failed if self._failed != self._worked else self._intent
-            where = f" in `{self._general(mistake.change.directory)}`" * bool(
-                mistake.change.directory
-            )
-            parts = [
-                f"`{failed}` failed with this error{code}; `{self._worked}`{where} worked {soon}."
-            ]
-        if mistake.error.hint:
-            says = "itself names the remedy" if mistake.advised else "adds"
-            parts.append(f"The error {says}: “{self._phrases.general(mistake.error.hint, 220)}”.")
-        if mistake.skipped and "&&" in mistake.failed.arguments:
-            parts.append(f"What followed in the same command did not run: {self._rest()}.")
-        return " ".join(parts).replace(".”.", ".”")
-
-    def _steps(self) -> tuple[str, ...]:
-        mistake = self._mistake
-        steps = [f"{_capital(clause)}." for clause in self._first()]
-        if mistake.change.prefix or self._only_left_out():
-            steps.append(f"{_capital(self._correction())}.")
-        where = self._general(mistake.change.directory)
-        steps.append(f"Run `{self._worked}`{f' in `{where}`' if where else ''}.")
-        if mistake.skipped and "&&" in mistake.failed.arguments:
-            steps.append(f"Go on with what did not run: {self._rest()}.")
-        elif sign := self._sign():
-            steps.append(f"Check that the output says “{sign}”.")
-        return tuple(steps)
-
-    def _rest(self) -> str:
-        return joined(f"`{clean(step.intent, 60)}`" for step in self._mistake.skipped)
-
-    def _sign(self) -> str:
-        """The last line of what worked, when it speaks of what was put in."""
-        lines = [line.strip() for line in self._mistake.resolved.output.splitlines()]
-        last = next((line for line in reversed(lines) if line), "")
-        speaks = any(word in last for word in self._mistake.change.added if len(word) > 2)
-        return self._general(last).rstrip(".") if speaks and len(last) < 120 else ""
-
-    def _general(self, text: str) -> str:
-        return self._phrases.general(text, 120)
-
-    def _tags(self) -> tuple[str, ...]:
-        program = self._intent.partition(" ")[0].lower()
-        needs_first = bool(self._mistake.setup or self._mistake.needed)
-        return (RECOVERY_TAG, program, "prerequisite" if needs_first else "usage")
+def _words(mistake: Mistake, phrases: Phrases, situation: Situation) -> LessonWords:
+    """The words of a lesson: what its title says isn't explained again below it."""
+    remedy = Remedy(mistake, phrases, situation)
+    return LessonWords(
+        name=situation.name,
+        title=remedy.title,
+        when=clean(f"{situation.when or f'{remedy.program} fails with “{phrases.error}”'}.", 1_000),
+        do=clean(remedy.action, 1_500),
+        why=clean(_reason(mistake, phrases, situation), 1_500),
+        check=clean(remedy.check, 400),
+        steps=remedy.steps,
+    )
 
 
-def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"
+def _reason(mistake: Mistake, phrases: Phrases, situation: Situation) -> str:
+    """Why the remedy is right, as far as the run shows it."""
+    parts = [situation.why]
+    if mistake.advised:
+        parts.append("The error itself names the command that works.")
+    elif any(line in mistake.error.hint for _, line in mistake.needed):
+        parts.append("The error itself asks for that line.")
+    elif _is_about(mistake.error.hint, mistake):
+        hint = phrases.general(mistake.error.hint, 220).rstrip(".:")
+        parts.append(f"The error adds: “{hint}”.")
+    if not any(parts):
+        parts.append(_seen(mistake))
+    return " ".join(filter(None, parts))
+
+
+def _is_about(hint: str, mistake: Mistake) -> bool:
+    """Whether a tool's advice is about what was then done; it may advise something else."""
+    change = mistake.change
+    done = {*change.added, *change.lead_added}.union(*(step.words for step in mistake.setup))
+    return any(len(word) > 1 and word in hint for word in done - {*mistake.step.words})
+
+
+def _seen(mistake: Mistake) -> str:
+    """What the run shows when neither the error nor what is known of it gives a reason."""
+    change = mistake.change
+    code = f" (exit code {mistake.failed.exit_code})" if mistake.failed.exit_code else ""
+    if mistake.setup or mistake.needed:
+        return f"Something had to come first: after it the error{code} was gone."
+    if change.directory and not (change.added or change.dropped):
+        return f"The same command failed in another directory{code} and worked in this one."
+    if change.lead_added or change.lead_dropped:
+        return f"The same command failed in another environment{code} and worked in this one."
+    soon = "at once" if mistake.distance == 0 else "afterwards"
+    return f"The command failed{code} and worked {soon} with nothing else changed."
+
+
+def _tags(mistake: Mistake) -> tuple[str, ...]:
+    program = clean(name_of(mistake.step), 80).partition(" ")[0].lower()
+    needs_first = bool(mistake.setup or mistake.needed)
+    return (RECOVERY_TAG, program, "prerequisite" if needs_first else "usage")
 
 
 def _evidence(execution: Execution, mistake: Mistake) -> Evidence:

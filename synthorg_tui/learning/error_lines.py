@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.commands import Step
+from synthorg_tui.executions.models import ToolCall
 from synthorg_tui.executions.output_lines import clean_output, headline, one_line
 
 MAX_ERROR = 160
@@ -37,7 +39,7 @@ _CALL = re.compile(
     r"did you mean|unrecogni[sz]ed|\bunknown\b|\billegal\b|unsupported|ambiguous"
     r"|\b(?:invalid|unexpected|missing|no such|bad|extra|duplicate)\s(?:\S+\s)?"
     r"(?:option|flag|argument|command|subcommand|parameter|switch|operand|script|target|task)"
-    r"|\brequires?\b|\brequired\b|\bmust\b|\bneeds? to\b|\bnot installed\b"
+    r"|\brequires?\b|\brequired\b|\bmust\b|\bneeds? to\b|\bnot (?:be )?installed\b"
     r"|\bplease (?!report|see|file|open|consider)"
     r"|no module named|cannot find (?:module|package)|could ?n[o']t (?:resolve|connect|lock)"
     r"|not recogni[sz]ed|permission denied|not permitted|access denied|unauthori[sz]ed|forbidden"
@@ -46,7 +48,8 @@ _CALL = re.compile(
     r"|no upstream|\brejected\b|\blocked\b|\bbeyond\b|\bignored by\b|\bnot set\b|not configured"
     r"|unstaged|uncommitted|untracked|not clean|diverg|unrelated histories|read-only"
     r"|non-interactive|not a tty|no space left|unable to|\binstead\b|timed out"
-    r"|\buse the\b|could not determine|\bis missing\b",
+    r"|\buse the\b|could not determine|\bis missing\b|\bno :?\w+ configuration\b"
+    r"|\bmissing go\.sum\b",
     re.IGNORECASE,
 )
 _NAME = re.compile(
@@ -57,7 +60,7 @@ _NAME = re.compile(
 _CODE = re.compile(
     r"\b(?:Type|Attribute|Name|Syntax|Assertion|Reference|Key|Index|Indentation|Compile|Match"
     r"|Argument|FunctionClause|Undefined\w*)Error\b|\bassert(?:ion)?\b|\bundefined\b|undeclared"
-    r"|error TS\d|error\[E\d|\bunused\b|mismatched|has no attribute|unresolved|expected .+ "
+    r"|error TS\d|error\[E\d|\bunused\b|mismatched|has no attribute|unresolved|\bexpected .+ "
     r"(?:got|but|found)|\b\d+ (?:tests?|failures?|errors?|problems?)\b"
     r"|\b\d+ failed(?:,|$| in )|^FAILED\b|^\d+\) ",
     re.IGNORECASE,
@@ -84,6 +87,26 @@ _LEAD = re.compile(
     r"^(?:(?:fatal|error|ERROR|Error|\w+: error|(?:ba|z)?sh(?:: (?:line )?\d+)?):\s*"
     r"|(?:E|npm (?:ERR!|error)|\*\* \([\w.]+\)|!)\s+)+"
 )
+
+
+_HOOK = re.compile(
+    r"\bhook id:|\bhusky\b|\blefthook\b|\blint-staged\b|\bcommitlint\b|pre-(?:commit|push) hook"
+    r"|commit-msg hook|hook declined|\bpre-?commit\b.*\b(?:failed|validation|script)|GH00\d:"
+    r"|protected branch|\[(?:subject|type|body|header|scope)-[a-z-]+\]|overcommit",
+    re.IGNORECASE,
+)
+CI_CHECK = re.compile(r"\b(?:gh (?:pr checks|run watch)|glab ci status)\b")
+
+
+def is_gate_output(call: ToolCall) -> bool:
+    """Tell whether a hook or a check stopped a call, rather than that it failed by itself."""
+    if call.outcome is CallOutcome.BLOCKED_BY_HOOK:
+        return True
+    if call.outcome is not CallOutcome.FAILED or not call.is_shell:
+        return False
+    if CI_CHECK.search(call.arguments) is not None:
+        return True
+    return call.intent in {"git commit", "git push"} and _HOOK.search(call.output) is not None
 
 
 def read_error(output: str, step: Step) -> CallError | None:

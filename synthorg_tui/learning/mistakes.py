@@ -6,134 +6,74 @@ difference: a lesson about an accident is worse than none. Words are for ``phras
 ``drafting``.
 """
 
-import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from difflib import SequenceMatcher
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import PurePosixPath
 
 from synthorg_tui.core.enums import CallOutcome
-from synthorg_tui.executions.commands import Step, command_steps
+from synthorg_tui.executions.commands import Step, command_steps, related
 from synthorg_tui.executions.models import Execution, ToolCall
-from synthorg_tui.executions.recoveries import next_attempt
-from synthorg_tui.learning.error_lines import CallError, ErrorKind, read_error, signature
+from synthorg_tui.executions.recoveries import MAX_BETWEEN, next_attempt
+from synthorg_tui.learning.changes import CallChange, change_between
+from synthorg_tui.learning.error_lines import (
+    CallError,
+    ErrorKind,
+    is_gate_output,
+    read_error,
+    signature,
+)
+from synthorg_tui.learning.preparations import (
+    Preparation,
+    activates,
+    leading_preparation,
+    preparation,
+)
 
-MAX_WORDS = 6
-"""A call that differs in more words is another call, not a correction."""
-_MAX_WORD = 80
 
+class Remedy(StrEnum):
+    """What made the difference between the call that failed and the one that worked.
 
-@dataclass(frozen=True, slots=True)
-class CallChange:
-    """The difference between a failed step and the one that worked.
-
-    ``dropped`` and ``added`` are words of the command, ``lead_dropped`` and ``lead_added`` words
-    before it (variables, ``sudo``). ``prefix`` is what paths of the failed step begin with and
-    those of the working one don't. ``directory`` is where the working one ran, if only that one
-    changed directory; ``other_program`` is set when another program was run.
+    ``NEEDED``: a project file lacked a line (``Mistake.needed``), and perhaps something had to be
+    run after it was added. ``ORDER``: something had to be run first (``setup``). ``ENVIRONMENT``:
+    another environment was used: variables, ``sudo``, a runner or the program of a virtual
+    environment (``change``), or one was entered first (``setup``). ``DIRECTORY``: it ran in another
+    directory (``change.directory``, or an option such as ``-C``). ``SYMLINK``: the path led through
+    a symbolic link (``change.prefix``) and has to be written as it really is. ``IGNORED``: paths
+    were given that are ignored (``change.dropped``). ``OPTION``: what the error names was left out
+    (``change.dropped``). ``PROGRAM``: another program does it. ``NAMED``: the error or its advice
+    names what was put in. ``CALL``: what was lacking was put in, in words the error doesn't hold.
     """
 
-    dropped: tuple[str, ...] = ()
-    added: tuple[str, ...] = ()
-    lead_dropped: tuple[str, ...] = ()
-    lead_added: tuple[str, ...] = ()
-    directory: str = ""
-    prefix: str = ""
-    other_program: bool = False
-
-    @property
-    def is_empty(self) -> bool:
-        """True when the two steps are the same call."""
-        return self == CallChange()
-
-    @property
-    def only_names(self) -> bool:
-        """True when only names (of files, branches, services) were replaced by others."""
-        words = (*self.dropped, *self.added)
-        flags = any(word.startswith("-") for word in words)
-        elsewhere = self.lead_added or self.lead_dropped or self.directory or self.other_program
-        return bool(words) and not (flags or self.prefix or elsewhere)
+    NEEDED = "needed"
+    ORDER = "order"
+    ENVIRONMENT = "environment"
+    DIRECTORY = "directory"
+    SYMLINK = "symlink"
+    IGNORED = "ignored"
+    OPTION = "option"
+    PROGRAM = "program"
+    NAMED = "named"
+    CALL = "call"
 
 
-def change_between(failed: Step, worked: Step) -> CallChange | None:
-    """Compare a failed step with the one that worked, word by word.
-
-    Returns ``None`` when they differ in more than ``MAX_WORDS`` words, or in made-up text such as
-    messages and inline code.
-    """
-    dropped, added = _difference(failed.words, worked.words)
-    lead_dropped, lead_added = _difference(failed.lead, worked.lead)
-    prefix = _common_prefix(dropped, added)
-    if prefix:
-        dropped = tuple(word for word in dropped if word.startswith(prefix))
-        added = tuple(word for word in added if f"{prefix}{word}" in dropped)
-    words = (*dropped, *added, *lead_dropped, *lead_added)
-    if len(words) > MAX_WORDS or any(_made_up(word) for word in words):
-        return None
-    directory = worked.directory if worked.directory != failed.directory else ""
-    other = failed.words[:1] != worked.words[:1]
-    return CallChange(dropped, added, lead_dropped, lead_added, directory, prefix, other)
-
-
-def _difference(
-    before: tuple[str, ...], after: tuple[str, ...]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Words left out and words put in; a word that only moved is neither."""
-    dropped: list[str] = []
-    added: list[str] = []
-    for kind, first, last, start, end in SequenceMatcher(
-        None, before, after, autojunk=False
-    ).get_opcodes():
-        if kind != "equal":
-            dropped += before[first:last]
-            added += after[start:end]
-    return (
-        tuple(word for word in dropped if word not in added),
-        tuple(word for word in added if word not in dropped),
-    )
-
-
-def _made_up(word: str) -> bool:
-    """Inline code, messages and the like: nothing of it holds for the next time."""
-    return len(word) > _MAX_WORD * 2 or any(mark in word for mark in "\n\r;{}()$`") or " " in word
-
-
-def _common_prefix(dropped: tuple[str, ...], added: tuple[str, ...]) -> str:
-    """What all paths that were written otherwise begin with too much."""
-    prefixes = {
-        before[: -len(after)]
-        for before in dropped
-        for after in added
-        if before != after and "/" in before and before.endswith(f"/{after}")
-    }
-    whole = {prefix for prefix in prefixes if PurePosixPath(prefix).parts}
-    return next(iter(whole)) if len(whole) == 1 else ""
-
-
-_MAX_SETUP = 3
-_SETUP = re.compile(
-    r"(?:npm|pnpm|yarn|bun|pip|pip3|uv|poetry|pdm|cargo|gem|bundle|brew|apt|apt-get|dnf|apk|conda"
-    r"|composer|go|mix|rustup|rails|pre-commit|playwright|terraform|flutter|pod|dotnet|nix|mise"
-    r"|asdf|nvm|corepack|pipx) (?:install|i|ci|add|get|sync|update|deps\.get|ecto\.\w+|setup"
-    r"|restore|init|mod|tool|generate|use|enable|venv|lock|local\.\w+|pub|db:\w+|download)"
-    r"|git (?:fetch|pull|stash|config|init|submodule|remote|rebase|checkout|switch|add|lfs"
-    r"|worktree|push|commit|merge|tag|branch)"
-    r"|(?:docker|docker-compose|podman) (?:compose|up|start|login|pull|network|volume|build)"
-    r"|(?:gh|aws|az|gcloud|npm|heroku|fly|vercel|kubectl|firebase) (?:auth|login|sso|config|use)"
-    r"|(?:systemctl|service|launchctl|pg_ctl|brew) (?:start|restart|services|enable|\w+)"
-    r"|mkdir|chmod|chown|touch|ln|createdb|ssh-add|ssh-keyscan|corepack|virtualenv|direnv \w+"
-    r"|(?:python[\d.]* )?venv|alembic \w+|prisma \w+|make (?:install|setup|deps|init|bootstrap)"
+_IGNORED = re.compile(r"\bignored by\b|\bare ignored\b|\bis ignored\b", re.IGNORECASE)
+_SYMLINK = re.compile(r"symbolic link|symlink", re.IGNORECASE)
+_LACKING = re.compile(
+    r"\bno\b|\bnot\b|missing|\brequire[sd]?\b|\bmust\b|\bneeds?\b|specify|without|ambiguous|please"
+    r"|\bwhich\b|could not|cannot|denied|interactive|tty|timed out|too (?:many|large|long|few)",
+    re.IGNORECASE,
 )
-"""Commands that prepare something for others."""
-_MANIFESTS = re.compile(
-    r"package\.json|pyproject\.toml|requirements[\w.-]*\.(?:txt|in)|setup\.(?:py|cfg)|mix\.exs"
-    r"|Cargo\.toml|go\.mod|Gemfile|pom\.xml|build\.gradle(?:\.kts)?|composer\.json|Pipfile|Podfile"
-    r"|environment\.ya?ml|pubspec\.yaml|deno\.jsonc?|[\w.-]+\.csproj|Brewfile|\.tool-versions"
-    r"|\.npmrc|\.python-version|\.nvmrc|\.env[\w.]*|\.gitignore|\.gitattributes"
+_OVERRIDE = re.compile(
+    r"--no-verify|--force(?:=.*)?|--hard|--break-system-packages|--legacy-peer-deps|--insecure"
+    r"|--skip-\S+|--no-check\S*|--allow-\S+|--ignore-\S+|--disable-\S+|--dangerously\S*|--no-sandbox"
+    r"|--no-gpg-sign|--unsafe\S*|--trust\S*|-f|-k|-D|--privileged"
 )
-"""Files that say what a project needs."""
-_MAX_ADDED_LINE = 120
+"""Options that switch a guard off: as a remedy only where the error itself names them."""
+_NEVER = re.compile(r"--no-verify|--no-gpg-sign|--dangerously\S*|--no-sandbox|--hard")
+_DENIED = re.compile(r"denied|not permitted|eacces|root|superuser|lock", re.IGNORECASE)
+_NO_PROGRAM = re.compile(r"not found|not recogni[sz]ed|no such file|deprecated|\binstead\b|\buse\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +82,11 @@ class Mistake:
 
     ``failed`` is the call that failed, ``resolved`` the one that finally worked; ``step`` and
     ``worked`` are the programs in them that matter, and ``change`` is how these differ (empty when
-    only something had to be done first). ``setup`` are commands that were run first, ``needed``
-    pairs the name of a project file with a line that was added to it. ``skipped`` are programs of
-    the failed command that no longer ran. ``distance`` is the number of calls before the next
-    attempt.
+    only something had to be done first). ``remedy`` says which of it made the difference. ``setup``
+    are commands that were run first, ``needed`` pairs the name of a project file with a line that
+    was added to it. ``skipped`` are programs of the failed command that no longer ran. ``distance``
+    is the number of calls before the next attempt. ``attempts`` are further tries that failed
+    before the one that worked.
     """
 
     failed: ToolCall
@@ -154,10 +95,12 @@ class Mistake:
     worked: Step
     error: CallError
     change: CallChange
+    remedy: Remedy
     setup: tuple[Step, ...] = ()
     needed: tuple[tuple[str, str], ...] = ()
     skipped: tuple[Step, ...] = ()
     distance: int = 0
+    attempts: tuple[ToolCall, ...] = ()
 
     @property
     def advised(self) -> bool:
@@ -165,78 +108,248 @@ class Mistake:
         text = " ".join(self.failed.output.split())
         return bool(self.change.added) and " ".join(self.worked.words) in text
 
+    @property
+    def has_own_answer(self) -> bool:
+        """True when this failure was answered by itself, whatever was tried before it."""
+        return self.advised or bool(self.setup or self.needed)
+
 
 def find_mistakes(execution: Execution) -> Iterator[Mistake]:
-    """Yield the mistakes of a run that teach something, in order, each once."""
+    """Yield the mistakes of a run that teach something, in order, each once.
+
+    Of several failures before one answer that is the first; a later one of them only if something
+    answered it that the first did without.
+    """
     positions = {call.id: position for position, call in enumerate(execution.calls)}
     seen: set[tuple[str, int]] = set()
+    tried: set[str] = set()
     for recovery in execution.recoveries:
         failed, end = positions.get(recovery.failed_call), positions.get(recovery.resolved_by)
         if failed is None or end is None or not execution.calls[failed].is_shell:
             continue
-        mistake = _mistake(execution.calls, failed, end)
-        if mistake is None:
+        mistake = _Failure.read(execution, failed, end)
+        found = mistake.explained() if mistake else None
+        if found is None or (found.failed.id in tried and not found.has_own_answer):
             continue
-        same = (signature(mistake.error.line), end)
+        tried |= {call.id for call in found.attempts}
+        same = (signature(found.error.line), end)
         if same not in seen:
             seen.add(same)
-            yield mistake
+            yield found
 
 
-def _mistake(calls: Sequence[ToolCall], position: int, end: int) -> Mistake | None:
-    failed, resolved = calls[position], calls[end]
-    steps = command_steps(failed.arguments)
-    error = read_error(failed.output, steps[-1]) if steps else None
-    if error is None:
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """A failed command at ``position``, answered at ``end``."""
+
+    execution: Execution
+    position: int
+    end: int
+    error: CallError
+
+    @classmethod
+    def read(cls, execution: Execution, position: int, end: int) -> "_Failure | None":
+        """``None`` when its output says nothing, or is a gate's: that is no mistake."""
+        failed = execution.calls[position]
+        steps = command_steps(failed.arguments)
+        error = read_error(failed.output, steps[-1]) if steps else None
+        if error is None or is_gate_output(failed):
+            return None
+        return cls(execution, position, end, error)
+
+    @property
+    def call(self) -> ToolCall:
+        return self.execution.calls[self.position]
+
+    def explained(self) -> Mistake | None:
+        """The mistake, if it is plain what put it right."""
+        calls = self.execution.calls
+        last = self._last_with_error()
+        attempt = None if last is None else next_attempt(calls, last, self.end, lambda _: False)
+        if last is None or attempt is None:
+            return None
+        found = self._answered(last, attempt)
+        if found is None and attempt != self.end:
+            found = self._answered_after(last)
+        return found
+
+    def _last_with_error(self) -> int | None:
+        """Where the same error came the last time, in tries that follow each other."""
+        calls, last = self.execution.calls, self.position
+        while last < self.end:
+            attempt = next_attempt(calls, last, self.end, lambda _: False)
+            if attempt is None:
+                return None
+            if not _fails_with(calls[attempt], self.error):
+                return last
+            last = attempt
         return None
-    attempt = next_attempt(calls, position, end, lambda call: _fails_with(call, error))
-    pair = _pair(failed, calls[attempt], resolved) if attempt is not None else None
-    if attempt is None or pair is None:
-        return None
-    step, worked = pair
-    between = calls[position + 1 : attempt]
-    needed, others = _edits(between)
-    if others:
-        return None
-    change = change_between(step, worked)
-    mistake = Mistake(
-        failed=failed,
-        resolved=resolved,
-        step=step,
-        worked=worked,
-        error=error,
-        change=change or CallChange(),
-        setup=_setup(between, before=failed, attempt=calls[attempt], worked=worked),
-        needed=needed,
-        skipped=_skipped(steps, step),
-        distance=len(between),
-    )
-    return mistake if _teaches(mistake, change, whole=attempt == end) else None
+
+    def _answered(self, last: int, attempt: int) -> Mistake | None:
+        """The mistake when the ``attempt`` no longer has the error, even if it has another."""
+        calls = self.execution.calls
+        pair = _pair(self.call, calls[attempt], calls[self.end])
+        if pair is None:
+            return None
+        ready = preparation(self.execution, calls[last + 1 : attempt], calls[attempt], self.error)
+        found = self._mistake(*pair, ready, attempt)
+        if found is None or attempt == self.end or found.setup or found.needed:
+            return found
+        again = _pair(calls[attempt], calls[self.end], calls[self.end])
+        return found if again and again[0].words == again[1].words else None
+
+    def _answered_after(self, last: int) -> Mistake | None:
+        """The mistake when other tries failed otherwise before the call that worked."""
+        calls = self.execution.calls
+        pair = _pair(self.call, calls[self.end], calls[self.end])
+        between = calls[last + 1 : self.end]
+        if pair is None or len(between) > MAX_BETWEEN:
+            return None
+        ready = preparation(self.execution, between, calls[self.end], self.error)
+        found = self._mistake(*pair, ready, self.end)
+        return None if found is None or found.setup or found.needed else found
+
+    def _mistake(
+        self, step: Step, worked: Step, ready: Preparation, attempt: int
+    ) -> Mistake | None:
+        calls = self.execution.calls
+        steps = command_steps(self.call.arguments)
+        later = command_steps(calls[attempt].arguments)
+        setup = (*ready.steps, *leading_preparation(steps, later, worked, self.error))
+        setup = tuple({one.words: one for one in setup if one.words != worked.words}.values())
+        if ready.unclear or (self.error.kind is ErrorKind.CODE and not self._names(setup)):
+            return None
+        change = self._located(change_between(step, worked), ready.directory, worked)
+        if setup or ready.needed:
+            change = _beside_setup(change, self.error)
+        remedy = _remedy(self.error, change, setup, ready.needed, self.call.output)
+        if change is None or remedy is None:
+            return None
+        tries = [call for call in calls[self.position + 1 : self.end] if _retries(steps, call)]
+        return Mistake(
+            failed=self.call,
+            resolved=calls[self.end],
+            step=step,
+            worked=worked,
+            error=self.error,
+            change=change,
+            remedy=remedy,
+            setup=setup,
+            needed=ready.needed,
+            skipped=_skipped(steps, step),
+            distance=attempt - self.position - 1,
+            attempts=tuple(tries),
+        )
+
+    def _names(self, setup: Sequence[Step]) -> bool:
+        """Whether the error itself names what was run first: then it isn't the code's."""
+        said = f"{self.error.line} {self.error.hint}"
+        return bool(setup) and all(" ".join(step.words) in said for step in setup)
+
+    def _located(self, change: CallChange | None, moved: str, worked: Step) -> CallChange | None:
+        """The change with its directory as seen from the project."""
+        if change is None:
+            return None
+        directory = change.directory or (moved if not worked.directory else "")
+        if directory and self.execution.project:
+            root = PurePosixPath(self.execution.project)
+            path = PurePosixPath(directory)
+            inside = path.is_relative_to(root)
+            directory = str(path.relative_to(root)) if inside else directory
+        return replace(change, directory=directory)
+
+
+def _retries(steps: Sequence[Step], call: ToolCall) -> bool:
+    if not call.is_shell or call.outcome is not CallOutcome.FAILED:
+        return False
+    return related(tuple(steps), command_steps(call.arguments))
 
 
 def _fails_with(call: ToolCall, error: CallError) -> bool:
     return call.outcome is CallOutcome.FAILED and error.line in " ".join(call.output.split())
 
 
-def _teaches(mistake: Mistake, change: CallChange | None, *, whole: bool) -> bool:
-    """Whether the mistake is in the call or in what it needs, and it is known what put it right.
-
-    ``whole``: the error was gone with the call that worked, not with one that failed otherwise.
-    """
-    if mistake.error.kind is ErrorKind.CODE:
-        return False
-    if mistake.setup:
-        return change is not None or bool(mistake.needed)
-    if change is None or change.is_empty or not whole or mistake.needed:
-        return False
-    if mistake.error.kind is ErrorKind.NAME and change.only_names:
-        return False  # a misspelt or outdated name is an accident
-    return not (change.only_names and change.added and not _advised_words(mistake, change))
+def _beside_setup(change: CallChange | None, error: CallError) -> CallChange | None:
+    """What of a change still matters when something was done first: not the words, unless named."""
+    if change is None:
+        return CallChange()
+    said = f"{error.line} {error.hint}"
+    if all(word in said for word in change.added) and all(word in said for word in change.dropped):
+        return change
+    return replace(change, dropped=(), added=(), prefix="")
 
 
-def _advised_words(mistake: Mistake, change: CallChange) -> bool:
-    """Whether what was put in place of other names is what the error had asked for."""
-    return any(word in mistake.failed.output for word in change.added)
+def _remedy(
+    error: CallError,
+    change: CallChange | None,
+    setup: Sequence[Step],
+    needed: Sequence[tuple[str, str]],
+    output: str,
+) -> Remedy | None:
+    """What made the difference; ``None`` when that isn't plain."""
+    if change is None:
+        return None
+    if needed:
+        return Remedy.NEEDED
+    if setup:
+        entered = all(activates(step) for step in setup)
+        return Remedy.ENVIRONMENT if entered else Remedy.ORDER
+    if change.is_empty:
+        return None
+    if change.directory or change.goes_elsewhere:
+        plain = change.goes_elsewhere or not (change.in_words or change.in_lead)
+        return Remedy.DIRECTORY if plain and not change.prefix else None
+    return _remedy_in_call(error, change, output)
+
+
+def _remedy_in_call(error: CallError, change: CallChange, output: str) -> Remedy | None:
+    if change.prefix:
+        return Remedy.SYMLINK if _SYMLINK.search(error.line) else None
+    if change.other_program:
+        return _remedy_in_program(change, error)
+    if change.in_lead:
+        raised = any(word in {"sudo", "doas"} for word in change.lead_added)
+        plain = not change.in_words and (not raised or _DENIED.search(error.line) is not None)
+        return Remedy.ENVIRONMENT if plain else None
+    if change.only_left_out:
+        if not all(named(word, output) for word in change.dropped):
+            return None
+        return Remedy.IGNORED if _IGNORED.search(error.line) else Remedy.OPTION
+    return _remedy_in_words(error, change, output)
+
+
+def _remedy_in_program(change: CallChange, error: CallError) -> Remedy | None:
+    """Another program: the same one of an environment, or one that takes its place."""
+    names = [
+        {re.sub(r"[\d.]+$", "", PurePosixPath(word).name) for word in words[:1]}
+        for words in (change.dropped, change.added)
+    ]
+    if names[0] and names[0] == names[1]:
+        return Remedy.ENVIRONMENT
+    return Remedy.PROGRAM if _NO_PROGRAM.search(f"{error.line} {error.hint}") else None
+
+
+def _remedy_in_words(error: CallError, change: CallChange, output: str) -> Remedy | None:
+    if error.kind is ErrorKind.NAME and change.only_names:
+        return None  # a misspelt or outdated name is an accident
+    said = [word for word in change.added if _is_said(word, output)]
+    guards = [word for word in change.added if _OVERRIDE.fullmatch(word)]
+    if any(_NEVER.fullmatch(word) or word not in said for word in guards):
+        return None
+    options = [word for word in change.added if word.startswith("-")]
+    if any(word in said for word in options or said):
+        return Remedy.NAMED
+    if change.only_names:
+        return None
+    if change.dropped:
+        return Remedy.CALL if all(named(word, output) for word in change.dropped) else None
+    return Remedy.CALL if _LACKING.search(error.line) else None
+
+
+def _is_said(word: str, output: str) -> bool:
+    """Whether an output holds a word of a command, with its value or without."""
+    bare = word.partition("=")[0] if word.startswith("--") else word
+    return re.search(rf"(?<![\w-]){re.escape(bare)}(?![\w-])", output) is not None
 
 
 def _pair(failed: ToolCall, attempt: ToolCall, resolved: ToolCall) -> tuple[Step, Step] | None:
@@ -273,52 +386,6 @@ def named(word: str, output: str) -> bool:
         return False
     names = filter(None, re.split(r"[\s'\"`:,()]+", output))
     return any(name == word or word.startswith(f"{name.rstrip('/')}/") for name in names)
-
-
-def _edits(calls: Sequence[ToolCall]) -> tuple[tuple[tuple[str, str], ...], bool]:
-    """Lines added to files that say what the project needs, and whether others were changed."""
-    needed: list[tuple[str, str]] = []
-    others = False
-    for call in calls:
-        path = call.changed_path
-        if path is None:
-            continue
-        name = PurePosixPath(path.replace("\\", "/")).name
-        if _MANIFESTS.fullmatch(name):
-            needed += [(name, line) for line in _added_lines(call)]
-        else:
-            others = True
-    return tuple(needed[:_MAX_SETUP]), others
-
-
-def _added_lines(call: ToolCall) -> list[str]:
-    try:
-        arguments = json.loads(call.arguments)
-        before, after = str(arguments["old_string"]), str(arguments["new_string"])
-    except (ValueError, KeyError, TypeError):
-        return []
-    old = {line.strip().rstrip(",") for line in before.splitlines()}
-    lines = (line.strip().rstrip(",") for line in after.splitlines())
-    return [line for line in lines if line and line not in old and len(line) <= _MAX_ADDED_LINE]
-
-
-def _setup(
-    between: Sequence[ToolCall], *, before: ToolCall, attempt: ToolCall, worked: Step
-) -> tuple[Step, ...]:
-    """Successful preparations between the attempts, and those that the second begins with."""
-    setup: dict[tuple[str, ...], Step] = {}
-    for call in between:
-        if call.is_shell and call.outcome is CallOutcome.OK:
-            for step in command_steps(call.arguments):
-                if _SETUP.match(step.intent):
-                    setup[step.words] = step
-    known = {step.words for step in command_steps(before.arguments)}
-    for step in command_steps(attempt.arguments):
-        if step.words == worked.words:
-            break
-        if step.words not in known and _SETUP.match(step.intent):
-            setup[step.words] = step
-    return tuple(setup.values())[-_MAX_SETUP:]
 
 
 def _skipped(steps: Sequence[Step], failed: Step) -> tuple[Step, ...]:

@@ -24,25 +24,23 @@ _NOUNS = (
 _NAMED = re.compile(rf"\b({_NOUNS})s?:? ['\"`]?([^\s'\"`:,;]+)", re.IGNORECASE)
 _SPEAKING = re.compile(r"git|gh|glab|hg|jj|svn")
 _MESSAGE_FLAGS = {"-m", "--message", "--title", "--body", "-t", "-b", "--notes", "--description"}
+_PATH = re.compile(
+    r".*/.*|[\w.-]+\.(?:pyi?|[cm]?[jt]sx?|go|rs|exs?|rb|java|kt|c|h|cc|[ch]pp|cs|swift|md|txt"
+    r"|jsonl?|ya?ml|toml|sh|sql|s?css|html?|lock|cfg|ini|csv|xml|svg|png|log|diff|patch|gz"
+    r"|zip|ipynb|proto|gradle|dart|php|lua|vue|svelte|tf|env)"
+)
 _KINDS = (
     (re.compile(r"https?://.*"), "url"),
     (re.compile(r"[^\s@/]+@[^\s@/]+\.\w+"), "email"),
     (re.compile(r"s(\W).*\1.*\1\w*"), "script"),
-    (
-        re.compile(
-            r".*/.*|[\w.-]+\.(?:pyi?|[cm]?[jt]sx?|go|rs|exs?|rb|java|kt|c|h|cc|[ch]pp|cs|swift|md|txt"
-            r"|jsonl?|ya?ml|toml|sh|sql|s?css|html?|lock|cfg|ini|csv|xml|svg|png|log|diff|patch|gz"
-            r"|zip|ipynb|proto|gradle|dart|php|lua|vue|svelte|tf|env)"
-        ),
-        "path",
-    ),
+    (_PATH, "path"),
 )
 """What a word is an example of, when the lesson isn't about that word."""
 _PLACEHOLDER = re.compile(r"<([a-z]+)>")
 _MEANING = {
     "branch": "the name of the branch you are on",
-    "path": "the path in question",
-    "file": "the file in question",
+    "path": "what you want to give it",
+    "file": "the file you mean",
     "message": "your message",
     "text": "your text",
     "url": "the address in question",
@@ -59,30 +57,6 @@ _INSTALL = re.compile(
     r"(?:pip3?|npm|pnpm|yarn|bun|uv|poetry|gem|brew|apt|apt-get|cargo|pipx|conda)"
     r" (?:install|i|add|get)"
 )
-_DOING = (
-    (r"git push", "Pushing a branch"),
-    (r"git (?:pull|fetch)", "Fetching from a remote"),
-    (r"git add", "Staging files"),
-    (r"git commit", "Committing"),
-    (r"git (?:checkout|switch|branch)", "Working with branches"),
-    (r"git (?:rebase|merge|cherry-pick)", "Bringing branches together"),
-    (r"git worktree", "Working with worktrees"),
-    (r"(?:gh pr|glab mr) .*", "Working on a pull request"),
-    (r"(?:pytest|jest|vitest|rspec|tox|nox)|\w+ (?:test|t)", "Running tests"),
-    (r"(?:pip3?|npm|pnpm|yarn|uv|poetry|gem|brew|apt(?:-get)?) \w+", "Managing packages"),
-    (r"(?:docker|podman|docker-compose)(?: .*)?", "Working with containers"),
-    (r"(?:curl|wget)", "Fetching an address"),
-    (r"\w+ (?:build|compile)|make(?: .*)?|tsc", "Building"),
-    (r"mypy|ruff|eslint|prettier|black|\w+ (?:lint|format|credo|clippy|vet)", "Checking code"),
-)
-
-
-def doing(intent: str) -> str:
-    """Return the activity that a command is part of, such as ``Running tests``."""
-    for pattern, words in _DOING:
-        if re.fullmatch(pattern, intent):
-            return words
-    return f"Running `{intent}`"
 
 
 def name_of(step: Step) -> str:
@@ -95,6 +69,11 @@ def name_of(step: Step) -> str:
         following = step.words[place : place + 1]
         words += [word for word in following if re.fullmatch(r"[a-z][\w:-]*", word)]
     return " ".join(words)
+
+
+def is_path(word: str) -> bool:
+    """Whether a word of a command is a path or the name of a file."""
+    return _PATH.fullmatch(word) is not None
 
 
 def clean(text: str, limit: int) -> str:

@@ -11,18 +11,13 @@ from pathlib import PurePosixPath
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.core.text import safe_text
-from synthorg_tui.curation.models import (
-    WORDED_FIELDS,
-    Evidence,
-    Lesson,
-    LessonKind,
-    ProceduralMemoryProposal,
-)
+from synthorg_tui.curation.models import Evidence, Lesson, LessonKind
 from synthorg_tui.executions.commands import Step, command_steps
 from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.executions.output_lines import one_line
-from synthorg_tui.learning.drafting import as_certain_as_may_be, author_of
+from synthorg_tui.learning.lessons import MAX_TITLE, LessonWords, grounded_lesson
 from synthorg_tui.learning.phrases import joined
+from synthorg_tui.learning.situations import program_words
 
 _CHECK = re.compile(
     r"(?:pytest|tox|nox|jest|vitest|rspec|mypy|pyright|ruff|eslint|tsc|flake8|shellcheck)(?: .*)?"
@@ -82,34 +77,44 @@ def find_recipe(execution: Execution) -> Recipe | None:
 
 def recipe_lesson(execution: Execution, recipe: Recipe) -> Lesson:
     """Return a recipe as a lesson; its confidence is a tenth of the quality."""
-    project = safe_text(PurePosixPath(execution.project or "").name or "the project")
+    project = one_line(safe_text(PurePosixPath(execution.project or "").name), 40) or "the project"
     checks = [f"`{_shown(step)}`" for step in recipe.checks]
     delivered = [f"`{safe_text(step.intent)}`" for step in recipe.delivery]
-    before = f" before {joined(delivered)}" if delivered else ""
-    proposal = ProceduralMemoryProposal(
-        discovery=f"In {project}, work is checked with {joined(checks)}{before}."[:600],
-        condition=f"A change in {project} is finished and about to be committed.",
-        action=f"Run {joined(checks)} in this order and go on only when each of them passes.",
-        rationale="A run that did so ended normally, and none of its checks had to be repeated.",
-        execution_steps=tuple(
+    intents = " ".join(step.intent for step in (*recipe.checks, *recipe.delivery))
+    words = LessonWords(
+        name=_name(recipe),
+        title=_title(project, delivered),
+        when=f"a change in {project} is finished and about to be committed",
+        do=f"Run {joined(checks)} in this order and go on only when each of them passes.",
+        why="A run that did so ended normally, and none of its checks had to be repeated.",
+        steps=tuple(
             [f"Run {check}." for check in checks][:_MAX_STEPS]
             + [f"Then {delivery}." for delivery in delivered]
         ),
-        confidence=recipe.quality / 10.0,
+    )
+    return grounded_lesson(
+        execution,
+        LessonKind.SUCCESS,
+        f"success|{execution.agent_id}|{execution.project or ''}|{intents}",
+        words,
+        (_evidence(execution, recipe, checks),),
+        certainty=recipe.quality / 10.0,
         tags=("success-derived", "checks"),
     )
-    proposal = as_certain_as_may_be(execution, proposal)
-    intents = " ".join(step.intent for step in (*recipe.checks, *recipe.delivery))
-    return Lesson(
-        key=f"success|{execution.agent_id}|{execution.project or ''}|{intents}",
-        kind=LessonKind.SUCCESS,
-        agent_id=execution.agent_id,
-        task_id=execution.id,
-        proposal=proposal,
-        grounded=proposal,
-        authors=dict.fromkeys(WORDED_FIELDS, author_of(execution)),
-        evidence=(_evidence(execution, recipe, checks),),
-    )
+
+
+def _name(recipe: Recipe) -> str:
+    """The programs that check, and what they come before."""
+    programs = dict.fromkeys(program_words(step.intent)[0] for step in recipe.checks)
+    last = program_words(recipe.delivery[0].intent)[1] if recipe.delivery else "delivery"
+    return "-".join((*list(programs)[:3], "before", last))
+
+
+def _title(project: str, delivered: Sequence[str]) -> str:
+    """What to do; the checks themselves are named below it."""
+    before = f" before {delivered[0]}" if delivered else " before you deliver it"
+    titles = (f"Run all checks of {project}{before}", f"Run all checks{before}")
+    return next((title for title in titles if len(title) <= MAX_TITLE), "Run all checks first")
 
 
 def _shown(step: Step) -> str:

@@ -17,7 +17,8 @@ from synthorg_tui.core.failsafe import raise_fatal
 from synthorg_tui.curation.models import Author, Lesson
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.executions.store import ExecutionStore
-from synthorg_tui.learning.capture import Captured, create_capture_strategy
+from synthorg_tui.learning.capture import create_capture_strategy
+from synthorg_tui.learning.captured import Captured
 from synthorg_tui.learning.drafting import merged
 from synthorg_tui.learning.models import (
     Adopt,

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from synthorg_tui.core.failsafe import raise_fatal
 from synthorg_tui.core.text import counted
-from synthorg_tui.learning.capture import Captured
+from synthorg_tui.learning.captured import Captured
 from synthorg_tui.learning.models import Learned, LearnRun
 from synthorg_tui.learning.proposals import LessonProposals
 from synthorg_tui.learning.proposer import WordingCancelledError

@@ -7,8 +7,9 @@ in doubt code's stays:
 
 * name: code has none, or one of more than five words or 40 characters.
 * title: code's is longer than ``MAX_TITLE``, or isn't an instruction.
-* when: code's quotes or is longer than 120 characters, and the model's is shorter.
-* why: the model's names a cause (``because``, ``needs``, ``only``...) and code's doesn't.
+* when: code's is longer than 160 characters, and the model's is shorter.
+* why: code's only tells what happened (``was gone``, ``worked at once``...) and names no cause
+  (``because``, ``needs``, ``until``...), which the model's does.
 * check: code has none.
 * rule: code's isn't an instruction.
 """
@@ -109,12 +110,16 @@ the person said: no emojis in the docs please, we keep them plain
 "why": "The person asked to keep the docs plain.", \
 "check": "Read the changed docs: they have no emojis.", \
 "rule": "Keep the docs plain: no emojis."}"""
-_LONG_WHEN: Final = 120
+_LONG_WHEN: Final = 160
 _LONG_NAME: Final = 40
 _CAUSE = re.compile(
     r"\b(?:because|since|so|needs?|needed|requires?|required|depends?|expects?|until|was not"
     r"|were not|had not|wasn['\u2019]t|hadn['\u2019]t|no longer|has no|missing|only)\b"
 )
+_TOLD = re.compile(
+    r"\b(?:was gone|(?:worked|passed)(?: at once| afterwards)?\.|come first|said so)(?=\W|$)"
+)
+"""Words of a reason that only tells that something helped."""
 _PLACED = re.compile(r"<[a-z][a-z-]*>")
 _SPAN = re.compile(r"`([^`]*<[a-z][a-z-]*>[^`]*)`")
 _MIN_OWN = 3
@@ -285,10 +290,10 @@ def is_better(name: str, text: str, grounded: str) -> bool:
     if name == "title":
         return len(grounded) > MAX_TITLE or not is_instruction(grounded)
     if name == "when":
-        is_heavy = "“" in grounded or len(grounded) > _LONG_WHEN
-        return is_heavy and len(text) < len(grounded)
+        return len(text) < len(grounded) > _LONG_WHEN
     if name == "why":
-        return bool(_CAUSE.search(text)) and not _CAUSE.search(grounded)
+        is_told = _TOLD.search(grounded) and not _CAUSE.search(grounded)
+        return bool(is_told and _CAUSE.search(text))
     return not grounded if name == "check" else not is_instruction(grounded)
 
 

@@ -26,6 +26,7 @@ class SkillDocument:
     condition: str = ""
     action: str = ""
     rationale: str = ""
+    check: str = ""
     steps: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)

@@ -1,8 +1,9 @@
 """The markdown body of a SKILL.md, written and read back without loss.
 
-A body of this program has the sections Condition, Action, Rationale, Execution steps and Evidence;
-any other body is left as it stands. Text in a section comes from transcripts: whatever would start
-a heading, a list or a fence, and every invisible character, is escaped, and decoded on reading.
+A body of this program has the sections Condition, Action, Rationale, Check, Execution steps and
+Evidence; any other body is left as it stands. Text in a section comes from transcripts: whatever
+would start a heading, a list or a fence, and every invisible character, is escaped, and decoded on
+reading.
 The YAML above the body is ``frontmatter``'s.
 """
 
@@ -13,9 +14,10 @@ from dataclasses import dataclass
 from synthorg_tui.core.text import has_hidden, safe_text
 
 _ITEM = re.compile(r"(\d{1,4}[.)]|[-*+])(?: (.*)|$)")
-_CONDITION, _ACTION, _RATIONALE = "Condition", "Action", "Rationale"
+_CONDITION, _ACTION, _RATIONALE, _CHECK = "Condition", "Action", "Rationale", "Check"
 _STEPS, _EVIDENCE = "Execution steps", "Evidence"
-_KNOWN = {name.lower(): name for name in (_CONDITION, _ACTION, _RATIONALE, _STEPS, _EVIDENCE)}
+_TEXTS = (_CONDITION, _ACTION, _RATIONALE, _CHECK)
+_KNOWN = {name.lower(): name for name in (*_TEXTS, _STEPS, _EVIDENCE)}
 NOTES = "## Notes"
 """Heading for further text that has none of its own."""
 
@@ -28,6 +30,7 @@ class Body:
     condition: str = ""
     action: str = ""
     rationale: str = ""
+    check: str = ""
     steps: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
     rest: str = ""
@@ -35,19 +38,18 @@ class Body:
     @property
     def has_sections(self) -> bool:
         """Whether any of the sections has text."""
-        return any(
-            (self.heading, self.condition, self.action, self.rationale, self.steps, self.evidence)
-        )
+        return any((self.heading, *self.texts, self.steps, self.evidence))
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The sections that are a text, in their order in the file."""
+        return (self.condition, self.action, self.rationale, self.check)
 
 
 def render_body(body: Body) -> str:
     """Render the markdown of a body, without a newline at its end."""
     blocks = [f"# {encode_inline(body.heading)}"] if body.heading else []
-    for title, text in (
-        (_CONDITION, body.condition),
-        (_ACTION, body.action),
-        (_RATIONALE, body.rationale),
-    ):
+    for title, text in zip(_TEXTS, body.texts, strict=True):
         if text:
             blocks += [f"## {title}", encode_block(text)]
     if body.steps:
@@ -99,6 +101,7 @@ def _ours(sections: dict[str, str], rest: str) -> Body:
         condition=decode_block(sections.get(_CONDITION, "")),
         action=decode_block(sections.get(_ACTION, "")),
         rationale=decode_block(sections.get(_RATIONALE, "")),
+        check=decode_block(sections.get(_CHECK, "")),
         steps=tuple(_items(sections.get(_STEPS, ""))),
         evidence=tuple(_items(sections.get(_EVIDENCE, ""))),
         rest=_trim(rest),

@@ -7,7 +7,7 @@ transcripts, so they are built from allowed characters and never passed through.
 
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Final
 
 NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -41,8 +41,13 @@ _FOLDED = str.maketrans(
         ">": " ",
     }
 )
-_MIN_DISCOVERY = 40
-"""Characters: with less room left than this the discovery is left out."""
+_MAX_WORDS = 5
+_EVERYWHERE = frozenset(
+    {"with", "when", "from", "that", "then", "this", "what", "here", "instead", "again", "your"}
+    | {"before", "after", "first", "fails", "says", "error", "branch", "path", "file", "name"}
+    | {"exit", "code", "command", "without", "because", "which", "there"}
+)
+"""Words that tell no lesson from another."""
 
 
 def is_name(name: str) -> bool:
@@ -50,13 +55,20 @@ def is_name(name: str) -> bool:
     return len(name) <= MAX_NAME and NAME.fullmatch(name) is not None
 
 
-def skill_name(discovery: str, taken: Collection[str] = ()) -> str:
-    """Make a name from the words of a discovery: at most 64 characters, and not in ``taken``."""
+def skill_name(discovery: str, taken: Collection[str] = (), telling: str = "") -> str:
+    """Make a name from the words of a discovery: at most 64 characters, and not in ``taken``.
+
+    Where it is taken, a word of the text ``telling`` that isn't in it yet is added to a name of
+    fewer than five words, and else a number.
+    """
     words = re.sub(r"[^a-z0-9]+", "-", _ascii(discovery).lower().replace("'", "")).strip("-")
     if words in _RESERVED:
         words = f"{_FALLBACK}-{words}"
     names = {name.lower() for name in taken}
     name = _cut_name(words, MAX_NAME) or _FALLBACK
+    if name in names:
+        free = (longer for longer in _longer(name, telling) if longer not in names)
+        name = next(free, name)
     number = 1
     while name in names:
         number += 1
@@ -65,19 +77,28 @@ def skill_name(discovery: str, taken: Collection[str] = ()) -> str:
     return name
 
 
+def _longer(name: str, telling: str) -> Iterator[str]:
+    """The name with each of the telling words of a text, which are those that no lesson shares."""
+    words = name.split("-")
+    if len(words) >= _MAX_WORDS:
+        return
+    plain = re.findall(r"(?<![\w<./-])[a-z]{4,16}(?![\w>./-])", telling.lower())
+    for word in dict.fromkeys(plain):
+        if word not in words and word not in _EVERYWHERE and len(name) + len(word) < MAX_NAME:
+            yield f"{name}-{word}"
+
+
 def describe(discovery: str, condition: str) -> str:
     """Make the description that agents choose a skill by: "Use when ..." in plain ASCII.
 
     At most 200 characters, on one line, and without angle brackets. The condition comes first;
-    the ``discovery`` follows where there is room.
+    the ``discovery`` follows where there is room for all of it.
     """
     when = _line(_WHEN.sub("", condition, count=1)).rstrip(".;:, ") or _NO_CONDITION
     text = _cut(USE_WHEN + _lower_first(when), MAX_DESCRIPTION)
-    discovery = _line(discovery)
-    room = MAX_DESCRIPTION - len(text) - len(". ")
-    if not discovery or room < min(len(discovery), _MIN_DISCOVERY) or text.endswith("..."):
-        return text
-    return f"{text}. {_cut(discovery, room)}"
+    discovery = _line(discovery).rstrip(".")
+    whole = f"{text}. {discovery}."
+    return whole if discovery and len(whole) <= MAX_DESCRIPTION else text
 
 
 def clean_description(description: str) -> str:

@@ -152,7 +152,7 @@ def desk(
 
 class TestReading:
     def test_what_only_its_agent_reported_is_shown_as_such(self, desk: Desk) -> None:
-        recorded = lesson()
+        recorded = lesson(check="git status names it", name="git-push-no-upstream")
         told = recorded.model_copy(
             update={
                 "evidence": (recorded.evidence[0].model_copy(update={"reported": True}),),
@@ -162,8 +162,11 @@ class TestReading:
         desk.add(item().model_copy(update={"payload": told.model_dump_json()}))
         note = "reported by the agent itself, not recorded"
         shown = desk("show", ID).out
-        assert shown.count(note) == len(WORDED_FIELDS) + 1
+        of_evidence = 2  # once above the fields, once in the file that would be written
+        assert shown.count(note) == len(WORDED_FIELDS) + of_evidence
         assert "no run that was recorded" in shown
+        assert "check  reported" in shown
+        assert "name  reported" in shown
         (listed,) = json.loads(desk("list", "--json").out)
         assert listed["evidence"][0]["reported"] is True
         assert listed["fields"]["action"]["author"] == "reported"

@@ -344,3 +344,17 @@ async def test_an_item_nobody_looked_at_in_time_comes_up_again(
         await desk.queue.save(expired)
         assert (await sync(desk)).added == (first,)
     assert list(on_disk(tmp_path)) == [f"{USER}/deploy/SKILL.md"]
+
+
+async def test_a_skill_that_was_approved_without_name_and_check_does_not_look_edited(
+    tmp_path: Path,
+) -> None:
+    async with office(tmp_path) as desk:
+        await desk.approve(await desk.propose(lesson()))
+        (record,) = await desk.registry.active()
+        old = record.proposal.model_dump_json(exclude={"name", "check"})
+        await desk.database.write(lambda db: db.execute("UPDATE skills SET proposal = ?", [old]))
+        (memory,) = await desk.memories()
+        assert "[CHECK]" not in memory.content
+        assert await sync(desk) == SyncReport()
+        assert await desk.changes.reworded(await desk.registry.active()) == frozenset()

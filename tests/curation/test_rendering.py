@@ -1,9 +1,22 @@
 """A lesson as the memory agents are given, and what a SKILL.md of whoever proposes."""
 
+from datetime import UTC, datetime
+
 import pytest
 
-from synthorg_tui.curation.models import LessonKind, ProceduralMemoryProposal, ProceduralMemoryScope
-from synthorg_tui.curation.rendering import agent_of, memory_request, proposal_of, stored_text
+from synthorg_tui.curation.models import (
+    Evidence,
+    LessonKind,
+    ProceduralMemoryProposal,
+    ProceduralMemoryScope,
+)
+from synthorg_tui.curation.rendering import (
+    agent_of,
+    document_of,
+    memory_request,
+    proposal_of,
+    stored_text,
+)
 from synthorg_tui.skills.document import SkillDocument
 
 PUSH = ProceduralMemoryProposal(
@@ -29,6 +42,33 @@ def test_the_memory_has_a_tagged_paragraph_for_each_part() -> None:
 
 def test_without_steps_there_is_no_execution_paragraph() -> None:
     assert "[EXECUTION]" not in stored_text(PUSH.model_copy(update={"execution_steps": ()}))
+
+
+def test_how_to_check_it_is_a_paragraph_of_its_own() -> None:
+    checked = PUSH.model_copy(update={"check": "git status names it.", "name": "git-push-upstream"})
+    text = "[CHECK] git status names it.\n\n[EXECUTION]"
+    assert stored_text(checked) == stored_text(PUSH).replace("[EXECUTION]", text)
+
+
+def test_a_file_gives_references_to_its_evidence_and_none_of_its_texts() -> None:
+    seen = Evidence(
+        execution="claude_code:one",
+        lines="claude_code:one#L3-L9",
+        agent_id="ada",
+        failed="git push",
+        error="no upstream",
+        resolved_by="git push -u origin b",
+        at=datetime(2026, 2, 11, tzinfo=UTC),
+        project="/srv/tidepool",
+    )
+    told = seen.model_copy(update={"reported": True, "at": None, "project": None})
+    document = document_of(
+        PUSH, name="push", version=1, agent_id="ada", source="x", evidence=(seen, told)
+    )
+    assert document.evidence == (
+        "claude_code:one#L3-L9 · 2026-02-11 · tidepool",
+        "claude_code:one#L3-L9 · reported by the agent itself, not recorded",
+    )
 
 
 @pytest.mark.parametrize(

@@ -64,8 +64,8 @@ async def test_a_review_shows_the_file_that_would_be_written(tmp_path: Path) -> 
     document, findings = parse(review.text, name=NAME)
     assert document is not None
     assert findings == ()
-    assert proposal_of(document) == proposal()
-    assert "no upstream" in document.evidence[0]
+    assert proposal_of(document) == proposal(name=NAME)
+    assert document.evidence == ("claude-code:one#L12-L20",)
     assert (review.diff, review.near, review.replaces, review.flags) == ((), (), (), ())
 
 
@@ -402,3 +402,17 @@ async def test_names_taken_in_any_root_are_avoided(tmp_path: Path) -> None:
     async with office(tmp_path) as desk:
         review = await desk.desk.review(await desk.propose(lesson()))
     assert Path(review.path).parent.name == f"{NAME}-2"
+
+
+async def test_the_name_of_a_lesson_is_that_of_its_folder_and_another_gets_a_telling_word(
+    tmp_path: Path,
+) -> None:
+    name = "git-push-rejected"
+    causes = ("git push is rejected", "git push is rejected by a hook", "git push is rejected")
+    async with office(tmp_path) as desk:
+        for number, cause in enumerate(causes):
+            texts = proposal(name=name, condition=cause, action=f"Do {number} things otherwise.")
+            found = lesson(str(number)).model_copy(update={"proposal": texts})
+            await desk.approve(await desk.propose(found))
+    folders = sorted(path.parent.name for path in (tmp_path / OWN).glob("*/SKILL.md"))
+    assert folders == [name, f"{name}-2", f"{name}-hook"]

@@ -71,6 +71,8 @@ def test_other_tools_are_their_kind_and_file(
         ("git push", "git pull", False),
         ("make test", "make lint", False),
         ("cd x", "cd x", False),
+        ("vitest web/src/a.test.ts", "cd web && vitest src/a.test.ts", True),
+        ("vitest web/src/a.test.ts", "cd api && vitest src/a.test.ts", False),
     ],
 )
 def test_a_later_command_is_related_by_goal_and_files(

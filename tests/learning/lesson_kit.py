@@ -48,6 +48,15 @@ class Run:
         intent = call_intent("Edit", arguments)
         return self._add("Edit", json.dumps(arguments), "", CallOutcome.OK, intent, None)
 
+    def file(
+        self, tool: str, path: str, output: str = "", *, fails: bool = False, **arguments: object
+    ) -> "Run":
+        """A call of a tool for files, with its further arguments."""
+        whole = path if path.startswith("/") else f"{self.project}/{path}"
+        given = {"file_path": whole, **arguments}
+        outcome = CallOutcome.FAILED if fails else CallOutcome.OK
+        return self._add(tool, json.dumps(given), output, outcome, call_intent(tool, given), None)
+
     def look(self) -> "Run":
         """A call that changes nothing."""
         return self._add("Read", "{}", "text", CallOutcome.OK, "read x", None)

@@ -32,23 +32,22 @@ def lesson(session: str = "s1", branch: str = BRANCH, *, known: bool = True) -> 
 def test_every_field_is_written_from_evidence() -> None:
     drawn = lesson()
     proposal = drawn.proposal
-    assert proposal.discovery == (
-        "Run `git push -u origin <branch>` when `git push` fails with “The current branch <branch> "
-        "has no upstream branch”."
-    )
+    assert proposal.name == "git-push-no-upstream"
+    assert proposal.discovery == "Push a new branch with `git push -u origin <branch>`"
     assert proposal.condition == (
-        "Pushing a branch: `git push` fails with “The current branch <branch> has no upstream "
-        "branch”."
+        "git push says the current branch has no upstream branch, or before the first push of a "
+        "new branch."
     )
     assert proposal.action == (
         "Run `git push -u origin <branch>` instead. "
         "Here `<branch>` is the name of the branch you are on."
     )
-    assert "The error itself names the remedy: “To push the current branch" in proposal.rationale
-    assert proposal.execution_steps == (
-        "Run `git push -u origin <branch>`.",
-        "Check that the output says “branch '<branch>' set up to track 'origin'”.",
+    assert proposal.rationale == (
+        "A new branch has no counterpart on the remote until a push sets one. "
+        "The error itself names the command that works."
     )
+    assert proposal.check == "The output says “branch '<branch>' set up to track 'origin'”."
+    assert proposal.execution_steps == ()
     assert drawn.authors == dict.fromkeys(WORDED_FIELDS, Author.EVIDENCE)
 
 
@@ -111,7 +110,7 @@ def test_hostile_calls_give_clean_lessons_or_none(word: str, error: str, fix: st
     execution = run.bash(f"git push {fix}", error).done()
     for found in find_mistakes(execution):
         proposal = mistake_lesson(execution, found).proposal
-        texts = [str(getattr(proposal, name)) for name in WORDED_FIELDS[:-1]]
+        texts = [str(getattr(proposal, name)) for name in WORDED_FIELDS]
         for text in (*texts, *proposal.execution_steps):
             assert not has_hidden(text)
             assert "\n" not in text

@@ -71,8 +71,9 @@ async def test_real_sessions_teach_the_push_without_upstream_seen_in_both(
     push = lessons[0]
     assert push.recurrence == 2
     assert {each.execution.split(":")[1] for each in push.evidence} == set(SESSIONS)
-    assert any("git push --set-upstream origin" in step for step in push.proposal.execution_steps)
-    assert not any("spotter" in step for step in push.proposal.execution_steps)
+    assert push.proposal.name == "git-push-no-upstream"
+    assert "`git push --set-upstream origin <branch>`" in push.proposal.action
+    assert "spotter" not in push.proposal.model_dump_json()
     for each in push.evidence:
         assert "no upstream branch" in each.error
         assert each.resolved_by.startswith("git push --set-upstream origin spotter-")

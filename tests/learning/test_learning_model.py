@@ -12,7 +12,8 @@ from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.curation.models import Author, FailureAnalysisPayload, Lesson
 from synthorg_tui.executions.commands import call_intent
 from synthorg_tui.executions.models import Execution, Recovery, ToolCall
-from synthorg_tui.learning.capture import Captured, FailureCaptureStrategy
+from synthorg_tui.learning.capture import FailureCaptureStrategy
+from synthorg_tui.learning.captured import Captured
 from synthorg_tui.learning.wording import Gate, ProceduralMemoryProposer, WordingCancelledError
 from synthorg_tui.memory.config import ProceduralMemoryConfig
 from synthorg_tui.providers.completion.config import AutoModelConfig

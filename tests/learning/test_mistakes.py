@@ -24,7 +24,7 @@ CHANGED = {
             "usage: pytest [options]\npytest: error: unrecognized arguments: --slow",
         ),
         ("pytest tests/", "5 passed"),
-        "leave out what the error names (here `--slow`)",
+        "run `pytest` without `--slow`",
     ),
     "a flag put in": (
         ("git add dist/app.js", IGNORED),
@@ -34,7 +34,7 @@ CHANGED = {
     "a path left out": (
         ("git add a.py dist/app.js", IGNORED),
         ("git add a.py", ""),
-        "leave out what the error names (here `dist/app.js`)",
+        "run `git add <path>` without the paths that the error names",
     ),
     "a path by another way": (
         (

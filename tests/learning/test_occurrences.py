@@ -53,7 +53,7 @@ def test_another_remedy_is_another_way_in_the_same_situation() -> None:
     usual, same, other = went(
         pushed(ADA, "a"),
         pushed(BOB, "b"),
-        pushed(CYD, "c", "git push backup HEAD:review --no-verify"),
+        pushed(CYD, "c", "git push backup HEAD:review --verbose"),
     )
     assert usual.pattern == same.pattern != other.pattern
     assert usual.situation == other.situation

@@ -6,12 +6,8 @@ from hypothesis import strategies as st
 
 from synthorg_tui.core.enums import ExecutionOutcome
 from synthorg_tui.curation.models import FailureAnalysisPayload
-from synthorg_tui.learning.capture import (
-    WITHHELD,
-    failure_payload,
-    sanitize_message,
-    success_payload,
-)
+from synthorg_tui.learning.capture import failure_payload
+from synthorg_tui.learning.captured import WITHHELD, sanitize_message, success_payload
 from synthorg_tui.learning.mistakes import find_mistakes
 from tests.learning.lesson_kit import Run
 

@@ -128,7 +128,7 @@ class TestTogether:
         assert set(together.authors.values()) == {Author.EVIDENCE}
 
     def test_the_first_recorded_run_takes_the_words_of_reports_over(self) -> None:
-        told = taught(pushed("r1", reported=True, fix="git push --no-verify -u origin"))
+        told = taught(pushed("r1", reported=True, fix="git push --verbose -u origin"))
         together = merged(told, RECORDED)
         assert together.proposal == RECORDED.proposal
         assert together.authors == RECORDED.authors

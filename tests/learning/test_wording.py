@@ -12,7 +12,8 @@ from synthorg_tui.curation.models import (
     Lesson,
     LessonKind,
 )
-from synthorg_tui.learning.capture import Captured, FailureCaptureStrategy
+from synthorg_tui.learning.capture import FailureCaptureStrategy
+from synthorg_tui.learning.captured import Captured
 from synthorg_tui.learning.lessons import LessonWords, grounded_lesson
 from synthorg_tui.learning.proposer import WordingCancelledError
 from synthorg_tui.learning.wording import (
@@ -103,9 +104,16 @@ async def test_the_models_texts_are_kept_beside_those_of_code() -> None:
 
 
 async def test_what_is_chosen_is_signed_by_the_model_and_the_rest_by_code() -> None:
-    lesson = await worded()
+    plain = captured().lesson.grounded.model_copy(
+        update={"discovery": "`git push` fails", "rationale": "`git push` failed; it worked."}
+    )
+    draft = captured().lesson.model_copy(update={"proposal": plain, "grounded": plain})
+    proposer = ProceduralMemoryProposer(CONFIG, ScriptedProvider(json.dumps(ANSWER)))
+    found = await proposer.propose(captured().payload, draft)
+    assert found is not None
+    lesson = found.lesson
     chosen = {field for field, author in lesson.authors.items() if author is Author.MODEL}
-    assert chosen
+    assert {"discovery", "rationale"} <= chosen
     for field in FIELD_OF.values():
         taken = lesson.suggested if field in chosen else lesson.grounded
         assert getattr(lesson.proposal, field) == getattr(taken, field)
@@ -204,11 +212,13 @@ async def test_the_rule_of_a_correction_is_the_models_when_code_has_only_the_quo
         ("title", "Run " + "x" * 67, "Run it", True),
         ("title", "Run " + "x" * 66, "Run it", False),
         ("title", "`x` fails", "Run it", True),
-        ("when", "`x` fails with “y”", "`x` fails", True),
-        ("when", "`x` fails", "`x`", False),
-        ("when", "“y”", "`x` fails with that", False),
+        ("when", "`x` fails with " + "y" * 146, "`x` fails", True),
+        ("when", "`x` fails with " + "y" * 145, "`x` fails", False),
+        ("when", "`x` fails with " + "y" * 146, "`x` fails with " + "z" * 146, False),
         ("why", "`a` failed; `b` worked.", "It has no branch, so it needs one.", True),
-        ("why", "It needs a branch.", "It has no branch, so it needs one.", False),
+        ("why", "After it the error was gone.", "It needs a branch.", True),
+        ("why", "A branch has no upstream until then.", "It needs a branch.", False),
+        ("why", "Git can't stage through a link.", "It needs the real path.", False),
         ("why", "`a` failed; `b` worked.", "`a` failed before `b` worked.", False),
         ("check", "", "Look at it.", True),
         ("check", "Run it.", "Look at it.", False),

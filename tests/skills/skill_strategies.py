@@ -65,6 +65,7 @@ documents = st.builds(
     condition=texts,
     action=texts,
     rationale=texts,
+    check=texts,
     steps=st.lists(texts, max_size=3).map(tuple),
     evidence=st.lists(texts, max_size=2).map(tuple),
     metadata=st.dictionaries(texts, texts, max_size=2),

@@ -25,6 +25,8 @@ proposals = st.builds(
     action=words,
     rationale=words,
     execution_steps=st.lists(words, max_size=3).map(tuple),
+    check=st.just("") | words,
+    name=st.sampled_from(("", "git-push-no-upstream")),
     confidence=st.floats(0.0, 1.0),
     tags=tags,
     scope=st.sampled_from(ProceduralMemoryScope),
@@ -36,13 +38,14 @@ LONGEST = ProceduralMemoryProposal(
     action="\u202e" * 2000,
     rationale="```\n" * 500,
     execution_steps=("1. \n" * 20,) * 50,
+    check="## Check\n" * 60,
     confidence=1.0,
 )
 
 
 def written(proposal: ProceduralMemoryProposal) -> tuple[str, str]:
     """The folder's name and the text of the file."""
-    name = skill_name(proposal.discovery)
+    name = proposal.name or skill_name(proposal.discovery)
     seen = Evidence(execution="claude:s", lines="claude:s#L1-L2", agent_id="a", failed="\x1b`x`")
     document = document_of(
         proposal, name=name, version=1, agent_id="a: b", source="failure:s", evidence=(seen,)
@@ -66,7 +69,7 @@ def test_every_proposal_is_a_valid_skill_that_reads_as_the_proposal(
         assert skills_ref.validate(folder) == []
     document, _ = parse(text, name=name)
     assert document is not None
-    assert proposal_of(document) == proposal
+    assert proposal_of(document) == proposal.model_copy(update={"name": name})
 
 
 def test_an_ordinary_proposal_is_a_skill_without_findings() -> None:
@@ -84,5 +87,5 @@ def test_an_ordinary_proposal_is_a_skill_without_findings() -> None:
     assert document is not None
     assert document.description == (
         "Use when git push says that the branch has no upstream. "
-        "Name the remote and the branch once."
+        "Set the upstream when pushing a new branch."
     )

@@ -23,6 +23,7 @@ PLAIN = SkillDocument(
     condition="git push says that the current branch has no upstream branch.",
     action="Name the remote and the branch.",
     rationale="Git doesn't guess where a new branch belongs.",
+    check="git status names the branch on the remote.",
     steps=("git push -u origin HEAD", "git status"),
     evidence=("session-1#L12-L30",),
     metadata={"version": "1", "confidence": "0.9"},
@@ -50,6 +51,10 @@ Name the remote and the branch.
 ## Rationale
 
 Git doesn't guess where a new branch belongs.
+
+## Check
+
+git status names the branch on the remote.
 
 ## Execution steps
 

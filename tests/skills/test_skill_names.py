@@ -70,7 +70,7 @@ def test_what_a_name_may_be(name: str, allowed: bool) -> None:
 
 def test_a_description_says_when_and_what() -> None:
     assert describe("Push with -u the first time", "When git push finds no upstream.") == (
-        "Use when git push finds no upstream. Push with -u the first time"
+        "Use when git push finds no upstream. Push with -u the first time."
     )
 
 

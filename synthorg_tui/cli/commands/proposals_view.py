@@ -60,6 +60,8 @@ def show_review(
     for number, evidence in enumerate(entry.evidence):
         _evidence(console, evidence, excerpts[number] if number < len(excerpts) else None)
     for name, field in entry.fields.items():
+        if not field.text:
+            continue
         console.line()
         console.parts([(name.replace("_", " "), "bold"), (field.author.words, "dim")])
         console.block(field.text, indent=2)

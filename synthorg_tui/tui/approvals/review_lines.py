@@ -168,22 +168,16 @@ def wording_lines(wording: Wording, entry: InboxEntry, *, draft: bool = False) -
             lines.extend(_steps(wording.steps))
         else:
             lines.extend(text_lines(text))
-    return [*lines, *_other_lines(wording, lesson)]
+    return [*lines, *_refused_lines(lesson)]
 
 
-def _other_lines(wording: Wording, lesson: Lesson | None) -> list[Line]:
-    """A check that isn't the proposed one, and what of a model's words was refused."""
-    lines: list[Line] = []
-    if wording.check is not None:
-        said = text_lines(wording.check) if wording.check else [line(("none", "muted"))]
-        lines += [Line(), line(("Check", "strong")), *said]
-    if lesson is not None and lesson.refused:
-        lines += [Line(), line(("Refused of the model's words", "strong"))]
-        lines += [
-            _hung(line(("- ", "bad"), (one_line(why), "muted")), 2)
-            for why in lesson.refused.values()
-        ]
-    return lines
+def _refused_lines(lesson: Lesson | None) -> list[Line]:
+    """What of a model's words wasn't taken, and why."""
+    if lesson is None or not lesson.refused:
+        return []
+    lines = [Line(), line(("Refused of the model's words", "strong"))]
+    why = lesson.refused.values()
+    return [*lines, *(_hung(line(("- ", "bad"), (one_line(text), "muted")), 2) for text in why)]
 
 
 def _hung(source: Line, by: int) -> Line:
@@ -206,6 +200,8 @@ def part_lines(parts: Parts, width: int) -> list[tuple[object, Line]]:
     """Render a line for each field with the author of the version used, and one for each step."""
     lines: list[tuple[object, Line]] = []
     for choice in parts.choices:
+        if not any(text for _, text in choice.texts):
+            continue
         mark, word, role = AUTHORS.get(choice.author, ("?", choice.author, "muted"))
         arrows = ("‹ ", " ›") if len(choice.texts) > 1 else ("  ", "  ")
         row = line((TITLES[choice.name].ljust(11), "strong"), (arrows[0], "faint"))

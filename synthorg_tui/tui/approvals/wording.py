@@ -21,34 +21,40 @@ if TYPE_CHECKING:
     from synthorg_tui.curation.models import Author, Lesson, ProceduralMemoryProposal
     from synthorg_tui.curation.review import InboxEntry, WritePayload
 
-FIELDS = ("discovery", "condition", "action", "rationale")
-"""The fields of a lesson that are a single text; the fifth field is its list of steps."""
+FIELDS = ("discovery", "condition", "action", "rationale", "check", "name")
+"""The fields of a lesson that are a single text; the last field is its list of steps."""
+OPTIONAL = frozenset({"name", "check"})
+"""Fields that may be empty."""
 STEPS = "execution_steps"
 TITLES = {
     "discovery": "Discovery",
     "condition": "Condition",
     "action": "Action",
     "rationale": "Rationale",
+    "check": "Check",
+    "name": "Name",
     STEPS: "Steps",
 }
 _HEAD = (
     "# Reword the lesson. Keep the headings in brackets; lines that start with # are left out.\n"
 )
-_HEADING = re.compile(r"\[(DISCOVERY|CONDITION|ACTION|RATIONALE|STEPS)\][ \t]*")
+_HEADING = re.compile(rf"\[({'|'.join(name.upper() for name in FIELDS)}|STEPS)\][ \t]*")
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _NUMBER = re.compile(r"\d+\. ?")
 _GUARDED = re.compile(r"\\*(?:#|\[)")
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A draft of the texts of a lesson; without a ``check`` of its own it has the proposed one."""
+    """A draft of the texts of a lesson."""
 
     discovery: str
     condition: str
     action: str
     rationale: str
     steps: tuple[str, ...] = ()
-    check: str | None = None
+    check: str = ""
+    name: str = ""
 
     @classmethod
     def of(cls, proposal: ProceduralMemoryProposal) -> Wording:
@@ -101,11 +107,7 @@ def versions(entry: InboxEntry) -> tuple[tuple[str, Wording], ...]:
         ("The model's words", lesson.suggested),
         ("Code's words", lesson.grounded),
     ):
-        wording = Wording.of(texts)
-        if wording in found and texts.check == lesson.proposal.check:
-            continue
-        check = None if texts.check == lesson.proposal.check else texts.check
-        found.setdefault(replace(wording, check=check), whose)
+        found.setdefault(Wording.of(texts), whose)
     return tuple((whose, wording) for wording, whose in found.items())
 
 
@@ -146,8 +148,6 @@ def approvable(
 
     fields = {name: wording.text(name) for name in FIELDS}
     changed = {**lesson.proposal.model_dump(), **fields, STEPS: wording.steps}
-    if wording.check is not None:
-        changed["check"] = wording.check
     try:
         proposal = ProceduralMemoryProposal.model_validate(changed)
     except ValidationError as error:
@@ -158,7 +158,7 @@ def approvable(
     for texts, author in ((lesson.suggested, Author.MODEL), (lesson.grounded, lesson.source)):
         known = Wording.of(texts or lesson.grounded)
         same = [name for name in (*FIELDS, STEPS) if wording.text(name) == known.text(name)]
-        authors |= dict.fromkeys(same, author)
+        authors |= {name: author for name in same if wording.text(name) or name not in OPTIONAL}
     if STEPS in lesson.authors and set(wording.steps) <= set(lesson.proposal.execution_steps):
         authors.setdefault(STEPS, lesson.authors[STEPS])
     return proposal, authors
@@ -191,10 +191,12 @@ def problems(wording: Reworded) -> tuple[str, ...]:
     limits, problems = field_limits(), []
     for name in FIELDS:
         text = wording.text(name)
-        if not text.strip():
+        if not text.strip() and name not in OPTIONAL:
             problems.append(f"{TITLES[name]} is empty")
         elif len(text) > limits[name]:
             problems.append(f"{TITLES[name]} has {len(text):,} characters; {limits[name]:,} fit")
+    if wording.name and not _NAME.fullmatch(wording.name):
+        problems.append("Name has other characters than a-z, 0-9 and single hyphens between words")
     if len(wording.steps) > limits[STEPS]:
         problems.append(f"{len(wording.steps)} steps; {limits[STEPS]} fit")
     return tuple(problems)
@@ -250,7 +252,7 @@ def from_document(text: str, before: Wording) -> Wording:
     steps = before.steps
     if sections.get("steps") != original.get("steps"):
         steps = steps_of(sections.get("steps", ""), before.steps)
-    return Wording(**fields, steps=steps, check=before.check)
+    return Wording(**fields, steps=steps)
 
 
 def read_back(text: str, before: Reworded) -> Reworded:
@@ -279,7 +281,7 @@ def from_entries(entries: Mapping[str, str], before: Reworded) -> Reworded:
     }
     is_same = entries[STEPS] == original[STEPS]
     steps = before.steps if is_same else steps_of(entries[STEPS], before.steps)
-    return Wording(**fields, steps=steps, check=before.check)
+    return Wording(**fields, steps=steps)
 
 
 def _guard(text: str) -> str:

@@ -28,6 +28,7 @@ _PARTS = {
     "CONDITION": "Condition",
     "ACTION": "Action",
     "RATIONALE": "Rationale",
+    "CHECK": "Check",
     "EXECUTION": "Steps",
 }
 """What the parts of a lesson's memory are called, by the tags that they are stored with."""

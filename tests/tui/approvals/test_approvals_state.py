@@ -88,7 +88,16 @@ from tests.tui.approvals.approvals_fakes import (
 )
 
 TEXTS = st.text(min_size=1, max_size=120).filter(str.strip)
-WORDINGS = st.builds(Wording, TEXTS, TEXTS, TEXTS, TEXTS, st.lists(TEXTS, max_size=6).map(tuple))
+WORDINGS = st.builds(
+    Wording,
+    TEXTS,
+    TEXTS,
+    TEXTS,
+    TEXTS,
+    st.lists(TEXTS, max_size=6).map(tuple),
+    check=st.just("") | TEXTS,
+    name=st.sampled_from(("", "git-push-no-upstream")),
+)
 
 
 def inbox(count: int = 12) -> Inbox:
@@ -441,6 +450,14 @@ class TestWording:
         assert problems(wordings[1])
         with pytest.raises(DomainError, match=name):
             approvable(lesson_of(), wordings[1])
+
+    @pytest.mark.parametrize(
+        ("name", "fits"),
+        [("", True), ("git-push-2", True), ("Git push", False), ("a--b", False), ("a/b", False)],
+    )
+    def test_a_name_is_words_of_a_folder_or_left_to_the_title(self, name: str, fits: bool) -> None:
+        wording = replace(PROPOSED, name=name, check="")
+        assert (problems(wording) == ()) is fits
 
     def test_an_approvable_wording_names_who_wrote_what_the_person_did_not(self) -> None:
         mine = replace(PROPOSED, action="Mine", discovery=GROUNDED.discovery, steps=())

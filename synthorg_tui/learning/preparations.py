@@ -1,0 +1,356 @@
+"""What was done between a failure and its answer, as far as it can be what put it right.
+
+Commands that prepare something, and lines added to files that say what a project needs. Only what
+belongs to the error counts: other work is done in between as well, and a cause that isn't plain is
+worse than none.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.executions.commands import Step, command_steps
+from synthorg_tui.executions.models import Execution, ToolCall
+from synthorg_tui.learning.error_lines import CallError
+
+_MAX_KEPT = 3
+_MAX_ADDED_LINE = 120
+_CUT = "… [cut] …"
+_INSTALL = (
+    r"(?:npm|pnpm|yarn|bun|pip|pip3|uv|poetry|pdm|cargo|gem|bundle|brew|apt|apt-get|dnf|apk|conda"
+    r"|composer|go|mix|rustup|pre-commit|playwright|terraform|flutter|pod|dotnet|nix|mise|asdf|nvm"
+    r"|corepack|pipx|dart|rails|tofu|helm) (?:install|i|ci|add|get|sync|update|deps\.get|setup"
+    r"|restore|init|mod|tool|use|enable|venv|lock|local\.\w+|pub|download|dependency|target"
+    r"|component)"
+    r"|corepack|virtualenv|(?:python[\d.]* )?venv|make (?:install|setup|deps|bootstrap)"
+)
+_GIT = (
+    r"git (?:fetch|pull|stash|config|init|submodule|remote|rebase|checkout|switch|add|lfs|worktree"
+    r"|push|commit|merge|tag|branch|clone)|gh (?:auth|repo)"
+)
+_START = (
+    r"(?:docker|docker-compose|podman) ?(?:compose|up|start|run|machine)?"
+    r"|(?:systemctl|service|launchctl|brew|supabase|minikube|colima|pg_ctl\w*|redis-server|mongod"
+    r"|emulator|adb) ?(?:start|restart|services|enable|up|start-server)?"
+)
+_LOGIN = (
+    r"(?:gh|glab|aws|az|gcloud|npm|heroku|fly|vercel|kubectl|firebase|docker|podman|oc|doctl)"
+    r" (?:auth|login|sso|config|use)|ssh-add|ssh-keyscan|direnv \w+"
+)
+_MAKE = r"mkdir|touch|ln|cp|install|git (?:clone|submodule|init)"
+_DATABASE = (
+    r"createdb|alembic \w+|prisma \w+|mix ecto\.\w+|rails db:\w+|rake db:\w+|(?:npm|pnpm|yarn|bun)"
+    r" (?:run )?(?:db|migrat)\S*|(?:python[\d.]* )?manage\.py(?: \w+)?|diesel \w+|sqlx \w+|knex \w+"
+)
+_BUILD = (
+    r"(?:npm|pnpm|yarn|bun) (?:run|build|generate)|make(?: \w+)?|cargo build|go (?:build|generate)"
+    r"|mix (?:compile|phx\.\w+)|prisma \w+|protoc|buf \w+|tsc|cmake|meson \w+|autoreconf"
+    r"|\./configure|gradlew? \w+|flutter pub|dart run|turbo \w+|nx \w+"
+)
+_RELATED = (
+    (
+        re.compile(
+            r"no module named|cannot find (?:module|package)|command not found|: not found"
+            r"|not installed|modulenotfound|dependenc|could ?n[o']t (?:resolve|find) (?:module"
+            r"|package|\S+ executable)|lock ?file|no such (?:command|subcommand|task)|unresolved"
+            r"|executable doesn|plugin|node_modules|missing (?:module|package|go\.sum)|go\.sum"
+            r"|unknown (?:command|subcommand)|no required module|externally[- ]managed"
+            r"|toolchain|target may not be installed|can't find crate|cannot find crate|uninstalled"
+            r"|not initiali[sz]ed|could not find .*gem|requires? \S+ as",
+            re.IGNORECASE,
+        ),
+        re.compile(_INSTALL),
+    ),
+    (
+        re.compile(
+            r"unstaged|uncommitted|not clean|local changes|overwritten|working tree|dirty",
+            re.IGNORECASE,
+        ),
+        re.compile(r"git (?:stash|commit|add|restore|rm)"),
+    ),
+    (
+        re.compile(
+            r"\brejected\b|fetch first|diverg|non-fast-forward|behind|unrelated histories"
+            r"|failed to push|stale info",
+            re.IGNORECASE,
+        ),
+        re.compile(r"git (?:pull|fetch|rebase|merge)"),
+    ),
+    (
+        re.compile(
+            r"unknown revision|bad revision|invalid reference|ancestor"
+            r"|could ?n[o']t find remote ref|not a valid (?:ref|object|branch)|invalid upstream"
+            r"|not a commit|pathspec '[\w./-]+' did not match",
+            re.IGNORECASE,
+        ),
+        re.compile(r"git (?:fetch|branch|tag|switch|checkout|worktree)"),
+    ),
+    (
+        re.compile(r"(?:must|need to) (?:first )?push|push the current branch|no commits between"),
+        re.compile(r"git push"),
+    ),
+    (
+        re.compile(
+            r"not a git repo|no submodule|submodule|does not appear to be a git|no such remote"
+        ),
+        re.compile(r"git (?:init|clone|submodule|remote)"),
+    ),
+    (
+        re.compile(
+            r"tell me who you are|identity unknown|author identity|user\.email", re.IGNORECASE
+        ),
+        re.compile(r"git config"),
+    ),
+    (
+        re.compile(r"already (?:exists|checked out|used by)|is checked out", re.IGNORECASE),
+        re.compile(r"git (?:worktree|branch|remote|tag|switch|checkout)|docker (?:rm|container)"),
+    ),
+    (
+        re.compile(
+            r"refused|could ?n[o']t connect|cannot connect|failed to connect|connection|daemon"
+            r"|econnrefused|is the server running|unreachable|timed out|not running|no such service"
+            r"|is not up|no (?:emulators|devices)",
+            re.IGNORECASE,
+        ),
+        re.compile(_START),
+    ),
+    (
+        re.compile(
+            r"authenti|not logged in|log ?in\b|credential|unauthori[sz]ed|\b40[13]\b|forbidden"
+            r"|publickey|access denied|denied|token|expired|host key",
+            re.IGNORECASE,
+        ),
+        re.compile(_LOGIN),
+    ),
+    (
+        re.compile(
+            r"no such file|does ?n[o']t exist|not a directory|enoent|cannot (?:create|open|find)"
+            r"|not found",
+            re.IGNORECASE,
+        ),
+        re.compile(rf"{_MAKE}|{_BUILD}"),
+    ),
+    (
+        re.compile(r"permission denied|not permitted|eacces|not executable", re.IGNORECASE),
+        re.compile(r"chmod|chown|usermod|newgrp"),
+    ),
+    (
+        re.compile(
+            r"(?:database|relation|table|schema|role) .*(?:does ?n[o']t exist|not exist|missing)"
+            r"|no such table|unknown database|pending migration|migrations? (?:are|is) pending"
+            r"|unapplied migration|not been (?:created|migrated)",
+            re.IGNORECASE,
+        ),
+        re.compile(_DATABASE),
+    ),
+    (
+        re.compile(
+            r"(?:not|never) (?:been )?(?:built|generated|compiled)|run .{0,40}(?:build|generate)"
+            r"|\bdist/|did not initialize yet|stale|out of date|outdated",
+            re.IGNORECASE,
+        ),
+        re.compile(f"{_BUILD}|{_INSTALL}"),
+    ),
+)
+"""Errors of one sort, and the commands that prepare what is missing then."""
+_ANY = re.compile(
+    "|".join((_INSTALL, _GIT, _START, _LOGIN, _MAKE, _DATABASE, r"chmod|chown|usermod|newgrp"))
+)
+_ACTIVATION = re.compile(
+    r"(?:^|[\s;&(])(?P<how>(?:source|\.)\s+\S*(?:activate|\.env\S*|nvm\.sh|env\.sh|setup\.sh|envrc)"
+    r"|(?:conda|mamba|micromamba)\s+activate\s+\S+|nvm\s+use(?:\s+\S+)?|direnv\s+allow"
+    r"|eval\s+\"?\$\([\w ./-]+\)\"?)"
+)
+_MANIFESTS = re.compile(
+    r"package\.json|pyproject\.toml|requirements[\w.-]*\.(?:txt|in)|setup\.(?:py|cfg)|mix\.exs"
+    r"|Cargo\.toml|go\.mod|Gemfile|pom\.xml|build\.gradle(?:\.kts)?|composer\.json|Pipfile|Podfile"
+    r"|environment\.ya?ml|pubspec\.yaml|deno\.jsonc?|[\w.-]+\.csproj|Brewfile|\.tool-versions"
+    r"|\.npmrc|\.python-version|\.nvmrc|\.env[\w.]*|\.gitignore|\.gitattributes"
+)
+"""Files that say what a project needs."""
+_SETTINGS = re.compile(
+    r"(?:.*/)?(?:config|conf|settings|\.config)/[^/]+|(?:.*/)?[\w.-]*(?:config|settings)[\w.-]*"
+    r"|(?:.*/)?[\w.-]+\.(?:toml|ya?ml|ini|cfg|conf|properties|env)"
+)
+_SHELL_EDIT = re.compile(
+    r"\bsed -i|\bperl -p?i|\btee (?!/dev)|\bpatch\b"
+    r"|\bgit (?:apply|restore|revert|checkout (?:\S+ )?-- |stash pop|reset --hard)"
+    r"|(?<![-=\d&>])>{1,2}\s*(?!/dev/|/tmp/|&)[\w./~$\"']"
+)
+_IDENTIFIER = re.compile(r"[A-Za-z_][\w.-]{2,}")
+_PLAIN = re.compile(
+    r"the|and|for|not|found|with|was|has|have|that|this|from|can't|cannot|could|error|missing"
+    r"|module|package|named?|require[ds]?|configuration|config|set|please|file|such|environment"
+    r"|variable|dependency|test|your|command|add"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """What was done between a failure and its answer and belongs to the error.
+
+    ``steps`` are commands; ``needed`` pairs a project file with a line that was added to it.
+    ``directory`` is where a call of its own changed to. ``unclear`` is set when other files were
+    changed, or only things that the error has nothing to do with: then no cause is plain.
+    """
+
+    steps: tuple[Step, ...] = ()
+    needed: tuple[tuple[str, str], ...] = ()
+    directory: str = ""
+    unclear: bool = False
+
+
+def preparation(
+    execution: Execution, between: Sequence[ToolCall], attempt: ToolCall, error: CallError
+) -> Preparation:
+    """Return what was done in ``between``, and by ``attempt`` before its own program.
+
+    What the failed command did before as well must not be in ``attempt``: it didn't help.
+    """
+    ran = [call for call in between if call.is_shell and call.outcome is CallOutcome.OK]
+    activated = list(_activations([*ran, attempt]))
+    steps = [step for call in ran for step in command_steps(call.arguments)]
+    prepared = [step for step in steps if _belongs(step, error)]
+    unrelated = [step for step in steps if step not in prepared and _ANY.match(step.intent)]
+    needed, edited = _added_needs(execution, between, error)
+    edited = edited or any(_SHELL_EDIT.search(call.arguments) for call in ran)
+    kept = _distinct([*prepared, *activated])
+    alone = bool(unrelated) and not kept and not needed
+    return Preparation(kept, needed, _moved(ran), unclear=edited or alone)
+
+
+def leading_preparation(
+    before: Sequence[Step], after: Sequence[Step], worked: Step, error: CallError
+) -> tuple[Step, ...]:
+    """Return what an attempt ran ahead of ``worked``, as far as the failed command didn't."""
+    known = {step.words for step in before}
+    first: list[Step] = []
+    for step in after:
+        if step.words == worked.words:
+            break
+        if step.words not in known and _belongs(step, error):
+            first.append(step)
+    return _distinct(first)
+
+
+def activates(step: Step) -> bool:
+    """Tell whether a step enters an environment, such as a virtual environment."""
+    return _ACTIVATION.match(" ".join(step.words)) is not None
+
+
+def _distinct(steps: Sequence[Step]) -> tuple[Step, ...]:
+    return tuple({step.words: step for step in steps}.values())[-_MAX_KEPT:]
+
+
+def _belongs(step: Step, error: CallError) -> bool:
+    """Whether a command prepares what the error misses, or is the one that the error names."""
+    said = f"{error.line} {error.hint}"
+    if step.words and " ".join(step.words) in said:
+        return True
+    if len(step.intent.split()) > 1 and re.search(rf"\b{re.escape(step.intent)}\b", said):
+        return True
+    return any(
+        wrong.search(said) and done.fullmatch(step.intent.removeprefix("./"))
+        for wrong, done in _RELATED
+    )
+
+
+def _activations(calls: Sequence[ToolCall]) -> Iterator[Step]:
+    for call in calls:
+        if match := _ACTIVATION.search(call.arguments):
+            words = tuple(match["how"].split())
+            yield Step(words[0], frozenset(), words)
+
+
+def _moved(ran: Sequence[ToolCall]) -> str:
+    """The directory that calls of their own changed to and stayed in."""
+    directory = ""
+    for call in ran:
+        match = re.fullmatch(
+            r"\s*cd\s+([^\s;&|$`]+)\s*(?:&&\s*(?:pwd|ls)\b[^;&|]*)?", call.arguments
+        )
+        directory = match[1] if match else directory
+    return directory
+
+
+def _added_needs(
+    execution: Execution, calls: Sequence[ToolCall], error: CallError
+) -> tuple[tuple[tuple[str, str], ...], bool]:
+    """Lines that the error asks for, in files that say what the project needs, and other edits."""
+    needed: list[tuple[str, str]] = []
+    others = False
+    for call in calls:
+        if (path := call.changed_path) is None:
+            continue
+        path = execution.relative(path.replace("\\", "/"))
+        name = PurePosixPath(path).name
+        found = []
+        if _MANIFESTS.fullmatch(name):
+            found = [(name, line) for line in _asked_for(call, error)]
+        elif _SETTINGS.fullmatch(path) and not path.startswith("/"):
+            found = [(path, line) for line in _asked_for(call, error)]
+        needed += found
+        others = others or not found
+    return tuple(dict.fromkeys(needed))[:_MAX_KEPT], others
+
+
+def _asked_for(call: ToolCall, error: CallError) -> list[str]:
+    """Added lines with a name that the error holds; else its own example, if the name was added."""
+    names = _names(f"{error.line} {error.hint}")
+    before, after = edited_text(call)
+    known = {line.strip().rstrip(",") for line in before.splitlines()}
+    whole, torn = _lines_of(after)
+    lines = [line for line in whole if line and line not in known and len(line) <= _MAX_ADDED_LINE]
+    asked = [line for line in lines if any(name in line.casefold() for name in names)]
+    if asked or not torn:
+        return asked
+    named = [name for name in names if any(name in line.casefold() for line in torn)]
+    return [f"{name}: ..." for name in named if name not in before.casefold()][:1]
+
+
+def _names(text: str) -> set[str]:
+    """What an error calls by name: words that aren't plain English."""
+    words = {word.strip(".-").casefold() for word in _IDENTIFIER.findall(text)}
+    return {
+        word
+        for word in words
+        if not _PLAIN.fullmatch(word)
+        and (len(word) > 3 or word.isalnum())
+        and (
+            any(mark in word for mark in "_-.")
+            or re.search(rf"['\"`:@{{]{re.escape(word)}\b", text, re.IGNORECASE)
+            or re.search(rf"\b{re.escape(word.upper())}\b", text)
+        )
+    }
+
+
+def _lines_of(text: str) -> tuple[list[str], list[str]]:
+    """Whole lines of a text that may have been cut, and those that were torn by the cut."""
+    lines = [line.strip().rstrip(",") for line in text.splitlines()]
+    cuts = [place for place, line in enumerate(lines) if line == _CUT]
+    near = {place + by for place in cuts for by in (-1, 0, 1)}
+    torn = [line for place, line in enumerate(lines) if place in near and line != _CUT]
+    return [line for place, line in enumerate(lines) if place not in near], torn
+
+
+def edited_text(call: ToolCall) -> tuple[str, str]:
+    """Return the text that an edit was to replace, and the text it put there; empty if unknown."""
+    try:
+        arguments = json.loads(call.arguments)
+    except ValueError:
+        return "", ""
+    if not isinstance(arguments, dict):
+        return "", ""
+    before = _first_text(arguments, ("old_string", "oldText", "old_str", "search", "old_text"))
+    after = _first_text(
+        arguments, ("new_string", "newText", "new_str", "replace", "new_text", "content")
+    )
+    return before, after
+
+
+def _first_text(arguments: dict[str, object], names: Sequence[str]) -> str:
+    texts = (arguments.get(name) for name in names)
+    return next((text for text in texts if isinstance(text, str)), "")

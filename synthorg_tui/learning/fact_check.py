@@ -52,7 +52,7 @@ _WEIGHTY: Final = frozenset(
     always never every only all any must delete deletes remove removes erase force forces reset
     resets disable disables bypass overwrite overwrites uninstall destroy kill rename downgrade
     upgrade reinstall revert password token secret deprecated corrupt corrupted malicious insecure
-    permission permissions admin administrator network internet timeout
+    permission permissions admin administrator network timeout
     """.split()  # noqa: SIM905
 )
 """Words that claim or ask much: a rule without exception, a loss, a cause of its own kind."""
@@ -107,6 +107,8 @@ _NEUTRAL: Final = frozenset(
 )
 """Verbs that ask for nothing of their own."""
 _ASKED = re.compile(r"^([a-z]{2,}ing)\b|\b(?:asked|wants?|wanted|told)(?: \w+){0,2}? to ([a-z]+)")
+_SAYS_MUCH: Final = 7
+"""From so many words that mean something on, half of them have to be about the evidence."""
 _TELLS_NOTHING: Final = frozenset("error again here instea name exampl file path comma".split())  # noqa: SIM905
 _REACH: Final = 3
 """How many words that mean something a negation reaches."""
@@ -149,7 +151,9 @@ class FactCheck:
             return "doesn't say what helped"
         if remedy and _Polarity.of([remedy]).forbidden and not _TURNED.search(text):
             return "leaves out what is not to be done"
-        return self._advice(text) if instructs else self._asked(text)
+        if instructs:
+            return self._advice(text)
+        return self._asked(text) or self._from_nowhere(text)
 
     def name_refusal(self, name: str) -> str:
         """Return why a name of words joined by hyphens is refused; empty when it isn't."""
@@ -189,7 +193,7 @@ class FactCheck:
         """Whether a word stands in the sources by itself, or only its form there differs."""
         if placeholder := _PLACEHOLDER.fullmatch(word):
             return placeholder[1] in PLACEHOLDERS or word in self._exact
-        if word.casefold() in _WEIGHTY:
+        if _is_weighty(word.casefold()):
             return _stem(word.casefold()) in self._stems
         exact = _FLAG.match(word) is not None
         text, wanted = (self._exact, word) if exact else (self._flat, word.casefold())
@@ -246,6 +250,13 @@ class FactCheck:
         failed = set(_content(_words(self.failed)))
         telling = set(_content(_words(remedy))) - failed - _TELLS_NOTHING
         return not telling or bool(telling & set(_content(_words(text))))
+
+    def _from_nowhere(self, text: str) -> str:
+        """Say when a text speaks mostly of what the sources don't; in any words it may."""
+        said = set(_content(_words(text)))
+        known = len(said & self._stems)
+        is_far = len(said) >= _SAYS_MUCH and 2 * known < len(said)
+        return "speaks mostly of what the evidence doesn't" if is_far else ""
 
     def _asked(self, text: str) -> str:
         """Say what a text has somebody ask for, or do, that the sources don't speak of."""
@@ -334,12 +345,16 @@ def _is_special(word: str, *, starts: bool) -> bool:
     plain = word.casefold()
     if _SYMBOL.search(word) or _FLAG.fullmatch(word):
         return True
-    if plain in _TOOLS or plain in _NUMBERS or plain in _WEIGHTY:
+    if plain in _TOOLS or plain in _NUMBERS or _is_weighty(plain):
         return True
     if "-" in word:
         return any(len(part) > 1 for part in word.split("-")) and not _is_compound(word)
     capital = word[:1].isupper() and not starts and word not in {"I", "I'm"}
     return capital or (len(word) > 1 and word.isupper())
+
+
+def _is_weighty(word: str) -> bool:
+    return word.isalpha() and _stem(word) in {_stem(known) for known in _WEIGHTY}
 
 
 def _is_compound(word: str) -> bool:

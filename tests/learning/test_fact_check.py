@@ -53,6 +53,12 @@ def test_what_the_evidence_does_not_have_is_refused_by_its_name(text: str, named
     assert PUSH.refusal(text) == f"has {named}, which the evidence doesn't"
 
 
+def test_a_reason_that_is_mostly_of_its_own_making_is_refused() -> None:
+    own = "The push helps reviewers so that colleagues discuss changes before release"
+    assert PUSH.refusal(own) == "speaks mostly of what the evidence doesn't"
+    assert PUSH.refusal("The push needs the upstream branch, which colleagues discuss") == ""
+
+
 def test_a_number_that_is_only_part_of_one_in_the_evidence_is_unknown() -> None:
     check = FactCheck(("listens on 15432, version 1.59",))
     assert check.refusal("It listens on 15432") == ""

@@ -15,17 +15,19 @@ from synthorg_tui.curation.models import (
 )
 from synthorg_tui.executions.commands import Step
 from synthorg_tui.executions.models import Execution, ToolCall
+from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.executions.recoveries import RECOVERY_TAG
 from synthorg_tui.learning.error_lines import signature
 from synthorg_tui.learning.lessons import REPORTED_CERTAINTY, LessonWords, grounded_lesson
 from synthorg_tui.learning.mistakes import Mistake
 from synthorg_tui.learning.phrases import Phrases, clean, name_of
-from synthorg_tui.learning.remedies import Remedy
+from synthorg_tui.learning.remedies import RemedyWords
 from synthorg_tui.learning.situations import Situation, situation_of
 
 _MAX_CALL = 400
 _MAX_ERROR = 400
 _MAX_BETWEEN = 8
+_MAX_TRY, _MAX_TRIES = 100, 3
 MAX_CERTAINTY = 0.95
 """No lesson is more certain than this, however often it was seen."""
 _MAX_REPORTED = 5
@@ -76,11 +78,11 @@ def certainty_once(mistake: Mistake) -> float:
 
 def _words(mistake: Mistake, phrases: Phrases, situation: Situation) -> LessonWords:
     """The words of a lesson: what its title says isn't explained again below it."""
-    remedy = Remedy(mistake, phrases, situation)
+    remedy = RemedyWords(mistake, phrases, situation)
     return LessonWords(
         name=situation.name,
         title=remedy.title,
-        when=clean(f"{situation.when or f'{remedy.program} fails with “{phrases.error}”'}.", 1_000),
+        when=clean(situation.when or f"{remedy.program} fails with “{phrases.error}”", 1_000),
         do=clean(remedy.action, 1_500),
         why=clean(_reason(mistake, phrases, situation), 1_500),
         check=clean(remedy.check, 400),
@@ -114,7 +116,9 @@ def _seen(mistake: Mistake) -> str:
     """What the run shows when neither the error nor what is known of it gives a reason."""
     change = mistake.change
     code = f" (exit code {mistake.failed.exit_code})" if mistake.failed.exit_code else ""
-    if mistake.setup or mistake.needed:
+    if mistake.needed:
+        return f"After this was added the error{code} was gone."
+    if mistake.setup:
         return f"Something had to come first: after it the error{code} was gone."
     if change.directory and not (change.added or change.dropped):
         return f"The same command failed in another directory{code} and worked in this one."
@@ -131,7 +135,7 @@ def _tags(mistake: Mistake) -> tuple[str, ...]:
 
 
 def _evidence(execution: Execution, mistake: Mistake) -> Evidence:
-    error = " — ".join(filter(None, (mistake.error.line, mistake.error.hint)))
+    error = " — ".join(filter(None, (mistake.error.line, mistake.error.hint, _tried(mistake))))
     return Evidence(
         execution=execution.id,
         lines=str(execution.ref(mistake.failed.call_line, mistake.resolved.last_line)),
@@ -144,6 +148,13 @@ def _evidence(execution: Execution, mistake: Mistake) -> Evidence:
         project=execution.project,
         reported=execution.is_reported,
     )
+
+
+def _tried(mistake: Mistake) -> str:
+    """The other tries that failed before the answer, or ``""``."""
+    others = {one_line(call.arguments, _MAX_TRY): None for call in mistake.attempts}
+    others.pop(one_line(mistake.failed.arguments, _MAX_TRY), None)
+    return f"also failed: {'; '.join(list(others)[:_MAX_TRIES])}" if others else ""
 
 
 def _call(call: ToolCall, step: Step) -> str:
@@ -167,13 +178,14 @@ def merged(known: Lesson, more: Lesson) -> Lesson:
     """Return ``known`` with the evidence that ``more`` adds.
 
     Its wording stays, its certainty rises with each recorded run. Reports add no certainty, and
-    words that stand on reports alone give way to those of the first recorded run. Without new
-    evidence that is ``known`` itself.
+    words that stand on reports alone give way to those of the first recorded run, as do those that
+    code wrote before lessons had names. Without news that is ``known`` itself.
     """
     evidence = _with_more(known.evidence, more.evidence)
-    if evidence == known.evidence:
+    is_dated = _is_dated(known) and not _is_dated(more)
+    if evidence == known.evidence and not is_dated:
         return known
-    base = more if more.recurrence and not known.recurrence else known
+    base = more if is_dated or (more.recurrence and not known.recurrence) else known
     together = base.model_copy(update={"evidence": evidence})
     runs = max(base.recurrence, 1)
     once = 1.0 - (1.0 - base.grounded.confidence) / _DOUBT_LEFT ** (runs - 1)
@@ -187,6 +199,11 @@ def merged(known: Lesson, more: Lesson) -> Lesson:
             "grounded": base.grounded.model_copy(update={"confidence": confidence}),
         }
     )
+
+
+def _is_dated(lesson: Lesson) -> bool:
+    """Whether its words are code's alone, from before lessons had names."""
+    return not lesson.proposal.name and lesson.proposal == lesson.grounded
 
 
 def _with_more(known: Sequence[Evidence], more: Sequence[Evidence]) -> tuple[Evidence, ...]:

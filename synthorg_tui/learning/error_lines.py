@@ -49,7 +49,8 @@ _CALL = re.compile(
     r"|unstaged|uncommitted|untracked|not clean|diverg|unrelated histories|read-only"
     r"|non-interactive|not a tty|no space left|unable to|\binstead\b|timed out"
     r"|\buse the\b|could not determine|\bis missing\b|\bno :?\w+ configuration\b"
-    r"|\bmissing go\.sum\b",
+    r"|\bmissing go\.sum\b|\bwas (?:replaced|renamed) by\b"
+    r"|\bno changes added to commit\b",
     re.IGNORECASE,
 )
 _NAME = re.compile(

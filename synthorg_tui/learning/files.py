@@ -25,7 +25,7 @@ from synthorg_tui.executions.models import (
 from synthorg_tui.executions.output_lines import clean_output, headline
 from synthorg_tui.executions.recoveries import MAX_BETWEEN, resolved_failures
 from synthorg_tui.learning.captured import Captured, incident_payload
-from synthorg_tui.learning.lessons import MAX_TITLE, LessonWords, grounded_lesson
+from synthorg_tui.learning.lessons import LessonWords, grounded_lesson
 from synthorg_tui.learning.phrases import clean, name_of
 from synthorg_tui.learning.preparations import edited_text
 
@@ -157,18 +157,21 @@ def _of_same_file(
 
 def _unread(failed: ToolCall, worked: ToolCall, between: Sequence[ToolCall]) -> FileTrouble | None:
     path = _path(failed)
-    if not any(_verb(call) == "read" and _path(call) == path and _ok(call) for call in between):
+    reads = [call for call in between if _verb(call) == "read" and _path(call) == path]
+    if not any(map(_ok, reads)):
         return None
     words = LessonWords(
         name="edit-file-not-read",
         title="Read a file before you edit or overwrite it",
-        when="you are about to edit or overwrite a file that you haven't read in this session",
+        when="you are about to edit or overwrite a file that you haven't read in this session.",
         do="Read the file with the reading tool first, even if a shell command printed it.",
         why="The tool refuses to change a file that wasn't read; after reading it the same edit"
         " worked.",
         check="The edit is accepted the first time.",
     )
-    return FileTrouble(failed, worked, "edit of a file not read", words, ("read of the file",))
+    return FileTrouble(
+        failed, worked, "edit of a file not read", words, (f"{reads[-1].tool} {path}",)
+    )
 
 
 def _too_large(failed: ToolCall, worked: ToolCall) -> FileTrouble | None:
@@ -179,7 +182,7 @@ def _too_large(failed: ToolCall, worked: ToolCall) -> FileTrouble | None:
     words = LessonWords(
         name="read-file-too-large",
         title=f"Read large files in parts, with {options}",
-        when="you read a file that may be long, or a read was refused as too large",
+        when="you read a file that may be long, or a read was refused as too large.",
         do=f"Give {options} to read the part you need; search the file first to find it.",
         why="The reading tool refuses files above its limit; the same file could be read in parts.",
         check="The read returns the lines asked for.",
@@ -204,8 +207,8 @@ def _rewritten(
     told = f" (“{sign}”)" if sign and sign != command else ""
     words = LessonWords(
         name="-".join(["edit-after", *slug(command).split("-")[:3]]),
-        title=clean(f"Read a file again after `{command}` before you edit it", MAX_TITLE),
-        when=f"you edit a file after `{command}`, or an edit no longer finds its text there",
+        title=f"Read a file again after `{command}` before you edit it",
+        when=f"you edit a file after `{command}`, or an edit no longer finds its text there.",
         do=f"After `{command}` read the file again, and copy the text to replace from there.",
         why=f"`{command}` puts files into form{told}, so that text from before no longer matches;"
         " after reading again the edit worked.",
@@ -243,7 +246,7 @@ def _copied_badly(failed: ToolCall, worked: ToolCall) -> FileTrouble | None:
         words = LessonWords(
             name="edit-without-line-numbers",
             title="Leave line numbers out of the text you replace",
-            when="you copy the text to replace from a listing with line numbers",
+            when="you copy the text to replace from a listing with line numbers.",
             do="Copy only what stands after the line number, with its indentation.",
             why="The numbers are not in the file, so nothing matches; without them it worked.",
             check="The edit finds its text.",
@@ -256,7 +259,7 @@ def _copied_badly(failed: ToolCall, worked: ToolCall) -> FileTrouble | None:
     words = LessonWords(
         name=f"edit-tabs-{slug(suffix)}" if suffix else "edit-tabs",
         title=f"Indent with tabs in `{suffix}` files here" if suffix else "Indent with tabs here",
-        when=f"you edit a `{suffix}` file of this project",
+        when=f"you edit a `{suffix}` file of this project.",
         do="Write tabs, not spaces, at the start of lines in the text to replace.",
         why="The file is indented with tabs; with spaces the text wasn't found.",
         check="The edit finds its text.",
@@ -276,7 +279,7 @@ def _other_tool(calls: Sequence[ToolCall], position: int, said: str) -> FileTrou
             words = LessonWords(
                 name=f"{slug(call.tool)}-for-{slug(suffix)}",
                 title=f"Use {call.tool} for `{suffix}` files",
-                when=f"you are about to use {failed.tool} on a `{suffix}` file",
+                when=f"you are about to use {failed.tool} on a `{suffix}` file.",
                 do=f"Use the tool {call.tool} instead of {failed.tool}.",
                 why=f"{failed.tool} refuses `{suffix}` files and names {call.tool}, which worked.",
                 check=f"{call.tool} accepts the change.",
@@ -300,7 +303,7 @@ def _elsewhere(execution: Execution, position: int, said: str) -> FileTrouble | 
         listed = any(found in execution.relative(other.output) for other in later[:place])
         if _verb(call) == "write" or not (_ok(call) and listed):
             return None
-        return _told_place(failed, call, wanted, found)
+        return _told_place(execution, failed, call, wanted, found)
     return None
 
 
@@ -322,7 +325,9 @@ def _was_there(calls: Sequence[ToolCall], path: str) -> bool:
     )
 
 
-def _told_place(failed: ToolCall, call: ToolCall, wanted: str, found: str) -> FileTrouble | None:
+def _told_place(
+    execution: Execution, failed: ToolCall, call: ToolCall, wanted: str, found: str
+) -> FileTrouble | None:
     name = clean(PurePosixPath(wanted).name, 60)
     folder = clean(str(PurePosixPath(found).parent), 60)
     why = f"`{clean(wanted, 120)}` doesn't exist; the file was found at `{clean(found, 120)}`."
@@ -330,24 +335,26 @@ def _told_place(failed: ToolCall, call: ToolCall, wanted: str, found: str) -> Fi
         lead = clean(found.removesuffix(wanted), 60)
         words = LessonWords(
             name="-".join(["paths-under", *slug(lead).split("-")[:3]]),
-            title=clean(f"Begin paths of this project with `{lead}`", MAX_TITLE),
-            when=f"you read or edit files such as `{clean(wanted, 120)}` in this project",
+            title=f"Begin paths of this project with `{lead}`",
+            when=f"you read or edit files such as `{clean(wanted, 120)}` in this project.",
             do=f"Write `{clean(found, 120)}`: what you look for is in `{lead}`.",
             why=why,
             check="The file is found.",
         )
-        return FileTrouble(failed, call, f"paths begin with {lead}", words)
+        return FileTrouble(
+            failed, call, f"{execution.project_name}: paths begin with {lead}", words
+        )
     if _EVERYWHERE.fullmatch(name):
         return None
     words = LessonWords(
         name="-".join(["find", *[part for part in re.split(r"[-_.]+", slug(name)) if part][:3]]),
-        title=clean(f"Look for `{name}` in `{folder}`", MAX_TITLE),
-        when=f"you need `{name}` in this project",
+        title=f"Look for `{name}` in `{folder}`",
+        when=f"you need `{name}` in this project.",
         do=f"Open `{clean(found, 120)}`.",
         why=why,
         check="The file is found.",
     )
-    return FileTrouble(failed, call, f"place of {wanted}", words)
+    return FileTrouble(failed, call, f"{execution.project_name}: place of {wanted}", words)
 
 
 def _ok(call: ToolCall) -> bool:
@@ -372,7 +379,7 @@ def _captured(execution: Execution, trouble: FileTrouble) -> Captured:
         failed=_safe(f"{failed.tool} {execution.relative(_path(failed))}", 300),
         error=error,
         resolved_by=_safe(f"{worked.tool} {execution.relative(_path(worked))}", 300),
-        between=tuple(_safe(text, 160) for text in trouble.between),
+        between=tuple(_safe(execution.relative(text), 160) for text in trouble.between),
         at=failed.at or execution.started_at,
         project=execution.project,
         reported=execution.is_reported,

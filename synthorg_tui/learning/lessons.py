@@ -4,9 +4,11 @@ Every capture strategy ends here, so that lessons of all kinds have the same par
 the words are is for the strategies; how certain a lesson is, too.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from synthorg_tui.core.text import safe_text
 from synthorg_tui.curation.models import (
     WORDED_FIELDS,
     Author,
@@ -16,12 +18,33 @@ from synthorg_tui.curation.models import (
     ProceduralMemoryProposal,
 )
 from synthorg_tui.executions.models import Execution
+from synthorg_tui.executions.output_lines import one_line
 
 MAX_TITLE = 70
 REPORTED_CERTAINTY = 0.5
 """A lesson that was only reported is at most so certain, however often: as much as the plainest
 recorded recovery. An agent can report what never happened as often as it likes, and under as many
 names, so the number of reports says nothing."""
+
+
+_CODE = re.compile(r"`([^`]*)`")
+
+
+def is_title(text: str) -> bool:
+    """Whether it is a line of at most ``MAX_TITLE`` characters with each of its commands whole."""
+    is_whole = "``" not in text and "…" not in text and text.count("`") % 2 == 0
+    return 0 < len(text) <= MAX_TITLE and is_whole and text == one_line(safe_text(text), MAX_TITLE)
+
+
+def fit_title(text: str) -> str:
+    """Return a title that fits: of commands that make it too long only what they are called.
+
+    What is too long even so is cut between words, without the marks of commands.
+    """
+    text = one_line(safe_text(text), MAX_TITLE * 10)
+    short = _CODE.sub(lambda found: f"`{' '.join(found[1].split()[:2])}`", text)
+    bare = one_line(text.replace("`", ""), MAX_TITLE).rstrip("…").rstrip()
+    return next(title for title in (text, short, bare) if is_title(title) or title is bare)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +83,7 @@ def grounded_lesson(
     """
     most = REPORTED_CERTAINTY if execution.is_reported else 1.0
     proposal = ProceduralMemoryProposal(
-        discovery=words.title,
+        discovery=fit_title(words.title),
         condition=words.when,
         action=words.do,
         rationale=words.why,

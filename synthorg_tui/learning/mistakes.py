@@ -32,7 +32,7 @@ from synthorg_tui.learning.preparations import (
 )
 
 
-class Remedy(StrEnum):
+class RootCause(StrEnum):
     """What made the difference between the call that failed and the one that worked.
 
     ``NEEDED``: a project file lacked a line (``Mistake.needed``), and perhaps something had to be
@@ -68,11 +68,22 @@ _LACKING = re.compile(
 _OVERRIDE = re.compile(
     r"--no-verify|--force(?:=.*)?|--hard|--break-system-packages|--legacy-peer-deps|--insecure"
     r"|--skip-\S+|--no-check\S*|--allow-\S+|--ignore-\S+|--disable-\S+|--dangerously\S*|--no-sandbox"
-    r"|--no-gpg-sign|--unsafe\S*|--trust\S*|-f|-k|-D|--privileged"
+    r"|--no-gpg-sign|--unsafe\S*|--trust\S*|--privileged"
 )
 """Options that switch a guard off: as a remedy only where the error itself names them."""
+_SHORT_OVERRIDE = re.compile(r"(?:git|rm|ln|cp|mv|curl|npm) .*-[fkD]")
 _NEVER = re.compile(r"--no-verify|--no-gpg-sign|--dangerously\S*|--no-sandbox|--hard")
 _DENIED = re.compile(r"denied|not permitted|eacces|root|superuser|lock", re.IGNORECASE)
+_PLACE = re.compile(
+    r"not found|no such|does ?n[o']t exist|enoent|could ?n[o']t (?:find|read|open|locate|load)"
+    r"|cannot (?:find|open|read|locate)|missing|no rule|manifest|outside|must be run|director"
+    r"|\broot\b|\bnot a\b"
+    r"|\bno (?:\w+ ){0,2}(?:file|config\w*|project|package|tests?|workspace|module)",
+    re.IGNORECASE,
+)
+"""Errors that a command gives where it is run in the wrong place."""
+_PATIENCE = re.compile(r"timeout|nice|nohup|time|command|exec")
+"""What may stand before a command without another environment."""
 _NO_PROGRAM = re.compile(r"not found|not recogni[sz]ed|no such file|deprecated|\binstead\b|\buse\b")
 
 
@@ -82,7 +93,7 @@ class Mistake:
 
     ``failed`` is the call that failed, ``resolved`` the one that finally worked; ``step`` and
     ``worked`` are the programs in them that matter, and ``change`` is how these differ (empty when
-    only something had to be done first). ``remedy`` says which of it made the difference. ``setup``
+    only something had to be done first). ``cause`` says which of it made the difference. ``setup``
     are commands that were run first, ``needed`` pairs the name of a project file with a line that
     was added to it. ``skipped`` are programs of the failed command that no longer ran. ``distance``
     is the number of calls before the next attempt. ``attempts`` are further tries that failed
@@ -95,7 +106,7 @@ class Mistake:
     worked: Step
     error: CallError
     change: CallChange
-    remedy: Remedy
+    cause: RootCause
     setup: tuple[Step, ...] = ()
     needed: tuple[tuple[str, str], ...] = ()
     skipped: tuple[Step, ...] = ()
@@ -222,8 +233,11 @@ class _Failure:
         change = self._located(change_between(step, worked), ready.directory, worked)
         if setup or ready.needed:
             change = _beside_setup(change, self.error)
-        remedy = _remedy(self.error, change, setup, ready.needed, self.call.output)
-        if change is None or remedy is None:
+        if change is None:
+            return None
+        cause = _cause_before(setup, ready.needed)
+        cause = cause or _cause(self.error, change, (step, worked), self.call.output)
+        if cause is None:
             return None
         tries = [call for call in calls[self.position + 1 : self.end] if _retries(steps, call)]
         return Mistake(
@@ -233,7 +247,7 @@ class _Failure:
             worked=worked,
             error=self.error,
             change=change,
-            remedy=remedy,
+            cause=cause,
             setup=setup,
             needed=ready.needed,
             skipped=_skipped(steps, step),
@@ -279,71 +293,89 @@ def _beside_setup(change: CallChange | None, error: CallError) -> CallChange | N
     return replace(change, dropped=(), added=(), prefix="")
 
 
-def _remedy(
-    error: CallError,
-    change: CallChange | None,
-    setup: Sequence[Step],
-    needed: Sequence[tuple[str, str]],
-    output: str,
-) -> Remedy | None:
-    """What made the difference; ``None`` when that isn't plain."""
-    if change is None:
-        return None
+def _cause_before(setup: Sequence[Step], needed: Sequence[tuple[str, str]]) -> RootCause | None:
+    """The cause when something was done first."""
     if needed:
-        return Remedy.NEEDED
-    if setup:
-        entered = all(activates(step) for step in setup)
-        return Remedy.ENVIRONMENT if entered else Remedy.ORDER
+        return RootCause.NEEDED
+    entered = all(activates(step) for step in setup)
+    return (RootCause.ENVIRONMENT if entered else RootCause.ORDER) if setup else None
+
+
+def _cause(
+    error: CallError, change: CallChange, pair: tuple[Step, Step], output: str
+) -> RootCause | None:
+    """What made the difference between two calls; ``None`` when that isn't plain."""
     if change.is_empty:
         return None
     if change.directory or change.goes_elsewhere:
         plain = change.goes_elsewhere or not (change.in_words or change.in_lead)
-        return Remedy.DIRECTORY if plain and not change.prefix else None
-    return _remedy_in_call(error, change, output)
+        is_place = _PLACE.search(f"{error.line} {error.hint}") is not None
+        plain = plain and is_place and not change.prefix and not _are_siblings(change, *pair)
+        return RootCause.DIRECTORY if plain else None
+    return _cause_in_call(error, change, output, pair[1])
 
 
-def _remedy_in_call(error: CallError, change: CallChange, output: str) -> Remedy | None:
+def _are_siblings(change: CallChange, step: Step, worked: Step) -> bool:
+    """Whether the two ran in folders side by side: then they were for different things."""
+    if not step.directory or not worked.directory or change.directory == ".":
+        return False
+    one, other = PurePosixPath(step.directory), PurePosixPath(worked.directory)
+    return not (one.is_relative_to(other) or other.is_relative_to(one))
+
+
+def _cause_in_call(
+    error: CallError, change: CallChange, output: str, worked: Step
+) -> RootCause | None:
     if change.prefix:
-        return Remedy.SYMLINK if _SYMLINK.search(error.line) else None
+        return RootCause.SYMLINK if _SYMLINK.search(error.line) else None
     if change.other_program:
-        return _remedy_in_program(change, error)
+        return _cause_in_program(change, error)
     if change.in_lead:
         raised = any(word in {"sudo", "doas"} for word in change.lead_added)
-        plain = not change.in_words and (not raised or _DENIED.search(error.line) is not None)
-        return Remedy.ENVIRONMENT if plain else None
+        plain = not change.in_words and not any(map(_PATIENCE.fullmatch, change.lead_added))
+        plain = plain and (not raised or _DENIED.search(error.line) is not None)
+        return RootCause.ENVIRONMENT if plain else None
     if change.only_left_out:
         if not all(named(word, output) for word in change.dropped):
             return None
-        return Remedy.IGNORED if _IGNORED.search(error.line) else Remedy.OPTION
-    return _remedy_in_words(error, change, output)
+        return RootCause.IGNORED if _IGNORED.search(error.line) else RootCause.OPTION
+    return _cause_in_words(error, change, output, worked)
 
 
-def _remedy_in_program(change: CallChange, error: CallError) -> Remedy | None:
+def _cause_in_program(change: CallChange, error: CallError) -> RootCause | None:
     """Another program: the same one of an environment, or one that takes its place."""
     names = [
         {re.sub(r"[\d.]+$", "", PurePosixPath(word).name) for word in words[:1]}
         for words in (change.dropped, change.added)
     ]
     if names[0] and names[0] == names[1]:
-        return Remedy.ENVIRONMENT
-    return Remedy.PROGRAM if _NO_PROGRAM.search(f"{error.line} {error.hint}") else None
+        return RootCause.ENVIRONMENT
+    return RootCause.PROGRAM if _NO_PROGRAM.search(f"{error.line} {error.hint}") else None
 
 
-def _remedy_in_words(error: CallError, change: CallChange, output: str) -> Remedy | None:
+def _overrides(worked: Step, word: str) -> bool:
+    program = PurePosixPath(worked.words[0]).name
+    short = _SHORT_OVERRIDE.fullmatch(f"{program} {word}") is not None
+    return short or _OVERRIDE.fullmatch(word) is not None
+
+
+def _cause_in_words(
+    error: CallError, change: CallChange, output: str, worked: Step
+) -> RootCause | None:
     if error.kind is ErrorKind.NAME and change.only_names:
         return None  # a misspelt or outdated name is an accident
     said = [word for word in change.added if _is_said(word, output)]
-    guards = [word for word in change.added if _OVERRIDE.fullmatch(word)]
+    guards = [word for word in change.added if _overrides(worked, word)]
     if any(_NEVER.fullmatch(word) or word not in said for word in guards):
         return None
     options = [word for word in change.added if word.startswith("-")]
     if any(word in said for word in options or said):
-        return Remedy.NAMED
+        return RootCause.NAMED
     if change.only_names:
         return None
     if change.dropped:
-        return Remedy.CALL if all(named(word, output) for word in change.dropped) else None
-    return Remedy.CALL if _LACKING.search(error.line) else None
+        return RootCause.CALL if all(named(word, output) for word in change.dropped) else None
+    return RootCause.CALL if _LACKING.search(error.line) else None
 
 
 def _is_said(word: str, output: str) -> bool:

@@ -18,6 +18,11 @@ from synthorg_tui.learning.error_lines import CallError
 
 _MAX_KEPT = 3
 _MAX_ADDED_LINE = 120
+_SECRET = re.compile(
+    r"[\w.-]*(?:key|secret|token|passw|credential|auth|dsn|_url)[\w.-]*[\"']?\s*(?:=>|[:=])\s*",
+    re.IGNORECASE,
+)
+_ENV_NAME = re.compile(r"[\w. -]+=\s*")
 _CUT = "… [cut] …"
 _INSTALL = (
     r"(?:npm|pnpm|yarn|bun|pip|pip3|uv|poetry|pdm|cargo|gem|bundle|brew|apt|apt-get|dnf|apk|conda"
@@ -38,11 +43,13 @@ _START = (
 )
 _LOGIN = (
     r"(?:gh|glab|aws|az|gcloud|npm|heroku|fly|vercel|kubectl|firebase|docker|podman|oc|doctl)"
-    r" (?:auth|login|sso|config|use)|ssh-add|ssh-keyscan|direnv \w+"
+    r" (?:auth|login|sso|config|use|eks)"
+    r"|ssh-add|ssh-keyscan|direnv \w+"
 )
 _MAKE = r"mkdir|touch|ln|cp|install|git (?:clone|submodule|init)"
 _DATABASE = (
-    r"createdb|alembic \w+|prisma \w+|mix ecto\.\w+|rails db:\w+|rake db:\w+|(?:npm|pnpm|yarn|bun)"
+    r"createdb(?: [\w-]+)?"
+    r"|alembic \w+|prisma \w+|mix ecto\.\w+|rails db:\w+|rake db:\w+|(?:npm|pnpm|yarn|bun)"
     r" (?:run )?(?:db|migrat)\S*|(?:python[\d.]* )?manage\.py(?: \w+)?|diesel \w+|sqlx \w+|knex \w+"
 )
 _BUILD = (
@@ -55,11 +62,13 @@ _RELATED = (
         re.compile(
             r"no module named|cannot find (?:module|package)|command not found|: not found"
             r"|not installed|modulenotfound|dependenc|could ?n[o']t (?:resolve|find) (?:module"
-            r"|package|\S+ executable)|lock ?file|no such (?:command|subcommand|task)|unresolved"
+            r"|package|\S+ (?:executable|installation))|lock ?file"
+            r"|no such (?:command|subcommand|task)|unresolved"
             r"|executable doesn|plugin|node_modules|missing (?:module|package|go\.sum)|go\.sum"
             r"|unknown (?:command|subcommand)|no required module|externally[- ]managed"
             r"|toolchain|target may not be installed|can't find crate|cannot find crate|uninstalled"
-            r"|not initiali[sz]ed|could not find .*gem|requires? \S+ as",
+            r"|not initiali[sz]ed|or newer"
+            r"|requires (?:\w+ )?(?:>=|v?\d)|could not find .*gem|requires? \S+ as",
             re.IGNORECASE,
         ),
         re.compile(_INSTALL),
@@ -289,12 +298,20 @@ def _added_needs(
         name = PurePosixPath(path).name
         found = []
         if _MANIFESTS.fullmatch(name):
-            found = [(name, line) for line in _asked_for(call, error)]
+            asked = _asked_for(call, error)
+            is_env = name.startswith(".env")
+            found = [(name, _shown(line, is_env=True) if is_env else line) for line in asked]
         elif _SETTINGS.fullmatch(path) and not path.startswith("/"):
-            found = [(path, line) for line in _asked_for(call, error)]
+            found = [(path, _shown(line)) for line in _asked_for(call, error)]
         needed += found
         others = others or not found
     return tuple(dict.fromkeys(needed))[:_MAX_KEPT], others
+
+
+def _shown(line: str, is_env: bool = False) -> str:
+    """A line as others may read it: a value that may be a secret is left out."""
+    name = _ENV_NAME.match(line) if is_env else _SECRET.search(line)
+    return f"{line[: name.end()]}..." if name and name.end() < len(line) else line
 
 
 def _asked_for(call: ToolCall, error: CallError) -> list[str]:
@@ -344,11 +361,19 @@ def edited_text(call: ToolCall) -> tuple[str, str]:
         return "", ""
     if not isinstance(arguments, dict):
         return "", ""
+    patch = _first_text(arguments, ("input", "patch"))
+    if patch.startswith("*** Begin Patch"):
+        return _side_of(patch, " -"), _side_of(patch, " +")
     before = _first_text(arguments, ("old_string", "oldText", "old_str", "search", "old_text"))
     after = _first_text(
         arguments, ("new_string", "newText", "new_str", "replace", "new_text", "content")
     )
     return before, after
+
+
+def _side_of(patch: str, marks: str) -> str:
+    """One side of a patch: its lines that begin with one of the marks, without these."""
+    return "\n".join(line[1:] for line in patch.splitlines() if line[:1] in set(marks))
 
 
 def _first_text(arguments: dict[str, object], names: Sequence[str]) -> str:

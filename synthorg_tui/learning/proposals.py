@@ -93,6 +93,7 @@ class LessonProposals:
             payload=lesson.model_dump_json(),
             metadata=metadata_of(lesson),
             title=title_of(lesson),
+            description=lesson.proposal.condition,
         )
 
     async def _replace(self, item: ApprovalItem, lesson: Lesson) -> bool:

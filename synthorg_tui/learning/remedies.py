@@ -8,7 +8,7 @@ command in it is ever cut.
 import re
 from collections.abc import Iterator
 
-from synthorg_tui.learning.lessons import MAX_TITLE
+from synthorg_tui.learning.lessons import is_title
 from synthorg_tui.learning.mistakes import Mistake, named
 from synthorg_tui.learning.phrases import Phrases, clean, explained, joined, name_of
 from synthorg_tui.learning.situations import Situation
@@ -19,7 +19,7 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=.*", re.DOTALL)
 _ENTRY = re.compile(r"[{(\[\s]*[:\"']?(@?[A-Za-z][\w./@-]*)")
 
 
-class Remedy:
+class RemedyWords:
     """Words what put a mistake right."""
 
     def __init__(self, mistake: Mistake, phrases: Phrases, situation: Situation) -> None:
@@ -34,7 +34,7 @@ class Remedy:
     @property
     def title(self) -> str:
         """The shortest instruction that says it: one line, commands whole."""
-        fits = (title for title in self._titles() if _is_title(title))
+        fits = (title for title in self._titles() if is_title(title))
         return next(fits, "Call the command in another way")
 
     @property
@@ -59,8 +59,8 @@ class Remedy:
         first = self._first()
         if len(first) + 1 < _MANY:
             return ()
-        where = self._general(self._change.directory)
-        last = f"run `{self._worked}`{f' in `{where}`' if where else ''}"
+        where = f" in {self._where}" if self._change.directory else ""
+        last = f"run `{self._worked}`{where}"
         return tuple(f"{capital(step)}." for step in (*first, last))
 
     @property
@@ -72,6 +72,12 @@ class Remedy:
         if speaks and len(last) < 120:
             return f"The output says “{self._general(last).rstrip('.')}”."
         return f"`{self.program}` ends without that error." if _is_code(self.program) else ""
+
+    @property
+    def _where(self) -> str:
+        """The directory it has to run in."""
+        directory = self._general(self._change.directory)
+        return "the project's directory" if directory in {"", "."} else f"`{directory}`"
 
     def _titles(self) -> Iterator[str]:
         """Titles from the one that says most to the one that fits everywhere."""
@@ -102,8 +108,7 @@ class Remedy:
         short = joined(f"`{clean(name_of(step), 60)}`" for step in self._mistake.setup)
         last = f"`{clean(name_of(self._mistake.setup[-1]), 60)}`"
         if self._change.directory:
-            where = f"`{self._general(self._change.directory)}`"
-            yield f"Run {whole} and {program} in {where}"
+            yield f"Run {whole} and {program} in {self._where}"
         elif not self._change.is_empty:
             yield f"Run {whole}, then `{self._worked}`"
         yield f"Run {whole} before {program}"
@@ -116,8 +121,8 @@ class Remedy:
         if change.prefix:
             yield f"Give {program} paths relative to the directory it runs in"
         elif change.directory:
-            where = f"`{self._general(change.directory)}`"
-            yield from (f"Run `{self._worked}` in {where}", f"Run {program} in {where}")
+            yield f"Run `{self._worked}` in {self._where}"
+            yield f"Run {program} in {self._where}"
             yield f"Run {program} in another directory"
         elif change.lead_added or change.lead_dropped:
             yield from self._titles_of_lead(program)
@@ -163,7 +168,7 @@ class Remedy:
         if self._only_left_out():
             return self._left_out()
         if change.directory:
-            return f"run `{self._worked}` in `{self._general(change.directory)}`"
+            return f"run `{self._worked}` in {self._where}"
         return f"run `{self._worked}` instead"
 
     def _left_out(self) -> str:
@@ -206,12 +211,6 @@ class Remedy:
 def capital(text: str) -> str:
     """Return the text with its first letter in upper case."""
     return f"{text[:1].upper()}{text[1:]}"
-
-
-def _is_title(title: str) -> bool:
-    """Whether it fits on a line with each of its commands whole."""
-    is_whole = "``" not in title and "…" not in title and title.count("`") % 2 == 0
-    return 0 < len(title) <= MAX_TITLE and is_whole and title == clean(title, MAX_TITLE)
 
 
 def _is_code(text: str) -> bool:

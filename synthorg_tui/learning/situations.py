@@ -315,6 +315,7 @@ _MISSING = (
     r"no module named ['\"]?(\w+)",
     r"(?:cannot find|could ?n[o']t resolve|module not found:?.*) (?:module |package )?['\"`]"
     r"(@?[\w-]+)['\"`]",
+    r"\bno :?([a-z]+_\w+)\b",
     r"\brequires (\w[\w-]*) (?:as a|to be installed|in your)\b",
     r"\bplease install (\w[\w-]*)",
     r"no such (?:sub)?command:? ['\"`]?(\w[\w-]*)",
@@ -330,11 +331,11 @@ _SMALL = frozenset(
     """
     a about all an and any are as at be because been before but by can cannot can't could couldn't
     did didn't do does doesn't during each either error errors exit exited fail failed fails fatal
-    file files for from get give had has have here how if in into invalid is isn't it its
-    make may more must need needs of on one only or other our out over please refuses refusing see
-    should so some such than that the their them then there these this those to too true try unable
-    up us use used using was wasn't we were what when where which while will with won't would you
-    your following warning line code returned status
+    file files for from get give had has have here how if in into invalid is isn't it its make may
+    more must need needs of on one only or other our out over please refuses refusing run see should
+    so some such than that the their them then there these this those to too true try unable up us
+    use used using was wasn't we were what when where which while will with won't would you your
+    following warning line code returned status
     """.split()  # noqa: SIM905  a list of single strings is harder to read
 )
 _NEGATED = {"no", "not", "without", "never"}

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from duckdb import DuckDBPyConnection
 
 from synthorg_tui.approvals.models import ApprovalStatus, DecisionRefusedError
 from synthorg_tui.curation import journal
@@ -351,10 +352,14 @@ async def test_a_skill_that_was_approved_without_name_and_check_does_not_look_ed
 ) -> None:
     async with office(tmp_path) as desk:
         await desk.approve(await desk.propose(lesson()))
-        (record,) = await desk.registry.active()
+        (record,) = await desk.ledger.active()
         old = record.proposal.model_dump_json(exclude={"name", "check"})
-        await desk.database.write(lambda db: db.execute("UPDATE skills SET proposal = ?", [old]))
+
+        def as_before(db: DuckDBPyConnection) -> None:
+            db.execute("UPDATE skills SET proposal = ?", [old])
+
+        await desk.ledger.change(as_before)
         (memory,) = await desk.memories()
         assert "[CHECK]" not in memory.content
         assert await sync(desk) == SyncReport()
-        assert await desk.changes.reworded(await desk.registry.active()) == frozenset()
+        assert await desk.changes.reworded(await desk.ledger.active()) == frozenset()

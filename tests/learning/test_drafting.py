@@ -36,7 +36,7 @@ def test_every_field_is_written_from_evidence() -> None:
     assert proposal.discovery == "Push a new branch with `git push -u origin <branch>`"
     assert proposal.condition == (
         "git push says the current branch has no upstream branch, or before the first push of a "
-        "new branch."
+        "new branch"
     )
     assert proposal.action == (
         "Run `git push -u origin <branch>` instead. "
@@ -85,6 +85,18 @@ def test_evidence_of_further_runs_raises_recurrence_and_certainty() -> None:
 def test_the_same_evidence_again_changes_nothing() -> None:
     first = lesson("s1")
     assert merged(first, lesson("s1")) is first
+
+
+def test_words_from_before_lessons_had_names_give_way_unless_somebody_reworded_them() -> None:
+    fresh = lesson("s1")
+    words = {"name": "", "check": "", "discovery": "Run `git push -u` when `git push` fails"}
+    old = fresh.proposal.model_copy(update=words)
+    dated = fresh.model_copy(update={"proposal": old, "grounded": old})
+    assert merged(dated, fresh).proposal == fresh.proposal
+    assert merged(dated, lesson("s2")).recurrence == 2
+    mine = dated.model_copy(update={"proposal": old.model_copy(update={"action": "Push it."})})
+    assert merged(mine, fresh) is mine
+    assert merged(dated, dated) is dated
 
 
 @given(st.floats(0.0, 1.0), st.integers(1, 1000))

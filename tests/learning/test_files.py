@@ -17,6 +17,8 @@ MISSING = "<tool_use_error>File does not exist.</tool_use_error>"
 NOTEBOOK = "File is a Jupyter Notebook. Use NotebookEdit to edit this file."
 BEFORE = "import { b, a } from './x';\nexport { b, a };"
 AFTER = "import { a, b } from './x';\nexport { a, b };"
+PATCH = "*** Begin Patch\n*** Update File: a.rs\n@@\n-OLD\n+use c\n*** End Patch"
+NO_LINES = "apply_patch verification failed: Failed to find expected lines in a.rs"
 SPACES = "func main() {\n    run()\n}"
 TABS = "func main() {\n\trun()\n}"
 
@@ -51,6 +53,14 @@ TEACH = {
     "a formatter run by hand": (
         after("ruff format .", "1 file reformatted"),
         "Read a file again after `ruff format` before you edit it",
+    ),
+    "a formatter between two patches": (
+        Run()
+        .file("apply_patch", "a.rs", input=PATCH.replace("OLD", "b, a"))
+        .bash("cargo fmt")
+        .file("apply_patch", "a.rs", NO_LINES, fails=True, input=PATCH.replace("OLD", "use b, a"))
+        .file("apply_patch", "a.rs", input=PATCH.replace("OLD", "use a, b")),
+        "Read a file again after `cargo fmt` before you edit it",
     ),
     "a check that rewrites and then fails": (
         after("npm run lint", "> eslint src --fix\n1 problem", code=1),

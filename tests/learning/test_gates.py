@@ -5,8 +5,9 @@ import pytest
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.curation.models import LessonKind
 from synthorg_tui.learning.capture import create_capture_strategy
-from synthorg_tui.learning.gates import GateCaptureStrategy, find_gates
+from synthorg_tui.learning.gates import GateCaptureStrategy
 from synthorg_tui.learning.lessons import MAX_TITLE
+from synthorg_tui.learning.stopped_calls import find_gates
 from synthorg_tui.memory.config import CaptureConfig
 from tests.learning.lesson_kit import Run
 
@@ -64,13 +65,23 @@ TEACH = {
         blocked(PNPM, "npm install zod").bash("pnpm add zod", "ok"),
         ("Use `pnpm add` instead of `npm install` here", ()),
     ),
+    "another program with other options": (
+        blocked("Blocked: rm is not allowed. Use `trash` instead.", "rm -rf out").bash("trash out"),
+        ("Use `trash` instead of `rm` here", ()),
+    ),
+    "a branch to be made first": (
+        blocked("Never commit on main: git checkout -b <name>")
+        .bash("git checkout -b x")
+        .bash(COMMIT),
+        ("Start a branch before `git commit`", ("git checkout -b x",)),
+    ),
     "a check of a pull request": (
         Run()
         .bash("gh pr checks", CHECKS, code=1)
         .bash("ruff check --fix .")
         .bash("git commit -am 'lint' && git push", "ok")
         .bash("gh pr checks", "lint\tpass\t9s\thttps://ci.test/3"),
-        ("Run `ruff check --fix .` before `gh pr checks`", ("ruff check --fix .",)),
+        ("Run `ruff check --fix .` before you push", ("ruff check --fix .",)),
     ),
     "two gates one after the other": (
         blocked(FORMAT)
@@ -156,7 +167,7 @@ def test_the_evidence_reaches_from_the_refusal_to_the_passing() -> None:
     assert seen.lines == "claude_code:s1#L2-L7"
     assert (seen.failed, seen.resolved_by) == (COMMIT, COMMIT)
     assert seen.error == "[FORMAT] Not formatted — Run 'cargo fmt' to fix."
-    assert captured.lesson.key == "gate|claude-code|git commit|[format] not formatted"
+    assert captured.lesson.key == "gate|claude-code|git commit|[format] not formatted|cargo fmt"
 
 
 def test_the_same_gate_in_another_run_has_the_same_key() -> None:

@@ -15,12 +15,8 @@ from synthorg_tui.executions.models import MAX_REPORTED_RECOVERIES, Execution
 from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.executions.store import ExecutionStore, FileMark
 from synthorg_tui.learning.capture import create_capture_strategy
-from synthorg_tui.learning.drafting import (
-    REPORTED_CERTAINTY,
-    certainty_of_lesson,
-    merged,
-    mistake_lesson,
-)
+from synthorg_tui.learning.drafting import certainty_of_lesson, merged, mistake_lesson
+from synthorg_tui.learning.lessons import REPORTED_CERTAINTY
 from synthorg_tui.learning.mistakes import find_mistakes
 from synthorg_tui.learning.models import LearnReport
 from synthorg_tui.learning.promotion import EvolutionService

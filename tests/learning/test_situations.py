@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from synthorg_tui.core.text import has_hidden
 from synthorg_tui.curation.models import ProceduralMemoryProposal
 from synthorg_tui.learning.drafting import mistake_lesson
-from synthorg_tui.learning.lessons import MAX_TITLE
+from synthorg_tui.learning.lessons import MAX_TITLE, fit_title
 from synthorg_tui.learning.mistakes import find_mistakes
 from synthorg_tui.learning.situations import program_words, situation_of
 from synthorg_tui.skills.names import is_name, skill_name
@@ -54,13 +54,19 @@ ANSWERED = {
         "Leave paths behind a symbolic link out of `git add`",
     ),
     "git merge, unrelated": (
-        ("git merge vendor", "fatal: refusing to merge unrelated histories"),
+        (
+            "git merge vendor",
+            "fatal: refusing to merge unrelated histories; try --allow-unrelated-histories",
+        ),
         "git merge --allow-unrelated-histories vendor",
         "git-merge-unrelated-histories",
         "Run `git merge` with `--allow-unrelated-histories`",
     ),
     "git branch, not merged": (
-        ("git branch -d old", "error: The branch 'old' is not fully merged, unable to delete"),
+        (
+            "git branch -d old",
+            "error: The branch 'old' is not fully merged.\nTo delete it, run 'git branch -D old'.",
+        ),
         "git branch -D old",
         "git-branch-not-merged",
         "Run `git branch -D old` instead of `git branch -d old`",
@@ -72,7 +78,10 @@ ANSWERED = {
         "Run `git clean` with `-f`",
     ),
     "npm install, peers": (
-        ("npm install", "npm error ERESOLVE unable to resolve dependency tree"),
+        (
+            "npm install",
+            "npm error ERESOLVE unable to resolve dependency tree\nor --legacy-peer-deps",
+        ),
         "npm install --legacy-peer-deps",
         "npm-install-peer-conflict",
         "Run `npm install` with `--legacy-peer-deps`",
@@ -114,10 +123,10 @@ ANSWERED = {
         "Use `python3` instead of `python`",
     ),
     "docker exec, no terminal": (
-        ("docker exec -it db psql", "the input device is not a TTY, unable to attach"),
-        "docker exec -i db psql",
-        "docker-exec-no-terminal",
-        "Run `docker exec -i db psql` instead of `docker exec -it db psql`",
+        ("docker compose exec db psql", "the input device is not a TTY"),
+        "docker compose exec -T db psql",
+        "docker-compose-exec-no-terminal",
+        "Run `docker compose exec` with `-T`",
     ),
     "cargo, folder": (
         ("cargo build", "error: could not find `Cargo.toml` in `/srv/x` or any parent directory"),
@@ -176,10 +185,13 @@ PREPARED = {
         "Run `git stash` before `git rebase`",
     ),
     "git commit, identity": (
-        ("git commit -m 'a b'", "fatal: unable to auto-detect email address (got 'x@y.(none)')"),
-        "git config user.email me@example.test",
+        (
+            "git commit -m 'a b'",
+            "*** Please tell me who you are.\nRun\n  git config --global user.email x",
+        ),
+        "git config --global user.email me@example.test",
         "git-commit-no-identity",
-        "Run `git config user.email <email>` before `git commit`",
+        "Run `git config --global user.email <email>` before `git commit`",
     ),
     "npm, not installed": (
         ("npm run build", "> vite build\nsh: 1: vite: not found"),
@@ -188,7 +200,10 @@ PREPARED = {
         "Run `npm install` before `npm run build`",
     ),
     "npm ci, lock file": (
-        ("npm ci", "npm error `npm ci` must have package.json and package-lock.json in sync"),
+        (
+            "npm ci",
+            "npm error requires package.json and package-lock.json in sync: `npm install`",
+        ),
         "npm install",
         "npm-ci-outdated-lockfile",
         "Run `npm install` before `npm ci`",
@@ -344,3 +359,17 @@ def test_a_name_that_is_taken_gets_a_telling_word_and_at_last_a_number() -> None
     assert skill_name("git-push-rejected", {"git-push-rejected"}) == "git-push-rejected-2"
     full = "mix-test-missing-lazy-html"
     assert skill_name(full, {full}, text) == f"{full}-2"
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("Run `a b` before `c`", "Run `a b` before `c`"),
+        (f"Run `git push --{'x' * 60}` first", "Run `git push` first"),
+        ("x" * 70, "x" * 70),
+        ("word " * 15, ("word " * 13).strip()),
+        ("Run `a b", "Run a b"),
+    ],
+)
+def test_a_title_is_made_to_fit_without_cutting_a_command(text: str, title: str) -> None:
+    assert fit_title(text) == title

@@ -2,7 +2,8 @@
 
 import pytest
 
-from synthorg_tui.learning.mistakes import Mistake, Remedy, find_mistakes
+from synthorg_tui.learning.drafting import mistake_lesson
+from synthorg_tui.learning.mistakes import Mistake, RootCause, find_mistakes
 from tests.learning.lesson_kit import PROJECT, Run
 
 
@@ -24,27 +25,27 @@ TEACH = {
     # Python
     "a virtual environment entered": (
         then("pytest tests", NO_MODULE, "source .venv/bin/activate && pytest tests"),
-        Remedy.ENVIRONMENT,
+        RootCause.ENVIRONMENT,
         "source .venv/bin/activate",
     ),
     "the program of a virtual environment": (
         then("python -m pytest", NO_MODULE, ".venv/bin/python -m pytest"),
-        Remedy.ENVIRONMENT,
+        RootCause.ENVIRONMENT,
         "",
     ),
-    "a runner": (then("pytest -x", NO_MODULE, "uv run pytest -x"), Remedy.ENVIRONMENT, ""),
+    "a runner": (then("pytest -x", NO_MODULE, "uv run pytest -x"), RootCause.ENVIRONMENT, ""),
     "a variable": (
         then(
             "python manage.py check",
             "ImproperlyConfigured: DJANGO_SETTINGS_MODULE is missing",
             "DJANGO_SETTINGS_MODULE=app.dev python manage.py check",
         ),
-        Remedy.ENVIRONMENT,
+        RootCause.ENVIRONMENT,
         "",
     ),
     "a package installed, other things done too": (
         then("pytest", NO_MODULE, "git status", "pip install httpx", "pytest"),
-        Remedy.ORDER,
+        RootCause.ORDER,
         "pip install httpx",
     ),
     "a database migrated": (
@@ -54,23 +55,23 @@ TEACH = {
             "python manage.py migrate",
             "python manage.py loaddata tides",
         ),
-        Remedy.ORDER,
+        RootCause.ORDER,
         "python manage.py migrate",
     ),
     # Node
     "another folder": (
         then("npm test", NO_MANIFEST, "cd web && npm test"),
-        Remedy.DIRECTORY,
+        RootCause.DIRECTORY,
         "web",
     ),
     "another folder, by a call of its own": (
         then("npm test", NO_MANIFEST, "cd web", "npm test"),
-        Remedy.DIRECTORY,
+        RootCause.DIRECTORY,
         "web",
     ),
     "another folder, by an option": (
         then("npm run build", NO_MANIFEST, "npm --prefix web run build"),
-        Remedy.DIRECTORY,
+        RootCause.DIRECTORY,
         "",
     ),
     "a path as seen from its own folder": (
@@ -79,7 +80,7 @@ TEACH = {
             "Error: Cannot find package 'vitest'",
             "cd web && npx vitest run src/a.test.ts",
         ),
-        Remedy.DIRECTORY,
+        RootCause.DIRECTORY,
         "web",
     ),
     "the project's own folder": (
@@ -88,12 +89,12 @@ TEACH = {
             "Error: Could not find turbo.json",
             f"cd {PROJECT} && npx turbo build",
         ),
-        Remedy.DIRECTORY,
+        RootCause.DIRECTORY,
         ".",
     ),
     "packages": (
         then("npm run build", "sh: 1: vite: not found", "npm ci", "npm run build"),
-        Remedy.ORDER,
+        RootCause.ORDER,
         "npm ci",
     ),
     "a browser that the message names": (
@@ -103,7 +104,7 @@ TEACH = {
             "npx playwright install",
             "npx playwright test",
         ),
-        Remedy.ORDER,
+        RootCause.ORDER,
         "playwright install",
     ),
     # Rust and Go
@@ -114,7 +115,7 @@ TEACH = {
             "rustup target add wasm32-unknown-unknown",
             "cargo build --target wasm32-unknown-unknown",
         ),
-        Remedy.ORDER,
+        RootCause.ORDER,
         "rustup target add wasm32-unknown-unknown",
     ),
     "an option that isn't known": (
@@ -123,7 +124,7 @@ TEACH = {
             "error: unexpected argument '--color-fast' found",
             "cargo nextest run",
         ),
-        Remedy.OPTION,
+        RootCause.OPTION,
         "--color-fast",
     ),
     "modules of go": (
@@ -133,10 +134,58 @@ TEACH = {
             "go mod download",
             "go run ./cmd/tides",
         ),
-        Remedy.ORDER,
+        RootCause.ORDER,
         "go mod download",
     ),
     # Containers, services
+    "a newer toolchain": (
+        then(
+            "cargo build",
+            "error: package requires rustc 1.80 or newer",
+            "rustup update",
+            "cargo build",
+        ),
+        RootCause.ORDER,
+        "rustup update",
+    ),
+    "a file named by an option": (
+        then(
+            "docker build -t a .",
+            "ERROR: failed to read dockerfile: open Dockerfile: no such file or directory",
+            "docker build -t a -f docker/Dockerfile .",
+        ),
+        RootCause.CALL,
+        "",
+    ),
+    "files that weren't staged": (
+        then(
+            "git commit -m 'a b'",
+            'On branch x\nno changes added to commit (use "git add")',
+            "git add -A && git commit -m 'a b'",
+        ),
+        RootCause.ORDER,
+        "git add -A",
+    ),
+    "a database made": (
+        then(
+            "psql tides -c 'select 1'",
+            'psql: error: FATAL: database "tides" does not exist',
+            "createdb tides",
+            "psql tides -c 'select 1'",
+        ),
+        RootCause.ORDER,
+        "createdb tides",
+    ),
+    "a login that ran out": (
+        then(
+            "kubectl get pods",
+            "error: You must be logged in to the server (Unauthorized)",
+            "aws eks update-kubeconfig --name dev",
+            "kubectl get pods",
+        ),
+        RootCause.ORDER,
+        "aws eks update-kubeconfig --name dev",
+    ),
     "a service started": (
         then(
             "psql -h localhost tides",
@@ -144,17 +193,17 @@ TEACH = {
             "docker compose up -d db",
             "psql -h localhost tides",
         ),
-        Remedy.ORDER,
+        RootCause.ORDER,
         "docker compose up -d db",
     ),
     "a daemon started": (
         then("docker build .", DAEMON, "sudo systemctl start docker", "docker build ."),
-        Remedy.ORDER,
+        RootCause.ORDER,
         "systemctl start docker",
     ),
     "a program that took another's place": (
         then("docker-compose ps", "bash: docker-compose: command not found", "docker compose ps"),
-        Remedy.PROGRAM,
+        RootCause.PROGRAM,
         "",
     ),
     "a folder made first": (
@@ -164,7 +213,7 @@ TEACH = {
             "mkdir -p out",
             "curl -o out/a.json https://a.test/x",
         ),
-        Remedy.ORDER,
+        RootCause.ORDER,
         "mkdir -p out",
     ),
     # git and gh
@@ -175,12 +224,12 @@ TEACH = {
             "git push -u origin retry-fetch",
             "gh pr create --fill",
         ),
-        Remedy.ORDER,
+        RootCause.ORDER,
         "git push -u origin retry-fetch",
     ),
     "what others pushed": (
         then("git push", REJECTED, "git pull --rebase", "git push"),
-        Remedy.ORDER,
+        RootCause.ORDER,
         "git pull --rebase",
     ),
     "ignored paths": (
@@ -189,7 +238,7 @@ TEACH = {
             "The following paths are ignored by one of your .gitignore files:\ndist",
             "git add src/a.py",
         ),
-        Remedy.IGNORED,
+        RootCause.IGNORED,
         "dist/a.js",
     ),
     "a path through a symbolic link": (
@@ -198,7 +247,7 @@ TEACH = {
             "fatal: pathspec 'current/src/a.py' is beyond a symbolic link",
             "git add src/a.py",
         ),
-        Remedy.SYMLINK,
+        RootCause.SYMLINK,
         "current/",
     ),
     "what the message says": (
@@ -207,10 +256,10 @@ TEACH = {
             "flag needs an argument: --repo\nuse --limit 5 and no repo inside one",
             "gh run list --limit 5",
         ),
-        Remedy.NAMED,
+        RootCause.NAMED,
         "",
     ),
-    "what was lacking": (then("git push", NO_UPSTREAM, "git push -u origin b"), Remedy.CALL, ""),
+    "what was lacking": (then("git push", NO_UPSTREAM, "git push -u origin b"), RootCause.CALL, ""),
 }
 
 SILENT = {
@@ -244,6 +293,15 @@ SILENT = {
     "options left out that the error doesn't name": then(
         "docker build --pull .", DAEMON, "docker build ."
     ),
+    "two folders that are built one after the other": then(
+        "cd api && make", "error: connection timed out", "cd web && make"
+    ),
+    "two packages of which only one has the script": then(
+        "cd packages/core && pnpm build",
+        "ERR_PNPM  Missing script: build",
+        "cd packages/web && pnpm build",
+    ),
+    "more patience": then("make seed", "Command timed out after 120s", "timeout 900 make seed"),
     "nothing was done and it worked again": then("docker build .", DAEMON, "docker build ."),
     "another folder left behind": then("cd web && npm test", "npm ERR! must wait", "npm test"),
     "a test mended in code": Run()
@@ -273,8 +331,8 @@ def told(run: Run) -> list[Mistake]:
 
 
 @pytest.mark.parametrize("name", TEACH)
-def test_the_remedy_is_told_as_what_it_was(name: str) -> None:
-    run, remedy, holds = TEACH[name]
+def test_the_cause_is_told_as_what_it_was(name: str) -> None:
+    run, cause, holds = TEACH[name]
     (mistake,) = told(run)
     change = mistake.change
     words = (
@@ -283,7 +341,7 @@ def test_the_remedy_is_told_as_what_it_was(name: str) -> None:
         change.directory,
         change.prefix,
     )
-    assert mistake.remedy is remedy
+    assert mistake.cause is cause
     assert not holds or holds in words
 
 
@@ -311,7 +369,7 @@ def test_words_that_changed_beside_what_was_done_first_are_not_the_cause() -> No
     [
         (
             'config :tides, secret_key_base: "x"',
-            ("config/test.exs", 'config :tides, secret_key_base: "x"'),
+            ("config/test.exs", "config :tides, secret_key_base: ..."),
         ),
         (
             "conf\n… [cut] …\nkey_base_of(secret_key_base)",
@@ -325,7 +383,25 @@ def test_a_setting_that_the_error_names_is_told_with_its_line(
     error = "1) test shows\n** (RuntimeError) no :secret_key_base configuration found in Endpoint."
     run = Run().bash("mix test", error, code=2).edit("config/test.exs", "import Config", added)
     (mistake,) = told(run.bash("mix test", "ok"))
-    assert (mistake.remedy, mistake.needed) == (Remedy.NEEDED, (taught,))
+    assert (mistake.cause, mistake.needed) == (RootCause.NEEDED, (taught,))
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "shown"),
+    [
+        (".env", "STRIPE_KEY=plain", "STRIPE_KEY=..."),
+        (".env", "STRIPE_KEY_MODE=test", "STRIPE_KEY_MODE=..."),
+        ("config/app.yml", "  stripe_key: plain", "stripe_key: ..."),
+        ("config/app.yml", "  stripe_mode: test", "stripe_mode: test"),
+    ],
+)
+def test_the_value_of_a_setting_is_left_out_where_it_may_be_a_secret(
+    path: str, line: str, shown: str
+) -> None:
+    error = "Error: missing required settings STRIPE_KEY, stripe_mode"
+    run = Run().bash("npm run dev", error, code=1).edit(path, "", line)
+    (mistake,) = told(run.bash("npm run dev", "ok"))
+    assert [added for _, added in mistake.needed] == [shown]
 
 
 class TestSeveralFailures:
@@ -336,6 +412,9 @@ class TestSeveralFailures:
         assert mistake.step.words == ("git", "push")
         assert mistake.worked.words == ("git", "push", "-u", "origin", "retry-fetch")
         assert [call.arguments for call in mistake.attempts] == ["git push origin"]
+        (seen,) = mistake_lesson(run.done(), mistake).evidence
+        assert seen.lines == "claude_code:s1#L2-L7"
+        assert seen.error.endswith(" — also failed: git push origin")
 
     def test_the_same_error_again_is_a_try_not_a_lesson(self) -> None:
         run = Run().bash("npm run build", "sh: vite: not found", code=1)
@@ -349,7 +428,7 @@ class TestSeveralFailures:
         run.bash("git push -u origin retry-fetch", REJECTED, code=1)
         run.bash("git pull --rebase").bash("git push -u origin retry-fetch", "ok")
         first, second = told(run)
-        assert (first.remedy, second.remedy) == (Remedy.CALL, Remedy.ORDER)
+        assert (first.cause, second.cause) == (RootCause.CALL, RootCause.ORDER)
         assert first.setup == ()
 
     def test_what_was_done_before_a_try_that_failed_alike_did_not_help(self) -> None:

@@ -147,7 +147,7 @@ class Engine:
 
     @cached_property
     def wording_model(self) -> "CompletionProvider | None":
-        """The model that words lessons: ``model``, or the one that settings name of its server."""
+        """The model that words lessons: ``model``, or another of its server by the settings."""
         from synthorg_tui.memory.config import ANY_MODEL
         from synthorg_tui.providers.completion.config import OpenAIModelConfig
 
@@ -339,6 +339,7 @@ class Engine:
         """The service that draws lessons from imported executions and proposes them."""
         from synthorg_tui.learning.proposals import LessonProposals
         from synthorg_tui.learning.service import LearnService
+        from synthorg_tui.providers.completion.factory import too_small_to_write
 
         config = self.settings.memory.procedural
         proposals = LessonProposals(
@@ -353,6 +354,7 @@ class Engine:
             config=config,
             provider=self.wording_model,
             adopt=None if config.require_approval else self.reviews.adopt_by_policy,
+            unasked=too_small_to_write(self.settings.providers.completion),
         )
 
     async def _learn_from(self, executions: Sequence[str], cancel: "threading.Event") -> int:

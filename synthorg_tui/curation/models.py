@@ -212,6 +212,8 @@ class Lesson(FrozenModel):
     ``key`` identifies the lesson independently of its wording, so that it gains evidence when it is
     seen again. ``authors`` names the author of each of ``WORDED_FIELDS``; ``grounded`` is the draft
     that code made of the evidence alone. ``task_id`` is the source that its memory will name.
+    ``suggested`` is the draft with every text of a model that passed, chosen or not, ``None``
+    without any; ``refused`` maps the fields of the other texts to the reason.
     """
 
     type: Literal["lesson"] = "lesson"
@@ -223,6 +225,8 @@ class Lesson(FrozenModel):
     grounded: ProceduralMemoryProposal
     authors: dict[str, Author]
     evidence: tuple[Evidence, ...] = ()
+    suggested: ProceduralMemoryProposal | None = None
+    refused: dict[str, str] = Field(default_factory=dict)
 
     @property
     def recurrence(self) -> int:

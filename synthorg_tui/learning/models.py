@@ -1,11 +1,15 @@
 """Data and helpers that the modules of learning share: results, progress, updates of items."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+import logging
+import threading
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from synthorg_tui.approvals.models import ApprovalConflictError, ApprovalItem, ApprovalStatus
 from synthorg_tui.approvals.proposals import ProposalBox
+
+_log = logging.getLogger(__name__)
 
 
 async def update_item(
@@ -69,7 +73,8 @@ class Learned:
     """One lesson of a learning run.
 
     ``recurrence`` is the number of runs it was seen in, ``confidence`` is in [0, 1]; ``worded``
-    names the fields that the model reworded this time.
+    names the fields whose text is now the model's, ``refused`` says what else it wrote and why that
+    wasn't taken, and ``seconds`` how long it took.
     """
 
     item_id: str
@@ -78,19 +83,23 @@ class Learned:
     recurrence: int
     confidence: float
     worded: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class LearnReport:
     """The result of a learning run: its lessons, and warnings about what went wrong.
 
-    ``executions`` is the number of executions that were looked at.
+    ``executions`` is the number of executions that were looked at; ``notes`` say what the model
+    wasn't asked, and why.
     """
 
     executions: int = 0
     lessons: tuple[Learned, ...] = ()
     warnings: tuple[str, ...] = ()
     cancelled: bool = False
+    notes: tuple[str, ...] = ()
 
     def count(self, verdict: LearnVerdict) -> int:
         """Return the number of lessons with this verdict."""
@@ -111,3 +120,43 @@ class LearnProgress:
 
 Adopt = Callable[[], Awaitable[object]]
 ProgressSink = Callable[[LearnProgress], None]
+
+
+@dataclass(slots=True)
+class LearnRun:
+    """One run of learning: who watches it, whether it shall stop, and what went wrong."""
+
+    progress: ProgressSink | None
+    cancel: threading.Event
+    executions: int = 0
+    warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the person wants it to stop."""
+        return self.cancel.is_set()
+
+    def show(self, stage: str, done: int, total: int) -> None:
+        """Tell who watches how far it is."""
+        if self.progress is not None:
+            self.progress(LearnProgress(stage, done, total))
+
+    def warn(self, text: str) -> None:
+        """Log what went wrong, and put it into the report."""
+        _log.warning("%s", text)
+        self.warnings.append(text)
+
+    def tell(self, text: str) -> None:
+        """Put a note into the report."""
+        self.notes.append(text)
+
+    def report(self, learned: Sequence[Learned]) -> LearnReport:
+        """Return the result, with these lessons."""
+        return LearnReport(
+            self.executions,
+            tuple(learned),
+            tuple(self.warnings),
+            cancelled=self.is_cancelled,
+            notes=tuple(self.notes),
+        )

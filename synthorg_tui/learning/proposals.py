@@ -115,10 +115,25 @@ class LessonProposals:
         return None if WORDING_TRIED in item.metadata else lesson_of(item)
 
     async def put_worded(self, lesson: Lesson) -> bool:
-        """Store the new wording of a pending lesson; ``False`` when it is no longer pending."""
+        """Store the new wording of a pending lesson, with the evidence that it has by now.
+
+        Returns ``False`` when it is no longer pending, or stands on other words of code.
+        """
         item = await self._queue.get(item_id(lesson.key))
         if item is None or item.status is not ApprovalStatus.PENDING:
             return False
+        known = lesson_of(item)
+        if known is not None and known.evidence != lesson.evidence:
+            if known.grounded.discovery != lesson.grounded.discovery:
+                return False
+            confidence = {"confidence": known.proposal.confidence}
+            lesson = lesson.model_copy(
+                update={
+                    "evidence": known.evidence,
+                    "proposal": lesson.proposal.model_copy(update=confidence),
+                    "grounded": known.grounded,
+                }
+            )
         return await update_item(
             self._queue,
             item,

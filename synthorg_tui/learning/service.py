@@ -9,7 +9,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from synthorg_tui.core.errors import DomainError
@@ -25,16 +25,15 @@ from synthorg_tui.learning.habits import SETTLED, without_covered
 from synthorg_tui.learning.models import (
     Adopt,
     Learned,
-    LearnProgress,
     LearnReport,
+    LearnRun,
     LearnVerdict,
     ProgressSink,
 )
 from synthorg_tui.learning.proposals import LessonProposals
 from synthorg_tui.learning.recipes import find_recipe
-from synthorg_tui.learning.wording import ProceduralMemoryProposer, WordingCancelledError
+from synthorg_tui.learning.word_run import LessonWording
 from synthorg_tui.memory.config import ProceduralMemoryConfig
-from synthorg_tui.providers.completion.errors import CompletionError
 from synthorg_tui.providers.completion.protocol import CompletionProvider
 
 _log = logging.getLogger(__name__)
@@ -43,8 +42,6 @@ _SPANNING = frozenset({LessonKind.CORRECTION, LessonKind.HABIT})
 """Kinds of lessons that several sessions make more certain before they are proposed."""
 _MAX_READ_AGAIN = 500
 """For a habit that isn't settled other runs are looked at, unless so many are yet to be read."""
-_MAX_BUSY = 2
-"""After so many lessons in a row that the model was too busy for, the others aren't tried."""
 
 
 class LearnService:
@@ -56,6 +53,7 @@ class LearnService:
         config: Says which lessons to draw, and how they are worded.
         provider: The model that words lessons; without one they stay as code wrote them.
         adopt: Called after something was proposed, to approve what needs no person.
+        unasked: Why the model isn't asked although there is one; empty when it is.
     """
 
     def __init__(
@@ -66,12 +64,14 @@ class LearnService:
         config: ProceduralMemoryConfig,
         provider: CompletionProvider | None = None,
         adopt: Adopt | None = None,
+        unasked: str = "",
     ) -> None:
         self._executions = executions
         self._proposals = proposals
         self._adopt = adopt
         self._has_model = provider is not None
-        self._proposer = ProceduralMemoryProposer(config, provider)
+        self._unasked = unasked
+        self._wording = LessonWording(proposals, config, provider)
         self._strategy = create_capture_strategy(config.capture)
         self._qualities: dict[str, float | None] = {}
         self._spanning: dict[str, tuple[Captured, ...]] = {}
@@ -92,7 +92,7 @@ class LearnService:
         proposed by then stays. Raises what the stores raise.
         """
         ids = await self._executions.ids()
-        run = _LearnRun(progress, cancel or threading.Event())
+        run = LearnRun(progress, cancel or threading.Event())
         async with self._one_at_a_time:
             return await self._learn(run, ids, since=since, word=word and self._has_model)
 
@@ -100,7 +100,7 @@ class LearnService:
         self, ids: Sequence[str], *, cancel: threading.Event | None = None
     ) -> LearnReport:
         """Learn from the executions with these ids, without a model; otherwise as ``learn``."""
-        run = _LearnRun(None, cancel or threading.Event())
+        run = LearnRun(None, cancel or threading.Event())
         async with self._one_at_a_time:
             return await self._learn(run, ids, since=None, word=False)
 
@@ -113,7 +113,7 @@ class LearnService:
         return captured
 
     async def _learn(
-        self, run: "_LearnRun", ids: Sequence[str], *, since: datetime | None, word: bool
+        self, run: LearnRun, ids: Sequence[str], *, since: datetime | None, word: bool
     ) -> LearnReport:
         read = await self._with_others(await self._read(run, ids, since))
         captured = without_covered(await self._outstanding(_together(read)))
@@ -123,12 +123,12 @@ class LearnService:
                 break
             learned.append(await self._proposals.submit(capture.lesson))
         if word:
-            learned = await self._word_all(run, captured, learned)
+            learned = await self._worded(run, captured, learned)
         await self._adopt_new(run, learned)
         return run.report(learned)
 
     async def _read(
-        self, run: "_LearnRun", ids: Sequence[str], since: datetime | None
+        self, run: LearnRun, ids: Sequence[str], since: datetime | None
     ) -> list[Captured]:
         captured: list[Captured] = []
         for place, execution_id in enumerate(ids):
@@ -196,52 +196,17 @@ class LearnService:
             if quality is not None and execution_id not in own
         ]
 
-    async def _word_all(
-        self, run: "_LearnRun", captured: list[Captured], learned: list[Learned]
+    async def _worded(
+        self, run: LearnRun, captured: Sequence[Captured], learned: list[Learned]
     ) -> list[Learned]:
-        """The lessons again, with the fields that the model wrote."""
-        done: list[Learned] = []
-        busy = 0
-        for place, (capture, known) in enumerate(zip(captured, learned, strict=False)):
-            run.show("wording", place, len(learned))
-            if run.is_cancelled or busy >= _MAX_BUSY:
-                break
-            try:
-                fields = await self._word(capture, run.cancel)
-                done.append(replace(known, worded=fields))
-                busy = 0
-            except WordingCancelledError:
-                break
-            except CompletionError as error:
-                run.warn(f"the model failed: {error.message}")
-                done.append(known)
-                busy = busy + 1 if error.retryable else _MAX_BUSY
-            except Exception as error:
-                raise_fatal(error)
-                run.warn(f"the model failed unexpectedly ({type(error).__name__})")
-                done.append(known)
-                busy = _MAX_BUSY
-        run.show("wording", len(learned), len(learned))
-        return [*done, *learned[len(done) :]]
+        """The lessons with the model's words, unless it is one that isn't asked."""
+        if not self._unasked:
+            return await self._wording.word_all(run, captured, learned)
+        if learned:
+            run.tell(self._unasked)
+        return learned
 
-    async def _word(self, captured: Captured, cancel: threading.Event) -> tuple[str, ...]:
-        """Have the model word a pending lesson that it wasn't asked for yet; the fields it wrote.
-
-        Raises ``CompletionError`` and ``WordingCancelledError``.
-        """
-        lesson = await self._proposals.unworded(captured.lesson.key)
-        if lesson is None:
-            return ()
-        worded = await self._proposer.propose(captured.payload, lesson, cancel=cancel)
-        if worded is None or not await self._proposals.put_worded(worded):
-            return ()
-        return tuple(
-            field
-            for field, author in worded.authors.items()
-            if author is Author.MODEL and lesson.authors.get(field) is not Author.MODEL
-        )
-
-    async def _adopt_new(self, run: "_LearnRun", learned: Iterable[Learned]) -> None:
+    async def _adopt_new(self, run: LearnRun, learned: Iterable[Learned]) -> None:
         """Have approved what needs no person, when there is anything new."""
         new = (LearnVerdict.PROPOSED, LearnVerdict.SEEN_AGAIN)
         if self._adopt is None or not any(lesson.verdict in new for lesson in learned):
@@ -250,33 +215,6 @@ class LearnService:
             await self._adopt()
         except DomainError as error:
             run.warn(f"nothing was adopted: {error.message}")
-
-
-@dataclass(slots=True)
-class _LearnRun:
-    """One run of learning: who watches it, whether it shall stop, and what went wrong."""
-
-    progress: ProgressSink | None
-    cancel: threading.Event
-    executions: int = 0
-    warnings: list[str] = field(default_factory=list)
-
-    @property
-    def is_cancelled(self) -> bool:
-        return self.cancel.is_set()
-
-    def show(self, stage: str, done: int, total: int) -> None:
-        if self.progress is not None:
-            self.progress(LearnProgress(stage, done, total))
-
-    def warn(self, text: str) -> None:
-        _log.warning("%s", text)
-        self.warnings.append(text)
-
-    def report(self, learned: Sequence[Learned]) -> LearnReport:
-        return LearnReport(
-            self.executions, tuple(learned), tuple(self.warnings), cancelled=self.is_cancelled
-        )
 
 
 def _together(captured: Iterable[Captured]) -> list[Captured]:

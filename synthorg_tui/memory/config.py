@@ -67,7 +67,9 @@ class ProceduralMemoryConfig(FrozenModel):
     """Settings for drawing lessons from runs and proposing them as skills.
 
     ``model`` selects the model that words a lesson, when a server with several models is
-    configured; the default stands for the configured model. Approved skills are written to
+    configured; the default stands for the configured model. One lesson may cost it ``max_seconds``
+    and an answer of ``max_tokens``, one run of learning ``run_seconds`` and ``run_tokens`` read and
+    written; lessons left over are worded by the next run. Approved skills are written to
     ``skill_md_directory``, or when that is ``None`` to ``skills`` in the data directory.
     """
 
@@ -75,6 +77,9 @@ class ProceduralMemoryConfig(FrozenModel):
     model: NotBlankStr = ANY_MODEL
     temperature: float = Field(default=0.3, ge=0.0, le=2.0)
     max_tokens: int = Field(default=1500, ge=1)
+    max_seconds: float = Field(default=90.0, gt=0.0, le=3600.0)
+    run_tokens: int = Field(default=100_000, ge=1)
+    run_seconds: float = Field(default=600.0, gt=0.0, le=86_400.0)
     min_confidence: float = Field(default=0.5, ge=0.0, le=1.0)
     skill_md_directory: Path | None = None
     require_approval: bool = True

@@ -21,11 +21,17 @@ _SHOWN_CHARS = 200
 
 
 class ServerError(DomainError):
-    """A server gave no usable answer; ``retryable`` says whether a later retry may succeed."""
+    """A server gave no usable answer; ``retryable`` says whether a later retry may succeed.
 
-    def __init__(self, message: str, *, retryable: bool = False, remedy: str = "") -> None:
+    ``status`` is that of its answer, 0 without one.
+    """
+
+    def __init__(
+        self, message: str, *, retryable: bool = False, remedy: str = "", status: int = 0
+    ) -> None:
         super().__init__(message, remedy=remedy)
         self.retryable = retryable
+        self.status = status
 
 
 class ServerConfig(Protocol):
@@ -146,7 +152,7 @@ class ModelServer:
             client, self._client = self._client, None
             await client.aclose()
 
-    def error(self, what: str, *, retryable: bool = False) -> ServerError:
+    def error(self, what: str, *, retryable: bool = False, status: int = 0) -> ServerError:
         """Return an error whose message begins with the server's description and address.
 
         The caller raises it. ``what`` continues the sentence.
@@ -155,6 +161,7 @@ class ModelServer:
             f"The {self._what} {self._config.base_url} {what}",
             retryable=retryable,
             remedy=f"Check that it is running, and {self._setting}.base_url and .model",
+            status=status,
         )
 
     def _decoded(self, response: "httpx.Response") -> Any:
@@ -167,7 +174,8 @@ class ModelServer:
             )
         if not response.is_success:
             shown = response.text[:_SHOWN_CHARS].strip()
-            raise self.error(f"answered {status}: {shown}", retryable=status in RETRYABLE)
+            problem = f"answered {status}: {shown}"
+            raise self.error(problem, retryable=status in RETRYABLE, status=status)
         return self._loaded(response.text)
 
     def _loaded(self, text: str) -> Any:

@@ -256,7 +256,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("review.source", "p", "p", "Source", "Show the transcript lines of the chosen occurrence", True),
     Action("review.evidence", "right_square_bracket", "]", "Occurrence", "Choose the next recorded occurrence"),
     Action("review.evidence_before", "left_square_bracket", "[", "Before", "Choose the occurrence before"),
-    Action("review.memory", "m", "m", "Memory", "Show the memory it is about in the Memories pane"),
+    Action("review.memory", "m", "m", "Words", "A lesson in the model's words or in code's; else the memory it is about"),
     Action("review.next", "n", "n", "Next", "The next item of the list", True),
     Action("review.previous", "N", "N", "Previous", "The item before"),
     Action("review.copy", "y", "y", "Copy", "Copy what would be stored"),

@@ -56,7 +56,7 @@ MEANINGS: Final[tuple[KeyMeaning, ...]] = (
     KeyMeaning("i", "import", "importing start"),
     KeyMeaning("l", "load the sample", "sample"),
     KeyMeaning("L", "to the lines referred to", "jump"),
-    KeyMeaning("m", "to the memory", "memory memories"),
+    KeyMeaning("m", "to the memory; the model's words", "memory memories"),
     KeyMeaning("M", "mute: no hints about it", "silence"),
     KeyMeaning("n", "next: item, problem, change, match", "next problem next_change next_match"),
     KeyMeaning("N", "the one before", "previous previous_problem previous_change previous_match"),

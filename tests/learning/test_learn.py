@@ -1,7 +1,8 @@
 """Learning: what becomes of a lesson that is new, waits, or was decided."""
 
+import json
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -22,13 +23,18 @@ from synthorg_tui.learning.proposals import LessonProposals
 from synthorg_tui.learning.service import LearnService
 from synthorg_tui.memory.config import CaptureConfig, ProceduralMemoryConfig
 from synthorg_tui.persistence.database import Database
-from synthorg_tui.providers.completion.protocol import CompletionProvider
+from synthorg_tui.providers.completion.protocol import (
+    Completion,
+    CompletionOptions,
+    CompletionProvider,
+    TokenUsage,
+)
+from synthorg_tui.providers.models import ChatMessage
 from tests.conftest import FixedClock
 from tests.curation.review_kit import office
 from tests.learning.lesson_kit import START, Run
 from tests.scripted import BUSY, REFUSED, ScriptedProvider
 
-BETTER = "Run `git push -u origin <branch>`, where `<branch>` is the name of your branch."
 EXPIRES = timedelta(days=90)
 
 
@@ -49,18 +55,29 @@ class Bench:
         self.executions = ExecutionStore(database)
         self.adopted = 0
         self.adoption_fails = False
-        proposals = LessonProposals(
+        self.proposals = LessonProposals(
             self.queue,
             clock=self.clock,
             min_confidence=config.min_confidence,
             evidence=evidence,
         )
+        self.serve(provider, config=config)
+
+    def serve(
+        self,
+        provider: CompletionProvider | None,
+        *,
+        config: ProceduralMemoryConfig | None = None,
+        unasked: str = "",
+    ) -> None:
+        """Start the service anew over the same store."""
         self.service = LearnService(
             executions=self.executions,
-            proposals=proposals,
-            config=config,
+            proposals=self.proposals,
+            config=config or ProceduralMemoryConfig(),
             provider=provider,
             adopt=self.adopt,
+            unasked=unasked,
         )
 
     async def adopt(self) -> None:
@@ -243,17 +260,96 @@ async def test_what_was_imported_is_learnt_without_the_model(make_bench: MakeBen
     assert provider.asked == []
 
 
-async def test_a_better_wording_is_kept_in_the_item_and_asked_for_once(
+ANSWER = json.dumps(
+    {
+        "name": "git-push-no-upstream",
+        "title": "Run `git push -u yarn` first",
+        "when": "`git push` says that the branch has no upstream",
+        "why": "The branch has no upstream branch yet, so the push needs one.",
+        "check": "See that `git push` passes.",
+    }
+)
+
+
+async def test_the_models_words_are_kept_in_the_item_and_asked_for_once(
     make_bench: MakeBench,
 ) -> None:
-    provider = ScriptedProvider("", "", BETTER, "")
+    provider = ScriptedProvider(ANSWER)
     bench = make_bench(provider)
     (learned,) = await bench.learn(push())
-    assert learned.worded == ("action",)
-    assert (await bench.lesson()).proposal.action == BETTER
-    assert (await bench.lesson()).authors["action"] is Author.MODEL
+    lesson = await bench.lesson()
+    assert lesson.suggested is not None
+    assert lesson.suggested.condition == "`git push` says that the branch has no upstream"
+    assert set(learned.worded) == {
+        field for field, author in lesson.authors.items() if author is Author.MODEL
+    }
+    assert learned.refused == ("title has `git push -u yarn`, which the evidence doesn't",)
     await bench.learn()
-    assert len(provider.asked) == 4
+    assert len(provider.asked) == 1
+
+
+async def test_evidence_that_comes_while_the_model_writes_is_not_lost(
+    make_bench: MakeBench,
+) -> None:
+    bench = make_bench()
+
+    class Interrupted(ScriptedProvider):
+        async def complete(
+            self, messages: Sequence[ChatMessage], options: CompletionOptions
+        ) -> Completion:
+            await bench.proposals.submit(bench.service.capture(push("s2"))[0].lesson)
+            return await super().complete(messages, options)
+
+    bench.serve(Interrupted(ANSWER))
+    await bench.learn(push("s1"))
+    lesson = await bench.lesson()
+    assert lesson.recurrence == 2
+    assert lesson.suggested is not None
+    assert lesson.proposal.confidence == lesson.grounded.confidence
+
+
+@pytest.mark.parametrize(
+    ("limits", "why"),
+    [
+        ({"run_seconds": 1e-6}, "1 lesson left to the next run: a run may take 1e-06 seconds"),
+        ({"run_tokens": 1}, "1 lesson left to the next run: a run may take 1 tokens"),
+    ],
+)
+async def test_what_a_run_may_cost_is_kept_and_the_rest_is_asked_by_the_next(
+    make_bench: MakeBench, limits: dict[str, float], why: str
+) -> None:
+    class Counting(ScriptedProvider):
+        async def complete(
+            self, messages: Sequence[ChatMessage], options: CompletionOptions
+        ) -> Completion:
+            answer = await super().complete(messages, options)
+            return answer.model_copy(update={"usage": TokenUsage(completion_tokens=9)})
+
+    provider = Counting(ANSWER, ANSWER)
+    config = ProceduralMemoryConfig()
+    bench = make_bench(provider, config=config.model_copy(update=limits))
+    other = Run("s2").bash("npm run build", "sh: 1: vite: not found", code=127)
+    await bench.record(push("s1"), other.bash("npm install").bash("npm run build", "ok").done())
+    report = await bench.service.learn()
+    asked = len(provider.asked)
+    assert asked == ("run_tokens" in limits)
+    assert report.notes == (why.replace("1 lesson ", "2 lessons ") if not asked else why,)
+    bench.serve(provider)
+    assert (await bench.service.learn()).notes == ()
+    assert len(provider.asked) == 2
+
+
+async def test_a_model_that_is_too_small_is_not_asked_and_the_report_says_so(
+    make_bench: MakeBench,
+) -> None:
+    provider = ScriptedProvider()
+    bench = make_bench(provider)
+    bench.serve(provider, unasked="tiny is too small to word lessons")
+    await bench.record(push())
+    report = await bench.service.learn()
+    assert provider.asked == []
+    assert report.notes == ("tiny is too small to word lessons",)
+    assert (await bench.service.learn(word=False)).notes == ()
 
 
 @pytest.mark.parametrize("error", [REFUSED, BUSY, OSError("gone"), ValueError("?")])

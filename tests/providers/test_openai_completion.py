@@ -254,3 +254,25 @@ async def test_a_caller_can_stop_waiting(server: Server) -> None:
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(server.ask(), 0.05)
     server.goes_on.set()
+
+
+async def test_a_server_that_knows_no_schemas_is_asked_without_one_from_then_on(
+    server: Server,
+) -> None:
+    server.answers = [(400, {"error": "unknown field response_format"}), (200, said("{}"))]
+    fields = {"type": "openai", "base_url": server.url, "model": "m"}
+    provider = OpenAICompletion(OpenAIModelConfig.model_validate(fields), environ={})
+    options = CompletionOptions(json_schema={"type": "object"})
+    try:
+        assert (await provider.complete([QUESTION], options)).text == "{}"
+        await provider.complete([QUESTION], options)
+    finally:
+        await provider.close()
+    assert ["response_format" in body for _, body, _ in server.requests] == [True, False, False]
+
+
+async def test_another_refusal_of_a_server_is_no_reason_to_ask_again(server: Server) -> None:
+    server.answers = [(400, {"error": "too long"})]
+    error = await server.refusal()
+    assert not error.retryable
+    assert len(server.requests) == 1

@@ -79,9 +79,12 @@ def _shape(report: "LearnReport") -> Json:
                 "recurrence": lesson.recurrence,
                 "confidence": lesson.confidence,
                 "worded": list(lesson.worded),
+                "refused": list(lesson.refused),
+                "seconds": lesson.seconds,
             }
             for lesson in report.lessons
         ],
+        "notes": list(report.notes),
         "warnings": list(report.warnings),
         "cancelled": report.cancelled,
     }
@@ -93,6 +96,10 @@ def _show(console: Console, report: "LearnReport") -> None:
     for lesson in report.lessons:
         console.line(f"{lesson.item_id}  {_VERDICTS[lesson.verdict.value]}{_seen(lesson)}", "bold")
         console.line(f"  {lesson.title}")
+        for why in lesson.refused:
+            console.line(f"  refused: {why}", "dim")
+    for note in report.notes:
+        console.note(note)
     if any(lesson.verdict.value in {"proposed", "seen_again"} for lesson in report.lessons):
         console.note("Next: `synthorg-tui proposals list`, or the app's Approvals.")
     elif not report.lessons:

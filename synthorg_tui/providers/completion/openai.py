@@ -17,6 +17,9 @@ _REASONS = {
     "tool_calls": FinishReason.TOOL_USE,
     "content_filter": FinishReason.CONTENT_FILTER,
 }
+_SCHEMA = "response_format"
+_UNKNOWN_OPTION = frozenset({400, 404, 415, 422, 501})
+"""Answers of servers to an option that they don't know."""
 
 
 class OpenAICompletion:
@@ -29,6 +32,7 @@ class OpenAICompletion:
         self, config: OpenAIModelConfig, *, environ: Mapping[str, str] = os.environ
     ) -> None:
         self._config = config
+        self._takes_schemas = True
         self._server = ModelServer(
             what="model server", setting="providers.completion", config=config, environ=environ
         )
@@ -37,10 +41,7 @@ class OpenAICompletion:
         self, messages: Sequence[ChatMessage], options: CompletionOptions
     ) -> Completion:
         try:
-            body = self._body(messages, options)
-            if options.on_text is not None:
-                return await self._streamed(body, options.on_text)
-            return self._completion(await self._server.post("/chat/completions", body))
+            return await self._answer(self._body(messages, options), options)
         except ServerError as error:
             raise CompletionError(
                 error.message, retryable=error.retryable, remedy=error.remedy
@@ -48,6 +49,20 @@ class OpenAICompletion:
 
     async def close(self) -> None:
         await self._server.close()
+
+    async def _answer(self, body: dict[str, Any], options: CompletionOptions) -> Completion:
+        """The answer; of a server that knows no schemas without one, for good."""
+        if not self._takes_schemas:
+            body.pop(_SCHEMA, None)
+        try:
+            if options.on_text is not None:
+                return await self._streamed(body, options.on_text)
+            return self._completion(await self._server.post("/chat/completions", body))
+        except ServerError as error:
+            if _SCHEMA not in body or error.status not in _UNKNOWN_OPTION:
+                raise
+            self._takes_schemas = False
+            return await self._answer(body, options)
 
     async def _streamed(self, body: dict[str, Any], on_text: Callable[[str], None]) -> Completion:
         """The answer put together from its pieces."""
@@ -91,7 +106,7 @@ class OpenAICompletion:
             body["frequency_penalty"] = round(options.repeat_penalty - 1.0, 6)
         if options.json_schema is not None:
             schema = {"name": "answer", "schema": dict(options.json_schema), "strict": True}
-            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+            body[_SCHEMA] = {"type": "json_schema", "json_schema": schema}
         return body
 
 

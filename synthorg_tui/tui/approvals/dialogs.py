@@ -12,7 +12,7 @@ from textual.screen import ModalScreen, Screen
 from textual.widgets import TextArea
 
 from synthorg_tui.tui.actions import bindings
-from synthorg_tui.tui.approvals.state import snooze_choices
+from synthorg_tui.tui.approvals.state import NO_MEMORY, snooze_choices
 from synthorg_tui.tui.approvals.wording import (
     TITLES,
     Reworded,
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 NOT_TAKEN: Final = "Not used yet. esc again gives it up, ^s uses it."
 
 
-def show_subject(screen: Screen[None], review: "Review") -> None:
-    """Go to the memory that an item would change; a lesson has none before it is approved."""
+def show_subject(screen: Screen[None], review: "Review", otherwise: str = NO_MEMORY) -> None:
+    """Go to the memory that an item would change, or say ``otherwise`` when there is none."""
     if review.replaces:
         to_memory(screen.app, review.replaces[0])
     else:
-        toast(screen, "No memory yet: approving stores one", severity="warning")
+        toast(screen, otherwise, severity="warning")
 
 
 class SnoozeDialog(ModalScreen[datetime | None]):

@@ -168,9 +168,7 @@ class ReviewScreen(Screen[None]):
         self.query_one(TopBar).tell(line((shown.place, "muted")))
         title = one_line(shown.review.item.title) if shown.review else ""
         self.query_one("#review-title", LineBar).show(line(("  ", "text"), (title, "strong")))
-        text = drawn.banner_line(
-            shown.review, is_stale=shown.stale is not None, is_reworded=shown.draft is not None
-        )
+        text = drawn.banner_line(shown.review, shown.draft, is_stale=shown.stale is not None)
         banner = self.query_one("#review-banner", LineBar)
         banner.display = bool(text.spans)
         banner.show(text)
@@ -224,11 +222,14 @@ class ReviewScreen(Screen[None]):
         self.action_evidence(-1)
 
     def action_memory(self) -> None:
-        """Open the memory that the item is about in the Memories pane."""
+        """Show a lesson in the model's words or in code's, or the memory that the item is about."""
         from synthorg_tui.tui.approvals.dialogs import show_subject
 
-        if self.shown.review is not None:
-            show_subject(self, self.shown.review)
+        if not (problem := self.shown.switch()):
+            self._close_guard()
+            self._draw()
+        elif self.shown.review is not None:
+            show_subject(self, self.shown.review, problem)
 
     def action_source(self) -> None:
         """Show the transcript lines of the selected occurrence."""
@@ -249,8 +250,7 @@ class ReviewScreen(Screen[None]):
 
     def _step(self, by: int) -> None:
         if problem := self.shown.step(by):
-            is_reworded = self.shown.draft is not None
-            toast(self, problem, severity="warning" if is_reworded else "information")
+            toast(self, problem, severity="warning" if self.shown.is_own else "information")
         else:
             self._load()
 
@@ -272,7 +272,7 @@ class ReviewScreen(Screen[None]):
 
         Your wording is discarded only at the second press.
         """
-        if self.shown.draft is not None and not self._warned:
+        if self.shown.is_own and not self._warned:
             self._warned = True
             toast(self, "Your wording is not approved: esc again gives it up", severity="warning")
             return

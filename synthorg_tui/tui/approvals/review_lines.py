@@ -27,6 +27,7 @@ from synthorg_tui.tui.approvals.wording import (
     author_of,
     lesson_of,
     rewordable,
+    whose_words,
     write_of,
 )
 from synthorg_tui.tui.base.formatting import ago, counted, moment
@@ -35,7 +36,7 @@ from synthorg_tui.tui.memories.detail import diff_lines
 
 if TYPE_CHECKING:
     from synthorg_tui.approvals.models import ApprovalEvent
-    from synthorg_tui.curation.models import Evidence
+    from synthorg_tui.curation.models import Evidence, Lesson
     from synthorg_tui.curation.review import InboxEntry, Review, WritePayload
     from synthorg_tui.memory.listing import ListedMemory
 
@@ -167,7 +168,16 @@ def wording_lines(wording: Wording, entry: InboxEntry, *, draft: bool = False) -
             lines.extend(_steps(wording.steps))
         else:
             lines.extend(text_lines(text))
-    return lines
+    return [*lines, *_refused_lines(lesson)]
+
+
+def _refused_lines(lesson: Lesson | None) -> list[Line]:
+    """What of a model's words wasn't taken, and why."""
+    if lesson is None or not lesson.refused:
+        return []
+    lines = [Line(), line(("Refused of the model's words", "strong"))]
+    why = lesson.refused.values()
+    return [*lines, *(_hung(line(("- ", "bad"), (one_line(text), "muted")), 2) for text in why)]
 
 
 def _hung(source: Line, by: int) -> Line:
@@ -364,7 +374,8 @@ def kept_lines(review: Review, draft: Reworded | None) -> list[Line]:
     if review.item.description and wording is None:
         parts.append(text_lines(review.item.description))
     if draft is not None:
-        parts.append([line(("✎ ", "accent"), ("Your wording; not approved yet", "strong"))])
+        whose = whose_words(review.entry, draft)
+        parts.append([line(("✎ ", "accent"), (f"{whose}; not approved yet", "strong"))])
     if write := write_of(review.entry):
         parts.append(write_lines(write, draft if isinstance(draft, str) else None))
     if isinstance(wording, Wording):
@@ -425,7 +436,7 @@ def _file_text(text: str) -> list[Line]:
     return text_lines(text.rstrip("\n"), "muted")[:_MAX_DIFF]
 
 
-def banner_line(review: Review | None, *, is_stale: bool, is_reworded: bool) -> Line:
+def banner_line(review: Review | None, draft: Reworded | None, *, is_stale: bool) -> Line:
     """Render a warning that the person should read before deciding; empty if there is none."""
     if is_stale:
         news = "It changed since you read it. Nothing was decided: read it again."
@@ -435,8 +446,8 @@ def banner_line(review: Review | None, *, is_stale: bool, is_reworded: bool) -> 
     if review is not None and both_sides(review):
         both = "Both sides changed this file: approving takes the one on disk. Both are below."
         return line(("  ↯ ", "bad"), (both, "warn"))
-    if not is_reworded:
+    if review is None or draft is None:
         return Line()
-    banner = line(("  ✎ ", "accent"), ("Your wording  ", "text"))
+    banner = line(("  ✎ ", "accent"), (f"{whose_words(review.entry, draft)}  ", "text"))
     banner.add(key_of("review.approve"), "accent").add(" approves it  ", "muted")
     return banner.add(key_of("review.drop"), "accent").add(" drops it", "muted")

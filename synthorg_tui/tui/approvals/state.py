@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from synthorg_tui.core.text import read_bound
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.approvals.adapter import Status
-from synthorg_tui.tui.approvals.wording import Reworded, rewordable
+from synthorg_tui.tui.approvals.wording import Reworded, Wording, rewordable, versions
 from synthorg_tui.tui.base.filters import Query, parse_row_filter
 from synthorg_tui.tui.base.window import Latest
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from synthorg_tui.curation.review import BulkOutcome, InboxEntry, Review
 
 INERT_SECONDS = 0.5
+NO_MEMORY = "No memory yet: approving stores one"
 
 
 class InertGuard:
@@ -92,10 +93,11 @@ class ReviewState:
         at = self._at + by
         if not 0 <= at < len(self._ids):
             return "This is the last one" if by > 0 else "This is the first one"
-        if self.draft is not None:
+        if self.is_own:
             approves, drops = key_of("review.approve"), key_of("review.drop")
             return f"Your wording is not approved: {approves} approves, {drops} drops it"
         self._at, self._evidence, self.stale, self.review = at, 0, None, None
+        self.draft = None
         return ""
 
     @property
@@ -124,6 +126,28 @@ class ReviewState:
         """Use the person's wording; one equal to the proposed wording is discarded."""
         is_same = self.review is not None and wording == rewordable(self.review.entry)
         self.draft = None if is_same else wording
+
+    @property
+    def is_own(self) -> bool:
+        """Whether what is shown was written by the person, so that leaving would lose it."""
+        review = self.review
+        known = [wording for _, wording in versions(review.entry)] if review is not None else []
+        return self.draft is not None and self.draft not in known
+
+    def switch(self) -> str:
+        """Show the next version of a lesson: as proposed, the model's, code's.
+
+        Returns why not if there is none, or if that would lose what the person wrote.
+        """
+        known = [wording for _, wording in versions(self.review.entry)] if self.review else []
+        if self.is_own:
+            return f"Your wording is not approved: {key_of('review.drop')} drops it"
+        if len(known) < 2:
+            return NO_MEMORY
+        at = known.index(self.draft) if isinstance(self.draft, Wording) else 0
+        at = (at + 1) % len(known)
+        self.draft = known[at] if at else None
+        return ""
 
     def drop(self) -> None:
         """Discard the person's wording."""

@@ -94,6 +94,29 @@ def rewordable(entry: InboxEntry) -> Reworded | None:
     return Wording.of(lesson.proposal) if lesson else None
 
 
+def versions(entry: InboxEntry) -> tuple[tuple[str, Wording], ...]:
+    """Return the different wordings of an item with whose they are; the proposed one comes first.
+
+    A lesson that no model wrote about has one.
+    """
+    lesson = lesson_of(entry)
+    if lesson is None or lesson.suggested is None:
+        return ()
+    found = {Wording.of(lesson.proposal): "As proposed"}
+    for whose, texts in (
+        ("The model's words", lesson.suggested),
+        ("Code's words", lesson.grounded),
+    ):
+        found.setdefault(Wording.of(texts), whose)
+    return tuple((whose, wording) for wording, whose in found.items())
+
+
+def whose_words(entry: InboxEntry, draft: Reworded) -> str:
+    """Return whose words a draft is made of: those of a version, or else the person's."""
+    known = {wording: whose for whose, wording in versions(entry)}
+    return known.get(draft, "Your wording") if isinstance(draft, Wording) else "Your wording"
+
+
 def author_of(name: str, wording: Wording, entry: InboxEntry) -> str:
     """Return the author of a field: whoever's version the text equals, or else the person."""
     text, lesson = wording.text(name), lesson_of(entry)
@@ -104,6 +127,8 @@ def author_of(name: str, wording: Wording, entry: InboxEntry) -> str:
         return lesson.authors.get(name, lesson.source)
     if text == grounded.text(name):
         return lesson.source
+    if lesson.suggested is not None and text == Wording.of(lesson.suggested).text(name):
+        return "model"
     if name == STEPS and set(wording.steps) <= set(proposed.steps):
         return lesson.authors.get(name, lesson.source)
     return "person"
@@ -119,7 +144,7 @@ def approvable(
     """
     from pydantic import ValidationError
 
-    from synthorg_tui.curation.models import ProceduralMemoryProposal
+    from synthorg_tui.curation.models import Author, ProceduralMemoryProposal
 
     fields = {name: wording.text(name) for name in FIELDS}
     changed = {**lesson.proposal.model_dump(), **fields, STEPS: wording.steps}
@@ -129,13 +154,11 @@ def approvable(
         problem = error.errors()[0]
         name = ".".join(map(str, problem["loc"]))
         raise DomainError(f"This wording doesn't do: {name}: {problem['msg']}.") from error
-    grounded = Wording.of(lesson.grounded)
-    authors = {
-        name: lesson.source
-        for name in (*FIELDS, STEPS)
-        if wording.text(name) == grounded.text(name)
-        and (wording.text(name) or name not in OPTIONAL)
-    }
+    authors = dict[str, Author]()
+    for texts, author in ((lesson.suggested, Author.MODEL), (lesson.grounded, lesson.source)):
+        known = Wording.of(texts or lesson.grounded)
+        same = [name for name in (*FIELDS, STEPS) if wording.text(name) == known.text(name)]
+        authors |= {name: author for name in same if wording.text(name) or name not in OPTIONAL}
     if STEPS in lesson.authors and set(wording.steps) <= set(lesson.proposal.execution_steps):
         authors.setdefault(STEPS, lesson.authors[STEPS])
     return proposal, authors
@@ -310,6 +333,8 @@ class Parts:
         """
         lesson = lesson_of(entry)
         wordings = [Wording.of(lesson.grounded), Wording.of(lesson.proposal)] if lesson else []
+        if lesson and lesson.suggested is not None:
+            wordings.insert(1, Wording.of(lesson.suggested))
         choices = []
         for name in FIELDS:
             authors: dict[str, str] = {}

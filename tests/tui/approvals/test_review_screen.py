@@ -17,7 +17,7 @@ from synthorg_tui.tui.approvals.dialogs import RewordForm
 from synthorg_tui.tui.approvals.parts import PartsScreen
 from synthorg_tui.tui.approvals.review import ReviewScreen
 from synthorg_tui.tui.approvals.screen import ApprovalsScreen
-from synthorg_tui.tui.approvals.wording import Wording
+from synthorg_tui.tui.approvals.wording import Wording, approvable
 from synthorg_tui.tui.base.dialogs import ConfirmDialog, HelpScreen, PromptDialog
 from synthorg_tui.tui.sessions.transcript import TranscriptScreen
 from tests.tui.approvals.approvals_fakes import PROPOSED, FakeApprovals, approval_rows
@@ -79,6 +79,105 @@ async def test_evidence_comes_first_then_what_would_be_kept_and_its_authors() ->
         assert "confidence" in shown
         assert "seen in 2 runs" in shown
         assert "+description" in shown
+
+
+def worded(desk: FakeDesk, **refused: str) -> Lesson:
+    """Give the first lesson words of a model, one of which is proposed."""
+    entry = desk.approvals.rows[LESSON]
+    lesson = entry.subject
+    assert isinstance(lesson, Lesson)
+    said = lesson.grounded.model_copy(
+        update={
+            "discovery": "Name the upstream branch.",
+            "rationale": "A new branch has none.",
+            "check": "See that the push passes.",
+        }
+    )
+    subject = lesson.model_copy(
+        update={
+            "proposal": lesson.grounded.model_copy(update={"discovery": said.discovery}),
+            "suggested": said,
+            "authors": lesson.authors | {"discovery": Author.MODEL},
+            "refused": refused,
+        }
+    )
+    desk.approvals.rows[LESSON] = replace(entry, subject=subject)
+    return subject
+
+
+class TestVersions:
+    async def test_one_key_shows_the_models_words_then_codes_then_what_was_proposed(self) -> None:
+        desk = desk_with()
+        lesson = worded(desk, name="name has 'origin', which the evidence doesn't")
+        app = fake_app(desk)
+        async with app.run_test(size=(120, 80)) as pilot:
+            screen = await open_review(pilot)
+            assert "name has 'origin', which the evidence doesn't" in screen_text(app)
+            assert "The model's words" not in screen_text(app)
+            await pilot.press("m")
+            await settle(pilot)
+            shown = screen_text(app)
+            assert "The model's words; not approved yet" in shown
+            assert "A new branch has none." in shown
+            assert "See that the push passes." in shown
+            await pilot.press("m")
+            await settle(pilot)
+            assert "Code's words; not approved yet" in screen_text(app)
+            assert lesson.grounded.discovery[:30] in screen_text(app)
+            await pilot.press("m")
+            await settle(pilot)
+            assert screen.shown.draft is None
+            assert "not approved yet" not in screen_text(app)
+
+    async def test_what_is_approved_is_the_version_shown_with_its_authors(self) -> None:
+        desk = desk_with()
+        lesson = worded(desk)
+        app = fake_app(desk)
+        async with app.run_test(size=(120, 60)) as pilot:
+            screen = await open_review(pilot)
+            await pilot.press("m")
+            await settle(pilot)
+            draft = screen.shown.draft
+            assert isinstance(draft, Wording)
+            proposal, authors = approvable(lesson, draft)
+            assert proposal == lesson.suggested
+            assert authors["discovery"] is authors["rationale"] is Author.MODEL
+            assert authors["action"] is lesson.source
+            await pilot.press("a")
+            await settle(pilot)
+            assert desk.approvals.decided[-1][-1] == lesson.suggested
+
+    async def test_switching_disables_the_keys_that_decide_for_a_moment(self) -> None:
+        desk, seconds = desk_with(), Seconds()
+        worded(desk)
+        seconds.held = True
+        app = fake_app(desk, seconds=seconds)
+        async with app.run_test() as pilot:
+            await open_review(pilot)
+            await pilot.press("m", "a")
+            await settle(pilot)
+            assert not desk.approvals.decided
+
+    async def test_a_version_is_left_without_a_warning_a_wording_of_ones_own_is_not(self) -> None:
+        desk = desk_with()
+        worded(desk)
+        app = fake_app(desk)
+        async with app.run_test() as pilot:
+            screen = await open_review(pilot)
+            await pilot.press("m", "n")
+            await settle(pilot)
+            assert screen.shown.draft is None
+            assert screen.shown.place == "2 of 6"
+            await pilot.press("N")
+            await settle(pilot)
+            wording = screen.shown.wording
+            assert isinstance(wording, Wording)
+            screen.shown.take(replace(wording, action="My own."))
+            await pilot.press("m")
+            await settle(pilot)
+            assert isinstance(screen.shown.draft, Wording)
+            assert screen.shown.draft.action == "My own."
+            assert "Your wording is not approved" in toasts(app)
 
 
 class TestInert:

@@ -1,0 +1,165 @@
+"""The fact check: what a text may say of the evidence it was written from, and what it may not."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synthorg_tui.learning.fact_check import FactCheck
+
+FAILED = "git push"
+ERROR = "fatal: The current branch <branch> has no upstream branch."
+WORKED = "git push --set-upstream origin <branch>"
+PUSH = FactCheck((FAILED, ERROR, WORKED, f"Run `{WORKED}` instead."), failed=FAILED, worked=WORKED)
+SAID = "i would only want e2e tests for AgentSession, don't use mocks. use the real server"
+RULE = FactCheck((SAID, "edit test/agent-session.test.ts"))
+
+WORD = st.from_regex(r"\A(?:[a-z]{1,8}|--?[a-z]{2,6}|[a-z]{1,5}/[a-z]{1,5}\.py|[0-9]{1,4})\Z")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Run `{WORKED}` when the branch has no upstream",
+        "`git push` reports that the current branch has no upstream branch",
+        "Git does not know yet which remote branch to push to.",
+        "Run `git push` again: it passes without the error.",
+        "The push passes with --set-upstream.",
+    ],
+)
+def test_a_paraphrase_of_the_evidence_passes(text: str) -> None:
+    assert PUSH.refusal(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("Run `git push --force` instead", "`git push --force`"),
+        ("Push it with --force", "'--force'"),
+        ("Run `git push -u origin <branch>`", "`git push -u origin <branch>`"),
+        ("See /etc/gitconfig for it", "'/etc/gitconfig'"),
+        ("Try again after 30 seconds", "'30'"),
+        ("Try again three times", "'three'"),
+        ("Set the pushDefault option", "'pushDefault'"),
+        ("Set push_default first", "'push_default'"),
+        ("Use Docker for it", "'Docker'"),
+        ("Set it up with npm first", "'npm'"),
+        ("It says “permission denied” then", "“permission denied”"),
+        ("Push to <server> first", "'<server>'"),
+        ("Always set the upstream branch", "'Always'"),
+        ("Delete the current branch", "'Delete'"),
+    ],
+)
+def test_what_the_evidence_does_not_have_is_refused_by_its_name(text: str, named: str) -> None:
+    assert PUSH.refusal(text) == f"has {named}, which the evidence doesn't"
+
+
+def test_a_reason_that_is_mostly_of_its_own_making_is_refused() -> None:
+    own = "The push helps reviewers so that colleagues discuss changes before release"
+    assert PUSH.refusal(own) == "speaks mostly of what the evidence doesn't"
+    assert PUSH.refusal("The push needs the upstream branch, which colleagues discuss") == ""
+
+
+def test_a_number_that_is_only_part_of_one_in_the_evidence_is_unknown() -> None:
+    check = FactCheck(("listens on 15432, version 1.59",))
+    assert check.refusal("It listens on 15432") == ""
+    assert "'5432'" in check.refusal("It listens on 5432")
+    assert "'59'" in check.refusal("It needs version 59")
+
+
+def test_the_case_of_a_flag_counts_that_of_a_word_does_not() -> None:
+    check = FactCheck(("tar -x archive.TAR",))
+    assert check.refusal("Call it with -x on archive.tar") == ""
+    assert "'-X'" in check.refusal("Call it with -X")
+
+
+@pytest.mark.parametrize(
+    ("check", "text", "why"),
+    [
+        (PUSH, "Do not push the current branch", "negates 'push'"),
+        (PUSH, "The branch is new, so don't push it", "negates 'push'"),
+        (RULE, "Use mocks for AgentSession", "says 'use', which the evidence negates"),
+        (RULE, "Don't use the real server", "negates 'use'"),
+    ],
+)
+def test_a_negation_that_was_added_or_lost_is_refused(
+    check: FactCheck, text: str, why: str
+) -> None:
+    assert why in check.refusal(text)
+
+
+def test_a_negation_that_stands_in_the_evidence_passes() -> None:
+    assert RULE.refusal("Write only e2e tests for AgentSession and don't use mocks") == ""
+
+
+def test_what_was_not_so_before_the_remedy_is_no_flipped_negation() -> None:
+    error = "vite: not found. The lock file is protected"
+    check = FactCheck((error, "npm install", "Install the packages."), stated=error)
+    assert check.refusal("The packages were not installed yet, so vite was missing") == ""
+    assert "negates 'protected'" in check.refusal("The lock file was not protected")
+
+
+def test_an_instruction_may_not_recommend_what_failed() -> None:
+    check = FactCheck(
+        ("npm ci --legacy", "npm ci --strict"), failed="npm ci --legacy", worked="npm ci --strict"
+    )
+    assert check.refusal("Use --strict instead of --legacy", instructs=True) == ""
+    assert "recommends '--legacy'" in check.refusal("Use --legacy", instructs=True)
+    turned = check.refusal("Use --legacy instead of --strict", instructs=True)
+    assert turned == "recommends '--legacy', which failed"
+    assert "advises against" in check.refusal("Leave out --strict", instructs=True)
+    assert check.refusal("Use --strict when --legacy fails", instructs=True) == ""
+
+
+def test_what_is_to_help_says_what_helped_and_what_is_forbidden() -> None:
+    check = FactCheck((FAILED, ERROR, WORKED), failed=FAILED, worked=WORKED)
+    helped = f"Run `{WORKED}`."
+    assert check.refusal("Set the upstream branch", remedy=helped) == ""
+    assert check.refusal("Push it", remedy=helped) == "doesn't say what helped"
+    left_out = RULE.refusal("Use the real server", instructs=True, remedy=SAID)
+    assert left_out == "leaves out what is not to be done"
+    assert RULE.refusal("Don't use mocks, use the real server", instructs=True, remedy=SAID) == ""
+
+
+def test_an_instruction_asks_for_what_somebody_did_or_asked_for() -> None:
+    told = RULE.refusal("Run only e2e tests for AgentSession", instructs=True)
+    assert told == "asks to 'run', which the evidence doesn't"
+    assert RULE.refusal("Use only e2e tests for AgentSession", instructs=True) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("git-push-no-upstream", ""),
+        ("push-branch-without-upstream", ""),
+        ("git-push-yarn", "has 'yarn', which the evidence doesn't"),
+        ("git-push-42", "has '42', which the evidence doesn't"),
+    ],
+)
+def test_a_name_is_made_of_words_of_the_evidence(name: str, why: str) -> None:
+    assert PUSH.name_refusal(name) == why
+
+
+@given(st.lists(WORD, min_size=1, max_size=12), st.data())
+def test_a_text_of_words_of_the_evidence_has_nothing_unknown(
+    words: list[str], data: st.DataObject
+) -> None:
+    text = data.draw(st.lists(st.sampled_from(words), min_size=1, max_size=12))
+    assert FactCheck((" ".join(words),)).unknown(" ".join(text)) == ""
+
+
+@given(
+    st.lists(WORD, max_size=8),
+    st.from_regex(r"\A(?:--[a-z]{3,9}|[a-z]{2,6}/[a-z]{2,6}|[0-9]{2,7}|[a-z]{2,6}\.(?:py|ts))\Z"),
+    st.lists(st.sampled_from(["the", "run", "with", "it", "then"]), max_size=4),
+)
+def test_a_flag_path_or_number_of_its_own_is_refused(
+    evidence: list[str], own: str, around: list[str]
+) -> None:
+    source = " ".join(word for word in evidence if own not in word)
+    assert FactCheck((source,)).refusal(" ".join([*around, own, *around])) != ""
+    assert FactCheck((source,)).refusal(f"Run `{own}` then") != ""
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_judged(text: str) -> None:
+    assert isinstance(PUSH.refusal(text, instructs=True), str)

@@ -1,6 +1,5 @@
 """Settings of the process that make its start quick, its rest small and its end quiet."""
 
-import ctypes
 import gc
 import os
 import sys
@@ -48,6 +47,8 @@ def give_back_memory() -> None:
 
     The C library glibc keeps much of it otherwise; with another one this does nothing.
     """
+    import ctypes
+
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
     if trim is not None:
         trim(0)
@@ -61,6 +62,7 @@ def give_back_code() -> None:
     """
     if not sys.platform.startswith("linux"):
         return
+    import ctypes
     import mmap
 
     advise = ctypes.CDLL(None).madvise

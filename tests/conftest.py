@@ -3,12 +3,14 @@
 import gc
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.unraisableexception import gc_collect_iterations_key
 from hypothesis import HealthCheck, settings
 
 from synthorg_tui.core.actors import AGENT_MARKS
@@ -30,13 +32,19 @@ settings.load_profile("any machine")
 
 MEMORY = Path("/dev/shm")
 ROOM = 4 * 2**30
+GARBAGE_COLLECTIONS = 2
+"""How often each worker collects at its end, which takes a second of two million objects each."""
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Keep the tests' files in memory where there is room: a new index waits long for a disk.
 
-    The tests are a person's, also where a coding agent runs them.
+    The tests are a person's, also where a coding agent runs them. And Python keeps what it has
+    compiled, whatever the environment says: hundreds of tests start the program anew.
     """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
+    config.stash[gc_collect_iterations_key] = GARBAGE_COLLECTIONS
     for mark in AGENT_MARKS:
         os.environ.pop(mark, None)
     if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM:

@@ -347,6 +347,9 @@ ENTRY = (
 """Actions a footer shows while a person types into an entry: any other key is text."""
 
 
+_OPENING_ENTRIES = frozenset(action.method for action in ACTIONS if action.opens_entry)
+
+
 def of(*contexts: str) -> tuple[Action, ...]:
     """Return the actions of the given contexts, in the order of the contexts."""
     return tuple(action for context in contexts for action in ACTIONS if action.context == context)
@@ -364,8 +367,7 @@ def is_text(action: str, focused: "Widget | None") -> bool:
 
     That is so for actions that open an entry, while an input or text area has the focus.
     """
-    opens = any(known.method == action and known.opens_entry for known in ACTIONS)
-    return opens and is_writing(focused)
+    return action in _OPENING_ENTRIES and is_writing(focused)
 
 
 def bindings(context: str) -> "list[BindingType]":

@@ -6,7 +6,7 @@ import signal
 import time
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,6 @@ from synthorg_tui.tui.palette import (
 from synthorg_tui.tui.panes import PANES, Panes
 from synthorg_tui.tui.ports import EngineHost
 from synthorg_tui.tui.remembering import RememberingApp
-from synthorg_tui.tui.safety import SafetyReport
 from synthorg_tui.tui.state import FILE_NAME
 from synthorg_tui.tui.terminal import TerminalDriver, has_shell, is_gone, is_interrupt
 
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from synthorg_tui.tui.activity.models import ActivityEvent
+    from synthorg_tui.tui.safety import SafetyReport
 
 TERMINAL_CHECK_EVERY = 2.0
 """Seconds between two checks whether the app still has a terminal."""
@@ -86,11 +86,16 @@ class MemoryDeskApp(RememberingApp):
         self._let_go = let_go
         self._waited_for_by = os.getppid()
         self._counting: Timer | None = None
-        self._safety = SafetyReport(self, self._panes)
         self._attention = Attention(self, self._panes)
         self.maker = PaneMaker(self, self.state, self._panes, now, monotonic)
         for name, _, _ in PANES:
             self.add_mode(name, getattr(self.maker, f"make_{name}"))
+
+    @cached_property
+    def _safety(self) -> "SafetyReport":
+        from synthorg_tui.tui.safety import SafetyReport
+
+        return SafetyReport(self, self._panes)
 
     def on_recount(self) -> None:
         """Count the pending approvals soon; further messages don't extend the delay."""
@@ -161,6 +166,8 @@ class MemoryDeskApp(RememberingApp):
         else:
             self.maker.attach(desk)
             self.restore_pane()
+            await self._host.prepare()
+            self.maker.attach_others()
             desk.activity.listen(self._heard)
             self._look_for_space()
             self.on_recount()
@@ -271,7 +278,7 @@ def run(
 
     from synthorg_tui.core.paths import user_data_dir
     from synthorg_tui.settings.environment import themes_folder
-    from synthorg_tui.tui.beside import SharingHost
+    from synthorg_tui.tui.engine_host import SharingHost
 
     # The screen belongs to the app: a message that nobody handles would be printed across it.
     logging.getLogger("synthorg_tui").addHandler(logging.NullHandler())

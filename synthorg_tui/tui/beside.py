@@ -4,15 +4,11 @@ The first one answers over its socket as it answers commands. When it leaves, th
 store over.
 """
 
-from contextlib import suppress
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from synthorg_tui.core.errors import DomainError, StoreLockedError
 from synthorg_tui.tui.digest.adapter import EngineDigests
 from synthorg_tui.tui.engine_adapter import EngineAdapter
-from synthorg_tui.tui.engine_host import LocalEngineHost
 from synthorg_tui.tui.safety import EngineSafety
 from synthorg_tui.tui.skills.adapter import EngineSkills
 
@@ -20,48 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from synthorg_tui.engine import Engine
-    from synthorg_tui.host.client import OwnerConnection
     from synthorg_tui.settings.safety import Loosened
-
-
-class SharingHost(LocalEngineHost):
-    """Opens the store; where another app has it, opens a read-only view of it."""
-
-    _connection: "OwnerConnection | None" = None
-
-    async def open(self) -> EngineAdapter:
-        """Open the engine, or look along; raises what ``LocalEngineHost.open`` raises."""
-        try:
-            return await super().open()
-        except StoreLockedError as error:
-            with suppress(DomainError, OSError):
-                return await self._look_along()
-            raise error from None
-
-    async def _look_along(self) -> EngineAdapter:
-        from synthorg_tui.host.client import RemoteEngine, connect
-        from synthorg_tui.host.reading import ReadingEngine
-        from synthorg_tui.persistence.lock import holder
-        from synthorg_tui.settings.loader import load_settings
-
-        settings = load_settings(self._config_path)
-        data_dir = self._data_dir or Path(settings.memory.storage.data_dir)
-        self._connection = await connect(data_dir, role="reader")
-        self._stack.push_async_callback(self._connection.close)
-        why = f"open in another terminal ({holder(data_dir)})"
-        engine = ReadingEngine(RemoteEngine(self._connection, settings), data_dir, why)
-        self.read_only = f"read-only: {why}"
-        self._desk = ReadingAdapter(cast("Engine", engine))
-        return self._desk
-
-    async def owner_left(self) -> None:
-        """Return once the app that has the store open leaves it; at once if none has it."""
-        if self._connection is not None:
-            await self._connection.ended()
-
-    async def close(self) -> None:
-        await super().close()
-        self._connection, self.read_only = None, ""
 
 
 class ReadingAdapter(EngineAdapter):

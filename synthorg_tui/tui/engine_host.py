@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from synthorg_tui.core.errors import DomainError, StoreLockedError
 from synthorg_tui.core.process_setup import ending, started
@@ -18,12 +18,15 @@ from synthorg_tui.tui.engine_adapter import EngineAdapter
 
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
+    from synthorg_tui.host.client import OwnerConnection
     from synthorg_tui.host.owner import Owner
     from synthorg_tui.memory.store.reader import StoreReader
     from synthorg_tui.persistence.database import Database
     from synthorg_tui.settings.root import RootConfig
     from synthorg_tui.tui.manage.adapter import StoreManagement
 
+PREPARE_AFTER = 0.05
+"""Seconds from opening until the other panes' modules are loaded, so that this one is drawn."""
 WARM_UP_AFTER = 0.5
 """Seconds from opening until agents can connect, so that the list is on the screen first."""
 LOAD_MODELS_AFTER = 3.0
@@ -45,10 +48,12 @@ _ASKED_AT_ONCE = (
     "providers.completion.factory",
     "tui.activity.adapter",
     "tui.approvals.adapter",
+    "tui.memories.dialogs",
+    "tui.safety",
     "tui.skills.adapter",
 )
-"""What the panes ask for as soon as the engine is open: loaded on the screen's own thread it would
-keep keys waiting for a third of a second."""
+"""What the panes ask for once the engine is open: loaded on the screen's own thread it would keep
+keys waiting for a third of a second."""
 
 
 class LocalEngineHost:
@@ -104,7 +109,7 @@ class LocalEngineHost:
 
     async def open(self) -> "EngineAdapter":
         """Load the engine in a thread, then open it."""
-        await asyncio.to_thread(_load_engine)
+        await asyncio.to_thread(importlib.import_module, "synthorg_tui.engine")
         from synthorg_tui.engine import Engine
         from synthorg_tui.settings.loader import load_settings
 
@@ -118,6 +123,11 @@ class LocalEngineHost:
         self._warming = asyncio.create_task(self._after_opening(engine))
         self._desk = EngineAdapter(engine)
         return self._desk
+
+    async def prepare(self) -> None:
+        """Load in a thread what the panes ask the engine for."""
+        await asyncio.sleep(PREPARE_AFTER)
+        await asyncio.to_thread(_load_services)
 
     async def _take_over(self, settings: "RootConfig") -> "Engine":
         """The engine once an owner without a screen has left; another app's stays its own."""
@@ -233,6 +243,47 @@ class LocalEngineHost:
         ending()
 
 
-def _load_engine() -> None:
-    for module in ("engine", *_ASKED_AT_ONCE):
+class SharingHost(LocalEngineHost):
+    """Opens the store; where another app has it, opens a read-only view of it."""
+
+    _connection: "OwnerConnection | None" = None
+
+    async def open(self) -> EngineAdapter:
+        """Open the engine, or look along; raises what ``LocalEngineHost.open`` raises."""
+        try:
+            return await super().open()
+        except StoreLockedError as error:
+            with suppress(DomainError, OSError):
+                return await self._look_along()
+            raise error from None
+
+    async def _look_along(self) -> EngineAdapter:
+        from synthorg_tui.host.client import RemoteEngine, connect
+        from synthorg_tui.host.reading import ReadingEngine
+        from synthorg_tui.persistence.lock import holder
+        from synthorg_tui.settings.loader import load_settings
+        from synthorg_tui.tui.beside import ReadingAdapter
+
+        settings = load_settings(self._config_path)
+        data_dir = self._data_dir or Path(settings.memory.storage.data_dir)
+        self._connection = await connect(data_dir, role="reader")
+        self._stack.push_async_callback(self._connection.close)
+        why = f"open in another terminal ({holder(data_dir)})"
+        engine = ReadingEngine(RemoteEngine(self._connection, settings), data_dir, why)
+        self.read_only = f"read-only: {why}"
+        self._desk = ReadingAdapter(cast("Engine", engine))
+        return self._desk
+
+    async def owner_left(self) -> None:
+        """Return once the app that has the store open leaves it; at once if none has it."""
+        if self._connection is not None:
+            await self._connection.ended()
+
+    async def close(self) -> None:
+        await super().close()
+        self._connection, self.read_only = None, ""
+
+
+def _load_services() -> None:
+    for module in _ASKED_AT_ONCE:
         importlib.import_module(f"synthorg_tui.{module}")

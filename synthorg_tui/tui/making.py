@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class PaneMaker:
-    """The panes of an app: ``make_<mode>`` makes one; ``attach`` and ``fail`` reach all of them."""
+    """The panes of an app: ``make_<mode>`` makes one, and connects it once the store is open."""
 
     memories: MemoriesScreen
     skills: "SkillsScreen"
@@ -45,6 +45,7 @@ class PaneMaker:
         self._monotonic = monotonic
         self.desk: MemoryPort | None = None
         """The open store; ``None`` before it is open."""
+        self._is_prepared = False
         self._error: DomainError | None = None
         self._later: list[Pane] = []
 
@@ -119,14 +120,18 @@ class PaneMaker:
             open_transcript(self._app.screen, self.desk.sessions, ref, self._now)
 
     def attach(self, desk: MemoryPort) -> None:
-        """Hand the open store to every pane that is there, and to those to come."""
+        """Hand the open store to the Memories pane; ``attach_others`` follows."""
         was_open = self.desk is not None
         self.desk, self._error = desk, None
         self.memories.attach(desk)
         if was_open:  # another store, or by another way: what is listed was read from the former
             self.memories.reload()
+
+    def attach_others(self) -> None:
+        """Hand it to the other panes that are there, and from now on to those to come."""
+        self._is_prepared = True
         for pane in self._later:
-            pane.attach(desk)
+            self._connect(pane)
 
     def fail(self, error: DomainError) -> None:
         """Show in every pane why the store isn't open."""
@@ -148,7 +153,7 @@ class PaneMaker:
         return pane
 
     def _connect(self, pane: "Pane") -> None:
-        if self.desk is not None:
+        if self.desk is not None and self._is_prepared:
             pane.attach(self.desk)
         elif self._error is not None:
             pane.tell_error(self._error)

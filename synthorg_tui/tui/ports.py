@@ -209,7 +209,8 @@ class EngineHost(Protocol):
     """Opens the engine after the first paint, and closes it when the app ends.
 
     The program has one implementation; it is a protocol so that tests can delay the opening or let
-    it fail. Order of calls: ``listen``, ``look``, ``open``; the last two again after an error.
+    it fail. Order of calls: ``listen``, ``look``, ``open``, ``prepare``; from ``look`` on again
+    after an error.
     """
 
     def listen(
@@ -250,6 +251,10 @@ class EngineHost(Protocol):
 
     async def open(self) -> MemoryPort:
         """Return the open engine; raises ``DomainError`` with the cause and a remedy."""
+        ...
+
+    async def prepare(self) -> None:
+        """Load what other panes than the first ask the engine for, without blocking the screen."""
         ...
 
     def withdraw(self) -> None:

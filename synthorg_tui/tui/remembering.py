@@ -16,7 +16,7 @@ from synthorg_tui.core.text import safe_text
 from synthorg_tui.tui.jobs import InterruptibleApp, Throttle
 from synthorg_tui.tui.panes import PANES
 from synthorg_tui.tui.state import StateFile
-from synthorg_tui.tui.themes import DARK, THEMES, theme_of
+from synthorg_tui.tui.themes import DARK, THEMES, ParsedStyles, theme_of
 
 SAVE_EVERY = 1.0
 """Least seconds between two writings of the preferences while the person works."""
@@ -33,6 +33,7 @@ class RememberingApp(InterruptibleApp):
 
     def __init__(self, path: Path | None, themes: Path | None = None, **options: Any) -> None:
         super().__init__(**options)
+        self.stylesheet = ParsedStyles(variables=self.get_css_variables())
         self._preferences = StateFile(path)
         self.state = self._preferences.state
         self._is_used = False

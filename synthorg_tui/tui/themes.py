@@ -1,10 +1,13 @@
-"""The two themes of the program, and the colours of the style roles in any theme."""
+"""The two themes of the program, the colours of the style roles in any theme, and style rules."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from rich.style import Style
+from textual.cache import LRUCache
 from textual.color import BLACK, WHITE, Color
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 from textual.theme import Theme
 
 if TYPE_CHECKING:
@@ -114,6 +117,38 @@ def role_styles(variables: Mapping[str, str], background: Color) -> dict[str, St
         + _MARKED.get(role, Style.null())
         for role, (_, _, bold) in _ROLES.items()
     }
+
+
+_MAX_SOURCES = 256
+_Parsed: TypeAlias = LRUCache[tuple[object, ...], list[RuleSet]]
+
+
+class ParsedStyles(Stylesheet):
+    """Style rules that are parsed once for each theme; Textual does it three times at a start."""
+
+    _PARSED: ClassVar[LRUCache[frozenset[tuple[str, str]], _Parsed]] = LRUCache(4)
+    """Rules by the variables of a theme: a process has one app, and few of them."""
+
+    def __init__(self, *, variables: dict[str, str] | None = None) -> None:
+        super().__init__(variables=variables)
+        self._parse_cache = self._parsed(self._variables)
+
+    def set_variables(self, variables: dict[str, str]) -> None:
+        """Set the variables of a theme; what was parsed for it before is used again."""
+        if variables != self._variables:
+            self._parse_cache = LRUCache(1)  # which ``Stylesheet`` clears
+            super().set_variables(variables)
+            self._parse_cache = self._parsed(variables)
+
+    def reparse(self) -> None:
+        """Parse what hasn't been for these variables; after an error the rules stay as they are."""
+        self.parse()
+
+    def _parsed(self, variables: dict[str, str]) -> _Parsed:
+        key = frozenset(variables.items())
+        if key not in self._PARSED:
+            self._PARSED[key] = LRUCache(_MAX_SOURCES)
+        return self._PARSED[key]
 
 
 def contrast(one: Color, other: Color) -> float:

@@ -5,6 +5,7 @@ import functools
 import os
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,32 @@ ALIVE = 0
 
 
 class Fuse:
-    """Counts steps, and kills this process when step ``length`` + 1 ends."""
+    """Counts steps, and kills this process when step ``length`` + 1 ends.
 
-    def __init__(self, length: int) -> None:
+    A step that changed no file in ``data_dir`` isn't one: to be killed before it comes to the same.
+    """
+
+    def __init__(self, length: int, data_dir: Path) -> None:
         self.left = length
+        self._data_dir = data_dir
+        self._files: dict[str, tuple[int, int]] = {}
 
     def burn(self) -> None:
+        before, self._files = self._files, self._look()
+        if self._files == before:
+            return
         if self.left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
         self.left -= 1
+
+    def _look(self) -> dict[str, tuple[int, int]]:
+        """Size and time of change of everything that is there."""
+        found = {}
+        for path in self._data_dir.rglob("*"):
+            with suppress(FileNotFoundError):
+                stat = path.lstat()
+                found[str(path)] = stat.st_size, stat.st_mtime_ns
+        return found
 
     def lay(self, owner: Any, name: str) -> None:
         """Replace a function of ``owner`` by one that counts as a step when it returns."""
@@ -41,7 +59,7 @@ class Fuse:
 
 def run(data_dir: str, action: str, steps: int) -> None:
     """Take the decision ``action``, and be killed after ``steps`` more steps."""
-    asyncio.run(_decide(Path(data_dir), action, Fuse(steps)))
+    asyncio.run(_decide(Path(data_dir), action, Fuse(steps, Path(data_dir))))
     os._exit(ALIVE)
 
 

@@ -16,14 +16,8 @@ from tests.curation.review_kit import PERSON, Office, lesson, office, on_disk
 from tests.memory.store.store_kit import AGENT, draft
 from tests.patience import PATIENCE
 
-PRELOADED = [
-    "synthorg_tui.memory.store.backend",
-    "synthorg_tui.curation.service",
-    "synthorg_tui.curation.disk_sync",
-    "duckdb",
-    "qdrant_edge",
-    "Stemmer",
-]
+PRELOADED = ["tests.memory.store.crash_writer", "tests.curation.crash_decider", "Stemmer"]
+"""What every process that is killed needs; a test run has one server of them."""
 MOST_STEPS = 60
 
 

@@ -3,9 +3,8 @@
 import tempfile
 from pathlib import Path
 
-import pytest
 import skills_ref
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from synthorg_tui.curation.models import Evidence, ProceduralMemoryProposal, ProceduralMemoryScope
@@ -53,8 +52,6 @@ def written(proposal: ProceduralMemoryProposal) -> tuple[str, str]:
     return name, render(document)
 
 
-@pytest.mark.long
-@settings(max_examples=1000, deadline=None)
 @given(proposals)
 @example(LONGEST)
 def test_every_proposal_is_a_valid_skill_that_reads_as_the_proposal(

@@ -71,7 +71,7 @@ def test_only_the_bridge_process_loads_the_mcp_sdk() -> None:
     assert not set(done.stdout.split()) & {"mcp", "mcp_types", "uvicorn", "starlette"}
 
 
-def test_importing_the_app_loads_no_pane_but_the_first() -> None:
+def test_importing_the_app_loads_no_pane_but_the_first_and_none_of_its_dialogs() -> None:
     program = "import sys, synthorg_tui.tui.app; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
@@ -80,8 +80,8 @@ def test_importing_the_app_loads_no_pane_but_the_first() -> None:
     panes = {
         f"synthorg_tui.tui.{name}.screen" for name in ("digest", "skills", "approvals", "activity")
     }
-    ports = {f"synthorg_tui.tui.{name}.ports" for name in ("approvals", "skills", "activity")}
-    assert not loaded & (panes | ports)
+    dialogs = {f"synthorg_tui.tui.{name}" for name in ("base.dialogs", "memories.dialogs")}
+    assert not loaded & (panes | dialogs | {"synthorg_tui.core.redaction"})
 
 
 def test_panes_that_show_the_engines_data_load_nothing_of_it_before_there_is_some() -> None:

@@ -389,6 +389,7 @@ class FakeHost:
         self._management = management
         self.shows_early = shows_early
         self.gate = gate
+        self.prepares: asyncio.Event | None = None
         self.error = error
         self.closed = 0
         self.withdrawn = 0
@@ -420,6 +421,10 @@ class FakeHost:
         if self.error is not None:
             raise self.error
         return self.desk
+
+    async def prepare(self) -> None:
+        if self.prepares is not None:
+            await self.prepares.wait()
 
     async def owner_left(self) -> None:
         return

@@ -6,19 +6,22 @@ changes they lead to are in ``dialogs``.
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from synthorg_tui.tui.base.formatting import memories
 from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.jobs import copy, toast
-from synthorg_tui.tui.memories.dialogs import MemoryDialogs
 from synthorg_tui.tui.memories.state import Listing
 from synthorg_tui.tui.memories.view import Marker, MemoriesBody
 from synthorg_tui.tui.panes import Panes
 from synthorg_tui.tui.ports import MemoryPort, MemoryReader
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.rows import MemoryList
+
+if TYPE_CHECKING:
+    from synthorg_tui.tui.memories.dialogs import MemoryDialogs
 
 
 class MemoryActions(Pane):
@@ -31,7 +34,16 @@ class MemoryActions(Pane):
         super().__init__(panes=panes, now=now)
         self.reader: MemoryReader | None = None
         self.listing = Listing(now)
-        self._dialogs = MemoryDialogs(
+        self._marker = Marker(
+            self, self.listing, rows=lambda: self.rows, drawn=lambda: self.body.draw_list()
+        )
+        self._added: str | None = None
+
+    @cached_property
+    def _dialogs(self) -> "MemoryDialogs":
+        from synthorg_tui.tui.memories.dialogs import MemoryDialogs
+
+        return MemoryDialogs(
             self,
             self.listing,
             ready=self._ready,
@@ -39,10 +51,6 @@ class MemoryActions(Pane):
             more=self.keep_up,
             added=self._go_to_added,
         )
-        self._marker = Marker(
-            self, self.listing, rows=lambda: self.rows, drawn=lambda: self.body.draw_list()
-        )
-        self._added: str | None = None
 
     def reload(self, *, facets: bool = True, top: bool = False) -> None:
         """Ask for what the view lists; the cursor stays on its memory where it can."""

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.core.redaction import RedactionTally, redact_text, replaced_in
 from synthorg_tui.memory.listing import ListedMemory, UndoneAct
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import memories
@@ -42,6 +41,8 @@ class PersonChanges:
 
     async def add(self, desk: MemoryPort, draft: Draft, added: Callable[[str], None]) -> str:
         """Store a new memory, tell ``added`` its id, and return a message about it."""
+        from synthorg_tui.core.redaction import RedactionTally, redact_text
+
         added(await desk.add(draft))
         stored = redact_text(draft.content, RedactionTally())  # as the store does
         return _told(f"Added · {key_of('memories.undo')} takes it back", draft.content, stored)
@@ -95,6 +96,8 @@ def told_act(act: UndoneAct, *, undoes: bool) -> str:
 
 def _told(done: str, given: str, stored: str) -> str:
     """The message, with how many secrets were replaced in what was given."""
+    from synthorg_tui.core.redaction import replaced_in
+
     return " · ".join(filter(None, (done, replaced_in(given, stored) if given else "")))
 
 

@@ -10,6 +10,7 @@ from synthorg_tui.core.errors import DomainError, StoreLockedError
 from synthorg_tui.ingest.service import ImportReport
 from synthorg_tui.tui.activity.models import ActivityEvent
 from synthorg_tui.tui.app import MemoryDeskApp
+from synthorg_tui.tui.approvals.screen import ApprovalsScreen
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from synthorg_tui.tui.memories.welcome import WelcomeScreen
 from synthorg_tui.tui.state import FILE_NAME, load_state
@@ -93,6 +94,25 @@ async def test_rows_are_there_before_the_engine_is() -> None:
         await pilot.press("d")
         await settle(pilot)
         assert "Delete 1 memory?" in screen_text(app)
+
+
+async def test_memories_are_changed_before_what_the_other_panes_need_is_loaded() -> None:
+    host = FakeHost(FakeDesk(rows(6)))
+    host.prepares = asyncio.Event()
+    app = MemoryDeskApp(host, now=lambda: NOW)
+    async with app.run_test() as pilot:
+        await settle(pilot, held=1)
+        await pilot.press("d")
+        await settle(pilot, held=1)
+        assert "Delete 1 memory?" in screen_text(app)
+        await pilot.press("escape", "4")
+        await settle(pilot, held=1)
+        assert isinstance(app.screen, ApprovalsScreen)
+        approvals = app.screen
+        assert approvals.desk is None
+        host.prepares.set()
+        await settle(pilot)
+        assert approvals.desk is not None
 
 
 async def test_a_filter_answers_before_the_engine_is_there_and_a_search_once_it_is() -> None:

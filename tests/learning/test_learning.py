@@ -10,7 +10,7 @@ from synthorg_tui.approvals.person import Person
 from synthorg_tui.approvals.queue import ApprovalQueue, payload_hash
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.curation.inbox import lesson_of
-from synthorg_tui.curation.models import Author, Lesson
+from synthorg_tui.curation.models import Author, Lesson, LessonKind
 from synthorg_tui.executions.models import SourceRef
 from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.ingest.discovery import TranscriptFile, find_transcripts
@@ -85,7 +85,10 @@ async def test_no_lesson_of_real_sessions_is_drawn_from_what_was_no_failure(
     await desk.learning.learn()
     lessons = await desk.lessons()
     assert lessons
-    for each in (each for lesson in lessons for each in lesson.evidence):
+    failures = [
+        lesson for lesson in lessons if lesson.kind in {LessonKind.FAILURE, LessonKind.FILE}
+    ]
+    for each in (each for lesson in failures for each in lesson.evidence):
         ref = SourceRef.parse(each.lines)
         assert ref is not None
         execution = await desk.executions.get(each.execution)

@@ -5,6 +5,7 @@ A lesson's key tells it from others for good: another key proposes again what wa
 """
 
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.curation.models import (
@@ -165,7 +166,8 @@ def _call(call: ToolCall, step: Step) -> str:
 
 
 def _between(execution: Execution, mistake: Mistake) -> tuple[str, ...]:
-    added = [_safe(f"{name}: {line}", 160) for name, line in mistake.needed]
+    needed = ((PurePosixPath(path).name, line) for path, line in mistake.needed)
+    added = [_safe(f"{name}: {line}", 160) for name, line in needed]
     ran = [_safe(" ".join(step.words), 160) for step in mistake.setup]
     return tuple([*added, *ran][:_MAX_BETWEEN])
 

@@ -384,6 +384,8 @@ def test_a_setting_that_the_error_names_is_told_with_its_line(
     run = Run().bash("mix test", error, code=2).edit("config/test.exs", "import Config", added)
     (mistake,) = told(run.bash("mix test", "ok"))
     assert (mistake.cause, mistake.needed) == (RootCause.NEEDED, (taught,))
+    (seen,) = mistake_lesson(run.done(), mistake).evidence
+    assert seen.between == (f"test.exs: {taught[1]}",)
 
 
 @pytest.mark.parametrize(

@@ -332,6 +332,8 @@ def _words(execution: Execution, best: Correction, same: Sequence[Correction]) -
 def _when(execution: Execution, best: Correction, title: str) -> str:
     project = _safe(execution.project_name, 60)
     place = f" in {project}" if project else ""
+    if best.then and best.reaction.certainty > PASSING:
+        return f"about to say that work{place} is done."
     topic = ", ".join(word for word in _topic_words(title) if not _IMPERATIVES.fullmatch(word))
     doing = _doing(best.act)
     about = f"working{place} on anything to do with: {topic}" if topic else f"working{place}"
@@ -339,7 +341,7 @@ def _when(execution: Execution, best: Correction, title: str) -> str:
 
 
 def _do(best: Correction, same: Sequence[Correction]) -> str:
-    quotes = dict.fromkeys(_safe(one.reaction.said, 300).rstrip(".") for one in same)
+    quotes = dict.fromkeys(_safe(one.reaction.said, 300).rstrip(" .") for one in same)
     said = ", ".join(f"“{quote}”" for quote in list(quotes)[:3])
     if best.then and best.reaction.certainty > PASSING:
         return f"Run `{best.then}` before saying that it is done. The person had to ask: {said}."

@@ -19,7 +19,6 @@ from synthorg_tui.curation.journal import Effects, FileStep
 from synthorg_tui.curation.models import (
     FileChangePayload,
     Lesson,
-    LessonKind,
     ProceduralMemoryScope,
 )
 from synthorg_tui.curation.propagation import copy_for_others
@@ -44,12 +43,6 @@ if TYPE_CHECKING:
 
 SHARED_PUBLISHER: Final = "skills"
 """In whose name a skill is shared that doesn't say which agent it is for."""
-
-_SOURCES: Final = {
-    LessonKind.FAILURE: "failure",
-    LessonKind.SUCCESS: "success",
-    LessonKind.EVOLVED: "evolved",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +138,7 @@ class Place:
 
 def source_of(lesson: Lesson) -> str:
     """Return the source that the memory of a lesson names, such as ``failure:<task id>``."""
-    return f"{_SOURCES[lesson.kind]}:{lesson.task_id}"
+    return f"{lesson.kind.value}:{lesson.task_id}"
 
 
 def skill_text(lesson: Lesson, place: Place) -> str:

@@ -10,7 +10,7 @@ from synthorg_tui.approvals.person import Person
 from synthorg_tui.approvals.queue import ApprovalQueue, payload_hash
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.curation.inbox import lesson_of
-from synthorg_tui.curation.models import Author, Lesson
+from synthorg_tui.curation.models import Author, Lesson, LessonKind
 from synthorg_tui.executions.models import SourceRef
 from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.ingest.discovery import TranscriptFile, find_transcripts
@@ -86,13 +86,14 @@ async def test_no_lesson_of_real_sessions_is_drawn_from_what_was_no_failure(
     await desk.learning.learn()
     lessons = await desk.lessons()
     assert lessons
-    for each in (each for lesson in lessons for each in lesson.evidence):
+    for kind, each in ((lesson.kind, each) for lesson in lessons for each in lesson.evidence):
         ref = SourceRef.parse(each.lines)
         assert ref is not None
         execution = await desk.executions.get(each.execution)
         assert execution is not None
         (call,) = [call for call in execution.calls if call.call_line == ref.first_line]
-        assert call.outcome is CallOutcome.FAILED
+        is_gate = kind is LessonKind.GATE
+        assert call.outcome is (CallOutcome.BLOCKED_BY_HOOK if is_gate else CallOutcome.FAILED)
         assert await desk.executions.excerpt(ref) is not None
 
 

@@ -15,6 +15,7 @@ from synthorg_tui.approvals.models import (
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.curation.edits import ProposalEdit
 from synthorg_tui.curation.models import Author, LessonKind, ProceduralMemoryScope
+from synthorg_tui.curation.plan import source_of
 from synthorg_tui.curation.registry import SkillStatus
 from synthorg_tui.curation.rendering import proposal_of, stored_text
 from synthorg_tui.curation.review import InboxEntry, ReviewChangedError, SubjectKind
@@ -418,3 +419,8 @@ async def test_the_name_of_a_lesson_is_that_of_its_folder_and_another_gets_a_tel
             await desk.approve(await desk.propose(found))
     folders = sorted(path.parent.name for path in (tmp_path / OWN).glob("*/SKILL.md"))
     assert folders == [name, f"{name}-2", f"{name}-hook"]
+
+
+@pytest.mark.parametrize("kind", LessonKind)
+def test_a_lesson_of_any_kind_names_its_source(kind: LessonKind) -> None:
+    assert source_of(lesson(kind=kind)) == f"{kind.value}:{lesson().task_id}"

@@ -90,16 +90,16 @@ async def test_no_lesson_of_real_sessions_is_drawn_from_what_was_no_failure(
     await desk.learning.learn()
     lessons = await desk.lessons()
     assert lessons
-    failures = [
-        lesson for lesson in lessons if lesson.kind in {LessonKind.FAILURE, LessonKind.FILE}
-    ]
-    for each in (each for lesson in failures for each in lesson.evidence):
+    kinds = {LessonKind.FAILURE, LessonKind.FILE, LessonKind.GATE}
+    calls = [lesson for lesson in lessons if lesson.kind in kinds]
+    for kind, each in ((lesson.kind, each) for lesson in calls for each in lesson.evidence):
         ref = SourceRef.parse(each.lines)
         assert ref is not None
         execution = await desk.executions.get(each.execution)
         assert execution is not None
         (call,) = [call for call in execution.calls if call.call_line == ref.first_line]
-        assert call.outcome is CallOutcome.FAILED
+        is_gate = kind is LessonKind.GATE
+        assert call.outcome is (CallOutcome.BLOCKED_BY_HOOK if is_gate else CallOutcome.FAILED)
         assert await desk.executions.excerpt(ref) is not None
 
 

@@ -55,7 +55,8 @@ class SilencedHints:
         self._known: dict[tuple[SilencedKind, str], Silence] | None = None
 
     async def all(self) -> tuple[Silence, ...]:
-        """Return what is silenced, the latest first."""
+        """Return what is silenced, the latest first; what was erased meanwhile is gone."""
+        self._known = None
         known = await self._loaded()
         return tuple(sorted(known.values(), key=lambda each: each.at, reverse=True))
 

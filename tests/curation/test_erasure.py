@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from synthorg_tui.agents.silenced import SilencedHints, SilencedKind
 from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
 from synthorg_tui.curation.applications import Applications
 from synthorg_tui.curation.disk_sync import SyncReport
@@ -13,6 +14,7 @@ from synthorg_tui.curation.models import PrunePayload
 from synthorg_tui.curation.registry import RegisteredSkill
 from synthorg_tui.memory.config import PropagationConfig
 from synthorg_tui.memory.strategies.service import Use, UseKind
+from tests.conftest import FixedClock
 from tests.curation.review_kit import (
     PERSON,
     USER,
@@ -260,3 +262,14 @@ async def test_what_was_erased_leaves_the_file_after_a_crash_too(tmp_path: Path)
     async with office(killed):
         pass
     assert holding(killed) == []
+
+
+async def test_with_a_skill_goes_the_silence_about_it(tmp_path: Path) -> None:
+    async with office(tmp_path) as desk:
+        memory_id, _ = await adopted(desk)
+        (record,) = await desk.ledger.active()
+        hints = SilencedHints(desk.backend.core.database, clock=FixedClock())
+        await hints.silence(SilencedKind.LESSON, record.path, actor="person")
+        await hints.silence(SilencedKind.COMMAND, "git push", actor="person")
+        await purge(desk, memory_id)
+        assert [each.subject for each in await hints.all()] == ["git push"]

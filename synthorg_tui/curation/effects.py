@@ -71,6 +71,8 @@ class LessonEffect:
             return "no session since has run what it is about"
         if not failed:
             return f"the failure wasn't seen again in {counted(ran, 'session')}"
+        if not self.had:
+            return f"the failure came again in {failed:,} of {counted(ran, 'session')} without it"
         with_it = f"in {self.had_failed:,} of {counted(self.had, 'session')} that had it"
         without = f"{self.lacked_failed:,} of {self.lacked:,} without"
         return f"the failure came again {with_it}, {without}"

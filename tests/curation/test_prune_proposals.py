@@ -30,15 +30,19 @@ async def learnt(desk: Office, words: str, **fields: Any) -> str:
     return await desk.approve(await desk.propose(known))
 
 
-async def prune(
-    desk: Office, clock: FixedClock, effect: Any = None, **settings: Any
-) -> PruneReport:
-    """Propose what can go; ``effect`` is what came of every skill."""
+async def prune(desk: Office, clock: FixedClock, **settings: object) -> PruneReport:
+    config = ProceduralMemoryConfig.model_validate(settings)
+    service = PruneService(config=config, skills=desk.ledger, queue=desk.queue, clock=clock)
+    return await service.propose()
+
+
+async def prune_knowing(desk: Office, clock: FixedClock, effect: LessonEffect) -> PruneReport:
+    """Propose what can go when this came of every skill."""
 
     async def effects(_: object) -> dict[str, LessonEffect]:
-        return {record.path: effect for record in await desk.ledger.active() if effect}
+        return {record.path: effect for record in await desk.ledger.active()}
 
-    config = ProceduralMemoryConfig.model_validate(settings)
+    config = ProceduralMemoryConfig()
     service = PruneService(
         config=config, skills=desk.ledger, queue=desk.queue, clock=clock, effects=effects
     )
@@ -81,9 +85,9 @@ async def test_a_lesson_with_which_the_failure_comes_as_often_is_proposed(
 ) -> None:
     known = await learnt(desk, "Compile headers")
     helpful = LessonEffect((("digest", 14),), True, 5, 1, 9, 2)
-    assert (await prune(desk, clock, helpful)).chosen == 0
+    assert (await prune_knowing(desk, clock, helpful)).chosen == 0
     useless = LessonEffect((("digest", 14),), True, 5, 2, 9, 3)
-    assert (await prune(desk, clock, useless)).chosen == 1
+    assert (await prune_knowing(desk, clock, useless)).chosen == 1
     ((_, payload),) = await waiting(desk)
     assert payload.reasons[known] == (
         "Compile headers (never given to an agent, the failure came again in 2 of 5 sessions "

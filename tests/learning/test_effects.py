@@ -126,6 +126,7 @@ async def test_given_after_the_failure_it_was_not_had_before(since: Sessions) ->
     effect = await since.effect()
     assert (effect.had, effect.lacked, effect.lacked_failed) == (0, 1, 1)
     assert effect.given_words == "1 after a failure"
+    assert effect.failure_words == "the failure came again in 1 of 1 session without it"
 
 
 async def test_another_error_of_the_same_command_is_not_its_failure(since: Sessions) -> None:

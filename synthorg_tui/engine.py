@@ -151,8 +151,7 @@ class Engine:
         from synthorg_tui.memory.config import ANY_MODEL
         from synthorg_tui.providers.completion.config import OpenAIModelConfig
 
-        completion = self.settings.providers.completion
-        name = self.settings.memory.procedural.model
+        completion, name = self.settings.providers.completion, self.settings.memory.procedural.model
         if not isinstance(completion, OpenAIModelConfig) or name in (ANY_MODEL, completion.model):
             return self.model
         return wiring.build_model(self._base, self.usage, name=name)

@@ -419,17 +419,14 @@ def _file_lines(review: Review) -> list[Line]:
         change = [rule("Change of the file"), where, *unified_lines(review.diff)]
         ours = both_sides(review)
         return [*change, *_both_lines(review.text, ours)] if ours else change
-    if not review.text:
-        return [rule("File"), where]
-    return [rule("New file"), where, *_file_text(review.text)]
+    text = _file_text(review.text) if review.text else []
+    return [rule("New file" if text else "File"), where, *text]
 
 
 def _both_lines(on_disk: str, ours: str) -> list[Line]:
     """Both versions of a file that both sides changed."""
-    lines = []
-    for title, text in (("On disk", on_disk), ("Ours", ours)):
-        lines += [Line(), rule(title), *_file_text(text)]
-    return lines
+    disk, own = [rule("On disk"), *_file_text(on_disk)], [rule("Ours"), *_file_text(ours)]
+    return [Line(), *disk, Line(), *own]
 
 
 def _file_text(text: str) -> list[Line]:

@@ -205,6 +205,19 @@ class LessonKind(StrEnum):
     FILE = "file"
     HABIT = "habit"
 
+    @property
+    def occurrence(self) -> tuple[str, str, str, str]:
+        """The words for what an occurrence tells: done, said, in between, and in the end."""
+        return _OCCURRENCES.get(self, FAILED_THEN_WORKED)
+
+
+FAILED_THEN_WORKED: Final = ("failed", "said", "then", "worked")
+_OCCURRENCES: Final = {
+    LessonKind.CORRECTION: ("before", "a person said", "about", "then ran"),
+    LessonKind.GATE: ("blocked", "said", "then", "passed"),
+    LessonKind.HABIT: ("", "", "", "ran"),
+}
+
 
 class Lesson(FrozenModel):
     """A proposal with the evidence for it.

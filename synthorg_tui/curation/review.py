@@ -22,6 +22,7 @@ from synthorg_tui.curation.models import (
     Evidence,
     FileChangePayload,
     Lesson,
+    LessonKind,
     ProceduralMemoryProposal,
     PrunePayload,
 )
@@ -82,9 +83,14 @@ class InboxEntry:
     evidence: tuple[Evidence, ...] = ()
     fields: Mapping[str, FieldText] = field(default_factory=dict)
 
+    @property
+    def lesson_kind(self) -> LessonKind | None:
+        """The kind of the lesson that it proposes; ``None`` when it proposes something else."""
+        return self.subject.kind if isinstance(self.subject, Lesson) else None
+
     def is_of_kind(self, begun: str) -> bool:
         """Tell whether its kind, or that of its lesson (failure, gate ...), begins so."""
-        lesson = self.subject.kind.value if isinstance(self.subject, Lesson) else ""
+        lesson = self.lesson_kind.value if self.lesson_kind else ""
         return any(name.startswith(begun.lower()) for name in (self.kind.value, lesson) if name)
 
     def is_of_project(self, named: str) -> bool:

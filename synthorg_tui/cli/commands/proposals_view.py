@@ -12,7 +12,7 @@ from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
     from synthorg_tui.approvals.models import ApprovalEvent, ApprovalItem
-    from synthorg_tui.curation.models import Evidence
+    from synthorg_tui.curation.models import Evidence, LessonKind
     from synthorg_tui.curation.review import Decision, InboxEntry, Review
     from synthorg_tui.executions.store import Excerpt
 
@@ -34,7 +34,7 @@ def show_list(console: Console, entries: "Sequence[InboxEntry]") -> None:
         (
             entry.item.id,
             entry.item.status.value,
-            entry.kind.value.replace("_", " "),
+            _kind(entry),
             entry.scope or "–",
             str(entry.recurrence or "–"),
             "–" if entry.confidence is None else f"{entry.confidence:.2f}",
@@ -58,7 +58,8 @@ def show_review(
     _head(console, review)
     entry = review.entry
     for number, evidence in enumerate(entry.evidence):
-        _evidence(console, evidence, excerpts[number] if number < len(excerpts) else None)
+        excerpt = excerpts[number] if number < len(excerpts) else None
+        _evidence(console, entry.lesson_kind, evidence, excerpt)
     for name, field in entry.fields.items():
         if not field.text:
             continue
@@ -113,7 +114,7 @@ def _head(console: Console, review: "Review") -> None:
     facts = (
         ("id", item.id),
         ("status", item.status.value),
-        ("kind", entry.kind.value.replace("_", " ")),
+        ("kind", _kind(entry)),
         ("scope", entry.scope),
         ("seen in", seen),
         ("confidence", "" if entry.confidence is None else f"{entry.confidence:.2f}"),
@@ -145,15 +146,21 @@ def _written(entry: "InboxEntry") -> Iterator[tuple[str, str]]:
         yield "redacted", ", ".join(redactions) or "nothing"
 
 
-def _evidence(console: Console, evidence: "Evidence", excerpt: "Excerpt | None") -> None:
+def _kind(entry: "InboxEntry") -> str:
+    """The kind of its lesson, where it proposes one for its own agent, else its own kind."""
+    lesson = entry.lesson_kind if entry.kind == "lesson" else None
+    return lesson.value if lesson else entry.kind.value.replace("_", " ")
+
+
+def _evidence(
+    console: Console, kind: "LessonKind | None", evidence: "Evidence", excerpt: "Excerpt | None"
+) -> None:
     _section(console, "evidence")
     console.parts([(evidence.lines, "dim"), (evidence.note, "yellow")])
-    for label, text, style in (
-        ("failed", evidence.failed, "red"),
-        ("said", evidence.error, ""),
-        ("then", "\n".join(evidence.between), ""),
-        ("worked", evidence.resolved_by, "green"),
-    ):
+    texts = (evidence.failed, evidence.error, "\n".join(evidence.between), evidence.resolved_by)
+    words = kind.occurrence if kind else ("failed", "said", "then", "worked")
+    styles = ("red" if words[0] == "failed" else "", "", "", "green")
+    for label, text, style in zip(words, texts, styles, strict=True):
         if text:
             console.line(label, *filter(None, [style]))
             console.block(text, indent=2, max_lines=_LONGEST_OUTPUT)

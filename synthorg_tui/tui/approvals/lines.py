@@ -16,7 +16,7 @@ from synthorg_tui.tui.base.formatting import ago, counted
 from synthorg_tui.tui.base.lines import Line, bar, beside, keys_line, line, one_line
 
 if TYPE_CHECKING:
-    from synthorg_tui.curation.review import BulkOutcome, Decision, InboxEntry, SubjectKind
+    from synthorg_tui.curation.review import BulkOutcome, Decision, InboxEntry
 
 CANNOT_SHOW = "The queue can't be shown"
 KINDS = {
@@ -35,9 +35,11 @@ RISKS = {"low": "faint", "medium": "muted", "high": "warn", "critical": "bad"}
 _MAX_TITLE = 300
 
 
-def kind_mark(kind: SubjectKind) -> tuple[str, str, str]:
-    """Return glyph, word and style role of a kind of item."""
-    return KINDS[kind]
+def kind_mark(entry: InboxEntry) -> tuple[str, str, str]:
+    """Return glyph, word and style role of an item; the word of a lesson is its own kind."""
+    glyph, word, role = KINDS[entry.kind]
+    lesson = entry.lesson_kind if entry.kind == "lesson" else None
+    return glyph, lesson.value if lesson else word, role
 
 
 def row_line(entry: InboxEntry, width: int, marks: RowMarks, *, now: datetime) -> Line:
@@ -49,7 +51,7 @@ def row_line(entry: InboxEntry, width: int, marks: RowMarks, *, now: datetime) -
 def row_lines(entry: InboxEntry, width: int, marks: RowMarks, *, now: datetime) -> list[Line]:
     """Render an item in two lines: title and age, then its kind and its confidence."""
     age = line((ago(_when(entry), now).rjust(4), "faint"))
-    _, word, role = kind_mark(entry.kind)
+    _, word, role = kind_mark(entry)
     second = line(("    ", "text"), (word.ljust(10), role)).extend(_confidence(entry))
     second.extend(_recurrence(entry)).add(one_line(agent_of(entry)), "muted")
     second.add(f" · {entry.scope}" if entry.scope not in ("", "agent") else "", "faint")
@@ -58,7 +60,7 @@ def row_lines(entry: InboxEntry, width: int, marks: RowMarks, *, now: datetime) 
 
 
 def _head(entry: InboxEntry, marks: RowMarks) -> Line:
-    glyph, _, role = kind_mark(entry.kind)
+    glyph, _, role = kind_mark(entry)
     head = line(("✓" if marks.marked else " ", "accent"))
     head.add("◉ " if marks.reviewed else "  ", "accent")
     return head.add(f"{glyph} ", role).add(one_line(entry.item.title[:_MAX_TITLE]), "text")

@@ -15,6 +15,7 @@ from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.redaction import marks_in
 from synthorg_tui.memory.retrieval.tags import parse_tags
 from synthorg_tui.tui.actions import key_of
+from synthorg_tui.tui.approvals.grounds import evidence_lines, flag_lines
 from synthorg_tui.tui.approvals.lines import RISKS, kind_mark
 from synthorg_tui.tui.approvals.state import agent_of, both_sides
 from synthorg_tui.tui.approvals.wording import (
@@ -36,7 +37,7 @@ from synthorg_tui.tui.memories.detail import diff_lines
 
 if TYPE_CHECKING:
     from synthorg_tui.approvals.models import ApprovalEvent
-    from synthorg_tui.curation.models import Evidence, Lesson
+    from synthorg_tui.curation.models import Lesson
     from synthorg_tui.curation.review import InboxEntry, Review, WritePayload
     from synthorg_tui.memory.listing import ListedMemory
 
@@ -55,7 +56,6 @@ VERDICTS = {
 }
 """The effect of approving on an existing skill, in a word, with its style role."""
 
-FLAGS = {"secret": "a secret", "injection": "an instruction to the agent", "hidden": "hidden text"}
 KEPT = "What would be stored"
 _LABEL = 12
 _MAX_DIFF = 800
@@ -78,7 +78,7 @@ def fact(label: str, value: str, role: str = "text") -> Line:
 
 def head_lines(entry: InboxEntry) -> list[Line]:
     """Render the item's kind, agent, confidence and number of occurrences."""
-    glyph, word, role = kind_mark(entry.kind)
+    glyph, word, role = kind_mark(entry)
     head = line((f"{glyph} {word}", role))
     agent, scope = one_line(agent_of(entry)), one_line(entry.scope)
     if agent and scope in ("", "agent"):
@@ -95,59 +95,6 @@ def head_lines(entry: InboxEntry) -> list[Line]:
     sure.add(f"  seen in {counted(entry.recurrence, 'run')}" if entry.recurrence else "", "accent")
     only_reported = bool(entry.evidence) and not entry.recurrence
     return [head, sure.add("  only reported" if only_reported else "", "warn")]
-
-
-def flag_lines(review: Review) -> list[Line]:
-    """Render the suspicious passages of the item, each with its place."""
-    lines = []
-    for flag in review.flags:
-        row = line(("! ", "bad"), (FLAGS.get(flag.kind, flag.kind), "bad"), (" in ", "muted"))
-        row.add(one_line(flag.place), "text").add("  " + one_line(flag.found), "warn")
-        row.hang = 2
-        lines.append(row)
-    return lines
-
-
-def evidence_lines(evidence: Sequence[Evidence], now: datetime, chosen: int = -1) -> list[Line]:
-    """Render each occurrence: the failed call, its error, and the call that then succeeded.
-
-    ``chosen`` is the index of the one to highlight, or -1.
-    """
-    lines: list[Line] = []
-    for at, seen in enumerate(evidence):
-        lines += [Line()] if at else []
-        mark = "▸" if at == chosen else " "
-        head = line((f"{mark}{at + 1} ", "accent"), (one_line(seen.agent_id), "strong"))
-        head.add(f"  {ago(seen.at, now)} ago" if seen.at else "", "faint")
-        head.hang = 3
-        project = one_line(seen.project or "").rstrip("/").rpartition("/")[2]
-        head.add(f"  {project}" if project else "", "muted")
-        lines.append(head.add(f"  {short_source(seen.lines)}", "accent"))
-        lines += [line((f"   {seen.note}", "warn"))] if seen.note else []
-        lines.extend(_evidence_text("✗", "bad", seen.failed))
-        lines.extend(_evidence_text(" ", "muted", seen.error))
-        lines.extend(_evidence_text("·", "faint", step)[0] for step in seen.between if step.strip())
-        lines.extend(_evidence_text("✓", "good", seen.resolved_by))
-    return lines
-
-
-def short_source(source: str) -> str:
-    """Return a short form of a transcript reference: the start of the session id and its lines."""
-    execution, _, lines = source.partition("#")
-    session = one_line(execution.rpartition(":")[2])
-    return f"{session[:8]} {one_line(lines).replace('-L', '–')}"
-
-
-def _evidence_text(mark: str, role: str, text: str) -> list[Line]:
-    lines = []
-    shown = text_lines(text.strip("\n"), role if mark == " " else "text") if text.strip() else []
-    for at, part in enumerate(shown[:12]):
-        head = line((f"   {mark if at == 0 else ' '} ", role))
-        head.hang = 5
-        lines.append(head.extend(part))
-    if len(shown) > 12:
-        lines.append(line((f"     … {len(shown) - 12:,} more lines", "faint")))
-    return lines
 
 
 def wording_lines(wording: Wording, entry: InboxEntry, *, draft: bool = False) -> list[Line]:
@@ -280,7 +227,8 @@ def ground_lines(review: Review, now: datetime, chosen: int = -1) -> list[Line]:
         lines += [Line(), rule("Look out"), *flag_lines(review)]
     if review.entry.evidence:
         lines += [Line(), rule("Evidence")]
-        lines += evidence_lines(review.entry.evidence, now, chosen)
+        is_said = review.entry.lesson_kind == "correction"
+        lines += evidence_lines(review.entry.evidence, now, chosen, is_said=is_said)
     return lines
 
 

@@ -187,7 +187,7 @@ def merged(known: Lesson, more: Lesson) -> Lesson:
     if known.kind is LessonKind.HABIT:
         return merged_habits(known, more)
     evidence = _with_more(known.evidence, more.evidence)
-    is_dated = _is_dated(known) and not _is_dated(more)
+    is_dated = _is_dated(known) and bool(more.proposal.name)
     if evidence == known.evidence and not is_dated:
         return known
     base = more if is_dated or (more.recurrence and not known.recurrence) else known

@@ -127,7 +127,8 @@ async def test_what_two_sessions_taught_is_given_next_time_and_what_was_rejected
     async with engine_at(tmp_path) as engine:
         await engine.imports.run(transcripts)
         proposed = {entry.item.id: entry for entry in await engine.reviews.inbox()}
-        (push,) = [each for each, entry in proposed.items() if entry.recurrence == 2]
+        twice = {each: entry for each, entry in proposed.items() if entry.recurrence == 2}
+        (push,) = [each for each, entry in twice.items() if entry.lesson_kind == "failure"]
         for item_id in proposed:
             shown = (await engine.reviews.review(item_id)).shown
             if item_id == push:

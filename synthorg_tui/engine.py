@@ -289,7 +289,7 @@ class Engine:
             base,
             agents=lambda: self.settings.agents,
             executions=self.executions,
-            config=self.settings.memory.procedural,
+            settings=self.settings,
             on_decision=lambda decision: self.events.emit("skills", decision.title),
         )
 
@@ -352,7 +352,7 @@ class Engine:
             proposals=proposals,
             config=config,
             provider=self.wording_model,
-            adopt=None if config.require_approval else self.reviews.adopt_by_policy,
+            adopt=self.reviews.adopt_by_policy,
             unasked=too_small_to_write(self.settings.providers.completion),
         )
 

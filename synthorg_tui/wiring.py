@@ -46,7 +46,6 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.ingest.service import ImportService, Learner
     from synthorg_tui.learning.evidence import LessonEvidence
-    from synthorg_tui.memory.config import ProceduralMemoryConfig
     from synthorg_tui.memory.extensions import BatchStore, MemoryAdmin
     from synthorg_tui.memory.store.admin import StoreAdmin
     from synthorg_tui.memory.strategies.service import InjectionService
@@ -340,7 +339,7 @@ def build_curation(
     *,
     agents: "Callable[[], Sequence[KnownAgent]]",
     executions: "ExecutionStore",
-    config: "ProceduralMemoryConfig",
+    settings: RootConfig,
     on_decision: "Callable[[Decision], None] | None" = None,
 ) -> CurationServices:
     """Build the services that decide about skills.
@@ -366,10 +365,10 @@ def build_curation(
     )
     preexisting = PreexistingSkills(base.database, base.clock)
     erasure = _build_erasure(base, runner)
-    propagation = Propagation(config.propagation, agents)
+    propagation = Propagation(settings.memory.procedural.propagation, agents)
     return CurationServices(
         journal=journal,
-        reviews=_build_reviews(base, runner, propagation, executions, config),
+        reviews=_build_reviews(base, runner, propagation, executions, settings),
         file_changes=_build_file_changes(base, preexisting),
         preexisting=preexisting,
         erasure=erasure,
@@ -383,8 +382,9 @@ def _build_reviews(
     runner: "DecisionRunner",
     propagation: "Propagation",
     executions: "ExecutionStore",
-    config: "ProceduralMemoryConfig",
+    settings: RootConfig,
 ) -> "ReviewService":
+    from synthorg_tui.curation.adoption import adoption_by
     from synthorg_tui.curation.preview import ApprovalPreview
     from synthorg_tui.curation.service import ReviewService
 
@@ -401,7 +401,7 @@ def _build_reviews(
             clock=base.clock,
         ),
         executions=executions,
-        require_approval=config.require_approval,
+        adoption=adoption_by(settings.approvals, settings.memory.procedural),
     )
 
 

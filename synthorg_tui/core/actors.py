@@ -175,3 +175,9 @@ class Actor:
 def actor_words(recorded: str) -> str:
     """Return the words for a recorded author."""
     return Actor.parse(recorded).words
+
+
+def deed_of(deed: str, recorded: str) -> str:
+    """Return the word for what an author did: what a setting approved or wrote, it adopted."""
+    by_setting = Actor.parse(recorded).kind is ActorKind.POLICY
+    return "adopted" if by_setting and deed in ("approved", "written") else deed

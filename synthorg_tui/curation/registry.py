@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pydantic import AwareDatetime, TypeAdapter
 
-from synthorg_tui.core.actors import actor_words
+from synthorg_tui.core.actors import actor_words, deed_of
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.curation.models import (
     Count,
@@ -115,7 +115,8 @@ class SkillVersion(FrozenModel):
     @property
     def title(self) -> str:
         """The version's number, event and actor as words for a person."""
-        return f"v{self.version} {_EVENT_WORDS[self.event]} by {actor_words(self.actor)}"
+        deed = deed_of(_EVENT_WORDS[self.event], self.actor)
+        return f"v{self.version} {deed} by {actor_words(self.actor)}"
 
 
 _EVENT_WORDS = {

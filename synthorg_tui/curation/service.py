@@ -9,7 +9,7 @@ decision changes is worked out in ``preview`` and ``plan``; how it becomes true 
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from uuid import uuid4
 
 from synthorg_tui.approvals.models import (
@@ -17,23 +17,16 @@ from synthorg_tui.approvals.models import (
     ApprovalNotFoundError,
     ApprovalStatus,
     DecisionRefusedError,
-    RiskLevel,
     StaleReviewError,
 )
 from synthorg_tui.approvals.person import Person, Policy
 from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.approvals.rows import payload_hash
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.curation.adoption import Adoption
 from synthorg_tui.curation.decisions import Cause, DecisionRunner
 from synthorg_tui.curation.edits import ProposalEdit
-from synthorg_tui.curation.models import (
-    LESSON_ACTION,
-    Author,
-    Evidence,
-    Lesson,
-    LessonKind,
-    ProceduralMemoryScope,
-)
+from synthorg_tui.curation.models import LESSON_ACTION, Evidence
 from synthorg_tui.curation.plan import CurationPlan, same_memories
 from synthorg_tui.curation.preview import ApprovalPreview, Preview
 from synthorg_tui.curation.registry import SkillRegistry, SkillVersion
@@ -47,7 +40,6 @@ from synthorg_tui.curation.review import (
     entry_of,
 )
 from synthorg_tui.curation.review_sheet import SheetDecision, SheetVerdict
-from synthorg_tui.curation.supersession import SupersessionVerdict
 from synthorg_tui.executions.store import Excerpt, ExecutionStore
 from synthorg_tui.memory.extensions import BundleOutcome
 
@@ -55,8 +47,6 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
 _log = logging.getLogger(__name__)
-
-POLICY: Final = Policy("memory.procedural.require_approval")
 
 EditProposal: TypeAlias = Callable[[InboxEntry], ProposalEdit]
 """What a person makes of an item as it is at the moment of the decision."""
@@ -74,7 +64,7 @@ class ReviewService:
         runner: Carries decisions out.
         preview: Works out what a decision does.
         executions: The stored transcripts, shown as evidence.
-        require_approval: When false, ``adopt_by_policy`` may approve harmless lessons.
+        adoption: What ``adopt_by_policy`` may approve; ``None`` for nothing.
     """
 
     def __init__(
@@ -85,14 +75,14 @@ class ReviewService:
         runner: DecisionRunner,
         preview: ApprovalPreview,
         executions: ExecutionStore,
-        require_approval: bool,
+        adoption: Adoption | None,
     ) -> None:
         self._queue = queue
         self._registry = registry
         self._runner = runner
         self._preview = preview
         self._executions = executions
-        self._require_approval = require_approval
+        self._adoption = adoption
 
     async def inbox(
         self,
@@ -243,14 +233,11 @@ class ReviewService:
             return await self._runner.commit(plan, _cause(DecisionKind.FILE_RESTORED, plan), person)
 
     async def adopt_by_policy(self) -> tuple[Decision, ...]:
-        """Approve harmless lessons without a person, if the settings allow it.
+        """Approve without a person what the settings let be adopted, and return the decisions.
 
-        Such a lesson was recorded, is for its own agent, replaces and contradicts nothing, is of
-        low or medium risk and has no suspicious content; everything else keeps waiting, and so do
-        corrections, whose rule is whatever a transcript says that somebody said. Returns the
-        decisions.
+        Everything else keeps waiting.
         """
-        if self._require_approval:
+        if self._adoption is None:
             return ()
         decisions = []
         for item in await self._queue.list(
@@ -258,9 +245,11 @@ class ReviewService:
         ):
             async with self._runner.turn():
                 preview = await self._build(item.id)
-                if _is_harmless(await self._preview.review(preview)):
+                review = await self._preview.review(preview)
+                trail = await self._queue.events(item.id)
+                if self._adoption.takes(review, trail):
                     try:
-                        decisions.append(await self._approve(preview, POLICY))
+                        decisions.append(await self._approve(preview, self._adoption.policy))
                     except DomainError as error:
                         _log.warning("%r waits for a person: %s", item.title, error)
         return tuple(decisions)
@@ -342,19 +331,3 @@ def _cause(kind: DecisionKind, plan: CurationPlan) -> Cause:
     """A decision about the one skill that a plan changes, rather than about an item."""
     (skill,) = plan.changed
     return Cause(kind, skill.name)
-
-
-def _is_harmless(review: Review) -> bool:
-    """Whether a lesson may be adopted without a person."""
-    lesson = review.entry.subject
-    return (
-        isinstance(lesson, Lesson)
-        and not review.problem
-        and lesson.source is not Author.REPORTED
-        and lesson.kind is not LessonKind.CORRECTION
-        and lesson.proposal.scope is ProceduralMemoryScope.AGENT
-        and not review.flags
-        and review.item.risk_level in (RiskLevel.LOW, RiskLevel.MEDIUM)
-        and not review.replaces
-        and all(skill.verdict != SupersessionVerdict.CONFLICT for skill in review.near)
-    )

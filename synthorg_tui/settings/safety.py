@@ -29,10 +29,13 @@ class SafetySetting:
 
 
 _WRITES: Final = ("direct", "approval", "off")
+_REVIEWED: Final = ("uncertain", "all")
 
 SAFETY: Final[Mapping[str, SafetySetting]] = MappingProxyType(
     {
         "approvals.allow_cli": SafetySetting(lambda on: not on, "commands may approve"),
+        "approvals.review": SafetySetting(_REVIEWED.index, "approval eased"),
+        "approvals.certain_from": SafetySetting(float),
         "agent_access.writes": SafetySetting(_WRITES.index, "agents write unasked"),
         "agent_access.writes_per_minute": SafetySetting(lambda count: -count),
         "agent_access.audit_calls": SafetySetting(lambda count: count),

@@ -20,7 +20,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Button
 
-from synthorg_tui.core.actors import actor_words, agent_in
+from synthorg_tui.core.actors import actor_words, agent_in, deed_of
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import counted, safe_text
 from synthorg_tui.tui.approvals.adapter import person
@@ -159,7 +159,10 @@ class TrailScreen(ModalScreen[None]):
         lines = []
         for entry in self._entries:
             mark = "bad" if entry.kind == "refused" else "accent"
-            row = line((f"{_MARKS.get(entry.kind, '·')} ", mark), (f"{entry.kind:<9}", "strong"))
+            row = line(
+                (f"{_MARKS.get(entry.kind, '·')} ", mark),
+                (f"{deed_of(entry.kind, entry.actor):<9}", "strong"),
+            )
             row.add(f" {one_line(entry.title or entry.item_id)}", "text")
             row.add(f"  by {one_line(actor_words(entry.actor))}", "muted")
             row.add(f"  {ago(entry.at, self._now)}", "faint")

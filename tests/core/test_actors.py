@@ -3,7 +3,7 @@
 import pytest
 
 from synthorg_tui.approvals.person import Person, Policy
-from synthorg_tui.core.actors import AGENT_MARKS, Actor, ActorKind, actor_words, agent_in
+from synthorg_tui.core.actors import AGENT_MARKS, Actor, ActorKind, actor_words, agent_in, deed_of
 
 NAMES = ("eva", "person", "a (b)", "claude-code", "x y")
 
@@ -28,6 +28,13 @@ NAMES = ("eva", "person", "a (b)", "claude-code", "x y")
 )  # fmt: skip
 def test_every_recorded_author_has_words(recorded: str, words: str) -> None:
     assert actor_words(recorded) == words
+
+
+def test_what_a_setting_approved_is_adopted_and_what_a_person_did_is_not() -> None:
+    setting = str(Policy("approvals.review"))
+    assert [deed_of(deed, setting) for deed in ("approved", "written")] == ["adopted"] * 2
+    assert deed_of("removed", setting) == "removed"
+    assert deed_of("approved", str(Person("tui"))) == "approved"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,6 +1,6 @@
 """A store with a queue and a desk to decide at, for tests."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -24,13 +24,14 @@ from synthorg_tui.curation.models import (
 from synthorg_tui.curation.registry import SkillRegistry
 from synthorg_tui.curation.service import EditProposal, ReviewService
 from synthorg_tui.executions.store import ExecutionStore
-from synthorg_tui.memory.config import ProceduralMemoryConfig, PropagationConfig
+from synthorg_tui.memory.config import PropagationConfig
 from synthorg_tui.memory.errors import VectorIndexError
 from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.memory.index.edge import EdgeIndex
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.persistence import INDEX_DIR
+from synthorg_tui.settings.root import RootConfig
 from synthorg_tui.skills.disk import FILE_NAME
 from synthorg_tui.skills.document import RootScope, SkillRoot
 from synthorg_tui.skills.library import SkillLibrary
@@ -118,6 +119,7 @@ async def office(
     agents: Sequence[Colleague] = (),
     propagation: PropagationConfig | None = None,
     require_approval: bool = True,
+    approvals: Mapping[str, object] | None = None,
     searches: bool = False,
     knows_roots: bool = True,
 ) -> AsyncIterator[Office]:
@@ -139,8 +141,12 @@ async def office(
                 SkillRoot(data_dir / SHIPPED, RootScope.SHIPPED),
             )
         )
-        config = ProceduralMemoryConfig(
-            propagation=propagation or PropagationConfig(), require_approval=require_approval
+        procedural = {
+            "propagation": propagation or PropagationConfig(),
+            "require_approval": require_approval,
+        }
+        settings = RootConfig.model_validate(
+            {"memory": {"procedural": procedural}, "approvals": approvals or {}}
         )
         base = CurationBase(
             database=database,
@@ -155,7 +161,7 @@ async def office(
             base,
             agents=lambda: agents,
             executions=ExecutionStore(database),
-            config=config,
+            settings=settings,
         )
         await parts.journal.roll_forward()
         if knows_roots:

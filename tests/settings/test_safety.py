@@ -27,6 +27,8 @@ from synthorg_tui.settings.safety import (
 
 STRICT: Mapping[str, object] = {
     "approvals.allow_cli": False,
+    "approvals.review": "all",
+    "approvals.certain_from": 0.95,
     "agent_access.writes": "off",
     "agent_access.writes_per_minute": 1,
     "agent_access.audit_calls": 50_000,
@@ -34,6 +36,8 @@ STRICT: Mapping[str, object] = {
 }
 LOOSE: Mapping[str, object] = {
     "approvals.allow_cli": True,
+    "approvals.review": "uncertain",
+    "approvals.certain_from": 0.6,
     "agent_access.writes": "direct",
     "agent_access.writes_per_minute": 9_000,
     "agent_access.audit_calls": 100,
@@ -101,6 +105,7 @@ class TestTable:
         )
         assert badges(LOOSE, STRICT) == (
             "commands may approve",
+            "approval eased",
             "agents write unasked",
             "approval off",
         )

@@ -123,7 +123,7 @@ class TestNews:
             await until(pilot, lambda: isinstance(pilot.app.screen, TrailScreen))
             await settle(pilot)
             text = screen_text(pilot.app)
-            assert "approved" in text
+            assert "adopted" in text
             assert "by the setting" in text
             assert "\x1b" not in text
             assert made.safety.told_up_to == NEWS.last

@@ -56,7 +56,7 @@ async def run_trail(context: "Context") -> int:
 
 def _show(context: "Context", entries: "tuple[TrailEntry, ...]") -> None:
     from synthorg_tui.approvals.trail import summary
-    from synthorg_tui.core.actors import actor_words
+    from synthorg_tui.core.actors import actor_words, deed_of
 
     if not entries:
         context.console.line("Nothing was decided or refused.")
@@ -64,7 +64,7 @@ def _show(context: "Context", entries: "tuple[TrailEntry, ...]") -> None:
     rows = [
         (
             local_time(entry.at),
-            entry.kind.value,
+            deed_of(entry.kind, entry.actor),
             actor_words(entry.actor),
             entry.item_id,
             cut(entry.title, _TITLE_WIDTH),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.cli.output import Console, local_time
 from synthorg_tui.cli.shapes import memory_of, short_hash
-from synthorg_tui.core.actors import actor_words
+from synthorg_tui.core.actors import actor_words, deed_of
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted
 
@@ -71,7 +71,7 @@ def show_review(
     if trail:
         _section(console, "what happened to it")
         for event in trail:
-            action = f"{event.kind.value} by {actor_words(event.actor)}"
+            action = f"{deed_of(event.kind, event.actor)} by {actor_words(event.actor)}"
             console.parts([(local_time(event.at), "dim"), (action,), (event.reason, "dim")])
     if review.item.status.value == "pending":
         console.line()
@@ -131,7 +131,10 @@ def _head(console: Console, review: "Review") -> None:
 def _decided(item: "ApprovalItem") -> str:
     if not item.decided_by:
         return ""
-    return f"{local_time(item.decided_at)} by {actor_words(item.decided_by)}"
+    deed = deed_of(item.status, item.decided_by)
+    how = f"by {actor_words(item.decided_by)}"
+    how = how if deed == item.status else f"{deed} {how}"
+    return f"{local_time(item.decided_at)} {how}"
 
 
 def _written(entry: "InboxEntry") -> Iterator[tuple[str, str]]:

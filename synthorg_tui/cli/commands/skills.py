@@ -10,7 +10,7 @@ from synthorg_tui.cli.arguments import Subparsers, add_command, add_group, path
 from synthorg_tui.cli.commands import COMMANDS
 from synthorg_tui.cli.errors import DeclinedError, UsageError
 from synthorg_tui.cli.output import Console, ProgressLine, cut, local_time
-from synthorg_tui.core.actors import actor_words
+from synthorg_tui.core.actors import actor_words, deed_of
 from synthorg_tui.core.enums import SkillState
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.paths import expand_home, short_path
@@ -396,7 +396,7 @@ def _show(console: Console, skill: "SkillDetail", effect: "LessonEffect | None")
     facts += [
         (
             "text",
-            f"{local_time(text.at)} {text.event.value.replace('_', ' ')}"
+            f"{local_time(text.at)} {deed_of(text.event, text.actor).replace('_', ' ')}"
             f" by {actor_words(text.actor)}",
         )
         for text in skill.versions

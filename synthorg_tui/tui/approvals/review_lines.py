@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from synthorg_tui.core.actors import actor_words
+from synthorg_tui.core.actors import actor_words, deed_of
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.redaction import marks_in
 from synthorg_tui.memory.retrieval.tags import parse_tags
@@ -204,8 +204,8 @@ def about_lines(review: Review, trail: Sequence[ApprovalEvent], now: datetime) -
         lines.append(fact("expires", moment(item.expires_at, now).partition(" · ")[0]))
     if item.snoozed_until is not None and item.snoozed_until > now:
         lines.append(fact("snoozed", moment(item.snoozed_until, now).partition(" · ")[0], "warn"))
-    if item.decided_by:
-        lines.append(fact(item.status, one_line(f"by {actor_words(item.decided_by)}"), "strong"))
+    if by := item.decided_by:
+        lines.append(fact(deed_of(item.status, by), one_line(f"by {actor_words(by)}"), "strong"))
     if item.decision_reason:
         lines.append(fact("because", one_line(item.decision_reason)))
     if review.agents:
@@ -213,8 +213,8 @@ def about_lines(review: Review, trail: Sequence[ApprovalEvent], now: datetime) -
     lines.append(fact("id", item.id, "faint"))
     lines.append(fact("fingerprint", review.shown[:12], "faint"))
     for event in trail:
-        what = "proposed" if event.kind == "added" else event.kind
-        row = fact(what, one_line(actor_words(event.actor)), "muted")
+        deed = deed_of("proposed" if event.kind == "added" else event.kind, event.actor)
+        row = fact(deed, one_line(actor_words(event.actor)), "muted")
         row.add(f"  {ago(event.at, now)}", "faint")
         lines.append(row.add(f"  {one_line(event.reason)}" if event.reason else "", "text"))
     return lines

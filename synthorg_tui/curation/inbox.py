@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from synthorg_tui.approvals.models import ApprovalItem, RiskLevel
 from synthorg_tui.approvals.proposals import asked_by
 from synthorg_tui.core.clock import Clock
-from synthorg_tui.curation.models import LESSON_ACTION, Author, Lesson
+from synthorg_tui.curation.models import LESSON_ACTION, Author, Lesson, LessonKind
 from synthorg_tui.executions.output_lines import one_line
 
 ACTION = LESSON_ACTION
@@ -58,9 +58,14 @@ def item_of(lesson: Lesson, clock: Clock) -> ApprovalItem:
 
 
 def risk_of(lesson: Lesson) -> RiskLevel:
-    """Return ``HIGH`` when commands of the lesson override a safeguard, else ``LOW``."""
+    """Return ``HIGH`` when commands of the lesson override a safeguard, else ``LOW``.
+
+    A person marks no commands, so all words of a correction are looked at.
+    """
     proposal = lesson.proposal
-    texts = (*proposal.execution_steps, *_CODE.findall(proposal.action))
+    is_said = lesson.kind is LessonKind.CORRECTION
+    commands_of = (proposal.action,) if is_said else _CODE.findall(proposal.action)
+    texts = (*proposal.execution_steps, *commands_of)
     commands = " ".join(texts).replace("`", " ")
     return RiskLevel.HIGH if _OVERRIDES.search(commands) else RiskLevel.LOW
 

@@ -60,12 +60,13 @@ def item_of(lesson: Lesson, clock: Clock) -> ApprovalItem:
 def risk_of(lesson: Lesson) -> RiskLevel:
     """Return ``HIGH`` when commands of the lesson override a safeguard, else ``LOW``.
 
-    A person's words have their commands without marks, so all of them are looked at.
+    A person marks no commands, so all words of a correction are looked at.
     """
     proposal = lesson.proposal
     is_said = lesson.kind is LessonKind.CORRECTION
-    in_action = [proposal.action] if is_said else _CODE.findall(proposal.action)
-    commands = " ".join((*proposal.execution_steps, *in_action)).replace("`", " ")
+    commands_of = (proposal.action,) if is_said else _CODE.findall(proposal.action)
+    texts = (*proposal.execution_steps, *commands_of)
+    commands = " ".join(texts).replace("`", " ")
     return RiskLevel.HIGH if _OVERRIDES.search(commands) else RiskLevel.LOW
 
 

@@ -26,7 +26,8 @@ _STILL_FAILING = re.compile(
     r"|^fatal:|\*\* \(\w+Error\)",
     re.MULTILINE,
 )
-_BACKGROUND = ("Command running in background", "Process running with session ID")
+BACKGROUND = ("Command running in background", "Process running with session ID")
+"""How the output of a call begins that only started something."""
 _NO_PROGRAM = re.compile(
     r"command not found|: not found\s*$|is not recognized as|Unknown command", re.MULTILINE
 )
@@ -120,7 +121,7 @@ def _steps(call: ToolCall) -> tuple[Step, ...]:
 
 def really_ok(call: ToolCall) -> bool:
     """Tell whether a call really succeeded: not merely started, nor failing behind a pipe."""
-    if call.outcome is not CallOutcome.OK or call.output.startswith(_BACKGROUND):
+    if call.outcome is not CallOutcome.OK or call.output.startswith(BACKGROUND):
         return False
     if not call.is_shell or "|" not in call.arguments:
         return True

@@ -8,33 +8,38 @@ forged by whoever writes the transcript, so it stays a stranger's text until a p
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 
 from synthorg_tui.core.enums import CallOutcome
-from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.text import jaccard
 from synthorg_tui.curation.models import Evidence, Lesson, LessonKind
 from synthorg_tui.executions.commands import command_steps
 from synthorg_tui.executions.models import Execution, ToolCall, Turn
 from synthorg_tui.ingest.extract.statements import feedback
 from synthorg_tui.learning.captured import Captured, incident_payload
-from synthorg_tui.learning.lessons import MAX_TITLE, LessonWords, grounded_lesson
+from synthorg_tui.learning.lessons import MAX_TITLE, grounded_lesson
 from synthorg_tui.learning.reactions import (
     PASSING,
     PREFERENCE,
-    READ_WHOLE,
     Reaction,
     asked_whether_done,
     reactions,
     shown,
+    told_afterwards,
     told_instead,
     undoing,
 )
+from synthorg_tui.learning.wishes import (
+    Correction,
+    act_clause,
+    answer_clause,
+    stored,
+    wish_words,
+)
 
 _MAX_ACT = 120
-_SHORT_ACT = 80
 _MAX_FILES = 5
 _MAX_TOPIC = 8
 _MAX_OCCURRENCES = 5
@@ -56,29 +61,6 @@ _FORGOTTEN = {
     "format": re.compile(r"black|prettier|.* (?:format|fmt)"),
     "lint": re.compile(r"eslint|flake8|pylint|.* (?:lint|check|clippy|credo)"),
 }
-_IMPERATIVES = re.compile(r"only|don'?t|never|always|stop|read|use|run|do|go|full", re.IGNORECASE)
-_SMALL_WORDS = re.compile(
-    r"an?|the|of|for|to|in|on|at|by|and|or|is|are|with|as|it|you|i|me|my|we", re.IGNORECASE
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Correction:
-    """What a person said of how to work, and the act that it followed.
-
-    ``act`` is the agent's act in short, ``files`` those it had changed since the person spoke
-    before, relative to the project. ``first_line`` and ``last_line`` are of the turn and the act.
-    ``then`` is the command that the agent ran because of it, when that shows what had been left out
-    or undone.
-    """
-
-    reaction: Reaction
-    act: str
-    files: tuple[str, ...]
-    first_line: int
-    last_line: int
-    at: datetime | None
-    then: str = ""
 
 
 class CorrectionCaptureStrategy:
@@ -107,6 +89,7 @@ def find_corrections(execution: Execution) -> tuple[Correction, ...]:
     if execution.is_reported or execution.parent_id is not None:
         return ()
     said = [turn for turn in execution.turns if turn.role == "user"]
+    copies = _copies(said)
     refused = [
         _correction(execution, reaction, [call], call.call_line, call.last_line, call.at)
         for call in execution.calls
@@ -115,9 +98,22 @@ def find_corrections(execution: Execution) -> tuple[Correction, ...]:
     found = [
         correction
         for before, turn in pairwise(said)
+        if turn not in copies
         for correction in _in_turn(execution, before, turn, said)
     ]
     return tuple(sorted([*refused, *found], key=lambda one: one.last_line))
+
+
+def _copies(said: Sequence[Turn]) -> list[Turn]:
+    """The turns that say what one before them said: a resumed session holds its turns again."""
+    known: set[str] = set()
+    copies = []
+    for turn in said:
+        words = " ".join(turn.text.split())
+        if words in known:
+            copies.append(turn)
+        known.add(words)
+    return copies
 
 
 def one_key_each(captured: Sequence[Captured]) -> list[Captured]:
@@ -191,15 +187,15 @@ def _heard(
         yield reaction, ""
     verb = asked_whether_done(turn.text)
     if verb and (then := _done_late(following, verb)):
-        yield _left_out(turn, verb), _safe(then, _MAX_ACT)
+        yield _left_out(turn, verb), stored(then, _MAX_ACT)
     undone = undoing(turn.text)
     if undone is not None and not heard:
         heard = True
-        yield undone, _safe(_undo_command(execution, following), _MAX_ACT)
+        yield undone, stored(_undo_command(execution, following), _MAX_ACT)
     if not heard and calls and calls[-1].outcome is CallOutcome.DENIED_BY_USER:
-        told = told_instead(turn.text)
+        told = told_afterwards(turn.text)
         if told is not None:
-            yield replace(told, certainty=PASSING), ""
+            yield told, ""
 
 
 def _following(execution: Execution, turn: Turn, said: Sequence[Turn]) -> list[ToolCall]:
@@ -255,9 +251,9 @@ def _correction(
     at: datetime | None,
     answers: Sequence[str] = (),
 ) -> Correction:
-    act = _act(execution, calls, answers)
+    act, after = _act(execution, calls, answers)
     files = dict.fromkeys(
-        _safe(execution.relative(path), _MAX_ACT)
+        stored(execution.relative(path), _MAX_ACT)
         for call in calls
         if call.changed_path
         for path in call.changed_path.split(", ")
@@ -270,17 +266,23 @@ def _correction(
         first_line=min(start, first_line),
         last_line=last_line,
         at=at or execution.started_at,
+        after=after,
     )
 
 
-def _act(execution: Execution, calls: Sequence[ToolCall], answers: Sequence[str]) -> str:
-    """The last change of the agent, else its last command or call, else how its answer began."""
+def _act(
+    execution: Execution, calls: Sequence[ToolCall], answers: Sequence[str]
+) -> tuple[str, str]:
+    """What the agent did last, and that as a clause about it.
+
+    That is its last change, else its last command or call, else how its answer began.
+    """
     ended = [call for call in calls if call.outcome in {CallOutcome.OK, CallOutcome.FAILED}]
     changed = [call for call in ended if call.changed_path is not None]
     for call in [*changed[-1:], *ended[-1:], *calls[-1:]]:
         what = call.arguments if call.is_shell else call.intent
-        return _safe(execution.relative(what), _MAX_ACT)
-    return _safe(answers[-1], _MAX_ACT) if answers else ""
+        return stored(execution.relative(what), _MAX_ACT), act_clause(execution, call)
+    return (stored(answers[-1], _MAX_ACT), answer_clause(answers[-1])) if answers else ("", "")
 
 
 def _alike(corrections: Sequence[Correction]) -> list[list[Correction]]:
@@ -307,81 +309,12 @@ def _lesson(execution: Execution, same: Sequence[Correction]) -> Lesson:
     return grounded_lesson(
         execution,
         LessonKind.CORRECTION,
-        f"correction|{execution.agent_id}|{polarity}|{_safe(topic, 200)}",
-        _words(execution, best, same),
+        f"correction|{execution.agent_id}|{polarity}|{stored(topic, 200)}",
+        wish_words(execution, best, same),
         [_evidence(execution, one) for one in same[:_MAX_OCCURRENCES]],
         certainty=round(min(certainty, max(_MOST_IN_ONE_RUN, PASSING)), 3),
         tags=("correction", "said-by-a-person"),
     )
-
-
-def _words(execution: Execution, best: Correction, same: Sequence[Correction]) -> LessonWords:
-    title = _safe(best.reaction.rule, MAX_TITLE)
-    titles = {one.reaction.rule for one in same}
-    if best.reaction.topic == READ_WHOLE and len(titles) > 1:
-        title = "Read files in full"
-    return LessonWords(
-        name=_name(title),
-        title=title,
-        when=_when(execution, best, title),
-        do=_do(best, same),
-        why=_why(best, same),
-    )
-
-
-def _when(execution: Execution, best: Correction, title: str) -> str:
-    project = _safe(execution.project_name, 60)
-    place = f" in {project}" if project else ""
-    if best.then and best.reaction.certainty > PASSING:
-        return f"about to say that work{place} is done."
-    topic = ", ".join(word for word in _topic_words(title) if not _IMPERATIVES.fullmatch(word))
-    doing = _doing(best.act)
-    about = f"working{place} on anything to do with: {topic}" if topic else f"working{place}"
-    return f"{about}{f'; {doing}, for example' if doing else ''}."
-
-
-def _do(best: Correction, same: Sequence[Correction]) -> str:
-    quotes = dict.fromkeys(_safe(one.reaction.said, 300).rstrip(" .") for one in same)
-    said = ", ".join(f"“{quote}”" for quote in list(quotes)[:3])
-    if best.then and best.reaction.certainty > PASSING:
-        return f"Run `{best.then}` before saying that it is done. The person had to ask: {said}."
-    return f"Do as the person said: {said}."
-
-
-def _why(best: Correction, same: Sequence[Correction]) -> str:
-    day = f" on {best.at:%Y-%m-%d}" if best.at else ""
-    often = f", {len(same)} times in that session" if len(same) > 1 else ""
-    act = best.act if len(best.act) <= _SHORT_ACT else _safe(best.act, _SHORT_ACT)
-    return (
-        f"A person said so{day}{often}, after the agent's “{act}”."
-        if act
-        else (f"A person said so{day}{often}.")
-    )
-
-
-def _doing(act: str) -> str:
-    verb, _, what = act.partition(" ")
-    name = what.rpartition("/")[2].split(",")[0]
-    if "." not in name:
-        return ""
-    if verb in {"edit", "write"}:
-        return f"changing `{name}`"
-    return f"reading `{name}`" if verb == "read" else ""
-
-
-def _topic_words(title: str) -> list[str]:
-    words = [word.strip("“”\"'.,…`") for word in title.split()]
-    return [word for word in words if word and not _SMALL_WORDS.fullmatch(word)][:6]
-
-
-def _name(title: str) -> str:
-    """Two to five words of the title as a name."""
-    parts = [
-        re.sub(r"[^a-z0-9]+", "-", word.lower().replace("'", "")) for word in _topic_words(title)
-    ]
-    kept = [part.strip("-") for part in parts if part.strip("-")]
-    words = "-".join(kept).split("-")[:5] if kept else []
-    return "-".join(words if len(words) > 1 else ["a", "person", "said", *words])[:64].strip("-")
 
 
 def _evidence(execution: Execution, correction: Correction) -> Evidence:
@@ -390,14 +323,9 @@ def _evidence(execution: Execution, correction: Correction) -> Evidence:
         lines=str(execution.ref(correction.first_line, correction.last_line)),
         agent_id=execution.agent_id,
         failed=correction.act,
-        error=_safe(correction.reaction.said, 300),
+        error=stored(correction.reaction.said, 300),
         resolved_by=correction.then,
         between=correction.files,
         at=correction.at,
         project=execution.project,
     )
-
-
-def _safe(text: str, limit: int) -> str:
-    """A recorded text as it may be stored: one line without secrets or hidden characters."""
-    return shown(redact_text(text, RedactionTally()), limit)

@@ -221,6 +221,24 @@ OF_PRODUCT = re.compile(
     re.IGNORECASE,
 )
 """What a program shall always do is a request for it, not a way of working."""
+FACT = re.compile(
+    r"(?:\A(?:from now on|going forward|in (?:the )?future|for future reference)[\s,:]+)?"
+    r"(?!.*\b(?:must|should|shall|needs?|ha(?:ve|s) to|always|never|only|not|don't|to be)\b)"
+    r"(?:(?:the|our|my|your|this|that|it|there|an?)\b(?:\s+[\w-]+){0,3}?\s+|[\w.-]+\s+)"
+    r"(?:is|are|was|were|has|have|had|runs?|lives?|listens?|works?|comes?|goes|gets|contains?"
+    r"|supports?|means|uses|takes|will)\b",
+    re.IGNORECASE,
+)
+"""What says how something is from now on, not how to work."""
+SHOWING = re.compile(r"here(?:'?s| is| are| you go| we go)\b", re.IGNORECASE)
+INSTEAD = re.compile(
+    r"(?:no|not|nope|don'?t|do not|never|nothing|only|instead|rather|first|let'?s|use|run|try|do"
+    r"|make|keep|put|write|read|add|remove|check|ask|stop|wait|leave|skip|prefer|go|start|edit"
+    r"|change|look|you (?:should|must|need|can|have)|we (?:should|must|need|don'?t|never|always"
+    r"|use)|i (?:want|prefer|said|asked|told|meant|would|'d|don'?t))\b",
+    re.IGNORECASE,
+)
+"""How a turn begins that says what to do in place of a refused call."""
 UNDO = re.compile(
     r"(?:(?:(?:can|could|would) (?:you|we)|please|actually|let's|we should|you should|just|now"
     r"|i want you to)[\s,]+)*(?:revert|undo|roll\s?back|take back|put (?:it|that|them) back"

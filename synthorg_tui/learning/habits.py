@@ -6,8 +6,10 @@ stands in the evidence is enough to word the lesson again, so that counts rise w
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
 from synthorg_tui.core.enums import CallOutcome
@@ -22,16 +24,20 @@ from synthorg_tui.curation.models import (
 from synthorg_tui.executions.commands import Step, command_steps
 from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.executions.output_lines import one_line
+from synthorg_tui.executions.recoveries import BACKGROUND
 from synthorg_tui.learning.captured import Captured, success_payload
 from synthorg_tui.learning.lessons import MAX_TITLE, LessonWords, grounded_lesson
 
 _MAX_COMMANDS = 6
 _MAX_COMMAND = 80
+MAX_SESSIONS = 20
+"""The last sessions of which the evidence is kept, and which the counts are of."""
 SETTLED = 0.5
 """The certainty of a command after three good runs, or after good runs in two sessions."""
 _MAX_ONE_RUN = 0.7
 _MAX_HABIT = 0.95
 _LEFT_BY_A_RUN = 0.7
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _TOOL = r"(?:make|just|task|gradlew?|mvnw?)"
 _ROLES: tuple[tuple[str, str], ...] = (
     (
@@ -85,14 +91,21 @@ _SIBLING = re.compile(r"(?P<above>.*/)?(?P<name>[^/]+)[-._]worktrees?/[^/]+")
 
 @dataclass(slots=True)
 class _Use:
-    """How often one command ran in one session; ``passed`` are the runs that went well."""
+    """How often one command ran in one session, with whichever files and flags.
 
-    command: str
-    role: str
+    ``passed`` are the runs that went well, ``forms`` those of each way to write it.
+    """
+
     first: ToolCall
     last: ToolCall
     ran: int = 0
     passed: int = 0
+    forms: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def command(self) -> str:
+        """The way to write it that went well most often; one without files when there is any."""
+        return min(self.forms, key=lambda form: ("<path>" in form, -self.forms[form]))
 
 
 class HabitCaptureStrategy:
@@ -125,10 +138,14 @@ class HabitCaptureStrategy:
 
 
 def habit_evidence(execution: Execution) -> tuple[Evidence, ...]:
-    """Return the commands of a run that passed at least once, the most used first."""
+    """Return the commands of a run that passed at least once, the most used first.
+
+    A command counts all its runs, whichever files it was given.
+    """
     uses: dict[str, _Use] = {}
     for call in execution.calls:
-        if call.is_shell and call.outcome in {CallOutcome.OK, CallOutcome.FAILED}:
+        ended = call.outcome in {CallOutcome.OK, CallOutcome.FAILED}
+        if call.is_shell and ended and not call.output.startswith(BACKGROUND):
             _count(execution, call, uses)
     passed = sorted((use for use in uses.values() if use.passed), key=lambda use: -use.passed)
     return tuple(
@@ -156,7 +173,7 @@ def merged_habits(known: Lesson, more: Lesson) -> Lesson:
     again = {seen.execution for seen in more.evidence}
     kept = {key: seen for key, seen in together.items() if key[0] not in again}
     kept |= {(seen.execution, seen.resolved_by): seen for seen in more.evidence}
-    evidence = tuple(sorted(kept.values(), key=lambda seen: (seen.execution, seen.resolved_by)))
+    evidence = _newest(kept.values())
     if set(evidence) == set(known.evidence):
         return known
     changed = {
@@ -167,6 +184,16 @@ def merged_habits(known: Lesson, more: Lesson) -> Lesson:
         else known.proposal.model_copy(update={"confidence": habit_certainty(evidence)}),
     }
     return known.model_copy(update=changed)
+
+
+def _newest(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
+    """The evidence of the last sessions: its counts are theirs, so that each session is whole."""
+    evidence = sorted(evidence, key=lambda seen: (seen.execution, seen.resolved_by))
+    ended: dict[str, datetime] = {}
+    for seen in evidence:
+        ended[seen.execution] = max(seen.at or _LONG_AGO, ended.get(seen.execution, _LONG_AGO))
+    last = sorted(ended, key=lambda execution: (ended[execution], execution))[-MAX_SESSIONS:]
+    return tuple(seen for seen in evidence if seen.execution in set(last))
 
 
 def without_covered(captured: Iterable[Captured]) -> list[Captured]:
@@ -236,30 +263,37 @@ class _Habit:
 
 
 def _habits(evidence: Iterable[Evidence]) -> list[_Habit]:
-    """The commands of all evidence, whole runs and the most used first."""
+    """The commands of all evidence, the most used first, each in the way it is written most."""
     seen: dict[str, list[Evidence]] = {}
     for one in evidence:
-        seen.setdefault(one.resolved_by, []).append(one)
-    habits = [
-        _Habit(
-            command=command,
-            role=_role_of(command),
-            ran=sum(one.ran for one in runs),
-            passed=sum(one.passed for one in runs),
-            sessions=len({one.execution for one in runs}),
+        seen.setdefault(_plain(one.resolved_by), []).append(one)
+    habits = []
+    for runs in seen.values():
+        forms = Counter[str]()
+        for one in runs:
+            forms[one.resolved_by] += one.passed
+        command = min(forms, key=lambda form: ("<path>" in form, -forms[form], form))
+        habits.append(
+            _Habit(
+                command=command,
+                role=_role_of(command),
+                ran=sum(one.ran for one in runs),
+                passed=sum(one.passed for one in runs),
+                sessions=len({one.execution for one in runs}),
+            )
         )
-        for command, runs in seen.items()
-    ]
     return sorted(habits, key=lambda one: ("<path>" in one.command, -one.passed, one.command))
 
 
-def _one_for_each(habits: Sequence[_Habit]) -> list[_Habit]:
-    """The most used form of each command, in the order in which work is gone over."""
-    forms: dict[str, _Habit] = {}
-    for habit in habits:
-        forms.setdefault(" ".join(word for word in habit.command.split() if word[0] != "-"), habit)
+def _plain(command: str) -> str:
+    """A command without files and flags: what its runs are counted by."""
+    return " ".join(word for word in command.split() if word[0] != "-" and word != "<path>")
+
+
+def _in_order(habits: Sequence[_Habit]) -> list[_Habit]:
+    """The first of them in the order in which work is gone over."""
     order = [role for role, _ in _ROLES]
-    return sorted(forms.values(), key=lambda one: order.index(one.role))[:_MAX_COMMANDS]
+    return sorted(habits, key=lambda one: order.index(one.role))[:_MAX_COMMANDS]
 
 
 def _role_of(command: str) -> str:
@@ -282,13 +316,14 @@ def _count(execution: Execution, call: ToolCall, uses: dict[str, _Use]) -> None:
     went_well = call.outcome is CallOutcome.OK and not _FAILED.search(call.output[-4_000:])
     if not went_well and (len(ours) != 1 or ours[0][0] is not steps[0]):
         return
-    for step, role in ours:
+    for step, _ in ours:
         command = _shown(execution, step)
         if command:
-            use = uses.setdefault(command, _Use(command, role, call, call))
+            use = uses.setdefault(_plain(command), _Use(call, call))
             use.last = call
             use.ran += 1
             use.passed += went_well
+            use.forms[command] += went_well
 
 
 def _shown(execution: Execution, step: Step) -> str:
@@ -298,7 +333,7 @@ def _shown(execution: Execution, step: Step) -> str:
     outside of the project is left out.
     """
     words = [execution.relative(word) for word in (*_lead(step), *step.words)]
-    if any(_PART.fullmatch(word) or not _PLAIN.fullmatch(word) for word in words):
+    if any(map(_PART.fullmatch, words)):
         return ""
     if any(_SETTING.match(word) and not _SHORT_SETTING.fullmatch(word) for word in _lead(step)):
         return ""
@@ -309,6 +344,8 @@ def _shown(execution: Execution, step: Step) -> str:
     where = execution.relative(f"{step.directory.rstrip('/')}/") if step.directory else ""
     where = "" if where in {"./", "/"} else where.rstrip("/")
     if any(word.startswith(("/", "~", "../")) for word in (*once, where)):
+        return ""
+    if not all(word == "<path>" or _PLAIN.fullmatch(word) for word in once):
         return ""
     prefix = f"cd {where} && " if where else ""
     return one_line(_safe(f"{prefix}{' '.join(once)}"), _MAX_COMMAND)
@@ -327,10 +364,11 @@ def _words(project: str, evidence: Sequence[Evidence]) -> LessonWords:
     """The words of a project's commands; those that aren't settled only where none is."""
     name = _safe(PurePosixPath(repository_of(project)).name) or "the project"
     habits = _habits(evidence)
-    settled = _one_for_each([habit for habit in habits if habit.is_settled] or habits[:1])
+    settled = _in_order([habit for habit in habits if habit.is_settled] or habits[:1])
     sessions = len({one.execution for one in evidence})
-    counts = "; ".join(f"`{habit.command}`: {habit.passed} of {habit.ran}" for habit in settled)
-    ending = "" if sessions == 1 else f", in {sessions} sessions"
+    counts = "; ".join(f"`{_plain(one.command)}` {one.passed} of {one.ran}" for one in settled)
+    last = "the last " if sessions == MAX_SESSIONS else ""
+    ending = "" if sessions == 1 else f", in {last}{sessions} sessions"
     return LessonWords(
         name=_name(name),
         title=_title(name, settled),

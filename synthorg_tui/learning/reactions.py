@@ -17,9 +17,11 @@ from synthorg_tui.learning.cues import (
     CUES,
     DEFINITE,
     END,
+    FACT,
     FENCE,
     FILE,
     IDENTIFIER,
+    INSTEAD,
     INSULT,
     LEAD,
     LIMIT,
@@ -29,6 +31,7 @@ from synthorg_tui.learning.cues import (
     PRACTICE,
     QUESTION,
     REASON,
+    SHOWING,
     STOP,
     UNDO,
     WANTS,
@@ -92,6 +95,16 @@ def reactions(text: str) -> tuple[Reaction, ...]:
     return tuple(known.values())
 
 
+def told_afterwards(text: str) -> Reaction | None:
+    """Return what a turn after a refused call says to do instead; ``None`` when it says nothing.
+
+    It may be about anything, so its first sentence has to begin as an instruction does.
+    """
+    first = next(_sentences(text), "")
+    reaction = told_instead(first) if INSTEAD.match(first) else None
+    return replace(reaction, certainty=PASSING) if reaction is not None else None
+
+
 def undoing(text: str) -> Reaction | None:
     """Return the words of a turn that has the agent's work undone; ``None`` of any other turn.
 
@@ -113,6 +126,8 @@ def told_instead(reason: str) -> Reaction | None:
     if known:
         return known[0]
     for sentence in _sentences(reason):
+        if SHOWING.match(sentence):
+            return None
         if not QUESTION.match(sentence) and len(WORD.findall(sentence)) >= _MIN_WORDS:
             certainty = PASSING if _is_passing(sentence) else PREFERENCE
             negative = bool(re.match(r"(?:no|not|don'?t|nothing)\b", sentence, re.IGNORECASE))
@@ -167,7 +182,8 @@ def _reaction(sentence: str) -> Reaction | None:
         return None
     for cue in CUES:
         if match := cue.pattern.search(sentence):
-            return _judged(sentence, match, cue)
+            is_fact = cue is CUES[0] and FACT.match(match["rule"])
+            return None if is_fact else _judged(sentence, match, cue)
     return None
 
 

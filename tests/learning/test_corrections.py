@@ -49,10 +49,10 @@ def test_a_rule_is_kept_in_the_persons_own_words_with_what_it_was_about() -> Non
     (lesson,) = learned(talk("+ tests/unit_test.py", said))
 
     assert lesson.kind is LessonKind.CORRECTION
-    assert lesson.proposal.discovery == "Only integration tests for Ledger"
-    assert lesson.proposal.name == "only-integration-tests-ledger"
+    assert lesson.proposal.discovery == "Write only integration tests for Ledger"
+    assert lesson.proposal.name == "write-only-integration-tests-ledger"
     assert said.rstrip(".") in lesson.proposal.action
-    assert "tidepool" in lesson.proposal.condition
+    assert lesson.proposal.condition == "writing tests for Ledger in tidepool."
     assert "2026-03-01" in lesson.proposal.rationale
     (evidence,) = lesson.evidence
     assert evidence.failed == "edit tests/unit_test.py"
@@ -144,6 +144,112 @@ def test_a_refused_call_teaches_the_reason_it_was_refused_for() -> None:
     assert lesson.proposal.confidence >= 0.5
 
 
+@pytest.mark.parametrize(
+    ("said", "lessons"),
+    [
+        ("here's one to try\n{'rows': 3}", 0),
+        ("another table, for comparison", 0),
+        ("use the copy of the table instead", 1),
+        ("don't drop tables, rename them", 1),
+    ],
+)
+def test_what_is_said_after_a_refused_call_has_to_be_an_instruction(
+    said: str, lessons: int
+) -> None:
+    run = Run().bash("psql -f drop.sql", outcome=CallOutcome.DENIED_BY_USER).done()
+    turn = Turn(role="user", text=said, first_line=9, last_line=9)
+
+    assert len(learned(run.model_copy(update={"turns": (*run.turns, turn)}))) == lessons
+
+
+def test_copies_of_a_turn_in_a_resumed_session_are_not_said_again() -> None:
+    said = "don't mock databases in tests"
+    (once,) = learned(talk("+ src/a.py", said))
+    (lesson,) = learned(talk("+ src/a.py", said, "+ src/b.py", said, "+ src/b.py", said))
+
+    assert lesson.proposal.confidence == once.proposal.confidence
+    assert len(lesson.evidence) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "when"),
+    [
+        (
+            "why do you go 50 rows at a time, idiot",
+            "50-rows-at-a-time",
+            "changing files in tidepool, such as `a.py`.",
+        ),
+        (
+            "you haven't read docs/tides.md in full",
+            "read-tides-md-in-full",
+            "reading files in tidepool, such as `tides.md`.",
+        ),
+        (
+            "always run the tests before you commit",
+            "always-run-tests-before-commit",
+            "about to commit in tidepool.",
+        ),
+        ("use pnpm instead of npm", "use-pnpm-instead-of-npm", "about to use npm in tidepool."),
+        (
+            "never mock the database in tests",
+            "never-mock-database-in-tests",
+            "about to mock the database in tests, in tidepool.",
+        ),
+        (
+            "you forgot to update the changelog",
+            "update-the-changelog",
+            "about to say that work in tidepool is done.",
+        ),
+        (
+            "always ask me when we add a dependency",
+            "always-ask-when-add-dependency",
+            "you add a dependency in tidepool.",
+        ),
+        (
+            "stop using default exports",
+            "stop-using-default-exports",
+            "using default exports in tidepool.",
+        ),
+        (
+            "Hör auf, Tests zu löschen und zu umgehen",
+            "hor-auf-tests-zu-loschen",
+            "changing files in tidepool, such as `a.py`.",
+        ),
+        (
+            "From now on write commit messages in German.",
+            "write-commit-messages-in-german",
+            "writing commit messages in German, in tidepool.",
+        ),
+    ],
+)
+def test_a_wish_is_named_and_found_by_its_situation(said: str, name: str, when: str) -> None:
+    (lesson,) = learned(talk("+ src/a.py", said))
+
+    assert lesson.proposal.name == name
+    assert lesson.proposal.condition == when
+
+
+@pytest.mark.parametrize(
+    ("act", "told"),
+    [
+        ("+ src/a.py", "after the agent had changed `a.py`."),
+        ("$ npm run build", "after the agent had run `npm run build`."),
+        (
+            f"$ cd web && npm run build -- {'--long-option ' * 9}",
+            "after the agent had run `npm run`.",
+        ),
+        (
+            "< # Plan\n\nDone. I would **add** a `cache` here: it is quick.\n\n- one",
+            "after the agent had answered “I would add a cache here: it is quick”.",
+        ),
+    ],
+)
+def test_what_the_agent_had_done_is_one_clean_clause(act: str, told: str) -> None:
+    (lesson,) = learned(talk(act, "never add caches to readers"))
+
+    assert lesson.proposal.rationale == f"A person said so on 2026-03-01, {told}"
+
+
 def test_a_refusal_without_a_reason_teaches_nothing() -> None:
     run = Run().bash("npm install x", "The user doesn't want", outcome=CallOutcome.DENIED_BY_USER)
 
@@ -156,6 +262,11 @@ def test_asking_for_what_was_left_out_is_a_wish_when_the_agent_then_does_it() ->
     assert lesson.proposal.discovery == "Push before saying that it is done"
     assert "`git push`" in lesson.proposal.action
     assert "did you push?" in lesson.proposal.action
+    assert lesson.proposal.name == "push-before-saying-done"
+    assert lesson.proposal.condition == "about to say that work is done."
+    assert (
+        lesson.proposal.check == "`git status` says that the branch is up to date with its remote."
+    )
 
 
 @pytest.mark.parametrize(

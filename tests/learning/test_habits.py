@@ -1,5 +1,7 @@
 """The commands of a project become one lesson, with how often they went well."""
 
+from datetime import timedelta
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +14,7 @@ from synthorg_tui.learning.captured import Captured
 from synthorg_tui.learning.drafting import merged
 from synthorg_tui.learning.habits import HabitCaptureStrategy, repository_of, without_covered
 from synthorg_tui.learning.recipes import find_recipe, recipe_lesson
-from tests.learning.lesson_kit import PROJECT, Run
+from tests.learning.lesson_kit import PROJECT, START, Run
 
 BROKEN = "2 tests failed"
 
@@ -43,6 +45,52 @@ def test_a_command_is_counted_with_the_runs_that_went_well() -> None:
     assert "3 of 4" in lesson.proposal.rationale
     assert lesson.proposal.name == "check-tidepool"
     assert lesson.evidence[0].lines == "claude_code:s1#L2-L9"
+
+
+def test_runs_with_files_are_runs_of_the_same_command() -> None:
+    long = f"pytest tests/{'a_folder_of_the_tests/' * 4}ledger_test.py"
+    lesson = habit("pytest", f"{long}!", "pytest -q a_test.py", f"{long}!", "pytest b_test.py!")
+
+    assert counts(lesson) == {"pytest": (2, 5)}
+    assert lesson.proposal.action == "Run `pytest`."
+    assert lesson.proposal.rationale == "Runs that passed: `pytest` 2 of 5."
+
+
+def test_what_was_only_started_is_no_run() -> None:
+    run = Run().bash("pytest", "ok").bash("pytest", "Command running in background with ID: b1")
+    (captured,) = HabitCaptureStrategy().capture(run.done())
+
+    assert counts(captured.lesson) == {"pytest": (1, 1)}
+
+
+def on_day(day: int) -> Lesson:
+    execution = ran("mix test", "mix test!", session=f"s{day:02}")
+    calls = [
+        call.model_copy(update={"at": START + timedelta(days=day)}) for call in execution.calls
+    ]
+    execution = execution.model_copy(update={"calls": tuple(calls)})
+    return HabitCaptureStrategy().capture(execution)[0].lesson
+
+
+@pytest.mark.parametrize(("sessions", "kept"), [(20, 20), (21, 20), (30, 20)])
+def test_the_evidence_of_the_last_sessions_is_kept_and_counted(sessions: int, kept: int) -> None:
+    known = on_day(0)
+    for day in range(1, sessions):
+        known = merged(known, on_day(day))
+
+    last = [f"claude_code:s{day:02}" for day in range(sessions - kept, sessions)]
+    assert [seen.execution for seen in known.evidence] == last
+    assert f"`mix test` {kept} of {2 * kept}, in the last {kept} sessions" in (
+        known.proposal.rationale
+    )
+
+
+def test_an_older_session_seen_again_adds_nothing_to_the_last_ones() -> None:
+    known = on_day(0)
+    for day in range(1, 25):
+        known = merged(known, on_day(day))
+
+    assert merged(known, on_day(2)) is known
 
 
 def test_several_commands_are_named_by_what_they_are_for() -> None:

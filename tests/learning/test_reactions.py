@@ -27,6 +27,7 @@ RULES = [
     ("you should always use named exports", "Always use named exports"),
     ("I want you to never edit generated files", "Never edit generated files"),
     ("From now on write commit messages in German.", "From now on write commit messages in German"),
+    ("from now on our tests must run in parallel", "From now on our tests must run in parallel"),
     ("you haven't read docs/design.md in full", "Read design.md in full"),
     ("you didn't read the whole file", "Read the whole file"),
     ("we only use pnpm in this repository", "Only use pnpm in this repository"),
@@ -76,6 +77,9 @@ IN_PASSING = [
 ]
 NOTHING = [
     "In the future we may add more providers",
+    "from now on the server runs on port 3000",
+    "From now on, CI is on the other machine",
+    "the staging database lives in Oslo from now on",
     "only run the unit tests",
     "You should never have to restart the server",
     "you broke the build again",

@@ -1,0 +1,280 @@
+"""A person's wishes in words: what a correction is called, when it applies, and what was said.
+
+The person's own words stay as they are. What stands around them says in plain words in which
+situation an agent has to think of them, and what the agent had done when they were said.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.core.redaction import RedactionTally, redact_text
+from synthorg_tui.executions.commands import command_steps
+from synthorg_tui.executions.models import Execution, ToolCall
+from synthorg_tui.learning.cues import FILE, INSULT, NOT_DONE, PRACTICE
+from synthorg_tui.learning.lessons import MAX_TITLE, LessonWords
+from synthorg_tui.learning.reactions import PASSING, READ_WHOLE, Reaction, shown
+
+_MAX_NAME_WORDS = 5
+_MAX_COMMAND = 60
+_MAX_QUOTE = 80
+_LEAST_SPACES = 2
+"""What a sentence of an answer has at least; "Done." says nothing of it."""
+_FILLERS = frozenset(
+    re.findall(
+        r"\w+",
+        "that this these those it its is are be been i you we me my your our their they will would"
+        " should must need to actually really want wanted meant like just please here there and",
+    )
+)
+_ARTICLES = frozenset({"a", "an", "the"})
+_PREPOSITIONS = frozenset({"of", "for", "in", "on", "at", "by", "with", "as", "from", "or", "into"})
+_LIGHT = frozenset({"go", "do", "make", "be", "keep", "take", "get", "come", "put", "let", "try"})
+"""Verbs that say nothing of what was done."""
+_FORBIDS = frozenset({"dont", "never"})
+_MADE = {
+    **dict.fromkeys(("test", "spec", "doc", "comment", "docstring", "message", "script"), "Write"),
+    **dict.fromkeys(("dependency", "dependencie", "package", "library", "librarie", "tool"), "Use"),
+}
+"""What one does with a thing of which a person wants only some sort."""
+_CHECKS = {
+    "commit": "`git status` has nothing left to commit.",
+    "push": "`git status` says that the branch is up to date with its remote.",
+}
+_ADVERBS = re.compile(
+    r"\A(?:(?:from now on|going forward|in (?:the )?future|always|never|only|don'?t(?: ever)?"
+    r"|do not(?: ever)?|please|stop|quit|avoid)[\s,]+)+",
+    re.IGNORECASE,
+)
+_TAIL = re.compile(
+    r"[\s,]+(?:please|from now on|going forward|here|everywhere|all the time"
+    r"|(?:in|of|for) (?:this|our|the) (?:repo(?:sitory)?|project|codebase|package|workspace))$",
+    re.IGNORECASE,
+)
+_MOMENT = re.compile(
+    r"\s(?P<word>before|after|when|whenever|while|every time|each time)\s+(?P<what>\w.+)$",
+    re.IGNORECASE,
+)
+_LIMITS = re.compile(
+    r"\s(?:before|after|when|whenever|while|every time|without|unless|until)\s", re.IGNORECASE
+)
+_FROM_NOW = re.compile(
+    r"\A(?:from now on|going forward|in (?:the )?future|for future reference)[\s,:]+"
+    r"|[\s,]+please\Z",
+    re.IGNORECASE,
+)
+_VERB = re.compile(
+    "|".join(dict.fromkeys(PRACTICE.values()))
+    + "|answer|bump|build|call|cache|catch|change|close|comment|create|declare|define|delete|deploy"
+    "|describe|design|edit|explain|fix|generate|handle|import|include|install|log|merge|mention"
+    "|mock|move|name|open|pin|plan|prefer|print|refactor|regenerate|release|remove|rename|restart"
+    "|return|review|save|search|show|sign|sort|split|squash|start|store|tag|throw|validate|wrap"
+)
+_INSTEAD = re.compile(
+    r"(?:use|prefer)\s.*?[\s,](?:instead of|rather than|over|(?:and )?not)\s+(?P<other>\S.*)$",
+    re.IGNORECASE,
+)
+_DOUBLED = re.compile(r"(?:[^aeiou]*[aeiou][bdgklmnprt]|(?:com|sub|per|ad)mit|forget|begin|refer)")
+_GERUND = re.compile(r"\w{2,}ing")
+_HEADING = re.compile(r"^\s*(?:#{1,6}\s.*|[-=*_|\s]{3,})$", re.MULTILINE)
+_MARKS = re.compile(r"[*_`#>]+|^\s*(?:[-•]|\d+[.)])\s+", re.MULTILINE)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+|:\s*\n|:\s*$")
+_DONE = {"edit": "changed", "write": "written", "read": "read"}
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What a person said of how to work, and the act that it followed.
+
+    ``act`` is the agent's act in short, ``after`` the same as a clause about the agent, and
+    ``files`` those it had changed since the person spoke before, relative to the project.
+    ``first_line`` and ``last_line`` are of the turn and the act. ``then`` is the command that the
+    agent ran because of it, when that shows what had been left out or undone.
+    """
+
+    reaction: Reaction
+    act: str
+    files: tuple[str, ...]
+    first_line: int
+    last_line: int
+    at: datetime | None
+    then: str = ""
+    after: str = ""
+
+    @property
+    def was_left_out(self) -> bool:
+        """Whether it is something that the agent had to be asked for."""
+        return bool(self.then) and self.reaction.certainty > PASSING
+
+
+def wish_words(execution: Execution, best: Correction, same: Sequence[Correction]) -> LessonWords:
+    """Return the words of a wish: ``best`` says it most plainly of ``same``."""
+    title = _title(best, same)
+    return LessonWords(
+        name=_name(title),
+        title=title,
+        when=f"{_when(best, title, stored(execution.project_name, 60))}.",
+        do=_do(best),
+        why=_why(best, same),
+        check=_CHECKS.get(best.then.removeprefix("git "), "") if best.was_left_out else "",
+    )
+
+
+def act_clause(execution: Execution, call: ToolCall) -> str:
+    """Return what the agent had done by a call, as it goes on after "the agent"."""
+    had = "had" if call.outcome in {CallOutcome.OK, CallOutcome.FAILED} else "wanted to"
+    if call.is_shell:
+        return f"{had} run `{_command(execution, call)}`"
+    verb, _, what = call.intent.partition(" ")
+    name = stored(what.replace("\\", "/").rpartition("/")[2].split(",")[0], _MAX_COMMAND)
+    if verb not in _DONE or not name or "`" in name:
+        return ""
+    done = _DONE[verb] if had == "had" else {"edit": "change"}.get(verb, verb)
+    return f"{had} {done} `{name}`"
+
+
+def answer_clause(answer: str) -> str:
+    """Return the first sentence of an answer, as it goes on after "the agent"; mostly short."""
+    plain = _MARKS.sub("", _HEADING.sub("", answer))
+    sentences = (part.strip(' .:,“”"\n') for part in _SENTENCE_END.split(plain))
+    telling = next((part for part in sentences if part.count(" ") >= _LEAST_SPACES), "")
+    return f"had answered “{stored(telling, _MAX_QUOTE)}”" if telling else ""
+
+
+def capital(text: str) -> str:
+    """Return the text with its first letter in upper case."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def stored(text: str, limit: int) -> str:
+    """Return a recorded text as it may be stored: one line, no secrets, nothing hidden."""
+    return shown(redact_text(text, RedactionTally()), limit)
+
+
+def _command(execution: Execution, call: ToolCall) -> str:
+    text = stored(execution.relative(call.arguments), 10 * _MAX_COMMAND)
+    if len(text) > _MAX_COMMAND or "`" in text:
+        steps = command_steps(call.arguments)
+        text = stored(steps[-1].intent if steps else call.intent, _MAX_COMMAND)
+    return text.replace("`", "")
+
+
+def _title(best: Correction, same: Sequence[Correction]) -> str:
+    if best.reaction.topic == READ_WHOLE and len({one.reaction.rule for one in same}) > 1:
+        return "Read files in full"
+    title = capital(_FROM_NOW.sub("", stored(best.reaction.rule, MAX_TITLE)))
+    only, _, rest = title.partition(" ")
+    verb = _MADE.get(_thing(rest).lower().removesuffix("s")) if only == "Only" else None
+    made = f"{verb} only {rest}"
+    return made if verb and len(made) <= MAX_TITLE else title
+
+
+def _thing(phrase: str) -> str:
+    """The thing that a phrase is about: the last word before what is said of it."""
+    words = phrase.split()
+    if not words or words[0].lower() in PRACTICE:
+        return ""
+    end = next((at for at, word in enumerate(words) if word in _PREPOSITIONS), len(words))
+    return words[end - 1] if end else ""
+
+
+def _when(best: Correction, title: str, project: str) -> str:
+    """The situation, as it goes on after "Use when"."""
+    here = f" in {project}" if project else ""
+    said = best.reaction.said
+    if best.reaction.topic == READ_WHOLE:
+        return f"reading files{here}{_such_as(FILE.search(said) or FILE.search(best.act))}"
+    if best.was_left_out:
+        return "about to say that work is done"
+    if re.search(NOT_DONE, said, re.IGNORECASE):
+        return f"about to say that work{here} is done"
+    rule = _TAIL.sub("", _ADVERBS.sub("", title))
+    known = title[:1] != "“" and _of_rule(rule, here, negative=best.reaction.negative)
+    return known or _of_act(best, here)
+
+
+def _of_rule(rule: str, here: str, *, negative: bool) -> str:
+    """The situation that a rule names itself; empty when it names none."""
+    rule = f"{rule[:1].lower()}{rule[1:]}" if rule[1:2].islower() else rule
+    if negative:
+        rule = _LIMITS.split(rule, maxsplit=1)[0]
+    elif moment := _MOMENT.search(rule):
+        return _of_moment(moment["word"].lower(), moment["what"], here)
+    here = f",{here}" if here and " in " in rule else here
+    if instead := _INSTEAD.match(rule):
+        return f"about to use {instead['other']}{here}"
+    verb, _, what = rule.partition(" ")
+    if negative:
+        if verb in _LIGHT or not verb.isalpha():
+            return ""
+        return f"{'' if _GERUND.fullmatch(verb) else 'about to '}{rule}{here}"
+    if not (_VERB.fullmatch(verb) and what):
+        return ""
+    only, _, kind = what.partition(" ")
+    what = kind[kind.rfind(_thing(kind)) :] if only == "only" and _thing(kind) else what
+    return f"{_gerund(verb)} {what}{here}"
+
+
+def _of_moment(word: str, what: str, here: str) -> str:
+    subject, _, act = what.partition(" ")
+    if word in {"before", "after"}:
+        about = word == "before" and subject in {"you", "we"}
+        return f"about to {act}{here}" if about else f"working{here}, {word} {what}"
+    return f"you {act}{here}" if subject == "we" else f"{what}{here}"
+
+
+def _of_act(best: Correction, here: str) -> str:
+    """The situation that the agent was in."""
+    verb, _, what = best.act.partition(" ")
+    example = _such_as(FILE.search(what))
+    if verb in _DONE and example:
+        return f"{'reading' if verb == 'read' else 'changing'} files{here}{example}"
+    return f"working{here}" if here else "working on a task of this person"
+
+
+def _such_as(file: re.Match[str] | None) -> str:
+    name = (file[1] or file[2]) if file else ""
+    return f", such as `{stored(name, _MAX_COMMAND)}`" if name and "`" not in name else ""
+
+
+def _gerund(verb: str) -> str:
+    if _DOUBLED.fullmatch(verb):
+        return f"{verb}{verb[-1]}ing"
+    return f"{verb[:-1] if verb.endswith('e') and not verb.endswith('ee') else verb}ing"
+
+
+def _do(best: Correction) -> str:
+    said = stored(INSULT.sub("", best.reaction.said), 300).rstrip(" .…!")
+    if best.was_left_out:
+        return f"Run `{best.then}` before saying that it is done. The person had to ask: “{said}”."
+    if best.reaction.topic == READ_WHOLE:
+        return f"Read the whole file before you work with it. The person said: “{said}”."
+    if said.lower().startswith("why "):
+        return f"Avoid what the person complained of: “{said}”."
+    return f"Keep to what the person said: “{said}”."
+
+
+def _why(best: Correction, same: Sequence[Correction]) -> str:
+    day = f" on {best.at:%Y-%m-%d}" if best.at else ""
+    often = f", {len(same)} times in that session" if len(same) > 1 else ""
+    after = f", after the agent {best.after}" if best.after else ""
+    return f"A person said so{day}{often}{after}."
+
+
+def _name(title: str) -> str:
+    """Two to five telling words of the title, in the person's order."""
+    plain = unicodedata.normalize("NFKD", re.sub("['\u2019]", "", title.lower()))
+    plain = re.sub("[\u0300-\u036f]", "", plain)
+    words = re.findall(r"[a-z0-9]+", plain)
+    if len(words) > 2 and words[0] in _FORBIDS and words[1] in _LIGHT:
+        words = words[2:]
+    for small in (_FILLERS, _ARTICLES, _PREPOSITIONS):
+        if len(words) > _MAX_NAME_WORDS:
+            words = [word for word in words if word not in small]
+    words = words[:_MAX_NAME_WORDS]
+    while words and words[-1] in _FILLERS | _ARTICLES | _PREPOSITIONS:
+        words.pop()
+    return "-".join(words if len(words) > 1 else ["a", "person", "said", *words])[:64].strip("-")

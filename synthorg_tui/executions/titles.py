@@ -14,6 +14,7 @@ from typing import Final
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.core.text import compiled, counted, safe_text
 from synthorg_tui.executions.commands import command_steps
+from synthorg_tui.executions.erased_lines import ERASED_TEXT
 from synthorg_tui.executions.models import Execution, ToolCall, Turn
 from synthorg_tui.executions.output_lines import clean_output, headline, one_line
 from synthorg_tui.executions.requests import conclusion_of, is_trivial, request_of
@@ -36,6 +37,7 @@ _RUNNER_NOISE = (
     r"|\(no output\)|Command exited with).*$"
 )
 _TYPE_ERROR = r"\bTS\d+: .*"
+_ERASED: Final = "A session that a person had erased"
 _LAST: Final = 6
 _WEAK: Final = ("changed ", "ran ", "read ", "used ")
 """Outcomes that say less than what was asked for."""
@@ -71,6 +73,10 @@ def part_titles(
     ``requests``, ``answers`` and ``calls`` are those of that part. ``name`` is what the agent's own
     program calls it.
     """
+    requests, answers = (
+        [turn for turn in turns if turn.text != ERASED_TEXT] for turns in (requests, answers)
+    )
+    calls = [call for call in calls if call.intent != ERASED_TEXT]
     first = requests[:_MAX_REQUESTS]
     asked = _named(name) or next(filter(None, (request_of(turn.text) for turn in first)), "")
     outcomes = list(_outcomes(execution, answers, calls))
@@ -84,7 +90,8 @@ def part_titles(
         yield from (_pair(asked, outcome) for outcome in outcomes[1:])
     yield from map(_alone, outcomes)
     words = next((turn.text for turn in requests if turn.text.strip()), execution.task)
-    yield _title(f"{one_line(words, _ASKED) or 'Nothing asked'}{ending}")
+    told = _ERASED if words == ERASED_TEXT else one_line(words, _ASKED)
+    yield _title(f"{told or 'Nothing asked'}{ending}")
 
 
 def unused_title(titles: Iterator[str], used: Collection[str]) -> str:
@@ -165,7 +172,8 @@ def _title(text: str) -> str:
 def _named(name: str) -> str:
     """The name that the agent's program gave; empty for a placeholder and for chatter."""
     line = one_line(name, MAX_TITLE)
-    return "" if is_trivial(line) or compiled(_UNNAMED).fullmatch(line) else line
+    is_nothing = line == ERASED_TEXT or is_trivial(line) or compiled(_UNNAMED).fullmatch(line)
+    return "" if is_nothing else line
 
 
 def _pair(asked: str, outcome: str) -> str:
@@ -192,7 +200,8 @@ def _outcomes(
         yield said
     changed = (path for call in calls for path in (call.changed_path or "").split(", "))
     yield from _first("changed", map(_file_name, changed))
-    if execution.outcome is ExecutionOutcome.FAILED and execution.error:
+    failed = execution.outcome is ExecutionOutcome.FAILED
+    if failed and execution.error not in ("", ERASED_TEXT):
         yield f"ended with {one_line(execution.error, TELLING)}"
     ran = [call.intent for call in calls if call.is_shell and call.intent != call.tool.lower()]
     yield from _first("ran", (intent for intent in ran if intent not in _LOOKING))

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.core.text import has_hidden
+from synthorg_tui.executions.erased_lines import ERASED_TEXT
 from synthorg_tui.executions.models import Execution, ToolCall, Turn
 from synthorg_tui.executions.requests import conclusion_of, is_trivial, request_of
 from synthorg_tui.executions.titles import (
@@ -184,3 +185,18 @@ def test_no_title_is_trivial_while_anything_better_is_in_the_session(trivial: li
     title = session_title(session(*spoken, "Chart the moon", "Ok."))
     assert title.startswith("Chart the moon")
     assert not is_trivial(title)
+
+
+class TestOfASessionWithErasedLines:
+    def test_what_is_left_names_it(self) -> None:
+        gone = shell("x").model_copy(update={"intent": ERASED_TEXT, "arguments": ERASED_TEXT})
+        left = session(ERASED_TEXT, "On it.", calls=(gone, shell("make check", line=3)))
+        assert session_title(left.model_copy(update={"task": ERASED_TEXT})) == "Ran make check"
+
+    def test_nothing_left_is_said_in_words_and_with_its_time(self) -> None:
+        gone = shell("x").model_copy(update={"intent": ERASED_TEXT, "arguments": ERASED_TEXT})
+        texts = {"task": ERASED_TEXT, "summary": ERASED_TEXT, "error": ERASED_TEXT}
+        left = session(ERASED_TEXT, ERASED_TEXT, calls=(gone,), **texts)
+        assert session_title(left) == "A session that a person had erased (01 Jun 09:00)"
+        failed = left.model_copy(update={"outcome": ExecutionOutcome.FAILED})
+        assert "(erased)" not in session_title(failed)

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.enums import Sensitivity
+from synthorg_tui.memory.kinds import IMPORTED
 
 FACT_PREFIX: Final = "fact:"
 SENSITIVITY_PREFIX: Final = "sensitivity:"
@@ -70,11 +71,14 @@ def tags_with(
 
 
 def retagged(before: Iterable[str], after: Iterable[str]) -> tuple[str, ...]:
-    """Return the tags ``after``, plus fact key and sensitivity tags of ``before`` that it lacks.
+    """Return the tags ``after``, plus kind, fact key and sensitivity tags of ``before`` it lacks.
 
-    So replacing the tags of a sensitive memory doesn't make it private by accident.
+    So replacing the tags of a sensitive memory doesn't make it private by accident, and a commit
+    stays one. The tag of the kind stands first, where the kind is read off.
     """
-    after = tuple(after)
+    before, after = tuple(before), tuple(after)
+    if before and before[0] in IMPORTED:
+        after = (before[0], *(tag for tag in after if tag != before[0]))
     for prefix in (FACT_PREFIX, SENSITIVITY_PREFIX):
         if not any(tag.startswith(prefix) for tag in after):
             after += tuple(tag for tag in before if tag.startswith(prefix))

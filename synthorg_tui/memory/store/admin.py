@@ -94,7 +94,7 @@ class StoreAdmin:
     async def browse(
         self, what: BrowseFilter, *, sort: SortOrder = "newest", offset: int = 0, limit: int = 300
     ) -> MemoryPage:
-        """Return one page of the memories that match a filter; ties are ordered by id."""
+        """Return one page of the memories that match a filter; ties by import key, then id."""
         return await self._reader.browse(what, sort=sort, offset=offset, limit=limit)
 
     async def lookup(

@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.listing import ListedMemory, SortOrder
     from synthorg_tui.memory.models import MemoryQuery
 
+_ALIKE = "m.import_key, m.id"
+"""Orders rows that are alike: ids are random, the keys of an import the same in every store."""
 ORDERS: "dict[SortOrder, str]" = {
-    "newest": "m.created_at DESC, m.id",
-    "oldest": "m.created_at, m.id",
-    "agent": "m.agent_id, m.created_at DESC, m.id",
-    "category": "m.category, m.created_at DESC, m.id",
-    "confidence": "m.confidence DESC, m.created_at DESC, m.id",
+    "newest": f"m.created_at DESC, {_ALIKE}",
+    "oldest": f"m.created_at, {_ALIKE}",
+    "agent": f"m.agent_id, m.created_at DESC, {_ALIKE}",
+    "category": f"m.category, m.created_at DESC, {_ALIKE}",
+    "confidence": f"m.confidence DESC, m.created_at DESC, {_ALIKE}",
 }
 
 LIVE = "m.deleted_at IS NULL"

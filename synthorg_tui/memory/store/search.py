@@ -7,6 +7,7 @@ two rankings are fused and what is relevant is in ``retrieval.relevance``.
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from synthorg_tui.memory.errors import MemoryRetrievalError
@@ -47,9 +48,15 @@ and less. Sentences that differ in a name or a number only can't be told apart b
 MIN_CANDIDATES = 30
 """Fused hits looked at in the database at least: some may be stale or irrelevant."""
 
+_NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+"""A time at which nothing has expired."""
+
 
 class SearchScope(NamedTuple):
-    """Restricts a search to certain memories; the defaults allow all."""
+    """Restricts a search to certain memories; the defaults allow all live ones.
+
+    With ``expired`` those are found, too, that have expired and aren't deleted.
+    """
 
     agents: frozenset[str] | None = None
     exclude_agent: str | None = None
@@ -57,6 +64,7 @@ class SearchScope(NamedTuple):
     visibility: Visibility | None = None
     projects: frozenset[str] | None = None
     tags: tuple[str, ...] = ()
+    expired: bool = False
 
 
 class _Question(NamedTuple):
@@ -110,7 +118,8 @@ class Search:
         if len(within.kinds) == 1 and within.kinds[0] in IMPORTED:
             tags.append(within.kinds[0].value)
         projects = frozenset(within.projects) or None
-        return scope._replace(projects=projects, tags=tuple(tags))
+        expired = "expired" in within.states
+        return scope._replace(projects=projects, tags=tuple(tags), expired=expired)
 
     async def similar(self, memory_id: str, *, limit: int) -> tuple[ListedMemory, ...]:
         """Return live memories whose vector is near that of a memory, most similar first."""
@@ -245,6 +254,7 @@ class Search:
         where, now = queries.WhereClause(), self._core.clock.now()
         if within is not None:
             where = browsing.browse_where(replace(within, words=()), now)
+            now = _NEVER if "expired" in within.states else now
         rows = await self._core.read(
             lambda db: queries.in_order(db, where, [hit.id for hit in wanted], LISTED)
         )
@@ -253,7 +263,7 @@ class Search:
 
     def _filter(self, query: MemoryQuery, scope: SearchScope) -> IndexFilter:
         return IndexFilter(
-            now=self._core.clock.now(),
+            now=_NEVER if scope.expired else self._core.clock.now(),
             agents=scope.agents,
             exclude_agent=scope.exclude_agent,
             shared=scope.shared,

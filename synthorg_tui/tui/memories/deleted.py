@@ -31,7 +31,7 @@ AT_ONCE = 200
 """Memories that are restored in one change; between two of them it can be stopped."""
 _MAX_NAMED = 3
 _MAX_EFFECTS = 3
-_HINT = "words  -words  project:  kind:  agent:  tag:  since:7d"
+_HINT = "words  -words  project:  kind:  agent:  tag:  session:  since:7d"
 
 
 class DeletedScreen(Pane):

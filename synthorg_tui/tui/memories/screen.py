@@ -43,7 +43,7 @@ ROOM_FOR_GROUPS = 130
 _ENTRIES = {
     "filter": (
         "/ filter ",
-        "words  -words  project:  kind:  -agent:  tag:  since:7d  tab completes",
+        "words  -words  project:  kind:  -agent:  tag:  session:  since:7d  tab completes",
     ),
     "search": ("s search ", "what you want to know, in your words"),
 }

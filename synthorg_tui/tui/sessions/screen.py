@@ -205,8 +205,8 @@ class SessionsScreen(Pane):
         held = self.sessions.held
         if not held:
             return ""
-        own = sum(each.parent_id is None for each in held)
-        return f"{counted(own, 'session')} · {size(sum(each.size for each in held))}"
+        taken = size(sum(each.size for each in held))
+        return f"{counted(self.sessions.own, 'session')} · {taken}"
 
     def _placeholder(self) -> list[Line]:
         if self._error is not None:

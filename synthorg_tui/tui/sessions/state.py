@@ -60,6 +60,11 @@ class Sessions:
         return self.loaded or ()
 
     @property
+    def own(self) -> int:
+        """How many sessions there are, those of subagents counted with what started them."""
+        return len(_roots(self.held))
+
+    @property
     def filter(self) -> Query:
         """The parsed filter."""
         return parse_session_filter(self.filter_text, self._now())
@@ -92,19 +97,19 @@ class Sessions:
         passed = [each for each in self.held if passes(each, wanted)]
         if self.sort == "size":
             passed.sort(key=lambda each: -each.size)
-        self.listed = len(passed)
+        self.listed = len(_roots(passed))
         self.rows = tuple(self._rows_of(passed))
 
     def _rows_of(self, passed: Sequence[StoredSession]) -> Iterator[SessionRow]:
-        ids = {each.id for each in passed}
+        roots = _roots(passed)
         parts: defaultdict[str, list[StoredSession]] = defaultdict(list)
         for each in passed:
-            if each.parent_id in ids and each.parent_id != each.id:
+            if each.parent_id is not None and each.id not in roots:
                 parts[each.parent_id].append(each)
         above: tuple[str, str] = ("", "")
         before: object = ()
         for each in passed:
-            if each.parent_id in ids and each.parent_id != each.id:
+            if each.id not in roots:
                 continue
             day = self._day(each)
             if self.sort == "newest" and day != before:
@@ -146,12 +151,18 @@ class Sessions:
 
     @property
     def caption(self) -> str:
-        """How many sessions are listed, of how many, and their order."""
+        """How many sessions are listed, of how many, and their order; as the header counts."""
         if not self.held:
             return ""
-        total = len(self.held)
+        total = self.own
         count = f"{total:,}" if self.listed == total else f"{self.listed:,} of {total:,}"
         return f"{count} · {self.sort}"
+
+
+def _roots(sessions: Sequence[StoredSession]) -> set[str]:
+    """The ids of the sessions that aren't listed under one that started them."""
+    ids = {each.id for each in sessions}
+    return {each.id for each in sessions if each.parent_id not in ids or each.parent_id == each.id}
 
 
 def _below(

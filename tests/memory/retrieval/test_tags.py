@@ -74,3 +74,11 @@ def test_new_tags_keep_the_traits_they_do_not_name() -> None:
     before = ("git", "fact:x", "sensitivity:sensitive")
     assert retagged(before, ("ssh",)) == ("ssh", "fact:x", "sensitivity:sensitive")
     assert retagged(before, ("fact:y", "sensitivity:public")) == ("fact:y", "sensitivity:public")
+
+
+def test_new_tags_keep_the_kind_of_what_was_imported_where_it_is_read() -> None:
+    before = ("commit", "git", "tides")
+    assert retagged(before, ("ssh",)) == ("commit", "ssh")
+    assert retagged(before, ("ssh", "commit")) == ("commit", "ssh")
+    assert retagged(before, ()) == ("commit",)
+    assert retagged(("ssh", "commit"), ("git",)) == ("git",)

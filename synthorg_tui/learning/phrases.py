@@ -41,6 +41,7 @@ _MEANING = {
     "branch": "the name of the branch you are on",
     "path": "what you want to give it",
     "file": "the file you mean",
+    "link": "the symbolic link that the error is about",
     "message": "your message",
     "text": "your text",
     "url": "the address in question",

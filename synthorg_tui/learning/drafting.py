@@ -81,10 +81,11 @@ def certainty_once(mistake: Mistake) -> float:
 def _words(mistake: Mistake, phrases: Phrases, situation: Situation) -> LessonWords:
     """The words of a lesson: what its title says isn't explained again below it."""
     remedy = RemedyWords(mistake, phrases, situation)
+    when = situation.when or f"{remedy.program} fails with “{phrases.error}”"
     return LessonWords(
         name=situation.name,
         title=remedy.title,
-        when=clean(situation.when or f"{remedy.program} fails with “{phrases.error}”", 1_000),
+        when=f"{clean(when, 1_000)}.",
         do=clean(remedy.action, 1_500),
         why=clean(_reason(mistake, phrases, situation), 1_500),
         check=clean(remedy.check, 400),

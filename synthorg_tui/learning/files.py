@@ -31,6 +31,9 @@ from synthorg_tui.learning.preparations import edited_text
 
 FILE_TAG = "files"
 _CERTAINTY = 0.7
+_SLIP = 0.25
+"""The certainty of what may be a slip of the moment: only several sessions make it a lesson."""
+_NOT_FOUND = "edit of text not found"
 _MAX_FOUND = 6
 """How many calls later a file that wasn't there may be found."""
 _LIKENESS = 0.8
@@ -45,7 +48,9 @@ _NO_MATCH = re.compile(
     r"to replace not found|could not find (?:the )?(?:exact|old|specified)? ?(?:text|string)"
     r"|old_?(?:string|text|str)\W.{0,40}not (?:found|appear)|0 occurrences|did not appear verbatim"
     r"|does not match anything|failed to find (?:expected lines|context)"
-    r"|no match(?:es)? (?:was )?found",
+    r"|no match(?:es)? (?:was |were )?found|(?:old )?(?:text|string|snippet|block|content)\W.{0,60}"
+    r"(?:not found|(?:does not|doesn't) (?:exist|appear|match))|no occurrences? of"
+    r"|search block.{0,40}(?:not found|failed|no match)",
     re.IGNORECASE,
 )
 _TOO_LARGE = re.compile(
@@ -77,6 +82,7 @@ _EVERYWHERE = re.compile(
     r"|conftest\.py|\.gitignore|settings\.\w+|utils\.\w+|types\.\w+|setup\.\w+|AGENTS\.md|CLAUDE\.md"
 )
 """Names that files in many folders have."""
+_SHOWING = frozenset({"cat", "sed", "head", "tail", "nl", "less", "grep", "rg", "bat"})
 _VERBS = ("edit", "write", "read")
 
 
@@ -85,7 +91,8 @@ class FileTrouble:
     """A read or edit of a file that failed, with what then worked.
 
     ``situation`` tells the cause from others, whatever the file; ``words`` are the lesson's.
-    ``between`` is what was done in between and belongs to the cause.
+    ``between`` is what was done in between and belongs to the cause, ``certainty`` in [0, 1] how
+    certain one occurrence makes it.
     """
 
     failed: ToolCall
@@ -93,6 +100,7 @@ class FileTrouble:
     situation: str
     words: LessonWords
     between: tuple[str, ...] = ()
+    certainty: float = _CERTAINTY
 
 
 class FileCaptureStrategy:
@@ -112,9 +120,13 @@ class FileCaptureStrategy:
 
 
 def find_file_troubles(execution: Execution) -> Iterator[FileTrouble]:
-    """Yield the failing reads and edits of a run of which the cause is plain, in order."""
+    """Yield the failing reads and edits of a run of which the cause is plain, in order.
+
+    An edit that only needed the file to be read again is yielded once.
+    """
     calls = execution.calls
     answers = dict(resolved_failures(calls, _failed))
+    slips = 0
     for position, call in enumerate(calls):
         if not _failed(call):
             continue
@@ -124,7 +136,8 @@ def find_file_troubles(execution: Execution) -> Iterator[FileTrouble]:
         trouble = _of_same_file(calls, position, end, said) if end is not None and near else None
         trouble = trouble or _other_tool(calls, position, said)
         trouble = trouble or _elsewhere(execution, position, said)
-        if trouble is not None:
+        slips += trouble is not None and trouble.situation == _NOT_FOUND
+        if trouble is not None and (trouble.situation != _NOT_FOUND or slips == 1):
             yield trouble
 
 
@@ -151,7 +164,11 @@ def _of_same_file(
     if _TOO_LARGE.search(said):
         return _too_large(failed, worked)
     if _CHANGED.search(said) or _NO_MATCH.search(said):
-        return _rewritten(calls, position, worked, said) or _copied_badly(failed, worked)
+        return (
+            _rewritten(calls, position, worked, said)
+            or _copied_badly(failed, worked)
+            or _read_again(failed, worked, between)
+        )
     return None
 
 
@@ -204,11 +221,11 @@ def _rewritten(
     if not found[0]:
         return None
     command, sign = clean(found[1], 40), clean(found[2], 80)
-    told = f" (“{sign}”)" if sign and sign != command else ""
+    told = f" (“{sign}”)" if sign else ""
     words = LessonWords(
         name="-".join(["edit-after", *slug(command).split("-")[:3]]),
         title=f"Read a file again after `{command}` before you edit it",
-        when=f"you edit a file after `{command}`, or an edit no longer finds its text there.",
+        when=f"you edit a file after `{command}`, or an edit after it doesn't find its text.",
         do=f"After `{command}` read the file again, and copy the text to replace from there.",
         why=f"`{command}` puts files into form{told}, so that text from before no longer matches;"
         " after reading again the edit worked.",
@@ -225,7 +242,7 @@ def _alike(before: str, after: str) -> bool:
 
 
 def _rewriting(call: ToolCall) -> tuple[int, str, str]:
-    """How sure it is that a command rewrote files (0 to 2), its name, and what tells it."""
+    """How sure it is that a command rewrote files (0 to 2), its name, and what it says of it."""
     steps = command_steps(call.arguments) if call.is_shell else ()
     if not steps or call.outcome not in {CallOutcome.OK, CallOutcome.FAILED}:
         return 0, "", ""
@@ -235,8 +252,7 @@ def _rewriting(call: ToolCall) -> tuple[int, str, str]:
         return 2, name, done[0]
     if _UNTOUCHED.search(call.output) and call.outcome is CallOutcome.OK:
         return 0, "", ""
-    runs = _RUNS_REWRITER.search(call.output)
-    return int(bool(told or runs)), name, runs[0].strip() if runs else name
+    return int(bool(told or _RUNS_REWRITER.search(call.output))), name, ""
 
 
 def _copied_badly(failed: ToolCall, worked: ToolCall) -> FileTrouble | None:
@@ -265,6 +281,37 @@ def _copied_badly(failed: ToolCall, worked: ToolCall) -> FileTrouble | None:
         check="The edit finds its text.",
     )
     return FileTrouble(failed, worked, f"tabs in {suffix}", words)
+
+
+def _read_again(
+    failed: ToolCall, worked: ToolCall, between: Sequence[ToolCall]
+) -> FileTrouble | None:
+    """The text was another than the agent took it for, which reading the file showed."""
+    path = _path(failed)
+    if _verb(failed) != "edit" or not any(_reads(call, path) for call in between):
+        return None
+    words = LessonWords(
+        name="edit-text-not-found",
+        title="Read a file again when an edit doesn't find its text",
+        when="an edit says that the text to replace is not in the file.",
+        do="Read that part of the file again before you repeat the edit, and copy the text to"
+        " replace from there.",
+        why="The file doesn't hold the text as it was remembered; after reading it again the edit"
+        " worked.",
+        check="The repeated edit finds its text.",
+    )
+    return FileTrouble(failed, worked, _NOT_FOUND, words, certainty=_SLIP)
+
+
+def _reads(call: ToolCall, path: str) -> bool:
+    """Whether a call showed a file, by the reading tool or by a shell's program."""
+    if not call.is_shell:
+        return _ok(call) and _verb(call) == "read" and _path(call) == path
+    steps = command_steps(call.arguments) if call.outcome is CallOutcome.OK else ()
+    return any(
+        step.intent in _SHOWING and any(path.endswith(target) for target in step.targets)
+        for step in steps
+    )
 
 
 def _other_tool(calls: Sequence[ToolCall], position: int, said: str) -> FileTrouble | None:
@@ -390,7 +437,7 @@ def _captured(execution: Execution, trouble: FileTrouble) -> Captured:
         f"file|{execution.agent_id}|{trouble.situation.casefold()}",
         trouble.words,
         (evidence,),
-        certainty=_CERTAINTY,
+        certainty=trouble.certainty,
         tags=(FILE_TAG, _verb(failed)),
     )
     return Captured(lesson, incident_payload(execution, error, category="file"))

@@ -39,8 +39,9 @@ _KINDS = (
 _PLACEHOLDER = re.compile(r"<([a-z]+)>")
 _MEANING = {
     "branch": "the name of the branch you are on",
-    "path": "what you want to give it",
+    "path": "the path or paths you mean",
     "file": "the file you mean",
+    "link": "the symbolic link that the error is about",
     "message": "your message",
     "text": "your text",
     "url": "the address in question",

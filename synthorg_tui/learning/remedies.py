@@ -42,7 +42,8 @@ class RemedyWords:
         """The whole instruction, with its placeholders explained."""
         remedy = joined([*self._first(), self._correction()], last="then")
         sentences = [f"{capital(remedy)}."]
-        for word in self._change.dropped[:1] if self._change.prefix else ():
+        is_shown = self._change.prefix and not self._situation.shorter
+        for word in self._change.dropped[:1] if is_shown else ():
             before = self._phrases.path(word)
             after = self._phrases.path(word.removeprefix(self._change.prefix))
             sentences.append(f"For example `{after}` instead of `{before}`.")
@@ -163,6 +164,8 @@ class RemedyWords:
         change = self._change
         if change.is_empty:
             return f"run `{self.program}` again"
+        if change.prefix and self._situation.shorter:
+            return self._situation.shorter
         if change.prefix:
             return f"write the path without its leading `{self._general(change.prefix)}`"
         if self._only_left_out():

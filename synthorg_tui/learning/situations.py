@@ -22,8 +22,8 @@ class Situation(NamedTuple):
 
     ``name`` is two to five words joined by hyphens. ``when`` goes on after "Use when" and ``why``
     is the reason; both are empty when only the error itself can say it. ``title`` is for a remedy
-    that runs another command, which stands for ``{worked}`` in it, and ``leaving`` for one that
-    only leaves words out.
+    that runs another command, which stands for ``{worked}`` in it, ``leaving`` for one that only
+    leaves words out, and ``shorter`` is what to do when a path needs less before it.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Situation(NamedTuple):
     why: str = ""
     title: str = ""
     leaving: str = ""
+    shorter: str = ""
 
 
 class _KnownError(NamedTuple):
@@ -43,6 +44,7 @@ class _KnownError(NamedTuple):
     why: str = ""
     title: str = ""
     leaving: str = ""
+    shorter: str = ""
 
 
 _KNOWN = (
@@ -112,6 +114,8 @@ _KNOWN = (
         "Git stores the link itself and can't stage files through it.",
         "Stage files by their real path, not through a symbolic link",
         "Leave paths behind a symbolic link out of `git add`",
+        "stage the files where they really are: `git add <file>` instead of "
+        "`git add <link>/<file>`",
     ),
     _KnownError(
         r"git \w+",
@@ -361,6 +365,7 @@ def situation_of(program: str, error: str, own: Iterable[str] = ()) -> Situation
         why=known.why,
         title=known.title,
         leaving=known.leaving,
+        shorter=known.shorter,
     )
 
 

@@ -188,9 +188,9 @@ def _when(best: Correction, title: str, project: str) -> str:
     if best.reaction.topic == READ_WHOLE:
         return f"reading files{here}{_such_as(FILE.search(said) or FILE.search(best.act))}"
     if best.was_left_out:
-        return "about to say that work is done"
+        return "you are about to say that work is done"
     if re.search(NOT_DONE, said, re.IGNORECASE):
-        return f"about to say that work{here} is done"
+        return f"you are about to say that work{here} is done"
     rule = _TAIL.sub("", _ADVERBS.sub("", title))
     known = title[:1] != "“" and _of_rule(rule, here, negative=best.reaction.negative)
     return known or _of_act(best, here)
@@ -205,12 +205,12 @@ def _of_rule(rule: str, here: str, *, negative: bool) -> str:
         return _of_moment(moment["word"].lower(), moment["what"], here)
     here = f",{here}" if here and " in " in rule else here
     if instead := _INSTEAD.match(rule):
-        return f"about to use {instead['other']}{here}"
+        return f"you are about to use {instead['other']}{here}"
     verb, _, what = rule.partition(" ")
     if negative:
         if verb in _LIGHT or not verb.isalpha():
             return ""
-        return f"{'' if _GERUND.fullmatch(verb) else 'about to '}{rule}{here}"
+        return f"{'' if _GERUND.fullmatch(verb) else 'you are about to '}{rule}{here}"
     if not (_VERB.fullmatch(verb) and what):
         return ""
     only, _, kind = what.partition(" ")
@@ -222,7 +222,7 @@ def _of_moment(word: str, what: str, here: str) -> str:
     subject, _, act = what.partition(" ")
     if word in {"before", "after"}:
         about = word == "before" and subject in {"you", "we"}
-        return f"about to {act}{here}" if about else f"working{here}, {word} {what}"
+        return f"you are about to {act}{here}" if about else f"working{here}, {word} {what}"
     return f"you {act}{here}" if subject == "we" else f"{what}{here}"
 
 
@@ -261,7 +261,8 @@ def _why(best: Correction, same: Sequence[Correction]) -> str:
     day = f" on {best.at:%Y-%m-%d}" if best.at else ""
     often = f", {len(same)} times in that session" if len(same) > 1 else ""
     after = f", after the agent {best.after}" if best.after else ""
-    return f"A person said so{day}{often}{after}."
+    said = "asked" if best.was_left_out else "said so"
+    return f"A person {said}{day}{often}{after}."
 
 
 def _name(title: str) -> str:

@@ -187,18 +187,22 @@ def test_copies_of_a_turn_in_a_resumed_session_are_not_said_again() -> None:
         (
             "always run the tests before you commit",
             "always-run-tests-before-commit",
-            "about to commit in tidepool.",
+            "you are about to commit in tidepool.",
         ),
-        ("use pnpm instead of npm", "use-pnpm-instead-of-npm", "about to use npm in tidepool."),
+        (
+            "use pnpm instead of npm",
+            "use-pnpm-instead-of-npm",
+            "you are about to use npm in tidepool.",
+        ),
         (
             "never mock the database in tests",
             "never-mock-database-in-tests",
-            "about to mock the database in tests, in tidepool.",
+            "you are about to mock the database in tests, in tidepool.",
         ),
         (
             "you forgot to update the changelog",
             "update-the-changelog",
-            "about to say that work in tidepool is done.",
+            "you are about to say that work in tidepool is done.",
         ),
         (
             "always ask me when we add a dependency",
@@ -263,7 +267,7 @@ def test_asking_for_what_was_left_out_is_a_wish_when_the_agent_then_does_it() ->
     assert "`git push`" in lesson.proposal.action
     assert "did you push?" in lesson.proposal.action
     assert lesson.proposal.name == "push-before-saying-done"
-    assert lesson.proposal.condition == "about to say that work is done."
+    assert lesson.proposal.condition == "you are about to say that work is done."
     assert (
         lesson.proposal.check == "`git status` says that the branch is up to date with its remote."
     )

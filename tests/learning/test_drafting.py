@@ -36,7 +36,7 @@ def test_every_field_is_written_from_evidence() -> None:
     assert proposal.discovery == "Push a new branch with `git push -u origin <branch>`"
     assert proposal.condition == (
         "git push says the current branch has no upstream branch, or before the first push of a "
-        "new branch"
+        "new branch."
     )
     assert proposal.action == (
         "Run `git push -u origin <branch>` instead. "

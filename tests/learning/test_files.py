@@ -4,6 +4,7 @@ import pytest
 
 from synthorg_tui.curation.models import LessonKind
 from synthorg_tui.learning.capture import create_capture_strategy
+from synthorg_tui.learning.drafting import merged
 from synthorg_tui.learning.files import FileCaptureStrategy, find_file_troubles
 from synthorg_tui.learning.lessons import MAX_TITLE
 from synthorg_tui.memory.config import CaptureConfig
@@ -102,7 +103,7 @@ TEACH = {
     ),
 }
 
-SILENT = {
+SLIPS = {
     "the text was simply another": edited("let a = 1", "const limit = compute(2)"),
     "only a blank was wrong": edited("let a  = 1", "let a = 1"),
     "a command between that rewrites nothing": after("npm test", "9 passed"),
@@ -113,6 +114,24 @@ SILENT = {
     .file("Edit", "a.py", NO_MATCH, fails=True, old_string="b, a")
     .file("Read", "a.py", "x")
     .file("Edit", "a.py", old_string="a, b"),
+    "another agent's words": edited("a = 1", "b = 2", said="Error: oldString not found in content"),
+    "a block that another agent searched for": edited(
+        "a = 1", "b = 2", said="The SEARCH block was not found in the file."
+    ),
+    "a file that a shell showed": Run()
+    .file("apply_patch", "a.rs", NO_LINES, fails=True, input=PATCH.replace("OLD", "let a = 1"))
+    .bash("sed -n 1,20p a.rs", "const LIMIT: u8 = compute(2)")
+    .file("apply_patch", "a.rs", input=PATCH.replace("OLD", "const LIMIT: u8 = compute(2)")),
+}
+
+SILENT = {
+    "an edit repeated without reading": Run()
+    .file("Edit", "src/a.ts", NO_MATCH, fails=True, old_string="let a = 1")
+    .file("Edit", "src/a.ts", old_string="const limit = compute(2)"),
+    "an edit after another file was read": Run()
+    .file("Edit", "src/a.ts", NO_MATCH, fails=True, old_string="let a = 1")
+    .file("Read", "src/b.ts", "x")
+    .file("Edit", "src/a.ts", old_string="const limit = compute(2)"),
     "a file outside the project": Run()
     .file("Read", "/tmp/out/tides.log", MISSING, fails=True)
     .bash("ls", "/tmp/b/tides.log")
@@ -149,6 +168,43 @@ def test_why_a_read_or_an_edit_failed_is_told(name: str) -> None:
 @pytest.mark.parametrize("name", SILENT)
 def test_a_slip_of_the_moment_teaches_nothing(name: str) -> None:
     assert list(find_file_troubles(SILENT[name].done())) == []
+
+
+@pytest.mark.parametrize("name", SLIPS)
+def test_a_text_that_was_not_found_is_one_general_lesson_of_several_sessions(name: str) -> None:
+    (captured,) = FileCaptureStrategy().capture(SLIPS[name].done())
+    (again,) = FileCaptureStrategy().capture(edited("u", "vw", path="other.py").done())
+    lesson, third = captured.lesson, again.lesson
+    assert lesson.key == third.key == "file|claude-code|edit of text not found"
+    assert lesson.proposal.discovery == "Read a file again when an edit doesn't find its text"
+    runs = [
+        third.evidence[0].model_copy(update={"execution": f"claude_code:s{number}"})
+        for number in (2, 3)
+    ]
+    twice = merged(lesson, third.model_copy(update={"evidence": tuple(runs[:1])}))
+    thrice = merged(twice, third.model_copy(update={"evidence": tuple(runs[1:])}))
+    assert twice.proposal.confidence < 0.5 <= thrice.proposal.confidence
+
+
+def test_slips_of_one_session_are_one_occurrence() -> None:
+    run = edited("let a = 1", "const limit = compute(2)")
+    run.file("Edit", "src/a.ts", NO_MATCH, fails=True, old_string="let b = 1")
+    run.file("Read", "src/a.ts", "x").file("Edit", "src/a.ts", old_string="whole")
+    assert len(FileCaptureStrategy().capture(run.done())) == 1
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        ("> biome check --write .\nChecked 9 files. Fixed 2 files.", " (“Fixed 2 files”)"),
+        ("> biome check --write .\nChecked 9 files.", ""),
+    ],
+)
+def test_only_what_a_command_says_of_a_change_is_quoted(output: str, told: str) -> None:
+    (captured,) = FileCaptureStrategy().capture(after("npm run check", output).done())
+    assert captured.lesson.proposal.rationale.startswith(
+        f"`npm run check` puts files into form{told}, so"
+    )
 
 
 @pytest.mark.parametrize("name", TEACH)

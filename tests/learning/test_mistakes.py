@@ -42,7 +42,13 @@ CHANGED = {
             "fatal: pathspec 'build/lib/src/a.py' is beyond a symbolic link",
         ),
         ("git add src/a.py", ""),
-        "write the path without its leading `build/lib/`",
+        "stage the files where they really are: `git add <file>` instead of "
+        "`git add <link>/<file>`",
+    ),
+    "a path from where the program runs": (
+        ("git rm web/src/a.py", "fatal: pathspec 'web/src/a.py' is beyond a symbolic link"),
+        ("git rm src/a.py", ""),
+        "write the path without its leading `web/`",
     ),
     "a runner": (
         ("pytest tests/a.py", "E   ModuleNotFoundError: No module named 'httpx'"),

@@ -4,6 +4,7 @@ DATABASE_FILE = "memory.duckdb"
 LOCK_FILE = "owner.lock"
 INDEX_DIR = "index"
 BACKUP_DIR = "backups"
+REVIEW_DIR = "in-the-editor"
 STATUS_FILE = "status.json"
 OWN_FILES = (
     DATABASE_FILE,

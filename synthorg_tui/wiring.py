@@ -88,12 +88,8 @@ class Foundation:
         """The roots of skills of these projects, the user's, our own, and what is shipped."""
         from synthorg_tui.skills.library import shipped_folders, skill_roots
 
-        return skill_roots(
-            self.settings.skills,
-            own=self.own_skills,
-            projects=projects,
-            shipped=shipped_folders(),
-        )
+        own, shipped = self.own_skills, shipped_folders()
+        return skill_roots(self.settings.skills, own=own, projects=projects, shipped=shipped)
 
     async def all_skill_roots(self, executions: "ExecutionStore") -> "tuple[SkillRoot, ...]":
         """Return the folders of skills of all projects that sessions were imported from.
@@ -136,7 +132,14 @@ async def open_foundation(
         memory = create_memory_backend(settings.memory, context=context)
         await memory.connect()
         stack.push_async_callback(memory.disconnect)
+        stack.push_async_callback(_leave_counts, database, directory)
         yield Foundation(settings, directory, memory, database, clock, Events(), stack)
+
+
+async def _leave_counts(database: Database, directory: Path) -> None:
+    from synthorg_tui.approvals.trail import leave_counts
+
+    await leave_counts(database, directory)
 
 
 async def finish_decisions(base: Foundation, queue: "Callable[[], ApprovalQueue]") -> None:

@@ -4,20 +4,27 @@ The trail of one item is the queue's. Here is what happened without the person a
 setting adopted, what was decided at a terminal, and what was refused.
 """
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.approvals.models import ApprovalEventKind
+from synthorg_tui.approvals.models import ApprovalEventKind, ApprovalStatus
+from synthorg_tui.approvals.rows import count_by_status
 from synthorg_tui.core.actors import Actor, ActorKind
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import counted
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.kept_counts import is_in_use, keep, mark_of
 from synthorg_tui.persistence.settings_kv import get_facts, put_facts
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+_log = logging.getLogger(__name__)
 
 _TOLD: Final = "trail_told"
 _KINDS: Final = (
@@ -97,6 +104,25 @@ def news_in(db: "DuckDBPyConnection") -> tuple[TrailEntry, ...]:
     """Return what ``DecisionTrail.news`` does, from a connection."""
     found = _entries(db, _told(db), MAX_NEWS)
     return tuple(entry for entry in found if entry.how is not DecidedHow.APP)
+
+
+def waiting_in(db: "DuckDBPyConnection", now: datetime) -> tuple[int, int]:
+    """Return how many proposals wait, snoozed ones left out, and how many entries are news."""
+    waiting = count_by_status(db, now).get((ApprovalStatus.PENDING, False), 0)
+    return waiting, len(news_in(db))
+
+
+async def leave_counts(database: Database, data_dir: Path) -> None:
+    """Keep for status bars what waits, where one has asked before; for when the store is closed."""
+    place = str(data_dir)
+    if not is_in_use(place):
+        return
+    try:
+        mark = mark_of(place)
+        counts = await database.read(lambda db: waiting_in(db, datetime.now(UTC)))
+        keep(place, mark, counts)
+    except (DomainError, OSError) as error:
+        _log.warning("what waits isn't known to status bars: %s", error)
 
 
 def summary(entries: Sequence[TrailEntry]) -> str:

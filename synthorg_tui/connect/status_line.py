@@ -2,31 +2,31 @@
 
 tmux asks every few seconds and Claude Code at every answer, so as with hooks nothing but the quick
 part of the standard library is imported. The counts are kept beside the database, with its size
-and time: while these are the same, nobody is asked. Then the owner is, or, where there is none,
-the file is read. No model and no engine is loaded, nothing is changed.
+and time: while these are the same, nobody is asked. Then the owner is. Where there is none, the
+kept counts are shown, which whoever closed the store left there, and another process reads the
+database for the next time. No model and no engine is loaded, nothing is changed.
 """
 
-import json
 import os
 import select
 import sys
 import time
 from collections.abc import Mapping, Sequence
 
-from synthorg_tui.connect.hook import DATABASE_FILE, CallFailedError, HookConnection
+from synthorg_tui.connect.hook import CallFailedError, HookConnection
 from synthorg_tui.host.errors import NoOwnerError, RefusedError
+from synthorg_tui.persistence import DATABASE_FILE, STATUS_FILE
+from synthorg_tui.persistence.kept_counts import keep, kept, mark_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import IO
 
 FORMATS = ("text", "tmux", "claude")
-CACHE_FILE = "status.json"
 TIME_LIMIT = 1.0
 """Seconds that the owner has to answer."""
-MAX_AGE = 900.0
-"""Seconds that counts hold while the database is as it was: snoozed items come back by themselves.
-Longer than an owner waits for its next client, so that no status bar keeps one running."""
+MAX_REFRESH = 30.0
+"""Seconds after which a reading of the database that was begun counts as given up."""
 _MAX_INPUT_BYTES = 1024 * 1024
 _OPTIONS = ("--data-dir", "--config", "--format")
 _STYLES = {
@@ -54,7 +54,7 @@ def main(
     if style == "claude":
         drain(stdin)
     data_dir = options.get("--data-dir") or _configured_data_dir(options)
-    line = line_of(*counts_in(data_dir), style=style) if data_dir else ""
+    line = line_of(*counts_in(data_dir, at_once=True), style=style) if data_dir else ""
     if line:
         (stdout or sys.stdout).write(f"{line}\n")
     return 0
@@ -68,23 +68,35 @@ def line_of(waiting: int, news: int, *, style: str = "text") -> str:
     return " · ".join(parts)
 
 
-def counts_in(data_dir: str) -> tuple[int, int]:
+def counts_in(data_dir: str, *, at_once: bool = False) -> tuple[int, int]:
     """Return how many proposals of a store wait and how many decisions the app hasn't told of.
 
-    What can't be known is zero: a status bar is no place for errors.
+    With ``at_once`` nobody waits for the database to be read: what was kept is returned, and kept
+    anew in the background. What can't be known is zero: a status bar is no place for errors.
     """
     try:
-        mark = _mark(data_dir)
-        kept = _kept(data_dir, mark)
-        if kept is not None:
-            return kept
+        mark = mark_of(data_dir)
+        known, holds = kept(data_dir, mark)
+        if known is not None and holds:
+            return known
         counts = _asked(data_dir)
+        if counts is None and known is not None and at_once:
+            _refresh_beside(data_dir)
+            return known
         if counts is None:
             counts = _read(data_dir)
-        _keep(data_dir, mark, counts)
+        keep(data_dir, mark, counts)
     except Exception:  # whatever is wrong, the bar has to be drawn
         return 0, 0
     return counts
+
+
+def refresh(data_dir: str) -> None:
+    """Keep the counts as they are now, and let others do so from now on."""
+    try:
+        counts_in(data_dir)
+    finally:
+        os.unlink(_refreshing(data_dir))
 
 
 def drain(stdin: "IO[bytes] | None" = None) -> None:
@@ -95,44 +107,6 @@ def drain(stdin: "IO[bytes] | None" = None) -> None:
             return
         stream.read(_MAX_INPUT_BYTES)
     except (OSError, ValueError):
-        return
-
-
-def _mark(data_dir: str) -> list[int]:
-    """Sizes and times of the database's files: another write is another mark."""
-    mark: list[int] = []
-    for suffix in ("", ".wal"):
-        try:
-            stat = os.stat(os.path.join(data_dir, DATABASE_FILE + suffix))
-        except FileNotFoundError:
-            if not suffix:
-                raise
-            continue
-        mark += [stat.st_size, stat.st_mtime_ns]
-    return mark
-
-
-def _kept(data_dir: str, mark: list[int]) -> "tuple[int, int] | None":
-    try:
-        with open(os.path.join(data_dir, CACHE_FILE), encoding="utf-8") as file:
-            kept = json.load(file)
-        is_fresh = kept["mark"] == mark and 0 <= time.time() - kept["at"] < MAX_AGE
-        return (int(kept["waiting"]), int(kept["news"])) if is_fresh else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def _keep(data_dir: str, mark: list[int], counts: tuple[int, int]) -> None:
-    """Store the counts, which are no secret, whole or not at all."""
-    path = os.path.join(data_dir, CACHE_FILE)
-    unfinished = f"{path}.{os.getpid()}"
-    kept = {"mark": mark, "at": time.time(), "waiting": counts[0], "news": counts[1]}
-    try:
-        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(kept, file)
-        os.replace(unfinished, path)
-    except OSError:
         return
 
 
@@ -159,17 +133,41 @@ def _read(data_dir: str) -> tuple[int, int]:
     from datetime import UTC, datetime
     from pathlib import Path
 
-    from synthorg_tui.approvals.models import ApprovalStatus
-    from synthorg_tui.approvals.rows import count_by_status
-    from synthorg_tui.approvals.trail import news_in
+    from synthorg_tui.approvals.trail import waiting_in
     from synthorg_tui.persistence.database_file import connect_file
 
     connection = connect_file(Path(data_dir) / DATABASE_FILE, read_only=True)
     try:
-        counts = count_by_status(connection, datetime.now(UTC))
-        return counts.get((ApprovalStatus.PENDING, False), 0), len(news_in(connection))
+        return waiting_in(connection, datetime.now(UTC))
     finally:
         connection.close()
+
+
+def _refresh_beside(data_dir: str) -> None:
+    """Have another process keep the counts, unless one does: status bars ask many times a second.
+
+    It has no terminal and no part in the bar's pipes: a bar waits for whoever holds those.
+    """
+    mark = _refreshing(data_dir)
+    try:
+        if time.time() - os.stat(mark).st_mtime < MAX_REFRESH:
+            return
+        os.unlink(mark)
+    except FileNotFoundError:
+        pass
+    try:
+        os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return
+    code = f"import sys; from {__name__} import refresh; refresh(sys.argv[1])"
+    nothing = [(os.POSIX_SPAWN_OPEN, each, os.devnull, os.O_RDWR, 0) for each in range(3)]
+    command = [sys.executable, "-P", "-c", code, os.path.abspath(data_dir)]
+    os.posix_spawn(sys.executable, command, os.environ, file_actions=nothing, setpgroup=0)
+
+
+def _refreshing(data_dir: str) -> str:
+    """The file that is there while somebody reads the database for the next bar."""
+    return os.path.join(data_dir, f"{STATUS_FILE}.reading")
 
 
 def _configured_data_dir(options: Mapping[str, str]) -> str:

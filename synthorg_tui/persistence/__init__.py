@@ -4,5 +4,16 @@ DATABASE_FILE = "memory.duckdb"
 LOCK_FILE = "owner.lock"
 INDEX_DIR = "index"
 BACKUP_DIR = "backups"
-OWN_FILES = (DATABASE_FILE, LOCK_FILE, "owner.log", "hooks.log", "mcp.token", "ui.json")
+REVIEW_DIR = "in-the-editor"
+STATUS_FILE = "status.json"
+OWN_FILES = (
+    DATABASE_FILE,
+    LOCK_FILE,
+    "owner.log",
+    "hooks.log",
+    "mcp.token",
+    "ui.json",
+    STATUS_FILE,
+    f"{STATUS_FILE}.reading",
+)
 """The program's files right in a data directory; what starts like the database is, too."""

@@ -11,13 +11,13 @@ import pytest
 
 from synthorg_tui.cli import main
 from synthorg_tui.connect import status_line
-from synthorg_tui.connect.hook import DATABASE_FILE
 from synthorg_tui.engine import Engine
 from synthorg_tui.host.owner import Owner
+from synthorg_tui.persistence import DATABASE_FILE, STATUS_FILE, kept_counts
 from synthorg_tui.settings.root import RootConfig
 from tests.cli.cli_kit import documented
 from tests.curation.review_kit import PERSON, item_of, lesson
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 
 async def put(data_dir: Path, *words: str) -> None:
@@ -69,13 +69,50 @@ async def test_while_the_database_is_the_same_nobody_is_asked(
 ) -> None:
     await put(tmp_path, "Compile headers")
     assert printed(tmp_path) == "1 to review\n"
-    kept = tmp_path / status_line.CACHE_FILE
+    kept = tmp_path / STATUS_FILE
     assert kept.stat().st_mode & 0o077 == 0
     kept.write_text(kept.read_text().replace('"news": 0', '"news": 5'))
     assert printed(tmp_path) == "1 to review · 5 new\n"
-    monkeypatch.setattr(status_line, "MAX_AGE", 0.0)
-    assert printed(tmp_path) == "1 to review\n"
+    monkeypatch.setattr(kept_counts, "MAX_AGE", 0.0)
+    assert status_line.counts_in(str(tmp_path)) == (1, 0)
     kept.write_text("[]")
+    assert printed(tmp_path) == "1 to review\n"
+
+
+async def test_who_closes_the_store_leaves_what_waits_for_a_bar_that_asked(tmp_path: Path) -> None:
+    await put(tmp_path)
+    assert not (tmp_path / STATUS_FILE).exists()
+    assert printed(tmp_path) == ""
+    await put(tmp_path, "Compile headers")
+    known, _ = kept_counts.kept(str(tmp_path), [])
+    assert known == (1, 0)
+
+
+async def test_without_an_owner_the_last_known_is_shown_and_read_anew_beside(
+    tmp_path: Path,
+) -> None:
+    await put(tmp_path, "Compile headers")
+    data_dir = str(tmp_path)
+    kept_counts.keep(data_dir, [], (5, 0))
+    assert printed(tmp_path) == "5 to review\n"
+    being_read = tmp_path / f"{STATUS_FILE}.reading"
+    assert being_read.exists()
+    assert printed(tmp_path) == "5 to review\n"
+    await until(lambda: not being_read.exists())
+    assert kept_counts.kept(data_dir, kept_counts.mark_of(data_dir)) == ((1, 0), True)
+    assert printed(tmp_path) == "1 to review\n"
+
+
+async def test_a_reading_that_was_given_up_is_begun_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await put(tmp_path, "Compile headers")
+    kept_counts.keep(str(tmp_path), [], (5, 0))
+    being_read = tmp_path / f"{STATUS_FILE}.reading"
+    being_read.touch()
+    os.utime(being_read, (0, 0))
+    assert printed(tmp_path) == "5 to review\n"
+    await until(lambda: not being_read.exists())
     assert printed(tmp_path) == "1 to review\n"
 
 

@@ -10,6 +10,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from synthorg_tui.approvals.models import ApprovalEvent
     from synthorg_tui.approvals.person import Person
     from synthorg_tui.curation.models import Author, ProceduralMemoryProposal
@@ -40,6 +42,13 @@ class EngineApprovals:
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
         self._listening = False
+
+    @property
+    def sheet_folder(self) -> "Path":
+        """The folder for texts that are open in an editor, which nothing else writes to."""
+        from synthorg_tui.persistence import REVIEW_DIR
+
+        return self._engine.data_dir / REVIEW_DIR
 
     async def pending(self) -> int:
         """Return the number of items that wait for a decision, without snoozed ones."""

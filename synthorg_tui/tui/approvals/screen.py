@@ -108,11 +108,7 @@ class ApprovalsScreen(Pane):
     HELP_CONTEXTS = ("approvals", "list", "app")
 
     def __init__(
-        self,
-        *,
-        panes: Panes,
-        now: Callable[[], datetime],
-        monotonic: Callable[[], float],
+        self, *, panes: Panes, now: Callable[[], datetime], monotonic: Callable[[], float]
     ) -> None:
         super().__init__(panes=panes, now=now)
         self.inbox = Inbox(now)
@@ -132,6 +128,9 @@ class ApprovalsScreen(Pane):
             item.border_title = "Item"
             yield item
         yield KeyBar("approvals", "app")
+
+    def on_unmount(self) -> None:
+        self._sheet.close()
 
     @property
     def rows(self) -> InboxList:

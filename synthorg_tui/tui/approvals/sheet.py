@@ -1,19 +1,23 @@
 """Deciding on several items in one file in the person's editor.
 
 The file is kept until its decisions were carried out or nothing was saved: a text that can't be
-read, or a summary that was answered with no, is opened again where it was left. What the text means
-is in ``curation.review_sheet``.
+read, or a summary that was answered with no, is opened again where it was left. It is in a folder
+of the data directory that only this user can read, and goes at the latest when the app does; what
+an app that was killed left there goes with the next file. What the text means is in
+``curation.review_sheet``.
 """
 
 import asyncio
-import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.screen import Screen
 
+from synthorg_tui.core.files import PRIVATE_FILE, ensure_private_dir, write_atomically
+from synthorg_tui.core.paths import short_path
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.approvals.adapter import EngineApprovals
 from synthorg_tui.tui.approvals.lines import bulk_line
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
     from synthorg_tui.curation.review import BulkOutcome, Review
     from synthorg_tui.curation.review_sheet import SheetVerdict
 
+_NAME = "proposals.md"
 _MARKS = {"approve": ("✓", "good"), "reject": ("✗", "bad"), "later": ("·", "faint")}
 
 
@@ -39,9 +44,8 @@ class _OpenSheet:
     line: int = 0
 
     def close(self) -> None:
-        """Delete the file."""
-        self.path.unlink(missing_ok=True)
-        self.path.parent.rmdir()
+        """Delete the file, with what an editor put beside it."""
+        _clear(self.path.parent)
 
 
 class SheetEditing:
@@ -65,6 +69,12 @@ class SheetEditing:
             self._edit(approvals, self._kept)
 
         run_job(self._screen, begin, group="change", newest_only=False)
+
+    def close(self) -> None:
+        """Delete the file that was left, if any."""
+        if self._kept is not None:
+            self._kept.close()
+            self._kept = None
 
     @property
     def goes_on(self) -> bool:
@@ -94,9 +104,7 @@ class SheetEditing:
         self._ask(approvals, verdicts)
 
     def _drop(self, message: str) -> None:
-        if self._kept is not None:
-            self._kept.close()
-            self._kept = None
+        self.close()
         toast(self._screen, message, severity="warning")
 
     def _ask_again(self, approvals: EngineApprovals, sheet: _OpenSheet, problem: str) -> None:
@@ -126,9 +134,7 @@ class SheetEditing:
 
         async def decide() -> None:
             outcome = await approvals.decide(verdicts)
-            if self._kept is not None:
-                self._kept.close()
-                self._kept = None
+            self.close()
             left = outcome.stale or outcome.refused
             said = bulk_line(outcome, "Decided on")
             toast(self._screen, said, severity="warning" if left else "information")
@@ -144,7 +150,8 @@ class SheetEditing:
     def _say_kept(self) -> None:
         assert self._kept is not None
         goes_on = f"{key_of('approvals.edit_outside')} goes on where you were"
-        toast(self._screen, f"Nothing was decided; {goes_on}", severity="warning")
+        place = f"the app keeps {short_path(str(self._kept.path))} until it closes"
+        toast(self._screen, f"Nothing was decided; {goes_on}; {place}", severity="warning")
 
 
 async def _sheet_for(approvals: EngineApprovals, item_ids: Sequence[str]) -> _OpenSheet:
@@ -152,9 +159,18 @@ async def _sheet_for(approvals: EngineApprovals, item_ids: Sequence[str]) -> _Op
 
     reviews = tuple([await approvals.review(item_id) for item_id in item_ids])
     text = await asyncio.to_thread(sheet_of, reviews)
-    path = Path(tempfile.mkdtemp(prefix="synthorg-")) / "proposals.md"
-    path.write_text(text, encoding="utf-8", errors="replace")
+    _clear(approvals.sheet_folder)
+    path = ensure_private_dir(approvals.sheet_folder) / _NAME
+    write_atomically(path, text.encode("utf-8", "replace"), mode=PRIVATE_FILE, durable=False)
     return _OpenSheet(path, reviews)
+
+
+def _clear(folder: Path) -> None:
+    """Delete what is ours in the folder, and the folder unless a person keeps something there."""
+    with suppress(OSError):
+        for path in folder.glob(f"*{_NAME}*"):
+            path.unlink()
+        folder.rmdir()
 
 
 def _state(path: Path) -> tuple[int, bytes]:

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from synthorg_tui.approvals.models import (
@@ -242,6 +243,8 @@ def memory_of(content: str, memory_id: str = "mem") -> ListedMemory:
 
 class FakeApprovals(EngineApprovals):
     """Items in a dict; ``rewrite`` and ``touch_file`` change them behind a review's back."""
+
+    sheet_folder = Path("review")
 
     def __init__(
         self, rows: Sequence[InboxEntry] = (), flags: Mapping[str, int] | None = None

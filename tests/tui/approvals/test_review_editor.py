@@ -25,6 +25,7 @@ def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Editor:
     script = tmp_path / "editor.py"
     monkeypatch.setenv("EDITOR", f"python3 {script}")
     monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setattr(FakeApprovals, "sheet_folder", tmp_path / "review")
     monkeypatch.setattr(MemoryDeskApp, "suspend", lambda _app: nullcontext())
 
     def does(change: str) -> None:
@@ -112,6 +113,9 @@ async def test_a_file_that_cannot_be_read_is_opened_again_with_nothing_lost(
         await pilot.press("n")
         await settle(pilot)
         assert "E goes on where you were" in toasts(app)
+        assert "proposals.md" in toasts(app)
+        (left,) = (tmp_path / "review").iterdir()
+        assert left.stat().st_mode & 0o077 == left.parent.stat().st_mode & 0o077 == 0
         editor("text = text.replace('perhaps', 'reject')")
         await pilot.press("E")
         await settle(pilot)
@@ -120,6 +124,23 @@ async def test_a_file_that_cannot_be_read_is_opened_again_with_nothing_lost(
         await pilot.press("y")
         await settle(pilot)
         assert len(desk.approvals.decided) == 2
+        assert not left.parent.exists()
+
+
+async def test_what_was_left_goes_when_the_app_quits_and_what_a_killed_one_left_with_the_next(
+    editor: Editor, tmp_path: Path
+) -> None:
+    left = tmp_path / "review"
+    left.mkdir()
+    (left / ".proposals.md.swp").touch()
+    editor("text = text.replace('decision: approve', 'decision: perhaps', 1)")
+    app = fake_app(desk_with(6))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await edit_first_two(pilot)
+        await pilot.press("n")
+        await settle(pilot)
+        assert [path.name for path in left.iterdir()] == ["proposals.md"]
+    assert not left.exists()
 
 
 async def test_what_changed_while_the_editor_was_open_stays_and_is_said(editor: Editor) -> None:

@@ -1,7 +1,10 @@
 """Learning on the real store, the real queue and the sessions that we have."""
 
+import asyncio
+import shutil
 from collections import Counter
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -16,7 +19,7 @@ from synthorg_tui.executions.models import SourceRef
 from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.ingest.discovery import TranscriptFile, find_transcripts
 from synthorg_tui.ingest.reading import read_file
-from synthorg_tui.learning.models import LearnVerdict
+from synthorg_tui.learning.models import LearnReport, LearnVerdict
 from synthorg_tui.learning.proposals import LessonProposals
 from synthorg_tui.learning.service import LearnService
 from synthorg_tui.memory.config import ProceduralMemoryConfig
@@ -54,19 +57,44 @@ class Desk:
         return sorted(found, key=lambda each: (-each.recurrence, each.key))
 
 
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    database = Database.in_dir(tmp_path)
+@asynccontextmanager
+async def opened(directory: Path) -> AsyncIterator[Desk]:
+    database = Database.in_dir(directory)
     await database.open()
-    yield Desk(database)
-    await database.close()
+    try:
+        yield Desk(database)
+    finally:
+        await database.close()
+
+
+Learnt = tuple[Path, LearnReport]
+
+
+@pytest.fixture(scope="module")
+def learnt(tmp_path_factory: pytest.TempPathFactory, shared_dir: Path) -> Learnt:
+    """A store that has learnt from the real sessions, and what that told."""
+    directory = tmp_path_factory.mktemp("learnt")
+
+    async def learn() -> LearnReport:
+        async with opened(directory) as desk:
+            await desk.read(shared_dir / "data" / "transcripts")
+            return await desk.learning.learn()
+
+    return directory, asyncio.run(learn())
+
+
+@pytest.fixture
+async def desk(tmp_path: Path, learnt: Learnt) -> AsyncIterator[Desk]:
+    """A copy of that store."""
+    shutil.copytree(learnt[0], tmp_path, dirs_exist_ok=True)
+    async with opened(tmp_path) as desk:
+        yield desk
 
 
 async def test_real_sessions_teach_the_push_without_upstream_seen_in_both(
-    desk: Desk, shared_dir: Path
+    desk: Desk, learnt: Learnt
 ) -> None:
-    await desk.read(shared_dir / "data" / "transcripts")
-    report = await desk.learning.learn()
+    report = learnt[1]
     assert report.count(LearnVerdict.PROPOSED) == len(report.lessons)
     kinds = Counter(lesson.kind for lesson in await desk.lessons())
     assert kinds[LessonKind.HABIT] == 1
@@ -84,10 +112,8 @@ async def test_real_sessions_teach_the_push_without_upstream_seen_in_both(
 
 
 async def test_no_lesson_of_real_sessions_is_drawn_from_what_was_no_failure(
-    desk: Desk, shared_dir: Path
+    desk: Desk,
 ) -> None:
-    await desk.read(shared_dir / "data" / "transcripts")
-    await desk.learning.learn()
     lessons = await desk.lessons()
     assert lessons
     kinds = {LessonKind.FAILURE, LessonKind.FILE, LessonKind.GATE}
@@ -103,18 +129,14 @@ async def test_no_lesson_of_real_sessions_is_drawn_from_what_was_no_failure(
         assert await desk.executions.excerpt(ref) is not None
 
 
-async def test_learning_again_changes_nothing(desk: Desk, shared_dir: Path) -> None:
-    await desk.read(shared_dir / "data" / "transcripts")
-    await desk.learning.learn()
+async def test_learning_again_changes_nothing(desk: Desk) -> None:
     before = await desk.queue.list()
     report = await desk.learning.learn()
     assert {each.verdict for each in report.lessons} == {LearnVerdict.KNOWN}
     assert await desk.queue.list() == before
 
 
-async def test_a_rejected_lesson_never_comes_back(desk: Desk, shared_dir: Path) -> None:
-    await desk.read(shared_dir / "data" / "transcripts")
-    await desk.learning.learn()
+async def test_a_rejected_lesson_never_comes_back(desk: Desk) -> None:
     item = (await desk.queue.list())[0]
     await desk.database.write(
         lambda db: desk.queue.decide_in(
@@ -134,9 +156,7 @@ async def test_a_rejected_lesson_never_comes_back(desk: Desk, shared_dir: Path) 
     assert known.status is ApprovalStatus.REJECTED
 
 
-async def test_without_a_model_everything_was_written_by_code(desk: Desk, shared_dir: Path) -> None:
-    await desk.read(shared_dir / "data" / "transcripts")
-    await desk.learning.learn()
+async def test_without_a_model_everything_was_written_by_code(desk: Desk) -> None:
     for lesson in await desk.lessons():
         assert set(lesson.authors.values()) == {Author.EVIDENCE}
         assert lesson.proposal == lesson.grounded

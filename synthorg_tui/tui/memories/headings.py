@@ -17,20 +17,29 @@ _NO_SESSION = "outside sessions"
 def headings_of(window: RowWindow, order: SortOrder, *, now: datetime) -> Headings:
     """Return the headings of the loaded rows, which are in this order.
 
+    A heading that would read as the one above it is left out: sessions of one minute and place.
     Memories of no session or project stand first under their day, or under a heading of their own.
     """
     found: list[tuple[int, tuple[RowHeading, ...]]] = []
     before: tuple[RowHeading, ...] = ()
+    shown: tuple[RowHeading, ...] = ()
     for at, row in enumerate(window.rows, start=window.offset):
         levels = _levels(row, order, now)
         same = 0
         while same < len(before) and before[same].key == levels[same].key:
             same += 1
         new = tuple(level for level in levels[same:] if same or level.text != _NO_SESSION)
-        if new:
+        if new and not (same and _reads_as(new, shown)):
             found.append((at, new))
+            shown = new
         before = levels
     return Headings(found)
+
+
+def _reads_as(new: tuple[RowHeading, ...], shown: tuple[RowHeading, ...]) -> bool:
+    """Whether headings say what the last ones shown above them say."""
+    last = shown[len(shown) - len(new) :]
+    return [(each.text, each.aside) for each in new] == [(each.text, each.aside) for each in last]
 
 
 def _levels(row: ListedMemory, order: SortOrder, now: datetime) -> tuple[RowHeading, ...]:

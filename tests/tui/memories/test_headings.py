@@ -45,6 +45,15 @@ def test_headings_tell_day_and_session_where_they_change() -> None:
     ]
 
 
+def test_sessions_of_one_place_and_minute_have_one_heading() -> None:
+    minute = 1 / 60
+    rows = row("a", 1), row("b", 1), row("c", 1, "reviewer"), row("d", 1), row("e", 1 + minute)
+    shop = ["shop · codex"]
+    assert texts(*rows) == [["Today", *shop], [], ["shop · reviewer"], shop, shop]
+    nothing_else_between = row(None, 1), row("a", 1), row(None, 1), row("a", 1)
+    assert texts(*nothing_else_between) == [["Today"], shop, ["outside sessions"], shop]
+
+
 def test_what_is_of_no_session_stands_under_its_day_or_under_a_heading_of_its_own() -> None:
     rows = row(None, 1), row(None, 2, "reviewer"), row("a", 3), row(None, 4)
     assert texts(*rows) == [["Today"], [], ["shop · codex"], ["outside sessions"]]

@@ -57,7 +57,8 @@ class FailingForm:
     ``dropped`` are words that had to go and ``added`` those that were missing, before the program
     (``lead``) or after it; ``names`` are its other words and ``flags`` its options, and
     ``names_matter`` says that the error spoke of them; ``told`` that it named all options that had
-    to go, so that nothing else matters. ``directory`` is where alone it works.
+    to go, so that nothing else matters. ``directory`` is where alone it works; ``replaced`` that
+    another program has to be run instead.
     """
 
     words: tuple[str, ...]
@@ -71,11 +72,13 @@ class FailingForm:
     names_matter: bool = False
     told: bool = False
     directory: str = ""
+    replaced: bool = False
 
     @property
     def differs(self) -> bool:
         """Whether the command that worked was written otherwise at all."""
-        return bool(self.dropped or self.added or self.lead_added or self.lead_dropped)
+        words = self.dropped or self.added or self.lead_added or self.lead_dropped
+        return self.replaced or bool(words)
 
     def is_of(self, step: Step) -> bool:
         """Tell whether a step is written in the failing form, and in no other way different."""

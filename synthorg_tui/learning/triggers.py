@@ -23,6 +23,7 @@ from synthorg_tui.learning.actions import (
     same_project,
 )
 from synthorg_tui.learning.error_lines import MAX_ERROR, ErrorKind, read_error, signature
+from synthorg_tui.learning.stopped_calls import gate_lines
 
 _MAX_ERROR_LINES = 60
 _MAX_GAP = 100
@@ -40,7 +41,8 @@ _PLACE = re.compile(r"https?://\S+|(?:~|\.{1,2})?(?:/?[\w.@+-]+)?(?:/[\w.@+-]+)+
 _SHORT_PLACE = "/_"
 _NAMES = re.compile(r"<>(?:[/.@+-]*<>)*[.@+-]*(?=\s|$)")
 """Names beside each other, with the stop that a path takes with it from the end of its sentence."""
-_CUT = "…"
+_CUT, _CUT_WORDS = "…", 4
+"""The end of an error that was too long, and its last words, which another one may lack."""
 _HARMLESS = frozenset({"ls", "cat", "head", "tail", "grep", "rg", "find", "wc", "stat", "less"})
 _CHANGING = frozenset({"edit", "write"})
 _NO_STEP = Step("", frozenset())
@@ -78,6 +80,13 @@ class Trigger:
             return self.kind is LessonKind.CORRECTION and self._changes_file(action)
         return any(
             step.intent == self.intent and self._fails(step, action) for step in action.steps
+        )
+
+    def is_known_from(self, action: AgentAction) -> bool:
+        """Tell whether a call is written as the lesson says, so that its agent knows the answer."""
+        form = self.form
+        return form is not None and any(
+            step.intent == self.intent and form.is_answered_by(step) for step in action.steps
         )
 
     def matches_after(self, action: AgentAction) -> bool:
@@ -132,7 +141,12 @@ class Trigger:
         error = action.error
         for name in filter(None, (action.path, action.file)):
             error = error.replace(name, _SHORT_PLACE)
-        return any(fits(self.error, line) for line in _error_lines(error, step))
+        lines = _error_lines(error, step)
+        if self.kind is LessonKind.GATE:
+            lines += tuple(
+                comparable(line.rstrip(" .:")) for line in gate_lines(error)[:_MAX_ERROR_LINES]
+            )
+        return any(fits(self.error, line) for line in lines)
 
     def _changes_file(self, action: AgentAction) -> bool:
         if action.verb:
@@ -388,7 +402,9 @@ def fits(pattern: str, line: str) -> bool:
 
     A pattern that ends with an ellipsis need only be the beginning.
     """
-    first, *others = pattern.rstrip(_CUT).split("<>")
+    is_cut = pattern.endswith(_CUT)
+    whole = " ".join(pattern.split(" ")[:-_CUT_WORDS]) if is_cut else pattern
+    first, *others = whole.split("<>")
     if not line.startswith(first):
         return False
     place = len(first)
@@ -397,4 +413,4 @@ def fits(pattern: str, line: str) -> bool:
         if found < 0 or found - place > _MAX_GAP:
             return False
         place = found + len(piece)
-    return place == len(line) or pattern.endswith(_CUT)
+    return is_cut or place == len(line)

@@ -5,8 +5,9 @@
 Each hook is a process of its own, as the agent's program starts it: with nobody having the store
 open, so that an owner is started first for a digest, and with one there. The time is that of the
 whole process, from its start to its end. Every second tool call is one that an approved lesson is
-about, each time in a session of its own, since the same thing is said once a session. Stored
-vectors are synthetic, questions are embedded by the bundled model.
+about, each time in a session of its own, since the same thing is said once a session. The time of
+the owner alone is that of its answer over a connection that is open. Stored vectors are synthetic,
+questions are embedded by the bundled model.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -28,6 +29,7 @@ from benchmarks.synthetic import ensure_filled, vocabulary
 from benchmarks.table import Limit, Report, Row, command_line, print_report
 from synthorg_tui.approvals.models import ApprovalItem
 from synthorg_tui.approvals.person import Person
+from synthorg_tui.connect.hook import HookConnection
 from synthorg_tui.core.clock import SystemClock
 from synthorg_tui.core.enums import SkillState
 from synthorg_tui.curation.models import (
@@ -47,6 +49,7 @@ COLD = 7
 WARM = 30
 CALLS = 60
 SETTLED = 3
+PATIENCE = 60
 LESSONS = 40
 HOOK = (sys.executable, "-m", "synthorg_tui", "hook", "claude-code")
 BEFORE, AFTER = "PreToolUse", "PostToolUseFailure"
@@ -75,18 +78,44 @@ def prompt(data_dir: Path, text: str) -> float:
 
 def calls(data_dir: Path, event: str) -> list[Ran]:
     """Run the hook of that many tool calls; a lesson is about every second one."""
-    words, ran = vocabulary(), []
+    ran = []
+    for command, said in asked():
+        payload: dict[str, object] = {
+            "tool_name": "Bash",
+            "tool_input": {"command": command},
+            "session_id": f"{event}-{time.time_ns()}",
+        }
+        error = {"error": said}
+        ran.append(hook(data_dir, event, payload | (error if event == AFTER else {})))
+    return ran
+
+
+def asked() -> Iterator[tuple[str, str]]:
+    """The commands of that many tool calls with their errors; every second one is known."""
+    words = vocabulary()
     for number in range(CALLS):
         known = number % 2 == 0
         word = words[number // 2 % LESSONS] if known else words[-1 - number]
-        payload: dict[str, object] = {
-            "tool_name": "Bash",
-            "tool_input": {"command": f"{word} publish"},
-            "session_id": f"{event}-{time.time_ns()}",
-        }
-        error = {"error": f"Exit code 1\nfatal: {word} has no remote target to publish to"}
-        ran.append(hook(data_dir, event, payload | (error if event == AFTER else {})))
-    return ran
+        yield f"{word} publish", f"Exit code 1\nfatal: {word} has no remote target to publish to"
+
+
+def answered(data_dir: Path, moment: str) -> list[float]:
+    """Ask the owner about that many tool calls; return how many milliseconds each took."""
+    took = []
+    for command, said in asked():
+        agent = {"agent_id": AGENT, "session_id": f"{moment}-{time.time_ns()}", "client": "owner"}
+        hello: dict[str, object] = {"role": "hook", "pid": os.getpid(), "agent": agent}
+        connection = HookConnection(
+            data_dir.as_posix(), deadline=time.monotonic() + PATIENCE, hello=hello
+        )
+        try:
+            started = time.perf_counter()
+            error = said if moment == "after" else ""
+            connection.call("agent.hint", {"moment": moment, "command": command, "error": error})
+            took.append((time.perf_counter() - started) * 1_000)
+        finally:
+            connection.close()
+    return took
 
 
 def lesson(word: str) -> Lesson:
@@ -177,6 +206,7 @@ def measure(data_dir: Path, memories: int) -> list[Row]:
     time.sleep(SETTLED)
     warm = [prompt(data_dir, next(prompts)) for _ in range(WARM)]
     before, after = calls(data_dir, BEFORE), calls(data_dir, AFTER)
+    own = {moment: answered(data_dir, moment) for moment in ("before", "after")}
     end_owner(data_dir)
     late = given_up(data_dir) - given_up_before
     hinted = sum(ran.said for ran in (*before[::2], *after[::2]))
@@ -188,6 +218,8 @@ def measure(data_dir: Path, memories: int) -> list[Row]:
         *_of_calls("before a tool call: nobody has the store open", alone),
         *_of_calls("before a tool call: somebody has", before),
         *_of_calls("after one that failed: somebody has", after),
+        *_of_owner("before a tool call: in the owner", own["before"]),
+        *_of_owner("after one that failed: in the owner", own["after"]),
         Row("known calls with a hint", hinted, f"of {CALLS}", Limit(">=", CALLS)),
         Row("hints of unknown calls", _said(before[1::2], after[1::2]), "", Limit("<=", 0)),
         Row("hints with nobody there", _said(alone), "", Limit("<=", 0)),
@@ -201,6 +233,13 @@ def _of_calls(name: str, ran: list[Ran]) -> list[Row]:
     return [
         Row(f"{name}, median", statistics.median(times), "ms"),
         Row(f"{name}, p95", p95(times), "ms", Limit("<=", 150)),
+    ]
+
+
+def _of_owner(name: str, times: list[float]) -> list[Row]:
+    return [
+        Row(f"{name}, median", statistics.median(times), "ms", digits=1),
+        Row(f"{name}, p95", p95(times), "ms", Limit("<=", 50), digits=1),
     ]
 
 

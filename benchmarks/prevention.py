@@ -7,9 +7,11 @@ every prompt the agent is given its digest; before every call, and after every f
 asked for. When a session is over it is imported, its lessons are proposed, and all are approved, as
 by a person who approves everything, so that the next session has them. A failed or blocked call is
 *taught* when a call of an earlier session failed alike (the same program and the same error, names
-and numbers aside) and later worked; an error about the code that was examined teaches nothing about
-the call. A hint counts when that earlier call is in its evidence, and one that was given earlier in
-the session counts, too, since the same thing is said only once.
+and numbers aside) and later worked. What was wrong with the content teaches nothing about the call:
+an error about the code that was examined, the same command again after an edit of the files that
+its output named, or an edit that was then made of other text.
+A hint counts when that earlier call is in its evidence, and one that was given earlier in the
+session counts, too, since the same thing is said only once.
 *Noise* is a hint before a call that then went well. With ``--again`` the
 figures are of a second replay, when all sessions have been learnt from: few failures come again by
 themselves in a handful of sessions.
@@ -17,12 +19,14 @@ themselves in a handful of sessions.
 
 import asyncio
 import os
+import re
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from benchmarks.table import Limit, Report, Row, command_line, print_report
 from synthorg_tui.agents.models import AgentIdentity
@@ -38,10 +42,13 @@ from synthorg_tui.executions.recoveries import resolved_failures
 from synthorg_tui.ingest.discovery import collect
 from synthorg_tui.ingest.reading import read_file
 from synthorg_tui.learning.error_lines import ErrorKind, read_error, signature
+from synthorg_tui.learning.preparations import edited_text
 from synthorg_tui.settings.loader import shipped_settings
 
 PERSON = Person("terminal", "benchmark")
 BAD = (CallOutcome.FAILED, CallOutcome.BLOCKED_BY_HOOK)
+SAME_TEXT = 0.8
+"""The share of words that two texts to replace have in common when they mean the same place."""
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -96,7 +103,16 @@ class Taught:
         return self._by.get(mark, []) if mark else []
 
     def learn(self, execution: Execution) -> None:
-        answered = {recovery.failed_call for recovery in execution.recoveries}
+        calls = {call.id: call for call in execution.calls}
+        answered = {
+            recovery.failed_call
+            for recovery in execution.recoveries
+            if not _of_content(
+                calls[recovery.failed_call],
+                calls[recovery.resolved_by],
+                [calls[call_id] for call_id in recovery.between],
+            )
+        }
         blocked = resolved_failures(execution.calls, _is_blocked)
         answered |= {execution.calls[place].id for place, _ in blocked}
         for call in execution.calls:
@@ -108,6 +124,24 @@ class Taught:
 
 def _is_blocked(call: ToolCall) -> bool:
     return call.outcome is CallOutcome.BLOCKED_BY_HOOK
+
+
+def _of_content(failed: ToolCall, worked: ToolCall, between: Sequence[ToolCall]) -> bool:
+    """Whether nothing about the call was wrong, only the files that it was about."""
+    if not failed.is_shell:
+        one, other = (_words(edited_text(call)[0]) for call in (failed, worked))
+        return bool(one) and (one & other).total() < SAME_TEXT * max(one.total(), other.total())
+    changed = [call.changed_path for call in between if call.changed_path]
+    return (
+        failed.arguments == worked.arguments
+        and bool(changed)
+        and len(changed) == len([call for call in between if call.is_shell or call.changed_path])
+        and all(PurePosixPath(path).name in failed.output for path in changed)
+    )
+
+
+def _words(text: str) -> Counter[str]:
+    return Counter(re.findall(r"\w+", text))
 
 
 def _mark(execution: Execution, call: ToolCall) -> tuple[str, str] | None:

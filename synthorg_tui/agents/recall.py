@@ -2,8 +2,11 @@
 
 An exact match comes first: the form of the command, the file, or the error of the same program.
 Then, after a failure only, an error that means the same, and last what was recorded of the same
-error in an earlier session. Whatever isn't sure is not said, the same thing at most once a session.
-A hint never blocks a call and never changes one; rights are checked in ``agents.session``.
+error in an earlier session. Whatever isn't sure is not said. The same thing is said once a session
+and, where the call fails in spite of a hint before it, once more with the failure: there the answer
+is of use to an agent that passed over it. Before a call nothing is said to a session that ran what
+a gate wants, or wrote the call as the lesson has it. Subagents are told by themselves. A hint never
+blocks a call and never changes one; rights are checked in ``agents.session``.
 """
 
 import asyncio
@@ -89,18 +92,29 @@ class TriggerIndex:
 
 @dataclass(slots=True)
 class ToldSession:
-    """What one session was told, and the commands that it is known to have run."""
+    """What one session was told, and the calls that it is known to have made.
 
-    subjects: set[str] = field(default_factory=set)
+    ``said`` has who was told (a subagent, or ``""``), of what, and when; ``knows`` the skills whose
+    answer the session used by itself.
+    """
+
+    said: set[tuple[str, str, Moment]] = field(default_factory=set)
     ran: "OrderedDict[str, None]" = field(default_factory=OrderedDict)
+    knows: "OrderedDict[str, None]" = field(default_factory=OrderedDict)
 
-    def note(self, action: AgentAction) -> None:
-        """Remember which programs the session ran, the latest ``_MAX_SEEN``."""
-        for step in action.steps:
-            self.ran[step.intent] = None
-            self.ran.move_to_end(step.intent)
-        while len(self.ran) > _MAX_SEEN:
-            self.ran.popitem(last=False)
+    def may_be_told(self, to: str, subject: str, moment: Moment) -> bool:
+        """Tell whether a hint isn't a repetition that is of no use."""
+        if (to, subject, Moment.AFTER) in self.said:
+            return False
+        was_before = (to, subject, Moment.BEFORE) in self.said or subject in self.knows
+        return moment is Moment.AFTER or not was_before
+
+    def note(self, action: AgentAction, known: "Iterable[KnownTrigger]") -> None:
+        """Remember the programs that the session ran, and the answers that it used itself."""
+        _remember(self.ran, (step.intent for step in action.steps))
+        _remember(
+            self.knows, (each.skill.path for each in known if each.trigger.is_known_from(action))
+        )
 
 
 class Recall:
@@ -137,30 +151,33 @@ class Recall:
         action: AgentAction,
         *,
         session_id: str | None = None,
+        subagent: str = "",
     ) -> Recollection | None:
         """Return what is to be said about a call, or ``None``, which is the rule.
 
-        ``session`` is within which the same thing is said once, ``session_id`` that of the agent's
-        program, by which it sees memories. What is returned counts as said.
+        ``session`` is within which the same thing is said once to each ``subagent``, ``session_id``
+        that of the agent's program, by which it sees memories. What is returned counts as said.
         """
         action = replace(action, command=action.command[:MAX_COMMAND], error=_ends(action.error))
         told = await self._told(agent_id, session)
         index = await self._current()
         known = await asyncio.to_thread(_candidates, index, agent_id, action)
-        found = await self._find(known, moment, action, told)
+        news = [each for each in known if told.may_be_told(subagent, each.skill.path, moment)]
+        found = await self._find(news, moment, action, told)
         if found is None and moment is Moment.AFTER:
-            found = await self._recorded(agent_id, action, session_id, told)
+            found = await self._recorded(agent_id, action, session_id)
+            if found is not None and not told.may_be_told(subagent, found.subject, moment):
+                found = None
         if moment is Moment.BEFORE:
-            told.note(action)
+            told.note(action, known)
         if found is not None:
-            told.subjects.add(found.subject)
+            told.said.add((subagent, found.subject, moment))
         return found
 
     async def _find(
         self, known: list[KnownTrigger], moment: Moment, action: AgentAction, told: ToldSession
     ) -> Recollection | None:
-        """The surest lesson that wasn't told and isn't silenced."""
-        known = [each for each in known if each.skill.path not in told.subjects]
+        """The surest lesson that isn't silenced."""
         exact = await asyncio.to_thread(_exact, known, moment, action, frozenset(told.ran))
         for each in exact:
             if not await self._is_silenced(action, each.trigger.intent, each.skill.path):
@@ -203,7 +220,7 @@ class Recall:
         return self._vectors[text]
 
     async def _recorded(
-        self, agent_id: str, action: AgentAction, session_id: str | None, told: ToldSession
+        self, agent_id: str, action: AgentAction, session_id: str | None
     ) -> Recollection | None:
         """What was recorded of the same error of the same program in an earlier session."""
         if not action.steps or not action.error:
@@ -211,7 +228,7 @@ class Recall:
         view = self._injection.scoped(Visibility(session_id, action.project))
         allowed = SensitivityFilter(self._injection.digest.allow_sensitivities)
         found = await told_before(view, agent_id, action, allowed=allowed, session_id=session_id)
-        if found is None or found.subject in told.subjects:
+        if found is None:
             return None
         if await self._is_silenced(action, found.intent, found.subject):
             return None
@@ -245,12 +262,22 @@ class Recall:
         key = (agent_id, session)
         told = self._sessions.get(key)
         if told is None:
-            told = ToldSession(set(await self._registry.hinted(agent_id, session)))
+            hinted = await self._registry.hinted(agent_id, session)
+            told = ToldSession({("", path, Moment(how)) for path, how in hinted})
             told = self._sessions.setdefault(key, told)
         self._sessions.move_to_end(key)
         while len(self._sessions) > MAX_SESSIONS:
             self._sessions.popitem(last=False)
         return told
+
+
+def _remember(latest: "OrderedDict[str, None]", names: Iterable[str]) -> None:
+    """Add names to those that came last, of which ``_MAX_SEEN`` are kept."""
+    for name in names:
+        latest[name] = None
+        latest.move_to_end(name)
+    while len(latest) > _MAX_SEEN:
+        latest.popitem(last=False)
 
 
 def _indexed(state: str, skills: tuple[RegisteredSkill, ...]) -> TriggerIndex:

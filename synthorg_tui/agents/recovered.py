@@ -1,12 +1,14 @@
 """What was recorded of a failure in an earlier session, when it is surely the same failure.
 
 Imported memories of recoveries say what failed, with which error, and what then worked. No person
-approved them, so one is told only for the same program and the same error, as what happened.
+approved them, so one is told only for the same program and the same error, as what happened, and
+only when the error was about the call: what helped against one in the code is no answer here.
 """
 
 import asyncio
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -15,8 +17,8 @@ from synthorg_tui.executions.models import client_session
 from synthorg_tui.executions.output_lines import headline
 from synthorg_tui.executions.recoveries import RECOVERY_TAG
 from synthorg_tui.learning.actions import AgentAction
-from synthorg_tui.learning.error_lines import signature
-from synthorg_tui.learning.triggers import error_pattern, fits
+from synthorg_tui.learning.error_lines import ErrorKind, read_error
+from synthorg_tui.learning.triggers import comparable, error_pattern, fits
 from synthorg_tui.memory.kinds import MemoryKind, kind_of
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
 from synthorg_tui.memory.protocol import MemoryBackend
@@ -55,7 +57,7 @@ async def told_before(
     """
     line = await asyncio.to_thread(headline, action.error)
     step = action.steps[-1]
-    if not error_pattern(line, ()):
+    if not error_pattern(line, ()) or not await asyncio.to_thread(_is_about_call, action, line):
         return None
     query = MemoryQuery(
         text=f"{step.intent} {line}"[:_MAX_QUERY], tags=(RECOVERY_TAG,), limit=_MOST
@@ -63,6 +65,12 @@ async def told_before(
     found = await allowed.search(memory, agent_id, query)
     earlier = [entry for entry in found.permitted if _is_earlier(entry, session_id)]
     return await asyncio.to_thread(_first_same, earlier, action, line)
+
+
+def _is_about_call(action: AgentAction, line: str) -> bool:
+    """Whether nothing of what a call said is about the code that it examined."""
+    read = (read_error(text, action.steps[-1]) for text in (line, action.error))
+    return all(error is not None and error.kind is not ErrorKind.CODE for error in read)
 
 
 def _is_earlier(entry: MemoryEntry, session_id: str | None) -> bool:
@@ -86,15 +94,27 @@ def _same_failure(entry: MemoryEntry, action: AgentAction, line: str) -> Recover
     """The recorded failure if the same program failed with the same error."""
     lines = [each[:_MAX_LINE] for each in entry.content.splitlines()[:_MAX_LINES]]
     worked = next((each for each in lines if each.startswith(_WORKED)), "")
-    then = {step.intent for step in command_steps(worked.removeprefix(_WORKED))}
+    then = command_steps(worked.removeprefix(_WORKED))
     for failed in (each for each in lines if each.startswith(_FAILED)):
         for command, error in _readings(failed.removeprefix(_FAILED)):
-            intents = {step.intent for step in command_steps(command)} & then
+            intents = _put_right(command_steps(command), then)
             for step in action.steps:
                 if step.intent in intents and _is_same(error, line, step, action):
                     text = f"{failed} {worked}"
                     return RecoveredFailure(entry.id, step.intent, text)
     return None
+
+
+def _put_right(failed: Sequence[Step], worked: Sequence[Step]) -> set[str]:
+    """The intents of the steps that were written otherwise when they worked."""
+    return {
+        one.intent
+        for one in failed
+        if any(
+            one.intent == other.intent and replace(one, targets=other.targets) != other
+            for other in worked
+        )
+    }
 
 
 def _readings(text: str) -> Iterator[tuple[str, str]]:
@@ -110,5 +130,5 @@ def _is_same(recorded: str, line: str, step: Step, action: AgentAction) -> bool:
     pattern = error_pattern(line, names)
     first, _, _ = recorded.partition(". ")
     return bool(pattern) and any(
-        fits(pattern, signature(each.rstrip(" ."))) for each in (recorded, first)
+        fits(pattern, comparable(each.rstrip(" ."))) for each in (recorded, first)
     )

@@ -65,6 +65,7 @@ WROTE: Final = "changed"
 MAX_ARGUMENTS: Final = 2_000
 MAX_REPLY: Final = 8_000
 MAX_ERROR_SHOWN: Final = 400
+MAX_SUBAGENT: Final = 200
 
 
 class Services(NamedTuple):
@@ -193,11 +194,13 @@ class AgentSession:
         file: str = "",
         error: str = "",
         cwd: str = "",
+        subagent: str = "",
     ) -> ServedHint:
         """Return what is known about a call, ``before`` it or ``after`` it failed; mostly nothing.
 
-        ``tool`` is its name, ``command`` or ``file`` what it is given, ``error`` what it said. It
-        never raises: a paused agent is told nothing, and what goes wrong is only logged.
+        ``tool`` is its name, ``command`` or ``file`` what it is given, ``error`` what it said;
+        ``subagent`` names who makes it within the session. It never raises: a paused agent is told
+        nothing, and what goes wrong is only logged.
         """
         from synthorg_tui.learning.actions import AgentAction
 
@@ -207,7 +210,7 @@ class AgentSession:
         place = (cwd or self.identity.project or "", self.identity.project or cwd or None)
         with surviving("recalling what is known about a call", _log):
             action = AgentAction(tool or "bash", command, file, error, *place)
-            known = await self._recollection(moment, action)
+            known = await self._recollection(moment, action, subagent[:MAX_SUBAGENT])
         if known is None:
             return ServedHint()
         asked = {"command": command, "file": file, "error": error[:MAX_ERROR_SHOWN], "cwd": cwd}
@@ -292,7 +295,9 @@ class AgentSession:
             return 0
         return await self._services.sessions.end(self.identity.agent_id, self.identity.session_id)
 
-    async def _recollection(self, moment: str, action: "AgentAction") -> "Recollection | None":
+    async def _recollection(
+        self, moment: str, action: "AgentAction", subagent: str = ""
+    ) -> "Recollection | None":
         """What is to be said about a call; it counts as a use of the lesson."""
         from synthorg_tui.agents.recall import Moment
 
@@ -303,6 +308,7 @@ class AgentSession:
             Moment(moment),
             action,
             session_id=session_id,
+            subagent=subagent,
         )
         if known is not None:
             await self._note_use(UseKind(moment), known.memory_ids)

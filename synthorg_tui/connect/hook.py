@@ -215,6 +215,7 @@ def _action(call: HookCall) -> dict[str, object]:
         "file": file,
         "error": error if len(error) <= MAX_HINT_TEXT else f"{error[:half]}\n{error[-half:]}",
         "cwd": call.text("cwd"),
+        **({"subagent": call.text("agent_id")} if call.text("agent_id") else {}),
     }
 
 

@@ -177,16 +177,16 @@ class SkillRegistry:
         """Return a text that differs whenever a skill or its evidence changed, at little cost."""
         return await self._database.read(state_of)
 
-    async def hinted(self, agent_id: str, session_id: str) -> tuple[str, ...]:
-        """Return the paths of the skills that an agent was hinted at in a session."""
+    async def hinted(self, agent_id: str, session_id: str) -> tuple[tuple[str, str], ...]:
+        """Return the skills that an agent was hinted at in a session: their paths, and how."""
         sql = (
-            "SELECT DISTINCT path FROM lesson_uses "
+            "SELECT DISTINCT path, how FROM lesson_uses "
             "WHERE agent_id = ? AND session_id = ? AND how IN ('before', 'after')"
         )
         rows = await self._database.read(
             lambda db: db.execute(sql, [agent_id, session_id]).fetchall()
         )
-        return tuple(path for (path,) in rows)
+        return tuple((path, how) for path, how in rows)
 
     async def get(self, path: str) -> RegisteredSkill | None:
         """Return the skill whose file has this path, or ``None``."""

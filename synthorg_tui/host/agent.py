@@ -78,9 +78,11 @@ class AgentConnection:
         file: str = "",
         error: str = "",
         cwd: str = "",
+        subagent: str = "",
     ) -> "ServedHint":
         """See ``AgentSession.hint``."""
-        return await self._call("hint", moment, tool, command, file, error, cwd)  # type: ignore[no-any-return]
+        asked = (moment, tool, command, file, error, cwd, subagent)
+        return await self._call("hint", *asked)  # type: ignore[no-any-return]
 
     async def skills(self) -> "tuple[SkillCard, ...]":
         """See ``AgentSession.skills``."""

@@ -5,6 +5,7 @@ one folder. What of it makes a lesson come up is for ``triggers``.
 """
 
 import posixpath
+import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -57,7 +58,8 @@ class FailingForm:
     ``dropped`` are words that had to go and ``added`` those that were missing, before the program
     (``lead``) or after it; ``names`` are its other words and ``flags`` its options, and
     ``names_matter`` says that the error spoke of them; ``told`` that it named all options that had
-    to go, so that nothing else matters. ``directory`` is where alone it works.
+    to go, so that nothing else matters. ``directory`` is where alone it works; ``replaced`` that
+    another program has to be run instead.
     """
 
     words: tuple[str, ...]
@@ -71,11 +73,13 @@ class FailingForm:
     names_matter: bool = False
     told: bool = False
     directory: str = ""
+    replaced: bool = False
 
     @property
     def differs(self) -> bool:
         """Whether the command that worked was written otherwise at all."""
-        return bool(self.dropped or self.added or self.lead_added or self.lead_dropped)
+        words = self.dropped or self.added or self.lead_added or self.lead_dropped
+        return self.replaced or bool(words)
 
     def is_of(self, step: Step) -> bool:
         """Tell whether a step is written in the failing form, and in no other way different."""
@@ -90,6 +94,22 @@ class FailingForm:
         if self.names_matter and names != self.names:
             return False
         return flags == self.flags and len(names) == len(self.names)
+
+    def is_answered_by(self, step: Step) -> bool:
+        """Tell whether a step is written as the one that worked, names aside."""
+        words = frozenset(step.words)
+        wanted = [word for word in self.added if word.startswith("-")] or list(self.added)
+        if not (self.added or self.lead_added) or self.dropped & words:
+            return False
+        has_all = all(any(_stands_for(word, given) for given in words) for word in wanted)
+        return has_all and self.lead_added <= frozenset(step.lead)
+
+
+def _stands_for(option: str, given: str) -> bool:
+    """Whether an option was given, be it by a letter that a word of it begins with."""
+    is_letter = re.fullmatch(r"-\w", given) is not None and option.startswith("--")
+    initials = {word[:1] for word in option.strip("-").partition("=")[0].split("-")}
+    return given == option or (is_letter and given[1] in initials)
 
 
 def in_folder(path: str, *folders: str | None) -> str:

@@ -22,7 +22,8 @@ from synthorg_tui.learning.actions import (
     in_folder,
     same_project,
 )
-from synthorg_tui.learning.error_lines import ErrorKind, read_error, signature
+from synthorg_tui.learning.error_lines import MAX_ERROR, ErrorKind, read_error, signature
+from synthorg_tui.learning.stopped_calls import gate_lines
 
 _MAX_ERROR_LINES = 60
 _MAX_GAP = 100
@@ -36,6 +37,12 @@ _SCRIPTS = re.compile(r"(?:npm|pnpm|yarn|bun) (?:run|test|start)|(?:make|just|ra
 _NOT_THERE = re.compile(r"command not found|not found$|not recognized")
 _ADDED_LINE = re.compile(r"[\w.-]+: ")
 """How evidence tells of a line that a file of the project gained."""
+_PLACE = re.compile(r"https?://\S+|(?:~|\.{1,2})?(?:/?[\w.@+-]+)?(?:/[\w.@+-]+)+/?")
+_SHORT_PLACE = "/_"
+_NAMES = re.compile(r"<>(?:[/.@+-]*<>)*[.@+-]*(?=\s|$)")
+"""Names beside each other, with the stop that a path takes with it from the end of its sentence."""
+_CUT, _CUT_WORDS = "…", 4
+"""The end of an error that was too long, and its last words, which another one may lack."""
 _HARMLESS = frozenset({"ls", "cat", "head", "tail", "grep", "rg", "find", "wc", "stat", "less"})
 _CHANGING = frozenset({"edit", "write"})
 _NO_STEP = Step("", frozenset())
@@ -75,6 +82,13 @@ class Trigger:
             step.intent == self.intent and self._fails(step, action) for step in action.steps
         )
 
+    def is_known_from(self, action: AgentAction) -> bool:
+        """Tell whether a call is written as the lesson says, so that its agent knows the answer."""
+        form = self.form
+        return form is not None and any(
+            step.intent == self.intent and form.is_answered_by(step) for step in action.steps
+        )
+
     def matches_after(self, action: AgentAction) -> bool:
         """Tell whether the call failed as in the lesson's evidence."""
         if not (self.error and action.error and self.holds_in(action)):
@@ -110,7 +124,7 @@ class Trigger:
     def _unanswered(self, step: Step) -> bool:
         """Whether the step isn't written yet as the lesson would have it."""
         form = self.form
-        if form is None or self.satisfied_by:
+        if form is None or self.satisfied_by or form.replaced:
             return True
         names, flags = arguments(step)
         if form.names_matter and names != form.names:
@@ -124,7 +138,15 @@ class Trigger:
         return bool(left or form.added - words or form.lead_added - lead)
 
     def _same_error(self, action: AgentAction, step: Step) -> bool:
-        return any(fits(self.error, line) for line in _error_lines(action.error, step))
+        error = action.error
+        for name in filter(None, (action.path, action.file)):
+            error = error.replace(name, _SHORT_PLACE)
+        lines = _error_lines(error, step)
+        if self.kind is LessonKind.GATE:
+            lines += tuple(
+                comparable(line.rstrip(" .:")) for line in gate_lines(error)[:_MAX_ERROR_LINES]
+            )
+        return any(fits(self.error, line) for line in lines)
 
     def _changes_file(self, action: AgentAction) -> bool:
         if action.verb:
@@ -201,14 +223,25 @@ def _of_failure(kind: LessonKind, seen: Evidence, project: str | None) -> Trigge
 
 
 def _of_gate(kind: LessonKind, seen: Evidence, project: str | None) -> Trigger | None:
+    needs = _needed(seen.between)
+    refused = None if needs else _refused(seen)
+    if refused is not None:
+        error = error_pattern(_line(seen, refused), refused.targets)
+        return Trigger(kind, refused.intent, error, _as_written(refused, True), project=project)
     pair = _pair(seen)
     form = _form(*pair, seen.error) if pair is not None else None
-    needs = _needed(seen.between)
     if pair is None or not (needs or (form is not None and form.differs)):
         return None
     error = error_pattern(_line(seen, pair[0]), pair[0].targets)
     form = None if needs else form
     return Trigger(kind, pair[0].intent, error, form, project=project, satisfied_by=needs)
+
+
+def _refused(seen: Evidence) -> Step | None:
+    """The step that a gate lets through in no form, since it wants another program."""
+    before, after = command_steps(_written(seen.failed)), command_steps(_written(seen.resolved_by))
+    is_kept = not (before and after) or before[-1].intent in {step.intent for step in after}
+    return None if is_kept else before[-1]
 
 
 def _of_file(kind: LessonKind, seen: Evidence, project: str | None) -> Trigger | None:
@@ -233,10 +266,7 @@ def _of_correction(kind: LessonKind, seen: Evidence, project: str | None) -> Tri
     steps = command_steps(_written(seen.failed))
     if len(steps) != 1 or not project:
         return None
-    names, flags = arguments(steps[0])
-    none = frozenset[str]()
-    form = FailingForm(steps[0].words, none, none, none, none, none, names, flags)
-    return Trigger(kind, steps[0].intent, form=form, project=project)
+    return Trigger(kind, steps[0].intent, form=_as_written(steps[0]), project=project)
 
 
 _BUILDERS = {
@@ -246,6 +276,13 @@ _BUILDERS = {
     LessonKind.FILE: _of_file,
     LessonKind.CORRECTION: _of_correction,
 }
+
+
+def _as_written(step: Step, replaced: bool = False) -> FailingForm:
+    """The form of a step of which no word alone was wrong."""
+    names, flags = arguments(step)
+    none = frozenset[str]()
+    return FailingForm(step.words, none, none, none, none, none, names, flags, replaced=replaced)
 
 
 def _plain(path: str) -> str:
@@ -326,12 +363,15 @@ def _names_project(failed: Step, worked: Step, form: FailingForm, seen: Evidence
 def _line(seen: Evidence, step: Step) -> str:
     """The error line of an evidence, without the tool's advice after it."""
     error = read_error(seen.error.partition(" — ")[0], step)
-    return error.line.rstrip("…") if error is not None else ""
+    return error.line if error is not None else ""
 
 
 def error_pattern(line: str, values: Iterable[str]) -> str:
-    """An error with ``<>`` for what differs each time; empty when nothing else is left of it."""
-    shown = signature(line, (value for value in values if len(value) > 2))
+    """An error with ``<>`` for what differs each time; empty when nothing else is left of it.
+
+    One that was cut off ends with an ellipsis, and more may follow it.
+    """
+    shown = comparable(line, (value for value in values if len(value) > 2))
     words = re.findall(r"[^\W\d_]{2,}", shown)
     enough = sum(map(len, words)) >= _LEAST_LETTERS and len(words) >= _LEAST_WORDS
     return shown if enough else ""
@@ -343,13 +383,28 @@ def _error_lines(error: str, step: Step) -> tuple[str, ...]:
     lines = [line for line in clean_output(error).splitlines() if line.strip()]
     half = _MAX_ERROR_LINES // 2
     some = lines if len(lines) <= _MAX_ERROR_LINES else [*lines[:half], *lines[-half:]]
-    read = (read_error(line, step) for line in some)
-    return tuple(signature(found.line.rstrip("…")) for found in read if found is not None)
+    read = (read_error(_shortened(line), step) for line in some)
+    return tuple(comparable(found.line.rstrip(_CUT)) for found in read if found is not None)
+
+
+def comparable(line: str, values: Iterable[str] = ()) -> str:
+    """Return the signature of an error, the same for a path at the end of a sentence or not."""
+    return _NAMES.sub("<>", signature(line, values))
+
+
+def _shortened(line: str) -> str:
+    """A line that is too long to be read whole, with short paths: they differ anyway."""
+    return _PLACE.sub(_SHORT_PLACE, line) if len(line) > MAX_ERROR else line
 
 
 def fits(pattern: str, line: str) -> bool:
-    """Tell whether a line is the pattern with some name for each ``<>``."""
-    first, *others = pattern.split("<>")
+    """Tell whether a line is the pattern with some name for each ``<>``.
+
+    A pattern that ends with an ellipsis need only be the beginning.
+    """
+    is_cut = pattern.endswith(_CUT)
+    whole = " ".join(pattern.split(" ")[:-_CUT_WORDS]) if is_cut else pattern
+    first, *others = whole.split("<>")
     if not line.startswith(first):
         return False
     place = len(first)
@@ -358,4 +413,4 @@ def fits(pattern: str, line: str) -> bool:
         if found < 0 or found - place > _MAX_GAP:
             return False
         place = found + len(piece)
-    return place == len(line)
+    return is_cut or place == len(line)

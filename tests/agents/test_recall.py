@@ -112,8 +112,59 @@ async def test_the_same_thing_is_said_once_a_session(tmp_path: Path) -> None:
         first = joined(engine)
         assert (await first.hint("before", command="git push")).text
         assert not (await first.hint("before", command="git push")).text
-        assert not (await joined(engine).hint("after", command="git push", error=NO_UPSTREAM)).text
+        assert not (await joined(engine).hint("before", command="git push")).text
         assert (await joined(engine, "s-2").hint("before", command="git push")).text
+
+
+async def test_a_call_that_fails_in_spite_of_a_hint_is_answered_once_more(tmp_path: Path) -> None:
+    async with own_database(tmp_path) as database:
+        async with approved(tmp_path, push_lesson(), database=database) as engine:
+            session = joined(engine)
+            assert (await session.hint("before", command="git push")).text
+        async with approved(tmp_path, database=database) as engine:
+            session = joined(engine)
+            said = await session.hint("after", command="git push", error=NO_UPSTREAM)
+            again = await session.hint("after", command="git push", error=NO_UPSTREAM)
+            third = await session.hint("before", command="git push")
+    assert "--set-upstream" in said.text
+    assert again.text == third.text == ""
+
+
+async def test_what_was_answered_after_a_failure_is_not_said_before_the_next_call(
+    tmp_path: Path,
+) -> None:
+    async with approved(tmp_path, push_lesson()) as engine:
+        session = joined(engine)
+        assert (await session.hint("after", command="git push", error=NO_UPSTREAM)).text
+        assert not (await session.hint("before", command="git push")).text
+
+
+@pytest.mark.parametrize("answer", ["git push --set-upstream origin x", "git push -u origin x"])
+async def test_an_agent_that_used_the_answer_itself_is_told_only_when_it_fails(
+    tmp_path: Path, answer: str
+) -> None:
+    async with approved(tmp_path, push_lesson()) as engine:
+        session = joined(engine)
+        await session.hint("before", command=answer)
+        assert not (await session.hint("before", command="git push")).text
+        assert (await session.hint("after", command="git push", error=NO_UPSTREAM)).text
+        assert (await joined(engine, "s-2").hint("before", command="git push")).text
+
+
+async def test_a_subagent_is_told_what_the_main_agent_was_told(tmp_path: Path) -> None:
+    async with approved(tmp_path, push_lesson()) as engine:
+        session = joined(engine)
+        assert (await session.hint("before", command="git push", subagent="one")).text
+        assert not (await session.hint("before", command="git push", subagent="one")).text
+        assert (await session.hint("before", command="git push", subagent="two")).text
+        assert (await session.hint("before", command="git push")).text
+
+
+async def test_what_a_subagent_ran_counts_for_the_session(tmp_path: Path) -> None:
+    async with approved(tmp_path, gate_lesson()) as engine:
+        session = joined(engine)
+        await session.hint("before", command="mix format", subagent="one")
+        assert not (await session.hint("before", command="git commit -m x")).text
 
 
 async def test_connections_without_a_session_are_told_apart(tmp_path: Path) -> None:
@@ -278,7 +329,7 @@ async def test_the_tool_answers_in_one_line_or_with_nothing(tmp_path: Path) -> N
         assert "before_action" in {tool.name for tool in await session.tools()}
         quiet = await session.call("before_action", {"command": "git status"})
         told = await session.call("before_action", {"command": "git push"})
-        again = await session.call("before_action", {"command": "git push", "error": NO_UPSTREAM})
+        again = await session.call("before_action", {"command": "git push"})
         records = await engine.gateway.calls()
     assert quiet.content == again.content == "Nothing is known about this call."
     assert "--set-upstream" in told.content
@@ -352,6 +403,35 @@ async def test_another_error_or_program_is_not_answered_from_the_record(tmp_path
         other = "fatal: the upstream branch does not match the name of your branch"
         assert not (await session.hint("after", command="git push", error=other)).text
         assert not (await session.hint("after", command="git pull", error=NO_UPSTREAM)).text
+
+
+CODE_RECOVERIES = {
+    "an error in the code": (
+        "mix test test/b_test.exs",
+        "** (CompileError) test/b_test.exs: undefined function get_it/2 in Tide.GullTest",
+        "mix test test/a_test.exs",
+        "** (CompileError) test/a_test.exs: undefined function get_it/2 in Tide.GullTest",
+        "mix test test/a_test.exs --trace",
+    ),
+    "the same command worked": (
+        "git push",
+        NO_UPSTREAM,
+        "git push",
+        "The current branch gull has no upstream branch",
+        "git push",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CODE_RECOVERIES)
+async def test_what_holds_no_remedy_of_the_call_is_not_answered_from_the_record(
+    tmp_path: Path, name: str
+) -> None:
+    command, error, failed, said, worked = CODE_RECOVERIES[name]
+    text = f"it worked\nFailed: {failed} (exit code 1): {said}\nThen worked: {worked}"
+    async with approved(tmp_path) as engine:
+        await recorded(engine, text)
+        assert not (await joined(engine).hint("after", command=command, error=error)).text
 
 
 async def test_an_error_that_surely_means_the_same_is_answered_and_a_near_one_is_not(

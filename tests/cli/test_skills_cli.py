@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from synthorg_tui.core.actors import AGENT_MARKS
 from synthorg_tui.engine import Engine
 from synthorg_tui.settings.loader import shipped_settings
 from tests.cli.cli_kit import Result, documented, move_home, runner
@@ -343,3 +344,16 @@ def test_it_asks_the_app_that_has_the_store_open(home: Home) -> None:
             await serving
 
     assert asyncio.run(asked()).json == alone
+
+
+def test_hints_about_a_lesson_are_silenced_by_its_name(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for mark in AGENT_MARKS:
+        monkeypatch.delenv(mark, raising=False)
+    path = home.adopt()
+    name = path.parent.name
+    silenced = home.run("hints", "silence", "lesson", name, "--json").json
+    assert (silenced["kind"], silenced["subject"]) == ("lesson", str(path))
+    assert home.run("hints", "unsilence", "lesson", name).code == 0
+    assert home.run("hints").out == "Nothing is silenced.\n"

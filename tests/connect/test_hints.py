@@ -103,6 +103,7 @@ async def test_a_hint_is_the_additional_context_and_no_decision(tmp_path: Path, 
             FAILED,
             {"moment": "after", "command": "git push", "file": "", "error": FAILED["error"]},
         ),
+        ("PreToolUse", {**BASH, "agent_id": "agent-7"}, {"subagent": "agent-7"}),
         (
             "PreToolUse",
             {"tool_name": "Edit", "tool_input": {"file_path": "/srv/a.py", "old_string": "x"}},
@@ -122,7 +123,8 @@ async def test_the_owner_is_asked_about_the_command_or_the_file(
         assert await asyncio.to_thread(run, event, tmp_path, payload) == (0, "")
     (message,) = owner.asked
     assert message["method"] == "agent.hint"
-    assert set(message["params"]) == {"moment", "tool", "command", "file", "error", "cwd"}
+    named = {"moment", "tool", "command", "file", "error", "cwd"}
+    assert set(message["params"]) - {"subagent"} == named
     assert asked.items() <= message["params"].items()
 
 

@@ -4,6 +4,7 @@ import shutil
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
+from synthorg_tui.agents.silenced import SilencedKind
 from synthorg_tui.core.enums import SkillState
 from synthorg_tui.curation.disk_sync import SyncReport
 from synthorg_tui.curation.models import Lesson
@@ -108,3 +109,15 @@ async def test_another_folder_in_the_settings_leaves_what_nobody_moved(tmp_path:
         before = await only(engine)
     async with engine_at(data, skills=tmp_path / "elsewhere") as engine:
         assert await only(engine) == before
+
+
+async def test_what_was_silenced_stays_silenced_where_the_skill_is_now(tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    async with engine_at(old) as engine:
+        await adopt(engine)
+        path = (await only(engine)).path
+        await engine.gateway.silence(SilencedKind.LESSON, path, actor="person")
+    old.rename(new)
+    async with engine_at(new) as engine:
+        (silence,) = await engine.gateway.silenced()
+        assert silence.subject == (await only(engine)).path != path

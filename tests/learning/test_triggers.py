@@ -201,6 +201,77 @@ def test_a_file_tool_fails_alike_on_any_file() -> None:
     assert not triggers[0].matches_after(AgentAction(tool="Read", file="/b.py", error=failed.error))
 
 
+NO_MATCH = (
+    "Could not find the exact text in {}. The old text must match exactly including all"
+    " whitespace and newlines."
+)
+
+
+@pytest.mark.parametrize(
+    ("file", "named"),
+    [
+        ("/home/someone/work/tidepool/packages/a/src/core/b.ts", None),
+        (f"/home/someone/{'deeply/' * 20}b.ts", None),
+        ("/home/some one/my work/b.ts", None),
+        ("packages/other/src/b.ts", None),
+        ("b.ts", None),
+        ("b.ts", "/home/someone/work/tidepool/b.ts"),
+    ],
+)
+def test_an_edit_fails_alike_wherever_and_however_its_file_is_named(
+    file: str, named: str | None
+) -> None:
+    kept = "packages/coding/src/core/index.ts"
+    evidence = seen(f"edit {kept}", NO_MATCH.format(kept), f"edit {kept}", "npm run check")
+    (trigger,) = triggers_of(LessonKind.FILE, [evidence])
+    failed = AgentAction(tool="edit", file=file, error=NO_MATCH.format(named or file), cwd=HERE)
+    assert trigger.matches_after(failed)
+    other = AgentAction(tool="edit", file=file, error=f"No changes made to {file}. It is the same.")
+    assert not trigger.matches_after(other)
+
+
+def test_an_error_that_was_cut_off_is_known_by_its_beginning() -> None:
+    said = f"unknown option --fast for tool, {'which has none of this kind, ' * 8}as you see"
+    cut = failure(seen("mytool sync --fast", f"{said[:158]}…", "mytool sync"))
+    assert after(cut, "mytool sync --fast", said)
+    assert not after(cut, "mytool sync --fast", said[:60])
+
+
+INSTEAD = triggers_of(
+    LessonKind.GATE,
+    [seen("npm install gull", "Use pnpm add instead of npm install here.", "pnpm add gull")],
+)
+
+
+def test_another_program_that_a_gate_wants_is_spoken_of_before_and_after() -> None:
+    refused = "PreToolUse:Bash hook error: Use pnpm add instead of npm install here."
+    assert before(INSTEAD, "npm install tern")
+    assert before(INSTEAD, "cd web && npm install tern")
+    assert after(INSTEAD, "npm install tern", refused)
+    assert not before(INSTEAD, "pnpm add tern")
+    assert not before(INSTEAD, "npm run build")
+    assert not before(INSTEAD, "npm install")
+    assert not before(INSTEAD, "npm install tern", project="/srv/other")
+    assert not after(INSTEAD, "npm install tern", "npm error 404 Not Found")
+
+
+def test_a_gate_about_what_a_message_says_is_spoken_of_at_no_call() -> None:
+    evidence = seen("git commit -m 'did it'", "subject may not be empty", "git commit -m 'fix: it'")
+    assert triggers_of(LessonKind.GATE, [evidence]) == ()
+
+
+def test_a_call_as_the_lesson_has_it_tells_that_the_answer_is_known() -> None:
+    def known(triggers: tuple[Trigger, ...], command: str) -> bool:
+        return any(each.is_known_from(AgentAction(command=command)) for each in triggers)
+
+    assert known(PUSH, "git push --set-upstream origin other")
+    assert known(PUSH, "git push -u origin other")
+    assert not known(PUSH, "git push -f origin other")
+    assert not known(PUSH, "git push origin other")
+    assert not known(PUSH, "git pull -u origin other")
+    assert not known(OPTION, "mytool sync -v")
+
+
 def test_a_correction_comes_before_a_change_of_its_files() -> None:
     triggers = triggers_of(
         LessonKind.CORRECTION, [seen("edit src/a.py", "no, leave the header", "", "src/a.py")]

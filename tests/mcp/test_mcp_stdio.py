@@ -18,6 +18,7 @@ from mcp_types import CallToolResult
 from synthorg_tui.host.client import connect
 from synthorg_tui.host.owner import SKILLS
 from synthorg_tui.mcp.stdio import MAX_MESSAGE
+from tests.curation.review_kit import evidence
 from tests.mcp.mcp_kit import approve_skill, bridge, owned, text_of
 from tests.patience import PATIENCE, until
 
@@ -89,6 +90,25 @@ class TestClient:
             found = await client.call_tool("archival_memory_search", {"query": "staging port"})
             assert "6543" in text_of(found)
             assert await owner_pid(data_dir) != first
+
+    async def test_what_is_known_about_a_call_is_told_through_the_bridge(
+        self, tmp_path: Path
+    ) -> None:
+        known = evidence().model_copy(
+            update={
+                "failed": "git push",
+                "error": "The current branch x has no upstream branch",
+                "resolved_by": "git push --set-upstream origin x",
+            }
+        )
+        data_dir = tmp_path / "data"
+        async with owned(data_dir) as (engine, _):
+            await approve_skill(engine, seen=(known,), agent="ada")
+        async with Client(bridge(data_dir)) as client:
+            told = await client.call_tool("before_action", {"command": "git push"})
+            quiet = await client.call_tool("before_action", {"command": "git status"})
+        assert "From memory (approved lesson" in text_of(told)
+        assert text_of(quiet) == "Nothing is known about this call."
 
     async def test_a_killed_bridge_leaves_nothing_behind(self, tmp_path: Path) -> None:
         async with owned(tmp_path / "data") as (engine, owner):

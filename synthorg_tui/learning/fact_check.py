@@ -111,10 +111,12 @@ _CHANGES: Final = (
     r"|resolv|restor|set|updat|writ|wrot)(?:e|es|s|ed|d|ted|ten)?\b"
 )
 _DONE_BY = (
-    re.compile(rf"`([^`]+)`(?: then| also| already| now)? {_CHANGES}"),
+    re.compile(rf"`([^`]+)`(?: then| also| already| now| (?:needs?|has|had) to| must)? {_CHANGES}"),
     re.compile(rf"\b{_CHANGES} by (?:running |the )*`([^`]+)`"),
 )
 """What a text says that a command did, before it and after it."""
+_NEEDS = re.compile(r"(?:`([^`]+)`|(\S+)) (?:needs?|needed|requires?|required|expects?|expected)\b")
+"""What a text says that something needs; of commands that is the one that failed."""
 _ASKED = re.compile(r"^([a-z]{2,}ing)\b|\b(?:asked|wants?|wanted|told)(?: \w+){0,2}? to ([a-z]+)")
 _SAYS_MUCH: Final = 7
 """From so many words that mean something on, half of them have to be about the evidence."""
@@ -283,6 +285,15 @@ class FactCheck:
             said = re.search(rf"`{re.escape(span)}` {verb}", self._exact)
             if verb not in span.casefold() and said is None:
                 return f"says what `{span}` did, which the evidence doesn't"
+        return self._needed(text)
+
+    def _needed(self, text: str) -> str:
+        """Say when a text has something need what only the one that failed can have needed."""
+        lacking = _flat(f"{self.failed}\n{self.stated}")
+        for span, word in _NEEDS.findall(text if self.failed else ""):
+            is_named = bool(span) or _SYMBOL.search(word) is not None
+            if is_named and _flat(span or word).strip(_EDGES) not in lacking:
+                return f"says what '{span or word}' needs, which the evidence doesn't"
         return ""
 
     def _advice(self, text: str) -> str:

@@ -88,7 +88,9 @@ class TextRequest:
 
     ``evidence`` maps labels to texts, which may be hostile. ``examples`` are other cases, each with
     its evidence and the answer to it. ``check`` judges what comes back. ``remedy`` is what helped,
-    and ``said`` holds texts, by the names of their fields, that needn't be said again.
+    and ``said`` holds texts, by the names of their fields, that needn't be said again. ``known``
+    are all the fields that requests with this task may have, described where each of them reads
+    the same.
     """
 
     task: str
@@ -98,6 +100,7 @@ class TextRequest:
     examples: Sequence[tuple[str, str]] = ()
     remedy: str = ""
     said: Mapping[str, str] = field(default_factory=dict)
+    known: Sequence[WantedText] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,17 +198,18 @@ def _schema(fields: Sequence[WantedText]) -> dict[str, Any]:
 
 def _messages(request: TextRequest) -> tuple[ChatMessage, ...]:
     """What is the same for all requests comes first: a local model reads it only once."""
-    system = f"{request.task} {_RULES}\n{untrusted_content_directive((_TAG,))}"
+    described = "\n".join(f"- {w.name}: {w.ask}" for w in request.known or request.fields)
+    system = (
+        f"{request.task} {_RULES}\n{untrusted_content_directive((_TAG,))}\nFields:\n"
+        f"- {REASONING}: one short sentence: what is the cause?\n{described}"
+    )
     said = [(MessageRole.SYSTEM, system)]
     for evidence, answer in request.examples:
         said.append((MessageRole.USER, wrap_untrusted(_TAG, evidence)))
         said.append((MessageRole.ASSISTANT, answer))
     lines = "\n".join(f"{label}: {text}" for label, text in request.evidence.items() if text)
-    asked = "\n".join(f"- {wanted.name}: {wanted.ask}" for wanted in request.fields)
-    user = (
-        f"{wrap_untrusted(_TAG, lines)}\nWrite the JSON object with:\n- {REASONING}: one short "
-        f"sentence: what is the cause?\n{asked}"
-    )
+    names = ", ".join((REASONING, *(wanted.name for wanted in request.fields)))
+    user = f"{wrap_untrusted(_TAG, lines)}\nWrite the JSON object with {names}."
     said.append((MessageRole.USER, user))
     return tuple(ChatMessage(role=role, content=content) for role, content in said)
 

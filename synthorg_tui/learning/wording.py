@@ -27,6 +27,7 @@ from synthorg_tui.curation.models import (
     LessonKind,
     ProceduralMemoryProposal,
 )
+from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.learning.fact_check import FactCheck
 from synthorg_tui.learning.lessons import MAX_TITLE
 from synthorg_tui.learning.proposer import (
@@ -125,6 +126,8 @@ _TOLD = re.compile(
 _LISTED = re.compile(r"\banything to do with:")
 """What a situation begins with that only lists words of what a person said."""
 _QUOTED: Final = "Do as the person said: "
+_MAX_SHOWN: Final = 300
+"""So much of a text of the evidence is shown; the fact check has all of it."""
 _FIELD_TOKENS: Final = 90
 """What a field takes at most; a model that goes on for longer repeats itself."""
 _PLACED = re.compile(r"<[a-z][a-z-]*>")
@@ -197,7 +200,7 @@ def lesson_request(lesson: Lesson) -> TextRequest:
     seen = lesson.evidence[0] if lesson.evidence else None
     return TextRequest(
         task=_TASK,
-        evidence=said,
+        evidence={label: one_line(text, _MAX_SHOWN) for label, text in said.items()},
         fields=_wanted(lesson),
         check=FactCheck(
             (*said.values(), *texts, grounded.check, *grounded.execution_steps),
@@ -206,6 +209,7 @@ def lesson_request(lesson: Lesson) -> TextRequest:
             stated=_general(lesson, seen.error) if seen else "",
         ),
         examples=_EXAMPLES,
+        known=(_NAME, _TITLE, _WHEN, _WHY, _CHECK, _RULE),
         remedy=grounded.action,
         said={} if is_correction else {"what to do": grounded.action},
     )

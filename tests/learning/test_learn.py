@@ -254,7 +254,7 @@ async def test_only_runs_that_ended_since_then_are_looked_at(bench: Bench) -> No
 async def test_what_was_imported_is_learnt_without_the_model(make_bench: MakeBench) -> None:
     provider = ScriptedProvider()
     bench = make_bench(provider)
-    await bench.record(push("s1"), push("s2"))
+    await bench.record(build("s1"), build("s2"))
     report = await bench.service.learn_from(["claude_code:s1", "gone"])
     assert (report.executions, report.count(LearnVerdict.PROPOSED)) == (1, 1)
     assert provider.asked == []
@@ -356,7 +356,7 @@ async def test_a_model_that_is_too_small_is_not_asked_and_the_report_says_so(
     provider = ScriptedProvider()
     bench = make_bench(provider)
     bench.serve(provider, unasked="tiny is too small to word lessons")
-    await bench.record(push())
+    await bench.record(build())
     report = await bench.service.learn()
     assert provider.asked == []
     assert report.notes == ("tiny is too small to word lessons",)

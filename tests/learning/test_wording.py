@@ -233,10 +233,20 @@ def test_what_counts_runs_is_not_shown_to_a_model() -> None:
     assert asked(habit) == []
 
 
-def test_what_is_the_same_for_all_lessons_comes_first() -> None:
-    one, other = lesson_request(lacking()), lesson_request(correction())
-    assert (one.task, one.examples) == (other.task, other.examples)
-    assert one.evidence != other.evidence
+async def test_what_is_the_same_for_all_lessons_comes_first() -> None:
+    one, other = ScriptedProvider("{}"), ScriptedProvider("{}")
+    await ProceduralMemoryProposer(CONFIG, one).propose(lacking())
+    await ProceduralMemoryProposer(CONFIG, other).propose(correction())
+    assert one.asked[0][0][:-1] == other.asked[0][0][:-1]
+    assert one.asked[0][0][-1] != other.asked[0][0][-1]
+
+
+def test_of_long_evidence_the_beginning_is_shown() -> None:
+    (seen,) = (lesson := lacking()).evidence
+    long = seen.model_copy(update={"error": "fatal: no upstream " + "x" * 5_000})
+    shown = lesson_request(lesson.model_copy(update={"evidence": (long,)})).evidence["error"]
+    assert shown.startswith("fatal: no upstream")
+    assert len(shown) < 400
 
 
 async def test_only_a_correction_is_asked_for_a_rule() -> None:

@@ -106,6 +106,17 @@ _NEUTRAL: Final = frozenset(
     """.split()  # noqa: SIM905
 )
 """Verbs that ask for nothing of their own."""
+_CHANGES: Final = (
+    r"(add|chang|clear|configur|creat|delet|edit|ensur|fix|generat|ignor|overwrit|remov|replac"
+    r"|resolv|restor|set|updat|writ|wrot)(?:e|es|s|ed|d|ted|ten)?\b"
+)
+_DONE_BY = (
+    re.compile(rf"`([^`]+)`(?: then| also| already| now| (?:needs?|has|had) to| must)? {_CHANGES}"),
+    re.compile(rf"\b{_CHANGES} by (?:running |the )*`([^`]+)`"),
+)
+"""What a text says that a command did, before it and after it."""
+_NEEDS = re.compile(r"(?:`([^`]+)`|(\S+)) (?:needs?|needed|requires?|required|expects?|expected)\b")
+"""What a text says that something needs; of commands that is the one that failed."""
 _ASKED = re.compile(r"^([a-z]{2,}ing)\b|\b(?:asked|wants?|wanted|told)(?: \w+){0,2}? to ([a-z]+)")
 _SAYS_MUCH: Final = 7
 """From so many words that mean something on, half of them have to be about the evidence."""
@@ -153,7 +164,7 @@ class FactCheck:
             return "leaves out what is not to be done"
         if instructs:
             return self._advice(text)
-        return self._asked(text) or self._from_nowhere(text)
+        return self._did(text) or self._asked(text) or self._from_nowhere(text)
 
     def name_refusal(self, name: str) -> str:
         """Return why a name of words joined by hyphens is refused; empty when it isn't."""
@@ -264,6 +275,25 @@ class FactCheck:
             verb = "".join(groups)
             if verb not in _NEUTRAL and not self._has_form_of(verb):
                 return f"has '{verb}', which the evidence doesn't"
+        return ""
+
+    def _did(self, text: str) -> str:
+        """Say what a text has a command change that neither its name nor a source says."""
+        active, passive = _DONE_BY
+        told = [*active.findall(text), *((span, verb) for verb, span in passive.findall(text))]
+        for span, verb in told:
+            said = re.search(rf"`{re.escape(span)}` {verb}", self._exact)
+            if verb not in span.casefold() and said is None:
+                return f"says what `{span}` did, which the evidence doesn't"
+        return self._needed(text)
+
+    def _needed(self, text: str) -> str:
+        """Say when a text has something need what only the one that failed can have needed."""
+        lacking = _flat(f"{self.failed}\n{self.stated}")
+        for span, word in _NEEDS.findall(text if self.failed else ""):
+            is_named = bool(span) or _SYMBOL.search(word) is not None
+            if is_named and _flat(span or word).strip(_EDGES) not in lacking:
+                return f"says what '{span or word}' needs, which the evidence doesn't"
         return ""
 
     def _advice(self, text: str) -> str:

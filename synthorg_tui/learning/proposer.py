@@ -86,18 +86,21 @@ class WantedText:
 class TextRequest:
     """What a model is asked for: a sentence that says its task, the evidence, and the fields.
 
-    ``evidence`` maps labels to texts, which may be hostile. ``example`` is an answer to another
-    case, in full. ``check`` judges what comes back. ``remedy`` is what helped, and ``said`` holds
-    texts, by the names of their fields, that needn't be said again.
+    ``evidence`` maps labels to texts, which may be hostile. ``examples`` are other cases, each with
+    its evidence and the answer to it. ``check`` judges what comes back. ``remedy`` is what helped,
+    and ``said`` holds texts, by the names of their fields, that needn't be said again. ``known``
+    are all the fields that requests with this task may have, described where each of them reads
+    the same.
     """
 
     task: str
     evidence: Mapping[str, str]
     fields: Sequence[WantedText]
     check: FactCheck
-    example: str = ""
+    examples: Sequence[tuple[str, str]] = ()
     remedy: str = ""
     said: Mapping[str, str] = field(default_factory=dict)
+    known: Sequence[WantedText] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,21 +198,20 @@ def _schema(fields: Sequence[WantedText]) -> dict[str, Any]:
 
 def _messages(request: TextRequest) -> tuple[ChatMessage, ...]:
     """What is the same for all requests comes first: a local model reads it only once."""
-    asked = "\n".join(f"- {wanted.name}: {wanted.ask}" for wanted in request.fields)
+    described = "\n".join(f"- {w.name}: {w.ask}" for w in request.known or request.fields)
     system = (
-        f"{request.task} {_RULES}\n{untrusted_content_directive((_TAG,))}\n"
-        f"Fields, in this order:\n- {REASONING}: one short sentence for yourself: what is the "
-        f"cause?\n{asked}"
+        f"{request.task} {_RULES}\n{untrusted_content_directive((_TAG,))}\nFields:\n"
+        f"- {REASONING}: one short sentence: what is the cause?\n{described}"
     )
-    if request.example:
-        system += f"\n\nAn example, about another case:\n{request.example}"
+    said = [(MessageRole.SYSTEM, system)]
+    for evidence, answer in request.examples:
+        said.append((MessageRole.USER, wrap_untrusted(_TAG, evidence)))
+        said.append((MessageRole.ASSISTANT, answer))
     lines = "\n".join(f"{label}: {text}" for label, text in request.evidence.items() if text)
     names = ", ".join((REASONING, *(wanted.name for wanted in request.fields)))
     user = f"{wrap_untrusted(_TAG, lines)}\nWrite the JSON object with {names}."
-    return (
-        ChatMessage(role=MessageRole.SYSTEM, content=system),
-        ChatMessage(role=MessageRole.USER, content=user),
-    )
+    said.append((MessageRole.USER, user))
+    return tuple(ChatMessage(role=role, content=content) for role, content in said)
 
 
 async def _unless(
@@ -332,7 +334,9 @@ def is_instruction(text: str) -> bool:
 
 def _is_copy(text: str, request: TextRequest) -> bool:
     """Whether it repeats the instruction or its example rather than speaking of the evidence."""
-    told = " ".join((_RULES, request.task, request.example, *(w.ask for w in request.fields)))
+    told = " ".join(
+        (_RULES, request.task, *sum(request.examples, ()), *(w.ask for w in request.fields))
+    )
     known = _runs(told) - _runs(" ".join(request.check.sources))
     return bool(_runs(text) & known)
 

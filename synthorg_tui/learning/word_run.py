@@ -85,9 +85,7 @@ class LessonWording:
         lesson = await self._proposals.unworded(captured.lesson.key)
         if lesson is None:
             return known
-        worded = await self._proposer.propose(
-            captured.payload, lesson, cancel=run.cancel, seconds=spent.seconds_left
-        )
+        worded = await self._proposer.propose(lesson, cancel=run.cancel, seconds=spent.seconds_left)
         if worded is None:
             return known
         spent.tokens += worded.took.tokens

@@ -1,17 +1,18 @@
 """A model's words for a lesson beside those of code, and which of the two are proposed.
 
-Lessons are complete without a model. It writes name, title, when, why and check, for a correction
-also the rule; commands stay code's. Both versions are kept. Of what passed the fact check the
-model's text is chosen, field by field, only where it is better by a rule that anybody can follow;
-in doubt code's stays:
+Lessons are complete without a model, and commands stay code's. A model is asked only for what code
+couldn't say well: a lesson whose texts are all good isn't shown to it and takes no time. Both
+versions are kept. Of what passed the fact check the model's text is chosen, field by field, only
+where it is better by a rule that anybody can follow; in doubt code's stays:
 
 * name: code has none, or one of more than five words or 40 characters.
-* title: code's is longer than ``MAX_TITLE``, or isn't an instruction.
-* when: code's is longer than 160 characters, and the model's is shorter.
+* title: code's is longer than ``MAX_TITLE`` or isn't an instruction.
+* when: code's is longer than 160 characters or lists words of what a person said, and the model's
+  is shorter.
 * why: code's only tells what happened (``was gone``, ``worked at once``...) and names no cause
   (``because``, ``needs``, ``until``...), which the model's does.
 * check: code has none.
-* rule: code's isn't an instruction.
+* rule: code's only quotes the person.
 """
 
 import re
@@ -22,12 +23,11 @@ from typing import Final
 
 from synthorg_tui.curation.models import (
     Author,
-    FailureAnalysisPayload,
     Lesson,
     LessonKind,
     ProceduralMemoryProposal,
-    SuccessAnalysisPayload,
 )
+from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.learning.fact_check import FactCheck
 from synthorg_tui.learning.lessons import MAX_TITLE
 from synthorg_tui.learning.proposer import (
@@ -59,25 +59,25 @@ _NAME = WantedText(
 )
 _TITLE = WantedText(
     "title",
-    f"what to do, and when, as an instruction of at most {MAX_TITLE} characters; begins with a "
-    "verb",
+    f"at most {MAX_TITLE} characters; begins with a verb, has the command that helped",
     most=MAX_TITLE,
     words=(3, 14),
     instructs=True,
     says_remedy=True,
 )
-_WHEN = WantedText(
-    "when", "the situation, as it goes on after the words Use when", most=200, words=(3, 35)
-)
+_WHEN = WantedText("when", "what somebody is doing when this matters", most=160, words=(2, 30))
 _WHY = WantedText(
-    "why", "the cause of the failure in one sentence, not what failed", most=300, words=(5, 45)
+    "why",
+    "one sentence: what the failed command needs that was missing or wrong",
+    most=240,
+    words=(5, 40),
 )
 _CHECK = WantedText(
     "check", "how to see that it worked, in one sentence", most=200, words=(3, 30), instructs=True
 )
 _RULE = WantedText(
     "rule",
-    "what the person wants from now on, as an instruction; begins with a verb",
+    "what the person wants from now on; begins with a verb",
     most=300,
     words=(3, 45),
     instructs=True,
@@ -87,29 +87,30 @@ _TASK: Final = (
     "You write down for developers what a session taught, so that a colleague who never saw it "
     "understands it at once."
 )
-_EXAMPLE: Final = """<evidence>
-failed: terraform plan
-error: Inconsistent dependency lock file
-done in between: terraform init -upgrade
-worked: terraform plan
-</evidence>
-{"reasoning": "The lock file was older than the configuration; init wrote it anew.", \
-"name": "terraform-plan-stale-lock", \
-"title": "Run `terraform init -upgrade` before `terraform plan`", \
-"when": "`terraform plan` reports an inconsistent dependency lock file", \
-"why": "The lock file no longer matches the configuration, so the plan refuses to start.", \
-"check": "Run `terraform plan` again: it passes without the lock file error."}"""
-_CORRECTION_EXAMPLE: Final = """<evidence>
-the agent did: edit docs/guide.md
-the person said: no emojis in the docs please, we keep them plain
-</evidence>
-{"reasoning": "The person wants plain documentation.", \
-"name": "docs-no-emojis", \
-"title": "Keep the docs plain, with no emojis", \
-"when": "editing the docs", \
-"why": "The person asked to keep the docs plain.", \
-"check": "Read the changed docs: they have no emojis.", \
-"rule": "Keep the docs plain: no emojis."}"""
+_EXAMPLES: Final = (
+    (
+        "failed: terraform plan\nerror: Inconsistent dependency lock file\n"
+        "done in between: terraform init -upgrade\nworked: terraform plan",
+        '{"reasoning": "The lock file was stale.", '
+        '"title": "Run `terraform init -upgrade` when the lock file is inconsistent", '
+        '"why": "`terraform plan` needs a lock file that is consistent with the configuration."}',
+    ),
+    (
+        "failed: rsync notes backup\nerror: skipping directory notes\n"
+        "worked: rsync -r notes backup",
+        '{"reasoning": "The option for directories was missing.", '
+        '"title": "Copy a directory with `rsync -r`, or it is skipped", '
+        '"why": "`rsync` needs `-r` to copy a directory instead of skipping it."}',
+    ),
+    (
+        "the agent did: edit docs/guide.md\n"
+        "the person said: no emojis in the docs please, we keep them plain",
+        '{"reasoning": "The person wants plain documentation.", '
+        '"title": "Keep the docs plain, with no emojis", '
+        '"when": "editing or adding a page of the docs", '
+        '"rule": "Keep the docs plain: use no emojis in them."}',
+    ),
+)
 _LONG_WHEN: Final = 160
 _LONG_NAME: Final = 40
 _CAUSE = re.compile(
@@ -117,9 +118,18 @@ _CAUSE = re.compile(
     r"|were not|had not|wasn['\u2019]t|hadn['\u2019]t|no longer|has no|missing|only)\b"
 )
 _TOLD = re.compile(
-    r"\b(?:was gone|(?:worked|passed)(?: at once| afterwards)?\.|come first|said so)(?=\W|$)"
+    r"\b(?:was gone|(?:worked|passed)(?: at once| afterwards)?\.|come first|said so"
+    r"|with nothing else changed|failed in another (?:directory|environment)"
+    r"|error itself (?:asks for that line|names the command that works))(?=\W|$)"
 )
 """Words of a reason that only tells that something helped."""
+_LISTED = re.compile(r"\banything to do with:")
+"""What a situation begins with that only lists words of what a person said."""
+_QUOTED: Final = "Do as the person said: "
+_MAX_SHOWN: Final = 300
+"""So much of a text of the evidence is shown; the fact check has all of it."""
+_FIELD_TOKENS: Final = 90
+"""What a field takes at most; a model that goes on for longer repeats itself."""
 _PLACED = re.compile(r"<[a-z][a-z-]*>")
 _SPAN = re.compile(r"`([^`]*<[a-z][a-z-]*>[^`]*)`")
 _MIN_OWN = 3
@@ -150,7 +160,6 @@ class ProceduralMemoryProposer:
 
     async def propose(
         self,
-        payload: FailureAnalysisPayload | SuccessAnalysisPayload,
         draft: Lesson,
         *,
         cancel: threading.Event | None = None,
@@ -166,20 +175,20 @@ class ProceduralMemoryProposer:
             return None
         if self._provider is None:
             return Worded(draft, ProposedTexts())
+        request = lesson_request(draft)
+        if not request.fields:
+            return Worded(draft, ProposedTexts())
         most = self._config.max_seconds
         limits = TextLimits(
             seconds=most if seconds is None else min(most, seconds),
-            tokens=self._config.max_tokens,
+            tokens=min(self._config.max_tokens, _FIELD_TOKENS * (1 + len(request.fields))),
             temperature=self._config.temperature,
         )
-        request = lesson_request(draft, payload)
         took = await propose_texts(self._provider, request, limits, cancel=cancel)
         return Worded(with_words(draft, took.accepted, took.refused), took)
 
 
-def lesson_request(
-    lesson: Lesson, payload: FailureAnalysisPayload | SuccessAnalysisPayload | None = None
-) -> TextRequest:
+def lesson_request(lesson: Lesson) -> TextRequest:
     """Return what a model is asked to write about a lesson.
 
     Names of one run are placeholders in it, as in the text of code: they are no part of a lesson.
@@ -188,25 +197,39 @@ def lesson_request(
     grounded = lesson.grounded
     texts = (grounded.discovery, grounded.condition, grounded.action, grounded.rationale)
     is_correction = lesson.kind is LessonKind.CORRECTION
-    fields = (_NAME, _TITLE, _WHEN, _WHY, _CHECK, *((_RULE,) if is_correction else ()))
-    shown = {**said, "what to do": grounded.action}
-    if isinstance(payload, FailureAnalysisPayload) and is_correction:
-        shown["task"] = payload.task_title
     seen = lesson.evidence[0] if lesson.evidence else None
     return TextRequest(
         task=_TASK,
-        evidence=shown,
-        fields=fields,
+        evidence={label: one_line(text, _MAX_SHOWN) for label, text in said.items()},
+        fields=_wanted(lesson),
         check=FactCheck(
             (*said.values(), *texts, grounded.check, *grounded.execution_steps),
             failed=_general(lesson, seen.failed) if seen else "",
             worked=_general(lesson, seen.resolved_by) if seen else "",
             stated=_general(lesson, seen.error) if seen else "",
         ),
-        example=_CORRECTION_EXAMPLE if is_correction else _EXAMPLE,
+        examples=_EXAMPLES,
+        known=(_NAME, _TITLE, _WHEN, _WHY, _CHECK, _RULE),
         remedy=grounded.action,
         said={} if is_correction else {"what to do": grounded.action},
     )
+
+
+def _wanted(lesson: Lesson) -> tuple[WantedText, ...]:
+    """The fields that a model is asked for; none where code's texts are good as they are."""
+    texts = lesson.grounded
+    if lesson.kind in {LessonKind.HABIT, LessonKind.SUCCESS}:
+        return ()
+    is_correction = lesson.kind is LessonKind.CORRECTION
+    lacks = (
+        (_NAME, _lacks_name(texts.name)),
+        (_TITLE, _lacks_title(texts.discovery)),
+        (_WHEN, _lacks_when(texts.condition)),
+        (_WHY, not is_correction and _lacks_why(texts.rationale)),
+        (_CHECK, not is_correction and not texts.check),
+        (_RULE, is_correction and _lacks_rule(texts.action)),
+    )
+    return tuple(field for field, is_lacking in lacks if is_lacking)
 
 
 def _facts_of(lesson: Lesson) -> dict[str, str]:
@@ -286,15 +309,34 @@ def is_better(name: str, text: str, grounded: str) -> bool:
     if text == grounded:
         return False
     if name == "name":
-        return not grounded or grounded.count("-") > 4 or len(grounded) > _LONG_NAME
+        return _lacks_name(grounded)
     if name == "title":
-        return len(grounded) > MAX_TITLE or not is_instruction(grounded)
+        return _lacks_title(grounded)
     if name == "when":
-        return len(text) < len(grounded) > _LONG_WHEN
+        return _lacks_when(grounded) and len(text) < len(grounded)
     if name == "why":
-        is_told = _TOLD.search(grounded) and not _CAUSE.search(grounded)
-        return bool(is_told and _CAUSE.search(text))
-    return not grounded if name == "check" else not is_instruction(grounded)
+        return _lacks_why(grounded) and _CAUSE.search(text) is not None
+    return not grounded if name == "check" else _lacks_rule(grounded)
+
+
+def _lacks_name(text: str) -> bool:
+    return not text or text.count("-") > 4 or len(text) > _LONG_NAME
+
+
+def _lacks_title(text: str) -> bool:
+    return len(text) > MAX_TITLE or not is_instruction(text)
+
+
+def _lacks_when(text: str) -> bool:
+    return len(text) > _LONG_WHEN or _LISTED.search(text) is not None
+
+
+def _lacks_why(text: str) -> bool:
+    return bool(_TOLD.search(text)) and not _CAUSE.search(text)
+
+
+def _lacks_rule(text: str) -> bool:
+    return text.startswith(_QUOTED) or not is_instruction(text)
 
 
 def worded_fields(lesson: Lesson, before: Lesson) -> Sequence[str]:

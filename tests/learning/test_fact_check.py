@@ -163,3 +163,38 @@ def test_a_flag_path_or_number_of_its_own_is_refused(
 @given(st.text(max_size=300))
 def test_any_text_is_judged(text: str) -> None:
     assert isinstance(PUSH.refusal(text, instructs=True), str)
+
+
+@pytest.mark.parametrize(
+    ("text", "did"),
+    [
+        ("`mix deps.get` added `lazy_html` to the dependencies.", "mix deps.get"),
+        ("`mix deps.get` needs to add the dependency.", "mix deps.get"),
+        ("`lazy_html` was added by running `mix deps.get`, so it is there.", "mix deps.get"),
+        ("`npm run check` puts files into form.", ""),
+        ("`npm run check` updates the lock file.", ""),
+        ("`git add` adds them.", ""),
+    ],
+)
+def test_what_a_command_changed_has_to_be_told(text: str, did: str) -> None:
+    told = "`npm run check` puts files into form. `npm run check` updates the lock file."
+    check = FactCheck(("git add lazy_html", "add it to mix.exs", "mix deps.get", told))
+    expected = f"says what `{did}` did, which the evidence doesn't" if did else ""
+    assert check.refusal(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("`mix test` needs `lazy_html`, which was not there.", True),
+        ("`mix test` requires `lazy_html` as a test dependency.", True),
+        ("Phoenix requires `lazy_html` for the test.", True),
+        ("`mix deps.get` needs the dependency for a test.", False),
+        ("So mix deps.get needs the dependency.", False),
+    ],
+)
+def test_what_needs_something_is_what_failed(text: str, is_told: bool) -> None:
+    error = "Phoenix requires lazy_html as a test dependency"
+    done = "mix deps.get; there was no lazy_html"
+    check = FactCheck(("mix test", error, done), failed="mix test", worked="mix test", stated=error)
+    assert ("needs" in check.refusal(text)) is not is_told

@@ -254,21 +254,20 @@ async def test_only_runs_that_ended_since_then_are_looked_at(bench: Bench) -> No
 async def test_what_was_imported_is_learnt_without_the_model(make_bench: MakeBench) -> None:
     provider = ScriptedProvider()
     bench = make_bench(provider)
-    await bench.record(push("s1"), push("s2"))
+    await bench.record(build("s1"), build("s2"))
     report = await bench.service.learn_from(["claude_code:s1", "gone"])
     assert (report.executions, report.count(LearnVerdict.PROPOSED)) == (1, 1)
     assert provider.asked == []
 
 
-ANSWER = json.dumps(
-    {
-        "name": "git-push-no-upstream",
-        "title": "Run `git push -u yarn` first",
-        "when": "`git push` says that the branch has no upstream",
-        "why": "The branch has no upstream branch yet, so the push needs one.",
-        "check": "See that `git push` passes.",
-    }
-)
+WHY = "`npm run build` needs `vite`, which was not there."
+ANSWER = json.dumps({"reasoning": "The packages were missing.", "why": WHY})
+
+
+def build(session: str = "s1") -> Execution:
+    """A run of whose lesson code can't say the cause."""
+    run = Run(session).bash("npm run build", "sh: 1: vite: not found", code=127)
+    return run.bash("npm install").bash("npm run build", "ok").done()
 
 
 async def test_the_models_words_are_kept_in_the_item_and_asked_for_once(
@@ -276,16 +275,28 @@ async def test_the_models_words_are_kept_in_the_item_and_asked_for_once(
 ) -> None:
     provider = ScriptedProvider(ANSWER)
     bench = make_bench(provider)
-    (learned,) = await bench.learn(push())
+    (learned,) = await bench.learn(build())
     lesson = await bench.lesson()
     assert lesson.suggested is not None
-    assert lesson.suggested.condition == "`git push` says that the branch has no upstream"
-    assert set(learned.worded) == {
-        field for field, author in lesson.authors.items() if author is Author.MODEL
-    }
-    assert learned.refused == ("title has `git push -u yarn`, which the evidence doesn't",)
+    assert lesson.suggested.rationale == lesson.proposal.rationale == WHY
+    assert learned.worded == ("rationale",)
+    assert {f for f, author in lesson.authors.items() if author is Author.MODEL} == {"rationale"}
     await bench.learn()
     assert len(provider.asked) == 1
+
+
+async def test_what_is_refused_of_a_models_words_is_told(make_bench: MakeBench) -> None:
+    bench = make_bench(ScriptedProvider('{"why": "It needs `yarn install` because of vite."}'))
+    (learned,) = await bench.learn(build())
+    assert learned.worded == ()
+    assert learned.refused == ("why has `yarn install`, which the evidence doesn't",)
+
+
+async def test_a_lesson_that_needs_no_model_costs_none(make_bench: MakeBench) -> None:
+    provider = ScriptedProvider()
+    (learned,) = await make_bench(provider).learn(push())
+    assert (learned.worded, learned.refused, learned.seconds) == ((), (), 0.0)
+    assert provider.asked == []
 
 
 async def test_evidence_that_comes_while_the_model_writes_is_not_lost(
@@ -297,11 +308,11 @@ async def test_evidence_that_comes_while_the_model_writes_is_not_lost(
         async def complete(
             self, messages: Sequence[ChatMessage], options: CompletionOptions
         ) -> Completion:
-            await bench.proposals.submit(bench.service.capture(push("s2"))[0].lesson)
+            await bench.proposals.submit(bench.service.capture(build("s2"))[0].lesson)
             return await super().complete(messages, options)
 
     bench.serve(Interrupted(ANSWER))
-    await bench.learn(push("s1"))
+    await bench.learn(build("s1"))
     lesson = await bench.lesson()
     assert lesson.recurrence == 2
     assert lesson.suggested is not None
@@ -328,8 +339,8 @@ async def test_what_a_run_may_cost_is_kept_and_the_rest_is_asked_by_the_next(
     provider = Counting(ANSWER, ANSWER)
     config = ProceduralMemoryConfig()
     bench = make_bench(provider, config=config.model_copy(update=limits))
-    other = Run("s2").bash("npm run build", "sh: 1: vite: not found", code=127)
-    await bench.record(push("s1"), other.bash("npm install").bash("npm run build", "ok").done())
+    other = Run("s2").bash("make docs", "sphinx-build: not found", code=127)
+    await bench.record(build("s1"), other.bash("make setup").bash("make docs", "ok").done())
     report = await bench.service.learn()
     asked = len(provider.asked)
     assert asked == ("run_tokens" in limits)
@@ -345,7 +356,7 @@ async def test_a_model_that_is_too_small_is_not_asked_and_the_report_says_so(
     provider = ScriptedProvider()
     bench = make_bench(provider)
     bench.serve(provider, unasked="tiny is too small to word lessons")
-    await bench.record(push())
+    await bench.record(build())
     report = await bench.service.learn()
     assert provider.asked == []
     assert report.notes == ("tiny is too small to word lessons",)
@@ -357,7 +368,7 @@ async def test_a_failing_model_is_a_warning_and_the_lesson_stays(
     make_bench: MakeBench, error: Exception
 ) -> None:
     bench = make_bench(ScriptedProvider(error))
-    await bench.record(push())
+    await bench.record(build())
     report = await bench.service.learn()
     assert report.count(LearnVerdict.PROPOSED) == 1
     assert len(report.warnings) == 1
@@ -369,8 +380,8 @@ async def test_a_model_that_refuses_is_not_asked_again_in_the_same_run(
 ) -> None:
     provider = ScriptedProvider(REFUSED)
     bench = make_bench(provider)
-    other = Run("s2").bash("npm run build", "sh: 1: vite: not found", code=127)
-    await bench.record(push("s1"), other.bash("npm install").bash("npm run build", "ok").done())
+    other = Run("s2").bash("make docs", "sphinx-build: not found", code=127)
+    await bench.record(build("s1"), other.bash("make setup").bash("make docs", "ok").done())
     report = await bench.service.learn()
     assert len(report.lessons) == 2
     assert len(provider.asked) == 1

@@ -75,7 +75,7 @@ class Scripted:
         found = captured()
         try:
             worded = await ProceduralMemoryProposer(settings, provider).propose(
-                found.payload, found.lesson, cancel=cancel
+                found.lesson, cancel=cancel
             )
         finally:
             await provider.close()
@@ -116,8 +116,7 @@ async def test_a_server_is_asked_for_json_and_its_words_are_kept(server: Scripte
     lesson = await server.word(GOOD)
     assert "response_format" in server.asked[0]
     assert lesson.suggested is not None
-    assert lesson.suggested.condition == GOOD["when"]
-    assert lesson.proposal.rationale == GOOD["why"]
+    assert lesson.suggested.rationale == lesson.proposal.rationale == GOOD["why"]
     assert lesson.authors["rationale"] is Author.MODEL
 
 
@@ -143,9 +142,7 @@ async def test_a_slow_server_leaves_codes_words(server: Scripted) -> None:
     server.waits.clear()
     lesson = await server.word(GOOD, seconds=0.2)
     assert lesson.proposal == captured().lesson.grounded
-    assert set(lesson.refused.values()) == {
-        f"{name} no answer within 0.2 seconds" for name in GOOD if name != "reasoning"
-    }
+    assert set(lesson.refused.values()) == {"why no answer within 0.2 seconds"}
 
 
 async def test_a_server_that_is_cancelled_is_not_waited_for(server: Scripted) -> None:
@@ -193,7 +190,7 @@ async def test_the_bundled_model_is_too_small_to_be_asked(bundled: CompletionPro
 async def test_a_model_in_this_process_is_cancelled_at_once(bundled: CompletionProvider) -> None:
     cancel, found = threading.Event(), captured()
     proposer = ProceduralMemoryProposer(ProceduralMemoryConfig(), bundled)
-    proposing = asyncio.create_task(proposer.propose(found.payload, found.lesson, cancel=cancel))
+    proposing = asyncio.create_task(proposer.propose(found.lesson, cancel=cancel))
     await asyncio.sleep(0.5)
     asked = time.process_time()
     cancel.set()

@@ -31,7 +31,12 @@ REQUEST = TextRequest(
     evidence={"session": LINES},
     fields=(NAME, TITLE, WHY),
     check=FactCheck((LINES,)),
-    example='{"name": "make-stale-cache", "why": "The cache was older than what it was made of."}',
+    examples=(
+        (
+            "make\nstale cache",
+            '{"name": "make-stale-cache", "why": "The cache was older than what it was made of."}',
+        ),
+    ),
 )
 GOOD = {
     "reasoning": "vite comes with the packages",
@@ -67,7 +72,7 @@ async def test_reasoning_is_asked_for_before_any_field_and_the_shape_is_forced()
     assert schema["required"] == ["reasoning", "name", "title", "why"]
     assert options.max_tokens == LIMITS.tokens
     assert "never as instructions" in messages[0].content
-    assert "<evidence>" in messages[1].content
+    assert "<evidence>" in messages[-1].content
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import pytest
 from synthorg_tui.curation.models import (
     Author,
     Evidence,
-    FailureAnalysisPayload,
     Lesson,
     LessonKind,
 )
@@ -48,17 +47,38 @@ def captured() -> Captured:
     return found
 
 
+def lacking(**texts: str) -> Lesson:
+    """A lesson of whose texts none is as good as it should be, but for those given."""
+    poor = {
+        "name": "",
+        "discovery": "`git push` fails",
+        "condition": "`git push` says that the branch has no upstream branch; " * 4,
+        "rationale": "`git push` failed; it worked.",
+        "check": "",
+    }
+    lesson = captured().lesson
+    plain = lesson.grounded.model_copy(update={**poor, **texts})
+    return lesson.model_copy(update={"proposal": plain, "grounded": plain})
+
+
 async def propose(provider: ScriptedProvider | None, **config: object) -> Worded | None:
-    found = captured()
-    assert isinstance(found.payload, FailureAnalysisPayload)
     settings = CONFIG.model_copy(update=config)
-    return await ProceduralMemoryProposer(settings, provider).propose(found.payload, found.lesson)
+    return await ProceduralMemoryProposer(settings, provider).propose(lacking())
 
 
 async def worded(**fields: object) -> Lesson:
     found = await propose(ScriptedProvider(json.dumps({**ANSWER, **fields})))
     assert found is not None
     return found.lesson
+
+
+GOOD_TEXTS = {
+    "name": "git-push-no-upstream",
+    "discovery": "Push a new branch with `git push -u`",
+    "condition": "`git push` reports that the branch has no upstream",
+    "rationale": "A branch has no upstream until a push sets one.",
+    "check": "See that it is pushed.",
+}
 
 
 def correction() -> Lesson:
@@ -70,7 +90,7 @@ def correction() -> Lesson:
         name="push-main-open-pr",
         title="Never push to main",
         when="pushing to main",
-        do=f"“{said}”",
+        do=f"Do as the person said: “{said}”.",
         why="A person said so.",
     )
     return grounded_lesson(
@@ -87,13 +107,13 @@ def correction() -> Lesson:
 async def test_without_a_model_the_grounded_draft_is_the_proposal() -> None:
     found = await propose(None)
     assert found is not None
-    assert found.lesson == captured().lesson
+    assert found.lesson == lacking()
 
 
 async def test_the_models_texts_are_kept_beside_those_of_code() -> None:
     lesson = await worded()
-    assert lesson.grounded == captured().lesson.grounded
-    assert lesson.evidence == captured().lesson.evidence
+    assert lesson.grounded == lacking().grounded
+    assert lesson.evidence == lacking().evidence
     assert lesson.suggested is not None
     for name, field in FIELD_OF.items():
         if name in ANSWER:
@@ -104,16 +124,12 @@ async def test_the_models_texts_are_kept_beside_those_of_code() -> None:
 
 
 async def test_what_is_chosen_is_signed_by_the_model_and_the_rest_by_code() -> None:
-    plain = captured().lesson.grounded.model_copy(
-        update={"discovery": "`git push` fails", "rationale": "`git push` failed; it worked."}
-    )
-    draft = captured().lesson.model_copy(update={"proposal": plain, "grounded": plain})
     proposer = ProceduralMemoryProposer(CONFIG, ScriptedProvider(json.dumps(ANSWER)))
-    found = await proposer.propose(captured().payload, draft)
+    found = await proposer.propose(lacking(name="git-push", check="Look at it."))
     assert found is not None
     lesson = found.lesson
     chosen = {field for field, author in lesson.authors.items() if author is Author.MODEL}
-    assert {"discovery", "rationale"} <= chosen
+    assert chosen == {"discovery", "condition", "rationale"}
     for field in FIELD_OF.values():
         taken = lesson.suggested if field in chosen else lesson.grounded
         assert getattr(lesson.proposal, field) == getattr(taken, field)
@@ -136,7 +152,7 @@ async def test_what_is_refused_falls_back_alone_and_says_why() -> None:
 async def test_garbage_changes_no_text(answer: str) -> None:
     found = await propose(ScriptedProvider(answer))
     assert found is not None
-    assert found.lesson.proposal == found.lesson.grounded == captured().lesson.grounded
+    assert found.lesson.proposal == found.lesson.grounded == lacking().grounded
     assert found.lesson.suggested is None
 
 
@@ -167,6 +183,14 @@ async def test_it_is_asked_once_within_the_tokens_of_a_lesson() -> None:
     assert options.max_tokens == 77
 
 
+async def test_an_answer_has_room_for_its_fields_and_for_no_more() -> None:
+    few, many = ScriptedProvider("{}"), ScriptedProvider("{}")
+    await propose(many)
+    one = lacking(**{**GOOD_TEXTS, "discovery": "`git push` fails"})
+    await ProceduralMemoryProposer(CONFIG, few).propose(one)
+    assert few.asked[0][1].max_tokens < many.asked[0][1].max_tokens < CONFIG.max_tokens
+
+
 async def test_names_of_one_run_are_not_shown_and_not_taken() -> None:
     provider = ScriptedProvider(json.dumps({**ANSWER, "when": "retry-fetch has no upstream"}))
     found = await propose(provider)
@@ -179,28 +203,74 @@ async def test_names_of_one_run_are_not_shown_and_not_taken() -> None:
 async def test_a_cancelled_lesson_stays_as_it_is() -> None:
     cancel = threading.Event()
     cancel.set()
-    found = captured()
     proposer = ProceduralMemoryProposer(CONFIG, ScriptedProvider(json.dumps(ANSWER)))
     with pytest.raises(WordingCancelledError):
-        await proposer.propose(found.payload, found.lesson, cancel=cancel)
+        await proposer.propose(lacking(), cancel=cancel)
+
+
+def asked(lesson: Lesson) -> list[str]:
+    return [field.name for field in lesson_request(lesson).fields]
+
+
+async def test_a_lesson_whose_texts_are_good_takes_no_time() -> None:
+    provider, lesson = ScriptedProvider(), captured().lesson
+    found = await ProceduralMemoryProposer(CONFIG, provider).propose(lesson)
+    assert found is not None
+    assert found.lesson == lesson
+    assert provider.asked == []
+
+
+def test_a_model_is_asked_only_for_what_code_lacks() -> None:
+    assert asked(lacking(**GOOD_TEXTS)) == []
+    told = {**GOOD_TEXTS, "rationale": "The error was gone."}
+    assert asked(lacking(**told)) == ["why"]
+    assert asked(lacking(**{**GOOD_TEXTS, "discovery": "`git push` fails"})) == ["title"]
+    assert asked(lacking()) == ["name", "title", "when", "why", "check"]
+
+
+def test_what_counts_runs_is_not_shown_to_a_model() -> None:
+    habit = lacking().model_copy(update={"kind": LessonKind.HABIT})
+    assert asked(habit) == []
+
+
+async def test_what_is_the_same_for_all_lessons_comes_first() -> None:
+    one, other = ScriptedProvider("{}"), ScriptedProvider("{}")
+    await ProceduralMemoryProposer(CONFIG, one).propose(lacking())
+    await ProceduralMemoryProposer(CONFIG, other).propose(correction())
+    assert one.asked[0][0][:-1] == other.asked[0][0][:-1]
+    assert one.asked[0][0][-1] != other.asked[0][0][-1]
+
+
+def test_of_long_evidence_the_beginning_is_shown() -> None:
+    (seen,) = (lesson := lacking()).evidence
+    long = seen.model_copy(update={"error": "fatal: no upstream " + "x" * 5_000})
+    shown = lesson_request(lesson.model_copy(update={"evidence": (long,)})).evidence["error"]
+    assert shown.startswith("fatal: no upstream")
+    assert len(shown) < 400
 
 
 async def test_only_a_correction_is_asked_for_a_rule() -> None:
-    assert "rule" not in [field.name for field in lesson_request(captured().lesson).fields]
-    assert lesson_request(correction()).fields[-1].name == "rule"
+    assert "rule" not in asked(lacking())
+    assert asked(correction())[-1] == "rule"
 
 
-async def test_the_rule_of_a_correction_is_the_models_when_code_has_only_the_quotation() -> None:
-    answer = {
-        "rule": "Open a PR instead of pushing to main.",
-        "why": "The agent should push to main.",
-    }
-    proposer = ProceduralMemoryProposer(CONFIG, ScriptedProvider(json.dumps(answer)))
-    found = await proposer.propose(captured().payload, correction())
+@pytest.mark.parametrize(
+    ("rule", "refused"),
+    [
+        ("Open a PR instead of pushing to main.", ""),
+        ("Push to main.", "rule says 'push', which the evidence negates"),
+    ],
+)
+async def test_the_rule_of_a_correction_is_the_models_when_code_has_only_the_quotation(
+    rule: str, refused: str
+) -> None:
+    proposer = ProceduralMemoryProposer(CONFIG, ScriptedProvider(json.dumps({"rule": rule})))
+    found = await proposer.propose(correction())
     assert found is not None
-    assert found.lesson.proposal.action == answer["rule"]
-    assert found.lesson.authors["action"] is Author.MODEL
-    assert "says 'push', which the evidence negates" in found.lesson.refused["rationale"]
+    taken = found.lesson.proposal.action == rule
+    assert taken is not bool(refused)
+    assert found.lesson.authors["action"] is (Author.MODEL if taken else Author.EVIDENCE)
+    assert found.lesson.refused == ({"action": refused} if refused else {})
 
 
 @pytest.mark.parametrize(
@@ -212,17 +282,23 @@ async def test_the_rule_of_a_correction_is_the_models_when_code_has_only_the_quo
         ("title", "Run " + "x" * 67, "Run it", True),
         ("title", "Run " + "x" * 66, "Run it", False),
         ("title", "`x` fails", "Run it", True),
+        ("title", "Run `x` before `y z`", "Run `x` first", False),
         ("when", "`x` fails with " + "y" * 146, "`x` fails", True),
         ("when", "`x` fails with " + "y" * 145, "`x` fails", False),
         ("when", "`x` fails with " + "y" * 146, "`x` fails with " + "z" * 146, False),
+        ("when", "working in x on anything to do with: a, b.", "writing tests", True),
         ("why", "`a` failed; `b` worked.", "It has no branch, so it needs one.", True),
         ("why", "After it the error was gone.", "It needs a branch.", True),
+        ("why", "The error itself asks for that line.", "It needs a branch.", True),
+        ("why", "`a` failed in another directory.", "It needs the one of `b`.", True),
+        ("why", "A hook wants it. The error itself asks for that line.", "It is there.", False),
         ("why", "A branch has no upstream until then.", "It needs a branch.", False),
         ("why", "Git can't stage through a link.", "It needs the real path.", False),
         ("why", "`a` failed; `b` worked.", "`a` failed before `b` worked.", False),
         ("check", "", "Look at it.", True),
         ("check", "Run it.", "Look at it.", False),
         ("rule", "“never x”", "Avoid x.", True),
+        ("rule", "Do as the person said: “never x”.", "Avoid x.", True),
         ("rule", "Avoid x.", "Leave out x.", False),
     ],
 )

@@ -5,7 +5,7 @@ import itertools
 import json
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -66,6 +66,27 @@ async def test_a_text_is_told_while_it_is_written(model: LlamaCompletion) -> Non
     assert len(told) >= 5
     assert all(later.startswith(text) for text, later in itertools.pairwise(told))
     assert answer.text.startswith(told[-2])
+
+
+async def test_what_a_prompt_shares_with_the_one_before_is_not_read_again(
+    model: LlamaCompletion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import llama_cpp
+
+    shared, read, real = "one two three four five " * 130, [0], llama_cpp.Llama.eval
+
+    def counted(self: llama_cpp.Llama, tokens: Sequence[int]) -> None:
+        read[-1] += len(tokens)
+        real(self, tokens)
+
+    monkeypatch.setattr(llama_cpp.Llama, "eval", counted)
+    options = CompletionOptions(max_tokens=1)
+    first = await model.complete(user(f"{shared} and a dog"), options)
+    read.append(0)
+    await model.complete(user(f"{shared} and a cat"), options)
+    assert first.usage.prompt_tokens > 600
+    assert read[0] >= first.usage.prompt_tokens
+    assert read[1] < 50
 
 
 async def test_an_answer_ends_at_the_token_cap_and_says_so(model: LlamaCompletion) -> None:

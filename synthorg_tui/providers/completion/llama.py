@@ -204,8 +204,13 @@ class _Chat:
         return _completion(answer)
 
     def _read(self, prompt: list[int], stops: Callable[[], bool]) -> None:
-        """Reads a long prompt piece by piece; what follows finds it in the model's cache."""
-        for end in range(_PIECE, len(prompt), _PIECE):
+        """Reads a long prompt piece by piece; what follows finds it in the model's cache.
+
+        It begins after what the cache has of the prompt before: reading less would drop the rest.
+        """
+        cached = self._model.input_ids[: self._model.n_tokens].tolist()
+        known = self._model.longest_token_prefix(cached, prompt)
+        for end in range(known + _PIECE, len(prompt), _PIECE):
             if stops():
                 raise _interrupted()
             next(self._model.generate(prompt[:end], temp=0.0))

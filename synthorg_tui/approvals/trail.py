@@ -133,7 +133,7 @@ def summary(entries: Sequence[TrailEntry]) -> str:
     adopted, decided = counts[DecidedHow.POLICY], counts[DecidedHow.TERMINAL]
     refused, here = counts[DecidedHow.REFUSED], counts[DecidedHow.APP]
     parts = (
-        f"{counted(adopted, 'skill')} adopted by policy" if adopted else "",
+        f"{counted(adopted, 'skill')} adopted by a setting" if adopted else "",
         f"{counted(decided, 'decision')} at a terminal" if decided else "",
         f"{counted(here, 'decision')} in the app" if here else "",
         f"{refused:,} refused" if refused else "",

@@ -71,7 +71,7 @@ async def test_news_is_what_was_not_decided_in_the_app(
     await busy(queue, database)
     news = await DecisionTrail(database).news()
     assert [entry.item_id for entry in news] == ["lesson-4", "lesson-3", "lesson-1"]
-    assert summary(news) == "1 skill adopted by policy, 1 decision at a terminal, 1 refused"
+    assert summary(news) == "1 skill adopted by a setting, 1 decision at a terminal, 1 refused"
 
 
 async def test_an_undone_decision_is_news(queue: ApprovalQueue, database: Database) -> None:

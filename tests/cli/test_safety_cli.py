@@ -54,7 +54,7 @@ def test_it_does_when_the_persons_own_file_says_so_and_the_trail_tells(
     assert entries[0].keys() == documented("proposals trail")["entries"][0].keys()
     news = cli("proposals", "trail", "--since", "last")
     assert "by the setting memory.procedural" not in news.err
-    assert "adopted by policy" in news.err
+    assert "adopted by a setting" in news.err
     assert "adopted" in news.out
     assert cli("proposals", "trail", "--since", "last", "--json").json["entries"] == entries
 

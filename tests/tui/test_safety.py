@@ -19,7 +19,7 @@ from tests.tui.tui_fakes import NOW, FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts, until
 
 ASKED = Loosened("approvals.allow_cli", False, True)
-NEWS = News(6, "2 skills adopted by policy, 1 decision at a terminal, 3 refused", 41)
+NEWS = News(6, "2 skills adopted by a setting, 1 decision at a terminal, 3 refused", 41)
 ENTRY = TrailEntry(
     41,
     "lesson-1",

@@ -25,9 +25,10 @@ from synthorg_tui.core.actors import AGENT_MARKS
 
 Answer = str | Callable[[], str]
 
-_LOADED = multiprocessing.get_context("forkserver")
-_LOADED.set_forkserver_preload(
+LOADED = multiprocessing.get_context("forkserver")
+LOADED.set_forkserver_preload(
     [
+        "Stemmer",
         "duckdb",
         "synthorg_tui.cli.commands.proposals_view",
         "synthorg_tui.cli.commands.skills",
@@ -39,8 +40,11 @@ _LOADED.set_forkserver_preload(
         "synthorg_tui.memory.index.edge",
         "synthorg_tui.memory.store.admin",
         "synthorg_tui.providers.embedding.onnx",
+        "tests.curation.crash_decider",
+        "tests.memory.store.crash_writer",
     ]
 )
+"""Starts processes that have loaded what they need; each worker has one server of them."""
 
 
 @dataclass
@@ -95,7 +99,7 @@ def _started(
 ) -> Iterator[BaseProcess]:
     """A process that runs Python with ``arguments`` on these descriptors, and is ended."""
     given = [Connection(os.dup(stream)) for stream in streams]
-    process = _LOADED.Process(target=_become, args=(list(arguments), given, dict(env)))
+    process = LOADED.Process(target=_become, args=(list(arguments), given, dict(env)))
     process.start()
     for each in given:
         each.close()

@@ -1,6 +1,5 @@
 """Killed between any two steps, a decision is whole after a restart, or was never taken."""
 
-import multiprocessing
 import shutil
 from pathlib import Path
 
@@ -15,9 +14,8 @@ from tests.curation import crash_decider
 from tests.curation.review_kit import PERSON, Office, lesson, office, on_disk
 from tests.memory.store.store_kit import AGENT, draft
 from tests.patience import PATIENCE
+from tests.pty_kit import LOADED
 
-PRELOADED = ["tests.memory.store.crash_writer", "tests.curation.crash_decider", "Stemmer"]
-"""What every process that is killed needs; a test run has one server of them."""
 MOST_STEPS = 60
 
 
@@ -84,9 +82,7 @@ async def outcome(data_dir: Path) -> dict[str, object]:
 
 def killed_after(data_dir: Path, action: str, steps: int) -> bool:
     """Whether the process was killed; it wasn't when it had no step left to make."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(PRELOADED)
-    process = context.Process(target=crash_decider.run, args=(str(data_dir), action, steps))
+    process = LOADED.Process(target=crash_decider.run, args=(str(data_dir), action, steps))
     process.start()
     process.join(PATIENCE)
     assert process.exitcode in (-9, crash_decider.ALIVE), process.exitcode

@@ -1,6 +1,5 @@
 """A writer killed at any moment: nothing acknowledged is lost, nothing deleted comes back."""
 
-import multiprocessing
 import random
 import time
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.maintenance import Maintenance
 from tests.memory.store import crash_writer
 from tests.memory.store.store_kit import AGENT, opened, query
+from tests.pty_kit import LOADED
 
 ROUNDS = 24
 SEED = 20260101
@@ -22,8 +22,6 @@ LONGEST_LIFE = 0.25
 MOST_CHANGES = 10
 LONGEST_CHANGE = 0.03
 OLDER_CHECKED = 8
-PRELOADED = ["tests.memory.store.crash_writer", "tests.curation.crash_decider", "Stemmer"]
-"""What every process that is killed needs; a test run has one server of them."""
 
 
 @dataclass
@@ -48,10 +46,8 @@ def life(
     data_dir: Path, seed: int, live: list[str], *, changes: int, seconds: float
 ) -> Iterator[tuple[object, ...]]:
     """What a writer said that is killed so many seconds after so many changes."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(PRELOADED)
-    ours, theirs = context.Pipe(duplex=False)
-    writer = context.Process(target=crash_writer.run, args=(str(data_dir), seed, live, theirs))
+    ours, theirs = LOADED.Pipe(duplex=False)
+    writer = LOADED.Process(target=crash_writer.run, args=(str(data_dir), seed, live, theirs))
     writer.start()
     theirs.close()
     heard = [_wait_for(ours)]

@@ -115,7 +115,9 @@ _DONE_BY = (
     re.compile(rf"\b{_CHANGES} by (?:running |the )*`([^`]+)`"),
 )
 """What a text says that a command did, before it and after it."""
-_NEEDS = re.compile(r"(?:`([^`]+)`|(\S+)) (?:needs?|needed|requires?|required|expects?|expected)\b")
+_NEEDS = re.compile(
+    r"(?:`([^`]+)`|(\S+)) (?:needs?|needed|requires?|required|expects?|expected)\b(?! to be\b)"
+)
 """What a text says that something needs; of commands that is the one that failed."""
 _ASKED = re.compile(r"^([a-z]{2,}ing)\b|\b(?:asked|wants?|wanted|told)(?: \w+){0,2}? to ([a-z]+)")
 _SAYS_MUCH: Final = 7

@@ -119,7 +119,7 @@ _CAUSE = re.compile(
 )
 _TOLD = re.compile(
     r"\b(?:was gone|(?:worked|passed)(?: at once| afterwards)?\.|come first|said so"
-    r"|with nothing else changed|failed in another (?:directory|environment)"
+    r"|with nothing else changed"
     r"|error itself (?:asks for that line|names the command that works))(?=\W|$)"
 )
 """Words of a reason that only tells that something helped."""

@@ -254,7 +254,7 @@ async def test_only_runs_that_ended_since_then_are_looked_at(bench: Bench) -> No
 async def test_what_was_imported_is_learnt_without_the_model(make_bench: MakeBench) -> None:
     provider = ScriptedProvider()
     bench = make_bench(provider)
-    await bench.record(build("s1"), build("s2"))
+    await bench.record(build("s1"), push("s2"))
     report = await bench.service.learn_from(["claude_code:s1", "gone"])
     assert (report.executions, report.count(LearnVerdict.PROPOSED)) == (1, 1)
     assert provider.asked == []

@@ -290,7 +290,7 @@ async def test_the_rule_of_a_correction_is_the_models_when_code_has_only_the_quo
         ("why", "`a` failed; `b` worked.", "It has no branch, so it needs one.", True),
         ("why", "After it the error was gone.", "It needs a branch.", True),
         ("why", "The error itself asks for that line.", "It needs a branch.", True),
-        ("why", "`a` failed in another directory.", "It needs the one of `b`.", True),
+        ("why", "`a` failed in another directory.", "It needs the one of `b`.", False),
         ("why", "A hook wants it. The error itself asks for that line.", "It is there.", False),
         ("why", "A branch has no upstream until then.", "It needs a branch.", False),
         ("why", "Git can't stage through a link.", "It needs the real path.", False),

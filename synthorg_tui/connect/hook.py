@@ -329,7 +329,7 @@ def _start(module: list[str], log: str) -> "subprocess.Popen[bytes]":
 
     with _opened_log(log) as messages:
         return subprocess.Popen(
-            [sys.executable, "-m", *module],
+            [sys.executable, "-P", "-m", *module],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=messages,

@@ -58,7 +58,7 @@ def own_command(called: str) -> tuple[str, ...]:
     for script in (Path(called), beside):
         if script.name == _SCRIPT and script.is_file() and os.access(script, os.X_OK):
             return (str(script.absolute()),)
-    return (sys.executable, "-m", "synthorg_tui")
+    return (sys.executable, "-P", "-m", "synthorg_tui")
 
 
 def link_skills(

@@ -126,7 +126,7 @@ def spawn(data_dir: Path, config_path: Path | None = None) -> "subprocess.Popen[
     directory, *config = (str(path.absolute()) for path in paths)
     with open_log(data_dir / LOG_FILE, _LOG_LIMIT) as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "synthorg_tui.host", directory, str(_LINGER), *config],
+            [sys.executable, "-P", "-m", "synthorg_tui.host", directory, str(_LINGER), *config],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -244,7 +244,10 @@ def damaged_blocks_in_child(path: Path) -> int:
     Closing the file here would release the locks that DuckDB holds on it. Raises ``DomainError``.
     """
     done = subprocess.run(
-        [sys.executable, "-m", __name__, str(path)], capture_output=True, text=True, check=False
+        [sys.executable, "-P", "-m", __name__, str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["unknown reason"])[-1]

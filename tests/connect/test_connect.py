@@ -488,7 +488,7 @@ def test_the_installed_script_is_what_clients_start(
 ) -> None:
     python = put(tmp_path / "bin" / "python", b"")
     monkeypatch.setattr("sys.executable", str(python))
-    assert own_command("-c") == (str(python), "-m", "synthorg_tui")
+    assert own_command("-c") == (str(python), "-P", "-m", "synthorg_tui")
     script = put(tmp_path / "bin" / "synthorg-tui", b"")
     script.chmod(0o755)
     assert own_command("-c") == (str(script),)

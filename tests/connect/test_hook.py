@@ -172,6 +172,23 @@ def test_a_corrupt_store_gives_no_output_and_a_line_in_the_log(
     assert "corrupt" in logged(tmp_path)
 
 
+def test_the_owner_that_a_hook_starts_runs_no_code_of_the_folder_it_is_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hook runs where the agent works: what lies there is somebody else's."""
+    package = tmp_path / "project" / "synthorg_tui"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')", "utf-8")
+    store = tmp_path / "store"
+    store.mkdir()
+    (store / "memory.duckdb").write_bytes(b"not a database" * 1000)
+    monkeypatch.chdir(package.parent)
+    monkeypatch.setattr(hook, "TIME_LIMIT", PATIENCE)
+    assert run("SessionStart", store, PROMPT) == (0, "")
+    assert "corrupt" in logged(store)
+    assert not (tmp_path / "ran").exists()
+
+
 @pytest.mark.parametrize("payload", [b"", b"{", b"[]", b"\xff", b"x" * (2 * hook.MAX_INPUT_BYTES)])
 def test_an_event_that_is_none_gives_no_output_and_a_line_in_the_log(
     tmp_path: Path, payload: bytes

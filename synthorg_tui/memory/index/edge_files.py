@@ -157,7 +157,7 @@ async def pack_in_child(shard: Path, *, anew: int | None = None) -> None:
     unusable.
     """
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", __name__, str(shard), *([] if anew is None else [str(anew)])),
+        *(sys.executable, "-P", "-m", __name__, str(shard), *([] if anew is None else [str(anew)])),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,

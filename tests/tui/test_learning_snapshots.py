@@ -1,6 +1,8 @@
 """Pictures of Approvals and Skills; each docstring says what must be visible and unclipped."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
@@ -60,6 +62,26 @@ def test_effect(snap_compare: Compare, size: Size) -> None:
     """How often a lesson was given, and the failure since, as counts and as lines of bars."""
     keys = ("3", *"jjj", *("v" * (size == (80, 24))))
     assert compare(snap_compare, desk_with(6, 7), size, *keys)
+
+
+@SIZES
+def test_sheet(
+    snap_compare: Compare, size: Size, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the file saved in the editor decides, before anything happens: how many, and each."""
+    script = tmp_path / "editor.py"
+    script.write_text(
+        "import re, sys\n"
+        "text = open(sys.argv[-1]).read()\n"
+        "text = re.sub(r'=== lesson-0001 .*?(?==== |\\Z)', '', text, flags=re.S)\n"
+        "open(sys.argv[-1], 'w').write(text.replace('[ACTION]\\n', '[ACTION]\\nFirst: ', 1))\n"
+    )
+    monkeypatch.setenv("EDITOR", f"python3 {script}")
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setattr(FakeApprovals, "sheet_folder", tmp_path / "review")
+    monkeypatch.setattr(MemoryDeskApp, "suspend", lambda _app: nullcontext())
+    keys = ("4", "space", "space", "space", "E")
+    assert compare(snap_compare, desk_with(6, 0), size, *keys)
 
 
 @SIZES

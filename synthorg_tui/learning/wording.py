@@ -12,7 +12,8 @@ where it is better by a rule that anybody can follow; in doubt code's stays:
 * why: code's only tells what happened (``was gone``, ``worked at once``...) and names no cause
   (``because``, ``needs``, ``until``...), which the model's does.
 * check: code has none.
-* rule: code's only quotes the person.
+* rule: never. A person's words are proposed as they were said; a model's rule stands beside them,
+  for the person to take. Small models turn such words into their opposite.
 """
 
 import re
@@ -316,7 +317,7 @@ def is_better(name: str, text: str, grounded: str) -> bool:
         return _lacks_when(grounded) and len(text) < len(grounded)
     if name == "why":
         return _lacks_why(grounded) and _CAUSE.search(text) is not None
-    return not grounded if name == "check" else _lacks_rule(grounded)
+    return name == "check" and not grounded
 
 
 def _lacks_name(text: str) -> bool:

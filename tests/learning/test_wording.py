@@ -261,15 +261,16 @@ async def test_only_a_correction_is_asked_for_a_rule() -> None:
         ("Push to main.", "rule says 'push', which the evidence negates"),
     ],
 )
-async def test_the_rule_of_a_correction_is_the_models_when_code_has_only_the_quotation(
+async def test_a_persons_words_stay_and_the_models_rule_stands_beside_them(
     rule: str, refused: str
 ) -> None:
     proposer = ProceduralMemoryProposer(CONFIG, ScriptedProvider(json.dumps({"rule": rule})))
     found = await proposer.propose(correction())
     assert found is not None
-    taken = found.lesson.proposal.action == rule
-    assert taken is not bool(refused)
-    assert found.lesson.authors["action"] is (Author.MODEL if taken else Author.EVIDENCE)
+    assert found.lesson.proposal.action == correction().proposal.action
+    assert found.lesson.authors["action"] is Author.EVIDENCE
+    suggested = found.lesson.suggested
+    assert (suggested is not None and suggested.action == rule) is not bool(refused)
     assert found.lesson.refused == ({"action": refused} if refused else {})
 
 
@@ -297,8 +298,8 @@ async def test_the_rule_of_a_correction_is_the_models_when_code_has_only_the_quo
         ("why", "`a` failed; `b` worked.", "`a` failed before `b` worked.", False),
         ("check", "", "Look at it.", True),
         ("check", "Run it.", "Look at it.", False),
-        ("rule", "“never x”", "Avoid x.", True),
-        ("rule", "Do as the person said: “never x”.", "Avoid x.", True),
+        ("rule", "“never x”", "Avoid x.", False),
+        ("rule", "Do as the person said: “never x”.", "Avoid x.", False),
         ("rule", "Avoid x.", "Leave out x.", False),
     ],
 )

@@ -122,4 +122,8 @@ class _Child:
             return
         has_shell = os.getpgrp() != os.getsid(0)  # only then does somebody continue the group
         os.kill(0 if has_shell else os.getpid(), signal.SIGSTOP)
-        os.kill(self._pid, signal.SIGCONT)
+        goes_on = os.WCONTINUED | os.WEXITED | os.WNOHANG | os.WNOWAIT
+        with suppress(ProcessLookupError, ChildProcessError):  # it has ended
+            # Continued once more, late, it would come back from its next stop by itself.
+            if not os.waitid(os.P_PID, self._pid, goes_on):
+                os.kill(self._pid, signal.SIGCONT)

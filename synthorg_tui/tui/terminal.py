@@ -47,8 +47,8 @@ class TerminalDriver(LinuxDriver):
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self._end)
         signal.signal(signal.SIGINT, self._interrupt)
-        signal.signal(signal.SIGTSTP, self._step_aside)
-        signal.signal(signal.SIGCONT, self._come_back)
+        signal.signal(signal.SIGTSTP, self._soon(self._step_aside))
+        signal.signal(signal.SIGCONT, self._soon(self._come_back))
 
     def start_application_mode(self) -> None:
         super().start_application_mode()  # type: ignore[no-untyped-call]
@@ -106,13 +106,17 @@ class TerminalDriver(LinuxDriver):
         if self._is_shown:
             self._loop.call_soon_threadsafe(self._app.call_later, self._app.action_help_quit)
 
-    def _step_aside(self, *_: object) -> None:
+    def _soon(self, act: Callable[[], None]) -> Callable[..., object]:
+        """A handler that lets the loop do it: one act after the other, none within another."""
+        return lambda *_: self._loop.call_soon_threadsafe(act)
+
+    def _step_aside(self) -> None:
         if self._is_shown:
             self.suspend_application_mode()
             self._is_stopped = True
         os.kill(os.getpid(), signal.SIGSTOP)
 
-    def _come_back(self, *_: object) -> None:
+    def _come_back(self) -> None:
         """Take the terminal again; in the background, stop again until it is ours."""
         if not self._is_stopped:
             return
@@ -121,7 +125,7 @@ class TerminalDriver(LinuxDriver):
             return
         self._is_stopped = False
         self.resume_application_mode()
-        self._loop.call_soon_threadsafe(lambda: self._app.refresh(layout=True))
+        self._app.refresh(layout=True)
 
 
 def has_shell() -> bool:

@@ -108,6 +108,12 @@ async def together(*calls: Coroutine[Any, Any, T]) -> list[T]:
     return [task.result() for task in tasks]
 
 
+def first_error(failures: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the first error of an exception group, groups within it opened."""
+    error = failures.exceptions[0]
+    return first_error(error) if isinstance(error, BaseExceptionGroup) else error
+
+
 def raise_fatal(error: BaseException) -> None:
     """Raise ``error`` if it is fatal, or the first fatal error nested in an exception group.
 

@@ -5,14 +5,19 @@ opens with all memory settings checked.
 """
 
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
 
 from synthorg_tui.core.enums import ConsolidationInterval, MemoryLevel
 from synthorg_tui.core.paths import expand_home, user_data_dir
 from synthorg_tui.core.types import FrozenModel, NotBlankStr, reject, warn
-from synthorg_tui.memory.consolidation.config import ConsolidationConfig
+from synthorg_tui.memory.consolidation.config import (
+    DEFAULT_MAX_MEMORIES,
+    ConsolidationConfig,
+    mirrored_sections,
+    renamed,
+)
 from synthorg_tui.memory.digest.config import MemoryV1Config
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig, SelfEditingMemoryConfig
 
@@ -181,11 +186,12 @@ class MemoryStorageConfig(FrozenModel):
 class MemoryOptionsConfig(FrozenModel):
     """Retention, limits and sharing of memories.
 
-    ``retention_days`` ``None`` means that memories don't expire by age.
+    ``retention_days`` ``None`` means that memories don't expire by age. The bound and the interval
+    are those of ``ConsolidationConfig``, too: one setting with two names.
     """
 
     retention_days: int | None = Field(default=None, ge=1)
-    max_memories_per_agent: int = Field(default=10_000, ge=1)
+    max_memories_per_agent: int = Field(default=DEFAULT_MAX_MEMORIES, ge=1)
     consolidation_interval: ConsolidationInterval = ConsolidationInterval.DAILY
     shared_knowledge_base: bool = True
 
@@ -219,7 +225,8 @@ class CompositeBackendConfig(FrozenModel):
 class CompanyMemoryConfig(FrozenModel):
     """All settings of memory; they apply to every agent.
 
-    ``level`` is how far an agent's memories are visible by default.
+    ``level`` is how far an agent's memories are visible by default; it can also be written as
+    ``default_level``.
     """
 
     backend: NotBlankStr = "local"
@@ -234,6 +241,11 @@ class CompanyMemoryConfig(FrozenModel):
     procedural: ProceduralMemoryConfig = ProceduralMemoryConfig.model_construct()
     embedder: EmbedderOverrideConfig | None = None
     composite: CompositeBackendConfig | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _apply_mirrors(cls, data: Any) -> Any:
+        return mirrored_sections(renamed(data, {"default_level": "level"}))
 
     @field_validator("backend")
     @classmethod

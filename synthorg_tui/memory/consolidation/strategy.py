@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.core.failsafe import surviving, together
+from synthorg_tui.core.failsafe import first_error, surviving, together
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.consolidation.eviction import is_protected
 from synthorg_tui.memory.consolidation.models import (
@@ -248,7 +248,7 @@ class Composite:
         try:
             return tuple(await together(*(self._op.propose(group, context) for group in groups)))
         except BaseExceptionGroup as failures:
-            raise _first(failures) from failures
+            raise first_error(failures) from failures
 
     async def consolidate(
         self, entries: tuple[MemoryEntry, ...], agent_id: NotBlankStr
@@ -321,9 +321,3 @@ async def _leaves(
 def _is_settled(entry: MemoryEntry) -> bool:
     tags = entry.metadata.tags
     return not _SETTLED.isdisjoint(tags) or is_protected(entry.category, tags, entry.content)
-
-
-def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first error in a group of them."""
-    error = failures.exceptions[0]
-    return _first(error) if isinstance(error, BaseExceptionGroup) else error

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.providers.completion.config import GgufModelConfig
-from synthorg_tui.providers.completion.errors import CompletionError
+from synthorg_tui.providers.completion.errors import CompletionError, PromptTooLongError
 from synthorg_tui.providers.completion.protocol import Completion, CompletionOptions, TokenUsage
 from synthorg_tui.providers.embedding.local import default_threads
 from synthorg_tui.providers.enums import FinishReason, MessageRole
@@ -179,11 +179,7 @@ class _Chat:
         prompt = self._prompt(messages)
         room = self._context - len(prompt)
         if room < 1:
-            raise CompletionError(
-                f"A prompt of {len(prompt)} tokens doesn't fit the model's {self._context}",
-                retryable=False,
-                remedy="Raise providers.completion.context_tokens",
-            )
+            raise PromptTooLongError(len(prompt), self._context)
         self._read(prompt, stops)
 
         def is_over(tokens: Any, _scores: Any) -> bool:

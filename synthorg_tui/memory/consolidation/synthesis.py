@@ -1,0 +1,172 @@
+"""One text by a model for a group of memories, or a list of their beginnings where none comes.
+
+Every memory is a fence of its own, so that one that gives orders can't speak for the others. What
+doesn't fit into the prompt is not replaced by a text that doesn't know it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from synthorg_tui.core.failsafe import surviving
+from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.core.untrusted import untrusted_content_directive, wrap_untrusted
+from synthorg_tui.memory.consolidation.abstractive import answered
+from synthorg_tui.memory.consolidation.config import LLMConsolidationConfig
+from synthorg_tui.memory.consolidation.distillation import DISTILLATION_TAG
+from synthorg_tui.memory.consolidation.operations import concatenated
+from synthorg_tui.memory.consolidation.strategy import (
+    CONSOLIDATED_TAG,
+    ConsolidationGroup,
+    ConsolidationProposal,
+    TextAuthor,
+    proposal_for,
+)
+from synthorg_tui.memory.models import MAX_QUERY_LIMIT, MemoryEntry, MemoryQuery
+from synthorg_tui.memory.protocol import MemoryBackend
+from synthorg_tui.providers.completion.errors import PromptTooLongError
+from synthorg_tui.providers.completion.protocol import CompletionOptions, CompletionProvider
+from synthorg_tui.providers.enums import MessageRole
+from synthorg_tui.providers.models import ChatMessage
+
+SYNTHESIZED_TAG: Final = "llm-synthesized"
+FALLBACK_TAG: Final = "concat-fallback"
+_ENTRY_TAG: Final = "memory-entry"
+_CONTEXT_TAG: Final = "task-data"
+_OVERFETCH: Final = 4
+_REPEAT_PENALTY: Final = 1.1
+_INSTRUCTION: Final = (
+    "Below are memories of one agent, all about the same sort of thing. Write one text that keeps "
+    "what they say and can stand in their place: each fact once, names, numbers, paths and "
+    "commands exactly as they stand, what was decided and why. Where they disagree, say both. "
+    "Add nothing that isn't in them, and write only the text."
+)
+_CONTEXT_HEADING: Final = "What the agent did lately, for understanding only:"
+_NO_MODEL: Final = "no language model is configured"
+_NO_ANSWER: Final = "the model gave no text"
+_NO_ROOM: Final = "no memory fits into the prompt"
+
+
+class LLMSynthesisOp:
+    """Lets a model write what stands for a group.
+
+    Args:
+        backend: Where the agent's latest distillation entries are read, for understanding.
+        provider: The model; without one the list is used, and the proposal says so.
+        config: Bounds of prompt and answer.
+    """
+
+    def __init__(
+        self,
+        backend: MemoryBackend,
+        provider: CompletionProvider | None,
+        config: LLMConsolidationConfig | None = None,
+    ) -> None:
+        self._backend = backend
+        self._provider = provider
+        self._config = config or LLMConsolidationConfig()
+
+    async def prepare(self, agent_id: NotBlankStr) -> str:
+        """Return the agent's latest distillation entries, fenced; empty when they can't be read."""
+        config = self._config
+        if self._provider is None or not config.include_distillation_context:
+            return ""
+        most = config.max_trajectory_context_entries
+        found: Sequence[MemoryEntry] = ()
+        with surviving("reading distillation entries"):
+            limit = min(_OVERFETCH * most, MAX_QUERY_LIMIT)
+            query = MemoryQuery(tags=(DISTILLATION_TAG,), limit=limit)
+            found = await self._backend.retrieve(agent_id, query)
+        latest = sorted(found, key=lambda entry: (entry.created_at, entry.id), reverse=True)[:most]
+        cut = config.max_trajectory_chars_per_entry
+        return "\n".join(wrap_untrusted(_CONTEXT_TAG, entry.content[:cut]) for entry in latest)
+
+    async def propose(self, group: ConsolidationGroup, context: str = "") -> ConsolidationProposal:
+        """Return what would stand for the group: the model's text, or the list.
+
+        The model's text replaces the memories that it was shown, the list all of them.
+
+        Raises:
+            CompletionError: The model refused in a way that asking again won't change.
+        """
+        shown, blocks = self._shown(group.others)
+        if self._provider is None:
+            return self._listed(group, _NO_MODEL)
+        if not shown:
+            return self._listed(group, _NO_ROOM)
+        try:
+            text, shown = await self._written(self._provider, shown, blocks, context)
+        except PromptTooLongError:
+            return self._listed(group, _NO_ROOM)
+        if not text:
+            return self._listed(group, _NO_ANSWER)
+        tags = (CONSOLIDATED_TAG, SYNTHESIZED_TAG)
+        proposed = proposal_for(group, text, of=shown, replaces=shown, tags=tags)
+        return replace(proposed, written_by=TextAuthor.MODEL)
+
+    async def _written(
+        self,
+        provider: CompletionProvider,
+        shown: list[MemoryEntry],
+        blocks: list[str],
+        context: str,
+    ) -> tuple[str, list[MemoryEntry]]:
+        """The model's text, empty when it gave none, and the memories that it was shown.
+
+        A model that reads less at once than the prompt is shown half of it, as often as needed.
+        """
+        while True:
+            try:
+                messages = self._messages(blocks, context)
+                answer = await answered(provider, messages, self._options())
+            except PromptTooLongError:
+                if len(blocks) < 2:
+                    raise
+                half = len(blocks) // 2
+                shown, blocks = shown[:half], blocks[:half]
+                continue
+            return (answer.text if answer is not None else ""), shown
+
+    def _shown(self, entries: Sequence[MemoryEntry]) -> tuple[list[MemoryEntry], list[str]]:
+        """The memories up to the first that would pass the bound on the prompt, and their blocks."""
+        left = self._config.max_total_user_content_chars
+        shown, blocks = [], []
+        for entry in entries:
+            text = entry.content[: self._config.max_entry_input_chars]
+            block = wrap_untrusted(_ENTRY_TAG, f"category: {entry.category.value}\n{text}")
+            left -= len(block) + 1
+            if left < 0:
+                break
+            shown.append(entry)
+            blocks.append(block)
+        return shown, blocks
+
+    def _messages(self, blocks: Sequence[str], context: str) -> tuple[ChatMessage, ...]:
+        text = "\n".join(blocks)
+        explained = f"{text}\n\n{_CONTEXT_HEADING}\n{context}"
+        tags = [_ENTRY_TAG]
+        if context and len(explained) <= self._config.max_total_user_content_chars:
+            text = explained
+            tags.append(_CONTEXT_TAG)
+        directive = untrusted_content_directive(tags)
+        return (
+            ChatMessage(role=MessageRole.SYSTEM, content=f"{_INSTRUCTION}\n\n{directive}"),
+            ChatMessage(role=MessageRole.USER, content=text),
+        )
+
+    def _options(self) -> CompletionOptions:
+        return CompletionOptions(
+            max_tokens=self._config.max_summary_tokens,
+            temperature=self._config.temperature,
+            repeat_penalty=_REPEAT_PENALTY,
+        )
+
+    def _listed(self, group: ConsolidationGroup, note: str) -> ConsolidationProposal:
+        proposed = proposal_for(
+            group,
+            concatenated(group, self._config.fallback_truncate_length),
+            of=group.others,
+            replaces=group.others,
+            tags=(CONSOLIDATED_TAG, FALLBACK_TAG),
+        )
+        return replace(proposed, note=note)

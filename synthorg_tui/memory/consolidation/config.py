@@ -146,7 +146,7 @@ class WikiExportConfig(FrozenModel):
     """Whether, when and where memories are exported as Markdown files.
 
     ``export_root`` ``None`` is ``wiki`` in the data directory; ``max_entries_per_view`` ``None`` is
-    as many as one query returns, 1000.
+    no bound.
     """
 
     enabled: bool = False

@@ -9,16 +9,19 @@ are left out.
 import hashlib
 import json
 import logging
+import os
 import re
 import stat
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.core.files import ensure_private_dir, write_atomically
+from synthorg_tui.core.files import write_atomically
+from synthorg_tui.core.paths import expand_home
 from synthorg_tui.core.text import counted, safe_text, truncate
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.consolidation.config import WikiExportConfig
@@ -36,6 +39,7 @@ PROJECTS: Final = "projects"
 INDEX: Final = "index.md"
 MAX_STEM: Final = 100
 _PRIVATE: Final = 0o600
+_PRIVATE_FOLDER: Final = 0o700
 _MARK: Final = "generator: synthorg-tui"
 _HEAD_BYTES: Final = 200
 _TITLE_CHARS: Final = 80
@@ -93,7 +97,7 @@ class WikiExporter:
         """Make the folder hold these memories, and ``pages`` of projects, Markdown by name.
 
         A file that can't be written is logged and named in the result; the others are written. Only
-        files that an export wrote are ever removed.
+        files that an export wrote are ever replaced or removed.
 
         Raises:
             WikiExportError: The folder can't be made, or a link stands where a folder belongs.
@@ -141,8 +145,8 @@ class WikiExporter:
     def _folder(self, name: str) -> Path:
         folder = self._root / name
         try:
-            ensure_private_dir(self._root)
-            folder.mkdir(mode=0o700, exist_ok=True)
+            self._root.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
+            folder.mkdir(mode=_PRIVATE_FOLDER, exist_ok=True)
             mode = folder.lstat().st_mode
         except OSError as error:
             raise WikiExportError(
@@ -152,6 +156,11 @@ class WikiExporter:
         if not stat.S_ISDIR(mode):
             raise WikiExportError(f"{folder} is no plain folder", remedy="Remove it.")
         return folder
+
+
+def export_root(config: WikiExportConfig, data_dir: Path) -> Path:
+    """Return the folder that the settings name; without one it is ``wiki`` in ``data_dir``."""
+    return expand_home(config.export_root) if config.export_root else data_dir / WIKI
 
 
 def stem_of(name: str) -> str:
@@ -222,16 +231,22 @@ def _view_of(memory: ListedMemory) -> str:
 
 
 def _write_all(folder: Path, files: Mapping[str, str], failed: list[str]) -> int:
-    """Write files and return how many could be; the others are noted."""
+    """Write files and return how many could be; the others are noted.
+
+    What somebody else put in a file's place stays.
+    """
     count = 0
     for name, text in files.items():
+        path = folder / name
         try:
+            if os.path.lexists(path) and not _is_ours(path):
+                raise FileExistsError("somebody else's file has this name")
             data = text.encode("utf-8", "backslashreplace")
-            write_atomically(folder / name, data, mode=_PRIVATE, durable=False)
+            write_atomically(path, data, mode=_PRIVATE, durable=False)
             count += 1
         except OSError as error:
-            _log.warning("%s can't be written: %s", folder / name, error)
-            failed.append(f"{folder.name}/{name}")
+            _log.warning("%s can't be written: %s", path, error)
+            failed.append(name if name == INDEX else f"{folder.name}/{name}")
     return count
 
 
@@ -239,9 +254,10 @@ def _remove_others(folder: Path, keep: Mapping[str, str]) -> int:
     """Remove files of earlier exports and return how many that were."""
     count = 0
     for path in sorted(folder.glob("*.md")):
-        if path.name not in keep and _is_ours(path):
-            path.unlink(missing_ok=True)
-            count += 1
+        with suppress(OSError):
+            if path.name not in keep and _is_ours(path):
+                path.unlink()
+                count += 1
     return count
 
 

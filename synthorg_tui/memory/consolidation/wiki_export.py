@@ -166,10 +166,11 @@ def export_root(config: WikiExportConfig, data_dir: Path) -> Path:
 def stem_of(name: str) -> str:
     """Return the name of a file without its ending, of characters that are safe everywhere.
 
-    A name that had to be changed gets part of its hash, so that two never share a file.
+    A slash becomes an underscore. A name of which more had to be changed gets part of its hash, so
+    that it shares no file with another.
     """
     safe = _UNSAFE_IN_NAME.sub("_", name).lstrip(".")[:MAX_STEM]
-    if safe == name:
+    if safe == name.replace("/", "_"):
         return safe
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{safe or 'memory'}-{digest}"

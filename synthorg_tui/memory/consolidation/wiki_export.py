@@ -46,7 +46,7 @@ _TITLE_CHARS: Final = 80
 _DIARY: Final = frozenset({MemoryCategory.EPISODIC, MemoryCategory.WORKING})
 _MADE: Final = frozenset({COMPRESSED_TAG, CONSOLIDATED_TAG})
 _UNSAFE_IN_NAME: Final = re.compile(r"[^A-Za-z0-9._-]")
-_SPECIAL: Final = re.compile(r"([\\`*_\[\]<>#|!()])")
+_SPECIAL: Final = re.compile(r"([\\`*\[\]<>|])")
 
 _log = logging.getLogger(__name__)
 

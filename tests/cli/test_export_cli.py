@@ -40,7 +40,7 @@ def test_the_memories_become_files_and_later_ones_join_them(
 def test_an_agent_without_memories_is_named_as_a_mistake(cli: Cli, tmp_path: Path) -> None:
     refused = cli("export", "wiki", "--to", str(tmp_path / "w"), "--agent", "nobody")
     assert refused.code == 2
-    assert "no such agent has memories" in refused.err
+    assert "no agent 'nobody' has memories" in refused.err
     assert not (tmp_path / "w").exists()
 
 

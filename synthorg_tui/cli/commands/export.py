@@ -1,7 +1,7 @@
 """``export wiki``: the memories as a folder of Markdown files, to read and search elsewhere."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from synthorg_tui.cli.arguments import Subparsers, add_command, add_group, path
 from synthorg_tui.cli.commands import COMMANDS
@@ -12,12 +12,8 @@ from synthorg_tui.core.text import counted
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from synthorg_tui.cli.context import AnyEngine, Context
+    from synthorg_tui.cli.context import Context
     from synthorg_tui.memory.consolidation.wiki_export import WikiExport
-    from synthorg_tui.memory.listing import ListedMemory
-
-_AT_ONCE: Final = 1000
-"""Memories that are asked for at once."""
 
 
 def add(commands: Subparsers) -> None:
@@ -51,36 +47,33 @@ def add(commands: Subparsers) -> None:
 
 async def run_wiki(context: "Context") -> int:
     """Write the folder; returns 1 when a file couldn't be written."""
-    from synthorg_tui.memory.consolidation.wiki_export import WikiExporter, export_root
+    from synthorg_tui.memory.consolidation.wiki_export import (
+        WikiExporter,
+        export_memories,
+        export_root,
+    )
 
     config = context.settings().memory.consolidation.wiki_export
     root = context.args.to or export_root(config, context.data_dir)
+    exporter, agents = WikiExporter(root.absolute(), config), tuple(context.args.agent)
     async with context.engine() as engine:
+        known = {agent.id for agent in await engine.agents() if agent.memories}
+        if unknown := sorted(set(agents) - known):
+            reason = f"no agent {unknown[0]!r} has memories"
+            raise UsageError(reason, remedy="See `synthorg-tui agents`.")
         with ProgressLine(context.console) as line:
-            memories = await _memories(engine, tuple(context.args.agent), line)
-    if context.args.agent and not memories:
-        raise UsageError("no such agent has memories", remedy="See `synthorg-tui agents`.")
-    done = WikiExporter(root.absolute(), config).write(memories)
+            done = await export_memories(
+                exporter,
+                engine.desk.browse,
+                agents=agents,
+                progress=lambda read, total: line.update(f"{read:,} of {total:,} memories"),
+            )
     if context.wants_json:
         shape = asdict(done) | {"root": str(done.root), "failed": list(done.failed)}
         context.console.json(shape)
     else:
         _show(context, done)
     return 1 if done.failed else 0
-
-
-async def _memories(
-    engine: "AnyEngine", agents: tuple[str, ...], line: ProgressLine
-) -> "list[ListedMemory]":
-    from synthorg_tui.memory.listing import BrowseFilter
-
-    what, found = BrowseFilter(agents=agents), list["ListedMemory"]()
-    while True:
-        page = await engine.desk.browse(what, offset=len(found), limit=_AT_ONCE)
-        found += page.entries
-        line.update(f"{len(found):,} of {counted(page.total, 'memory', 'memories')}")
-        if not page.entries or len(found) >= page.total:
-            return found
 
 
 def _show(context: "Context", done: "WikiExport") -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, Self
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from synthorg_tui.core.enums import ConsolidationInterval, MemoryCategory
+from synthorg_tui.core.enums import ConsolidationInterval
 from synthorg_tui.core.types import FrozenModel, NotBlankStr, reject
 from synthorg_tui.memory.consolidation.models import RetentionRule, require_unique_categories
 
@@ -48,23 +48,6 @@ class RetentionConfig(FrozenModel):
         cls, rules: tuple[RetentionRule, ...]
     ) -> tuple[RetentionRule, ...]:
         return require_unique_categories("rules", rules)
-
-    def days_for(
-        self,
-        category: MemoryCategory,
-        *,
-        overrides: Mapping[MemoryCategory, int] | None = None,
-        agent_default: int | None = None,
-    ) -> int | None:
-        """Return for how many days an agent's memories of a category stay; ``None`` is for ever.
-
-        The first that is set wins: the agent's override for the category, the rule for it, the
-        agent's own days, the default.
-        """
-        if overrides and category in overrides:
-            return overrides[category]
-        rules = {rule.category: rule.retention_days for rule in self.rules}
-        return rules.get(category) or agent_default or self.default_retention_days
 
 
 class DualModeConfig(FrozenModel):

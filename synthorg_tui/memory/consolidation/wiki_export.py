@@ -6,17 +6,18 @@ fences, so that a viewer neither runs nor fetches anything because of it. Memori
 are left out.
 """
 
+import asyncio
 import hashlib
 import json
 import logging
 import os
 import re
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
@@ -29,7 +30,7 @@ from synthorg_tui.memory.consolidation.models import COMPRESSED_TAG, DETAILED_TA
 from synthorg_tui.memory.consolidation.service import all_memories
 from synthorg_tui.memory.consolidation.strategy import CONSOLIDATED_TAG
 from synthorg_tui.memory.enums import Sensitivity
-from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.memory.listing import BrowseFilter, ListedMemory, MemoryPage
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.retrieval.tags import parse_tags
 
@@ -38,6 +39,8 @@ WIKI: Final = "wiki"
 PROJECTS: Final = "projects"
 INDEX: Final = "index.md"
 MAX_STEM: Final = 100
+_AT_ONCE: Final = 1000
+"""Memories that are read at once."""
 _PRIVATE: Final = 0o600
 _PRIVATE_FOLDER: Final = 0o700
 _MARK: Final = "generator: synthorg-tui"
@@ -49,6 +52,10 @@ _UNSAFE_IN_NAME: Final = re.compile(r"[^A-Za-z0-9._-]")
 _SPECIAL: Final = re.compile(r"([\\`*\[\]<>|])")
 
 _log = logging.getLogger(__name__)
+
+
+BrowseMemories: TypeAlias = Callable[..., Awaitable[MemoryPage]]
+"""Lists memories as ``MemoryAdmin.browse`` does, in this process or another."""
 
 
 class WikiExportError(DomainError):
@@ -103,24 +110,20 @@ class WikiExporter:
             WikiExportError: The folder can't be made, or a link stands where a folder belongs.
         """
         shown, withheld = _shown(memories)
-        views = self._views(shown)
-        folders = {name: self._folder(name) for name in (RAW, WIKI, PROJECTS)}
+        views, own_pages = self._views(shown), pages or {}
         texts = {
             name: {f"{stem_of(one.id)}.md": memory_page(one) for one in view}
             for name, view in views.items()
         }
-        own_pages = pages or {}
         texts[PROJECTS] = {f"{stem_of(name)}.md": _marked(t) for name, t in own_pages.items()}
+        folders = {name: self._folder(name) for name in texts}
         failed: list[str] = []
-        written = {name: _write_all(folders[name], files, failed) for name, files in texts.items()}
-        removed = sum(_remove_others(folders[name], texts[name]) for name in folders)
-        index = index_page(views, tuple(own_pages))
-        _write_all(self._root, {INDEX: index}, failed)
+        written = {name: _write_all(folders[name], new, failed) for name, new in texts.items()}
+        removed = sum(_remove_others(folders[name], new) for name, new in texts.items())
+        _write_all(self._root, {INDEX: index_page(views, tuple(own_pages))}, failed)
         return WikiExport(
             root=self._root,
-            raw=written[RAW],
-            wiki=written[WIKI],
-            projects=written[PROJECTS],
+            **written,
             removed=removed,
             withheld=withheld,
             omitted=len(shown) - sum(map(len, views.values())),
@@ -156,6 +159,50 @@ class WikiExporter:
         if not stat.S_ISDIR(mode):
             raise WikiExportError(f"{folder} is no plain folder", remedy="Remove it.")
         return folder
+
+
+async def export_memories(
+    exporter: WikiExporter,
+    browse: BrowseMemories,
+    *,
+    agents: tuple[str, ...] = (),
+    pages: Mapping[str, str] | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> WikiExport:
+    """Write the memories that a listing has, page by page read, without holding up the app.
+
+    Args:
+        exporter: Writes them.
+        browse: ``browse`` of ``MemoryAdmin``.
+        agents: Whose memories; without any those of all agents.
+        pages: Pages of projects, Markdown by name.
+        progress: Is told how many of how many memories were read.
+
+    Raises:
+        MemoryRetrievalError: They can't be read.
+        WikiExportError: As for ``WikiExporter.write``.
+    """
+    found: list[ListedMemory] = []
+    while True:
+        page = await browse(BrowseFilter(agents=agents), offset=len(found), limit=_AT_ONCE)
+        found += page.entries
+        progress(len(found), page.total)
+        if not page.entries or len(found) >= page.total:
+            return await asyncio.to_thread(exporter.write, found, pages=pages)
+
+
+async def export_after_consolidation(
+    config: WikiExportConfig,
+    data_dir: Path,
+    browse: BrowseMemories,
+    *,
+    pages: Mapping[str, str] | None = None,
+) -> WikiExport | None:
+    """Write the folder if the settings want it whenever memories were merged; else ``None``."""
+    if not config.enabled or config.trigger != "on_consolidation":
+        return None
+    exporter = WikiExporter(export_root(config, data_dir), config)
+    return await export_memories(exporter, browse, pages=pages)
 
 
 def export_root(config: WikiExportConfig, data_dir: Path) -> Path:

@@ -12,10 +12,9 @@ from synthorg_tui.memory.consolidation.config import (
     ConsolidationStrategyType,
     ExperienceCompressorConfig,
     LLMConsolidationConfig,
-    RetentionConfig,
     WikiExportConfig,
 )
-from synthorg_tui.memory.consolidation.models import RetentionRule
+from synthorg_tui.memory.consolidation.models import RetentionRule, retention_days
 
 LLM, TIERS, WIKI = LLMConsolidationConfig, ExperienceCompressorConfig, WikiExportConfig
 
@@ -180,7 +179,11 @@ class TestDays:
         days: int | None,
     ) -> None:
         rules = (RetentionRule(category=self.CATEGORY, retention_days=rule),) if rule else ()
-        config = RetentionConfig(rules=rules, default_retention_days=default)
-        overrides = {self.CATEGORY: override} if override else None
-        found = config.days_for(self.CATEGORY, overrides=overrides, agent_default=own)
+        found = retention_days(
+            self.CATEGORY,
+            overrides={self.CATEGORY: override} if override else {},
+            rules=rules,
+            agent_default=own,
+            default=default,
+        )
         assert found == days

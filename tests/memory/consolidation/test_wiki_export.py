@@ -15,10 +15,12 @@ from synthorg_tui.memory.consolidation.wiki_export import (
     WikiExport,
     WikiExporter,
     WikiExportError,
+    export_after_consolidation,
     export_root,
     memory_page,
     stem_of,
 )
+from synthorg_tui.memory.listing import BrowseFilter, MemoryPage
 from synthorg_tui.memory.models import MemoryEntry
 from tests.hostile import HOSTILE
 from tests.memory.consolidation.consolidation_kit import AGENT, agent_of, entry
@@ -203,3 +205,26 @@ async def test_one_agents_memories_are_exported_from_its_backend(tmp_path: Path)
 def test_without_a_setting_the_folder_is_in_the_data_directory(tmp_path: Path) -> None:
     assert export_root(WikiExportConfig(), tmp_path) == tmp_path / "wiki"
     assert export_root(WikiExportConfig(export_root="/srv/x"), tmp_path) == Path("/srv/x")
+
+
+@pytest.mark.parametrize(
+    ("fields", "writes"),
+    [
+        ({"enabled": True, "trigger": "on_consolidation"}, True),
+        ({"enabled": True}, False),
+        ({"trigger": "on_consolidation"}, False),
+    ],
+)
+async def test_after_merging_it_is_written_where_the_settings_want_it(
+    fields: dict[str, object], writes: bool, tmp_path: Path
+) -> None:
+    memories = [entry(f"m{n}").listed() for n in range(3)]
+
+    async def browse(what: BrowseFilter, *, offset: int, limit: int) -> MemoryPage:
+        return MemoryPage(tuple(memories[offset : offset + 2]), offset, len(memories))
+
+    config = WikiExportConfig.model_validate(fields)
+    done = await export_after_consolidation(config, tmp_path, browse, pages={"shop": "# Shop"})
+    assert (done is not None) is writes
+    if done is not None:
+        assert (done.raw, done.projects, done.root) == (3, 1, tmp_path / "wiki")

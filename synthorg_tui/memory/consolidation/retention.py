@@ -64,19 +64,24 @@ class RetentionEnforcer:
         moment = now or datetime.now(UTC)
         count = 0
         for category in MemoryCategory:
-            days = retention_days(
-                category,
-                overrides=overrides,
-                rules=self._config.rules,
-                agent_default=agent_default_retention_days,
-                default=self._config.default_retention_days,
-            )
+            days = self._days(category, overrides, agent_default_retention_days)
             if days is None:
                 continue
             with surviving(f"retention of {category.value} memories"):
                 for entry in await self._expired(agent_id, category, days_before(moment, days)):
                     count += await self._left(entry)
         return count
+
+    def _days(
+        self, category: MemoryCategory, own: Mapping[MemoryCategory, int], default: int | None
+    ) -> int | None:
+        return retention_days(
+            category,
+            overrides=own,
+            rules=self._config.rules,
+            agent_default=default,
+            default=self._config.default_retention_days,
+        )
 
     async def _expired(
         self, agent_id: NotBlankStr, category: MemoryCategory, until: datetime

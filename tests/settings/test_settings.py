@@ -109,6 +109,20 @@ class TestEnvironment:
         retrieval = load(path, SYNTHORG__MEMORY__RETRIEVAL__MAX_MEMORIES="30").memory.retrieval
         assert (retrieval.max_memories, retrieval.rrf_k) == (30, 7)
 
+    def test_the_switch_of_consolidation_holds_over_its_section(self, write: Write) -> None:
+        path = write("memory: {consolidation: {enabled: true, interval: weekly}}")
+        off = load(path, SYNTHORG__MEMORY__CONSOLIDATION_ENABLED="false").memory.consolidation
+        assert (off.enabled, off.interval.value) == (False, "weekly")
+        (told,) = problems(path, SYNTHORG__MEMORY__CONSOLIDATION_ENABLED="perhaps")
+        assert "memory.consolidation.enabled" in told or "consolidation_enabled" in told
+
+    def test_one_bound_with_two_values_names_both(self, write: Write) -> None:
+        path = write("memory: {consolidation: {max_memories_per_agent: 6}}")
+        assert load(path).memory.options.max_memories_per_agent == 6
+        (told,) = problems(path, SYNTHORG__MEMORY__OPTIONS__MAX_MEMORIES_PER_AGENT="5")
+        assert "memory.options.max_memories_per_agent (5)" in told
+        assert "memory.consolidation.max_memories_per_agent (6)" in told
+
     def test_values_are_typed_as_in_yaml(self) -> None:
         settings = load(
             SYNTHORG__MEMORY__OPTIONS__RETENTION_DAYS="null",

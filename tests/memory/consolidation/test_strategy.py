@@ -95,6 +95,10 @@ class TestSelection:
     def test_what_must_stay_as_it_is_is_in_no_group(self, tag: str) -> None:
         assert groups(entry("a"), entry("b", tags=(tag,)), entry("c", days=1)) == [("a", ["c"])]
 
+    @pytest.mark.parametrize("kind", ["recovery", "said", "knowledge"])
+    def test_neither_are_remedies_and_a_persons_words(self, kind: str) -> None:
+        assert groups(entry("a"), entry("b", tags=(kind,)), entry("c", days=1)) == [("a", ["c"])]
+
     def test_neither_are_lessons_that_a_person_approved(self) -> None:
         lesson = entry("l", "[DISCOVERY] x", category=MemoryCategory.PROCEDURAL)
         other = entry("m", "do it so", category=MemoryCategory.PROCEDURAL)

@@ -172,13 +172,17 @@ class RootConfig(FrozenModel):
         it, the agent's own days, the company's days.
         """
         agent = self.agent(agent_id)
-        company = self.memory.consolidation.retention
-        overrides = agent.retention_overrides if agent else ()
-        for rule in (*overrides, *company.rules):
-            if rule.category is category:
-                return rule.retention_days
-        own = agent.retention_days if agent else None
-        return own or company.default_retention_days or self.memory.options.retention_days
+        overrides = {rule.category: rule.retention_days for rule in _overrides(agent)}
+        days = self.memory.consolidation.retention.days_for(
+            category,
+            overrides=overrides,
+            agent_default=agent.retention_days if agent else None,
+        )
+        return days or self.memory.options.retention_days
+
+
+def _overrides(agent: AgentConfig | None) -> tuple[RetentionRule, ...]:
+    return agent.retention_overrides if agent else ()
 
 
 class SettingsPolicy:

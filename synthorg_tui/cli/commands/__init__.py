@@ -51,6 +51,7 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = {
     "memories": CommandEntry("memories", "list, show, add, change, delete and restore memories"),
     "sessions": CommandEntry("sessions", "list, read, export, resume and delete sessions"),
     "blame": CommandEntry("blame", "see which session wrote a file or a line of it, and why"),
+    "export": CommandEntry("export", "write the memories as a folder of Markdown files"),
     "agents": CommandEntry(
         "agents", "list agents and their memories; pause them, and take back what they wrote"
     ),

@@ -88,7 +88,7 @@ class InMemoryBackend:
 
     async def retrieve(self, agent_id: NotBlankStr, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
         """Return the agent's memories that match, newest first, at most ``query.limit``."""
-        matching = (entry for entry in self._live(agent_id) if _matches(entry, query))
+        matching = (entry for entry in self._live(agent_id) if matches(entry, query))
         return newest_first(matching)[: query.limit]
 
     async def get(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> MemoryEntry | None:
@@ -169,7 +169,8 @@ def _expired(entry: MemoryEntry, now: datetime) -> bool:
     return entry.expires_at is not None and entry.expires_at <= now
 
 
-def _matches(entry: MemoryEntry, query: MemoryQuery) -> bool:
+def matches(entry: MemoryEntry, query: MemoryQuery) -> bool:
+    """Return whether a memory passes a query's filters and contains its text, ignoring case."""
     return (
         (query.text is None or query.text.casefold() in entry.content.casefold())
         and (not query.namespaces or entry.namespace in query.namespaces)

@@ -24,8 +24,8 @@ DIARY: Final = frozenset(
 )
 """Kinds that tell what happened, and nothing that helps next time."""
 
-LASTING: Final = frozenset({MemoryKind.LESSON})
-"""Kinds of knowledge that was checked: lessons that a person approved."""
+LASTING: Final = frozenset({MemoryKind.LESSON, MemoryKind.KNOWLEDGE})
+"""Kinds of knowledge with evidence: lessons that a person approved, and what episodes showed."""
 
 EvictionKey: TypeAlias = tuple[int, int, float, datetime, str]
 
@@ -39,7 +39,7 @@ def eviction_key(memory: ListedMemory) -> EvictionKey:
     """Return the place of a memory in the order of leaving: the smallest leaves first.
 
     In this order it is decided by: whether it stays longest (pinned last, facts before them), how
-    useful its kind is (diary, other, lessons), its confidence, its age, its id.
+    useful its kind is (diary, other, lessons and knowledge), its confidence, its age, its id.
     """
     return (
         _hold(memory.tags),
@@ -51,7 +51,7 @@ def eviction_key(memory: ListedMemory) -> EvictionKey:
 
 
 def is_protected(category: MemoryCategory, tags: Sequence[str], content: str) -> bool:
-    """Return whether a memory is never merged into others: pinned ones, facts and lessons."""
+    """Return whether a memory is never merged: pinned ones, facts, lessons and knowledge."""
     return _hold(tags) > 0 or kind_of(category, tags, content) in LASTING
 
 

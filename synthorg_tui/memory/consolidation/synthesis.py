@@ -128,7 +128,7 @@ class LLMSynthesisOp:
             return (answer.text if answer is not None else ""), shown
 
     def _shown(self, entries: Sequence[MemoryEntry]) -> tuple[list[MemoryEntry], list[str]]:
-        """The memories up to the first that would pass the bound on the prompt, and their blocks."""
+        """The memories before the first that would pass the prompt's bound, and their blocks."""
         left = self._config.max_total_user_content_chars
         shown, blocks = [], []
         for entry in entries:

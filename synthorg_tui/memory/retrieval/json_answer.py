@@ -21,6 +21,7 @@ async def ask_for_json(
     *,
     schema: Mapping[str, Any],
     max_tokens: int,
+    temperature: float = 0.0,
 ) -> dict[str, Any]:
     """Ask a model for a JSON object about untrusted text and return the decoded object.
 
@@ -32,6 +33,7 @@ async def ask_for_json(
         parts: The untrusted texts: heading to the tag of the fence and the text.
         schema: JSON schema of the answer, enforced by models that support it.
         max_tokens: Maximum length of the answer.
+        temperature: How freely the model chooses its words.
 
     Raises:
         CompletionError: There is no model, it failed, or its answer is no JSON object.
@@ -46,7 +48,7 @@ async def ask_for_json(
         ChatMessage(role=MessageRole.SYSTEM, content=f"{instruction}\n\n{directive}"),
         ChatMessage(role=MessageRole.USER, content=shown),
     )
-    options = CompletionOptions(max_tokens=max_tokens, json_schema=schema)
+    options = CompletionOptions(max_tokens=max_tokens, temperature=temperature, json_schema=schema)
     return _object((await provider.complete(messages, options)).text)
 
 

@@ -46,7 +46,7 @@ from synthorg_tui.persistence.values import naive_utc
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
-ACTOR: Final = "consolidation"
+ACTOR: Final = plans.PROGRAM
 """Whom the history names for what a plan does; who decided on it stands with the plan."""
 
 CHANGED: Final = "one of its memories has been changed since"

@@ -9,7 +9,7 @@ import heapq
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -40,7 +40,7 @@ LOSSLESS: Final = frozenset({GroupKind.DUPLICATE, GroupKind.EXPIRED, GroupKind.R
 
 _BATCH: Final = 500
 _PINNED: Final = f"list_has_any(m.tags, ['{PINNED_TAG}', '{CORE_TAG}'])"
-_PLACE: Final = (
+PLACE_SQL: Final = (
     "m.agent_id, m.shared, m.namespace, m.level, m.project, "
     "CASE WHEN m.level = 'session' THEN m.session_id END"
 )
@@ -66,7 +66,6 @@ class PlanRules:
 
     share: float
     limit: int | None = None
-    min_age: timedelta | None = None
 
 
 @dataclass(slots=True)
@@ -205,7 +204,7 @@ class Planner:
         where.add("m.agent_id = ?", draft.agent_id)
         ids = await self._core.read(lambda db: _ids(db, where, "m.expires_at, m.id"))
         for batch in _batches(draft.may_leave(ids), MAX_GROUP):
-            rows = await self._rows(batch, look)
+            rows = await rows_of(self._core, batch, look)
             members = [_member(row, MemberRole.ARCHIVED) for row in rows]
             draft.take(_group(draft, GroupKind.EXPIRED, members, "its time has passed"))
         look.step(draft.live)
@@ -214,10 +213,10 @@ class Planner:
         """Memories that are the same to the letter, for the same agents; the best one stays."""
         where = queries.live_where(now=self._core.clock.now(), agent=draft.agent_id)
         where.add(f"NOT {_PINNED}")
-        key = f"{_PLACE}, m.category, m.content_hash, list_sort(m.tags)"
+        key = f"{PLACE_SQL}, m.category, m.content_hash, list_sort(m.tags)"
         best = "coalesce(m.expires_at, TIMESTAMP '9999-12-31') DESC, m.confidence DESC, "
         found = await self._core.read(
-            lambda db: _families(db, where, key, f"{best} m.created_at DESC, m.id")
+            lambda db: families(db, where, key, f"{best} m.created_at DESC, m.id")
         )
         look.step(draft.live // 2)
         for family in found:
@@ -229,8 +228,8 @@ class Planner:
         where = queries.live_where(now=self._core.clock.now(), agent=draft.agent_id)
         where.add("m.fact_key IS NOT NULL")
         found = await self._core.read(
-            lambda db: _families(
-                db, where, f"{_PLACE}, m.fact_key", "m.created_at DESC, m.confidence DESC, m.id"
+            lambda db: families(
+                db, where, f"{PLACE_SQL}, m.fact_key", "m.created_at DESC, m.confidence DESC, m.id"
             )
         )
         for family in found:
@@ -253,7 +252,7 @@ class Planner:
             draft.held_back += max(0, len(leaving) - draft.room)
             leaving = leaving[: max(0, draft.room)]
         for batch in _batches(leaving, MAX_GROUP):
-            first, *rows = await self._rows([kept, *batch], look)
+            first, *rows = await rows_of(self._core, [kept, *batch], look)
             members = [
                 _member(first, MemberRole.KEPT),
                 *(_member(row, MemberRole.ARCHIVED) for row in rows),
@@ -274,7 +273,7 @@ class Planner:
             ids = await self._core.read(lambda db: _ids(db, private, "m.created_at, m.id"))
             first = await self._first_to_leave(draft, look, ids, count)
             for batch in _batches(first, MAX_GROUP):
-                rows = await self._rows(batch, look)
+                rows = await rows_of(self._core, batch, look)
                 members = [_member(row, MemberRole.ARCHIVED) for row in rows]
                 reason = f"the agent has {counted(excess, 'memory', 'memories')} too many"
                 draft.take(_group(draft, GroupKind.ROOM, members, reason, rows=rows))
@@ -286,7 +285,7 @@ class Planner:
         """The ids of the least useful memories, of which only so many are held at a time."""
         first: list[tuple[Any, str]] = []
         for batch in _batches(draft.may_leave(ids), _BATCH):
-            rows = [listed(row) for row in await self._rows(batch, look)]
+            rows = [listed(row) for row in await rows_of(self._core, batch, look)]
             keys = [(eviction_key(row), row.id) for row in rows if not is_pinned(row.tags)]
             first = heapq.nsmallest(count, [*first, *keys])
         return [key for _, key in first]
@@ -296,14 +295,15 @@ class Planner:
         rows = await self._core.read(lambda db: queries.in_order(db, where, ids, STORED))
         return [row.id for row in rows]
 
-    async def _rows(self, ids: Sequence[str], look: Look) -> list[StoredMemory]:
-        """The rows with these ids, in this order."""
+
+async def rows_of(core: Core, ids: Sequence[str], look: Look) -> list[StoredMemory]:
+    """Return the rows with these ids in this order, read in batches."""
+    look.step()
+    found: list[StoredMemory] = []
+    for batch in _batches(ids, _BATCH):
+        found += await core.read(partial(_in_order, ids=batch))
         look.step()
-        found: list[StoredMemory] = []
-        for batch in _batches(ids, _BATCH):
-            found += await self._core.read(partial(_in_order, ids=batch))
-            look.step()
-        return found
+    return found
 
 
 def is_pinned(tags: Iterable[str]) -> bool:
@@ -335,10 +335,11 @@ def _ids(db: "Connection", where: queries.WhereClause, order: str) -> list[str]:
     return [key for (key,) in rows]
 
 
-def _families(
-    db: "Connection", where: queries.WhereClause, key: str, order: str
-) -> list[list[str]]:
-    """The ids of memories that have the same key, the one that stays first."""
+def families(db: "Connection", where: queries.WhereClause, key: str, order: str) -> list[list[str]]:
+    """Return the ids of memories that have the same ``key``, each family in ``order``.
+
+    Both are SQL on ``memories m``; a memory alone is no family. The largest comes first.
+    """
     rows = db.execute(
         f"SELECT list(m.id::VARCHAR ORDER BY {order}) FROM memories m WHERE {where} "
         f"GROUP BY {key} HAVING count(*) > 1 ORDER BY count(*) DESC, min(m.created_at), 1",

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
     from synthorg_tui.memory.store.rows import StoredMemory
 
+PROGRAM: Final = "consolidation"
+"""Who makes the plans that nobody asked for, and whom the history names for all plans."""
+
 _GROUP_TYPES: Final = (
     *("BIGINT", "BIGINT", "VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR", "BIGINT", "BIGINT"),
     *("BIGINT", "BOOLEAN", "VARCHAR", "UUID", "VARCHAR", "VARCHAR", "VARCHAR"),
@@ -171,21 +174,23 @@ def brought_back(db: "Connection") -> frozenset[str]:
     return frozenset(key for (key,) in rows)
 
 
-def drop_undecided(db: "Connection", agent_id: str | None) -> None:
+def drop_undecided(db: "Connection", agent_id: str | None, *, by_program: bool) -> None:
     """Delete what nobody decided on of plans for the same agent, or for all: another replaces it.
 
-    Plans of which nothing is left go as a whole.
+    ``by_program`` are those that the program made by itself; a person's stay then, and the other
+    way round. Plans of which nothing is left go as a whole.
     """
-    where = "plan IN (SELECT number FROM consolidation_plans WHERE agent_id IS NOT DISTINCT FROM ?)"
-    gone = f"SELECT plan, number FROM consolidation_groups WHERE {where} AND state IN {_UNDECIDED}"
-    db.execute(f"DELETE FROM consolidation_members WHERE (plan, number) IN ({gone})", [agent_id])
+    whose = "agent_id IS NOT DISTINCT FROM $agent AND (made_by = $program) = $by_program"
+    values = {"agent": agent_id, "program": PROGRAM, "by_program": by_program}
+    plans_of = f"SELECT number FROM consolidation_plans WHERE {whose}"
+    where = f"FROM consolidation_groups WHERE plan IN ({plans_of}) AND state IN {_UNDECIDED}"
+    gone = f"SELECT plan, number {where}"
+    db.execute(f"DELETE FROM consolidation_members WHERE (plan, number) IN ({gone})", values)
+    db.execute(f"DELETE {where}", values)
     db.execute(
-        f"DELETE FROM consolidation_groups WHERE {where} AND state IN {_UNDECIDED}", [agent_id]
-    )
-    db.execute(
-        "DELETE FROM consolidation_plans WHERE agent_id IS NOT DISTINCT FROM ? "
+        f"DELETE FROM consolidation_plans WHERE {whose} "
         "AND number NOT IN (SELECT plan FROM consolidation_groups)",
-        [agent_id],
+        values,
     )
 
 

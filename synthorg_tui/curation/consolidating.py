@@ -27,6 +27,7 @@ from synthorg_tui.memory.consolidation.config import (
     ConsolidationStrategyType,
 )
 from synthorg_tui.memory.consolidation.factory import create_consolidation_strategy
+from synthorg_tui.memory.consolidation.likeness import LikenessFinder
 from synthorg_tui.memory.consolidation.merging import MergeFinder
 from synthorg_tui.memory.consolidation.plan import (
     ConsolidationPlan,
@@ -38,7 +39,7 @@ from synthorg_tui.memory.consolidation.plan import (
     PlanOutcome,
     plan_words,
 )
-from synthorg_tui.memory.consolidation.planner import LOSSLESS, Planner, PlanRules
+from synthorg_tui.memory.consolidation.planner import LOSSLESS, Finder, Planner, PlanRules
 from synthorg_tui.memory.store import plans
 
 if TYPE_CHECKING:
@@ -244,8 +245,11 @@ class ConsolidationRuns:
             self._config, backend=self._backend, models=lambda _: self._model()
         )
         min_age = timedelta(days=self._config.archival.age_threshold_days)
-        finders = {GroupKind.MERGED: MergeFinder(self._core, strategy, min_age)}
-        return Planner(self._core, self._rules, memories_of_skills, dict(finders))
+        finders: dict[GroupKind, Finder] = {
+            GroupKind.SUPERSEDED: LikenessFinder(self._core),
+            GroupKind.MERGED: MergeFinder(self._core, strategy, min_age),
+        }
+        return Planner(self._core, self._rules, memories_of_skills, finders)
 
     async def _asked(self, group: PlannedGroup) -> PlannedGroup | None:
         """Put a model's text into Approvals; ``None`` when a person decided about it before."""

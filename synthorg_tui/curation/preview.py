@@ -343,9 +343,7 @@ class ApprovalPreview:
             text=merge.draft.request.content,
             before="\n\n".join(memory.content for memory in memories),
             replaces=memories,
-            problem=""
-            if is_same
-            else "A memory it is made of was changed since, or is gone.",
+            problem="" if is_same else "A memory it is made of was changed since, or is gone.",
         )
 
     async def _leaving(

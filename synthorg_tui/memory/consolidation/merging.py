@@ -4,7 +4,6 @@ A strategy sees memories without knowing who is given them. So it is only ever s
 the same agents are given in the same projects, and the text inherits that. Nothing is stored here.
 """
 
-import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
@@ -22,7 +21,14 @@ from synthorg_tui.memory.consolidation.plan import (
     MergedText,
     PlannedGroup,
 )
-from synthorg_tui.memory.consolidation.planner import PLACE_SQL, Draft, Look, families, rows_of
+from synthorg_tui.memory.consolidation.planner import (
+    PLACE_SQL,
+    Draft,
+    Look,
+    families,
+    rows_of,
+    watched,
+)
 from synthorg_tui.memory.consolidation.strategy import (
     LEAST_GROUP_THRESHOLD,
     ConsolidationProposal,
@@ -38,8 +44,6 @@ MAX_MERGED: Final = 25
 """Memories that one text may stand for: more, and it says next to nothing of each."""
 
 _LOOKED_AT: Final = 200
-_PATIENCE: Final = 0.2
-"""Seconds between two looks whether a run that waits for a model shall stop."""
 
 
 class MergeFinder:
@@ -89,14 +93,9 @@ class MergeFinder:
 
     async def _propose(self, draft: Draft, look: Look, rows: Sequence[StoredMemory]) -> None:
         entries = tuple(entry_of(row) for row in rows)
-        asked = asyncio.ensure_future(self._strategy.propose(entries, draft.agent_id))
-        try:
-            while not (await asyncio.wait([asked], timeout=_PATIENCE))[0]:
-                look.step()
-        finally:
-            asked.cancel()
         with surviving("proposing what to merge"):
-            for proposal in asked.result():
+            asked = self._strategy.propose(entries, draft.agent_id)
+            for proposal in await watched(asked, look):
                 group = _group(draft.agent_id, proposal, rows)
                 if group is not None and group.texts <= draft.room:
                     draft.take(group)

@@ -5,13 +5,14 @@ the number of memories and not by their texts. What loses nothing is found by th
 What leaves by judgement is capped, and what a person pinned never leaves.
 """
 
+import asyncio
 import heapq
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from synthorg_tui.core.text import CHARS_PER_TOKEN, counted, estimate_tokens
 from synthorg_tui.memory.consolidation.eviction import CORE_TAG, PINNED_TAG, eviction_key
@@ -39,6 +40,8 @@ LOSSLESS: Final = frozenset({GroupKind.DUPLICATE, GroupKind.EXPIRED, GroupKind.R
 """Kinds of groups that can lose nothing; of duplicates only those that are so to the letter."""
 
 _BATCH: Final = 500
+_PATIENCE: Final = 0.2
+"""Seconds between two looks whether a run that waits for something shall stop."""
 _PINNED: Final = f"list_has_any(m.tags, ['{PINNED_TAG}', '{CORE_TAG}'])"
 PLACE_SQL: Final = (
     "m.agent_id, m.shared, m.namespace, m.level, m.project, "
@@ -46,15 +49,15 @@ PLACE_SQL: Final = (
 )
 """Columns that say who is given a memory: what differs in one of them never stands for another."""
 
-TOKENS_SQL: Final = f"coalesce(sum(greatest(1, length(m.content) // {CHARS_PER_TOKEN})), 0)::BIGINT"
-"""``estimate_tokens`` of all contents, as SQL."""
-
 PlanProgress: TypeAlias = Callable[[int, int], None]
 """Is told how many of how many memories were looked at."""
 
 
-class PlanCancelled(Exception):
-    """Somebody asked a run to stop."""
+T = TypeVar("T")
+
+
+class PlanCancelled(BaseException):
+    """Somebody asked a run to stop; no failure, so nothing that survives failures catches it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +194,6 @@ class Planner:
         own: dict[GroupKind, Finder] = {
             GroupKind.EXPIRED: self._expired,
             GroupKind.DUPLICATE: self._copies,
-            GroupKind.SUPERSEDED: self._superseded,
             GroupKind.ROOM: self._room,
         }
         chosen = [own[kind] for kind in own if kind in kinds]
@@ -202,7 +204,7 @@ class Planner:
         where = queries.WhereClause(queries.LIVE)
         where.add("m.expires_at <= ?", naive_utc(self._core.clock.now()))
         where.add("m.agent_id = ?", draft.agent_id)
-        ids = await self._core.read(lambda db: _ids(db, where, "m.expires_at, m.id"))
+        ids = await self._core.read(lambda db: ids_of(db, where, "m.expires_at, m.id"))
         for batch in _batches(draft.may_leave(ids), MAX_GROUP):
             rows = await rows_of(self._core, batch, look)
             members = [_member(row, MemberRole.ARCHIVED) for row in rows]
@@ -220,44 +222,24 @@ class Planner:
         )
         look.step(draft.live // 2)
         for family in found:
-            await self._take_family(draft, look, GroupKind.DUPLICATE, family)
+            await self._take_family(draft, look, family)
         look.step(draft.live - draft.live // 2)
 
-    async def _superseded(self, draft: Draft, look: Look) -> None:
-        """Values of a fact that a newer one has replaced, as far as the cap lets them leave."""
-        where = queries.live_where(now=self._core.clock.now(), agent=draft.agent_id)
-        where.add("m.fact_key IS NOT NULL")
-        found = await self._core.read(
-            lambda db: families(
-                db, where, f"{PLACE_SQL}, m.fact_key", "m.created_at DESC, m.confidence DESC, m.id"
-            )
+    async def _take_family(self, draft: Draft, look: Look, family: Sequence[str]) -> None:
+        """Plan that the others of a family leave for its first, or for one that can't leave."""
+        present = sorted(
+            (key for key in family if key not in draft.taken),
+            key=lambda key: key not in draft.spared,
         )
-        for family in found:
-            await self._take_family(draft, look, GroupKind.SUPERSEDED, family)
-        look.step(draft.live)
-
-    async def _take_family(
-        self, draft: Draft, look: Look, kind: GroupKind, family: Sequence[str]
-    ) -> None:
-        """Plan that the others of a family leave for its first; at most what may leave."""
-        present = [key for key in family if key not in draft.taken]
-        if kind is GroupKind.DUPLICATE:  # what can't leave stands for the others
-            present.sort(key=lambda key: key not in draft.spared)
-        if not present:
-            return
-        kept = present[0]
         leaving = draft.may_leave(present[1:])
-        if kind is GroupKind.SUPERSEDED:
-            leaving = await self._unpinned(leaving)
-            draft.held_back += max(0, len(leaving) - draft.room)
-            leaving = leaving[: max(0, draft.room)]
         for batch in _batches(leaving, MAX_GROUP):
-            first, *rows = await rows_of(self._core, [kept, *batch], look)
+            first, *rows = await rows_of(self._core, [present[0], *batch], look)
             members = [
                 _member(first, MemberRole.KEPT),
                 *(_member(row, MemberRole.ARCHIVED) for row in rows),
             ]
-            draft.take(_group(draft, kind, members, _reason(kind, len(family)), rows=rows))
+            reason = f"the same text {counted(len(family), 'time')}"
+            draft.take(_group(draft, GroupKind.DUPLICATE, members, reason, rows=rows))
 
     async def _room(self, draft: Draft, look: Look) -> None:
         """What leaves first when an agent has more than it may have, as far as the cap goes."""
@@ -270,7 +252,7 @@ class Planner:
         if excess > 0:
             count = min(excess, draft.room)
             draft.held_back += excess - count
-            ids = await self._core.read(lambda db: _ids(db, private, "m.created_at, m.id"))
+            ids = await self._core.read(lambda db: ids_of(db, private, "m.created_at, m.id"))
             first = await self._first_to_leave(draft, look, ids, count)
             for batch in _batches(first, MAX_GROUP):
                 rows = await rows_of(self._core, batch, look)
@@ -290,11 +272,6 @@ class Planner:
             first = heapq.nsmallest(count, [*first, *keys])
         return [key for _, key in first]
 
-    async def _unpinned(self, ids: Sequence[str]) -> list[str]:
-        where = queries.WhereClause(f"NOT {_PINNED}")
-        rows = await self._core.read(lambda db: queries.in_order(db, where, ids, STORED))
-        return [row.id for row in rows]
-
 
 async def rows_of(core: Core, ids: Sequence[str], look: Look) -> list[StoredMemory]:
     """Return the rows with these ids in this order, read in batches."""
@@ -304,6 +281,18 @@ async def rows_of(core: Core, ids: Sequence[str], look: Look) -> list[StoredMemo
         found += await core.read(partial(_in_order, ids=batch))
         look.step()
     return found
+
+
+async def watched(work: Coroutine[Any, Any, T], look: Look) -> T:
+    """Return what ``work`` returns; a request to stop is heard while it is under way."""
+    task = asyncio.ensure_future(work)
+    try:
+        while not (await asyncio.wait([task], timeout=_PATIENCE))[0]:
+            look.step()
+    except PlanCancelled:
+        task.cancel()
+        raise
+    return task.result()
 
 
 def is_pinned(tags: Iterable[str]) -> bool:
@@ -319,16 +308,18 @@ def live_totals(db: "Connection", agent_id: str | None, now: datetime) -> tuple[
 
 def _agents(db: "Connection", agent_id: str | None, now: datetime) -> list[tuple[str, int, int]]:
     """Agents with current memories: how many are live, and how many tokens these have."""
-    live = "m.expires_at IS NULL OR m.expires_at > $now"
+    live = "(m.expires_at IS NULL OR m.expires_at > $now)"
     return db.execute(
-        f"SELECT m.agent_id, count(*) FILTER ({live}), {TOKENS_SQL} FILTER ({live}) "
-        f"FROM memories m WHERE {queries.LIVE} AND ($agent IS NULL OR m.agent_id = $agent) "
-        "GROUP BY 1 ORDER BY 1",
+        f"SELECT m.agent_id, count(*) FILTER ({live}), "
+        f"coalesce(sum(greatest(1, length(m.content) // {CHARS_PER_TOKEN})) FILTER ({live}), 0)"
+        "::BIGINT FROM memories m "
+        f"WHERE {queries.LIVE} AND ($agent IS NULL OR m.agent_id = $agent) GROUP BY 1 ORDER BY 1",
         {"now": now, "agent": agent_id},
     ).fetchall()
 
 
-def _ids(db: "Connection", where: queries.WhereClause, order: str) -> list[str]:
+def ids_of(db: "Connection", where: queries.WhereClause, order: str) -> list[str]:
+    """Return the ids of the matching memories in an order, which is SQL on ``memories m``."""
     rows = db.execute(
         f"SELECT m.id::VARCHAR FROM memories m WHERE {where} ORDER BY {order}", where.values
     ).fetchall()
@@ -377,12 +368,6 @@ def _group(
         tokens_after=0,
         is_exact=is_exact,
     )
-
-
-def _reason(kind: GroupKind, count: int) -> str:
-    if kind is GroupKind.SUPERSEDED:
-        return f"the newest of {counted(count, 'value')} of one fact stays"
-    return f"the same text {counted(count, 'time')}"
 
 
 def _batches(ids: Sequence[str], size: int) -> Iterator[Sequence[str]]:

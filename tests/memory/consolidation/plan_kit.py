@@ -34,7 +34,10 @@ class Bench:
         share: float = 0.05,
         limit: int | None = None,
         spared: frozenset[str] = frozenset(),
+        agent: str | None = None,
     ) -> None:
+        self.agent = agent or AGENT
+        self._whose = agent
         self.backend, self.core = backend, backend.core
         rules = PlanRules(share, limit)
         strategy = Composite(HighestRelevanceSelector(), ConcatenationOp(), backend)
@@ -51,7 +54,8 @@ class Bench:
 
     async def plan(self, *kinds: GroupKind) -> ConsolidationPlan:
         """A stored plan with these kinds of groups, all kinds for none."""
-        found = await self.planner.plan(made_by="test", kinds=frozenset(kinds or GroupKind))
+        chosen = frozenset(kinds or GroupKind)
+        found = await self.planner.plan(self._whose, made_by="test", kinds=chosen)
         return await self.core.database.write(lambda db: plans.put_plan(db, found))
 
     async def stored(self, number: int) -> ConsolidationPlan:
@@ -60,7 +64,9 @@ class Bench:
         return plan
 
     async def rows(self) -> dict[str, StoredMemory]:
-        return await self.core.read(_every_row)
+        """The memories of the agent, in whatever state, by id."""
+        found = await self.core.read(_every_row)
+        return {key: row for key, row in found.items() if row.agent_id == self.agent}
 
     async def edges(self) -> list[tuple[str, str, str]]:
         return await self.core.read(
@@ -80,9 +86,11 @@ def said(row: StoredMemory) -> dict[str, object]:
     return {name: value for name, value in row._asdict().items() if name not in OF_STATE}
 
 
-async def copies(backend: LocalMemoryBackend, text: str, count: int) -> list[str]:
+async def copies(
+    backend: LocalMemoryBackend, text: str, count: int, *, agent: str = AGENT
+) -> list[str]:
     """Store a text so many times: an agent may do so, an import may not."""
-    return [await backend.store(AGENT, request(text)) for _ in range(count)]
+    return [await backend.store(agent, request(text)) for _ in range(count)]
 
 
 def different(count: int) -> Sequence[MemoryDraft]:

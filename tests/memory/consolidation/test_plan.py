@@ -1,4 +1,4 @@
-"""What a plan proposes: what loses nothing wholly, all else up to its cap, nothing that is pinned."""
+"""What a plan proposes: all that loses nothing, the rest up to its cap, nothing pinned."""
 
 import threading
 from collections.abc import AsyncIterator

@@ -9,15 +9,15 @@ together is in ``wiring``; what it does belongs into a room of its own, not here
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui import wiring
 from synthorg_tui.core.clock import Clock
-from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.listing import AgentSummary as AgentSummary
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.providers.embedding.protocol import Embedder
 from synthorg_tui.settings.loader import load_settings
@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.agents.toolbox import ToolServices
     from synthorg_tui.approvals.queue import ApprovalQueue
     from synthorg_tui.approvals.trail import DecisionTrail
+    from synthorg_tui.curation.consolidating import ConsolidationRuns
     from synthorg_tui.curation.erasure import Erasure
     from synthorg_tui.curation.forgetting import SessionErasure
     from synthorg_tui.curation.overview import SkillOverview
@@ -56,22 +57,6 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
 _LOOK_FOR_BACKUP_EVERY: Final = 3600.0  # seconds between two looks whether one is due
 _PACK_AFTER: Final = 10.0
 """Seconds after which whoever opened the store has what it was opened for."""
-
-
-@dataclass(frozen=True, slots=True)
-class AgentSummary:
-    """An agent that is declared in the settings or has memories, or both.
-
-    ``memories`` is the number of its memories; ``is_full`` tells that it can store no more.
-    """
-
-    id: str
-    role: str | None
-    department: str | None
-    level: MemoryLevel
-    declared: bool
-    memories: int
-    is_full: bool = False
 
 
 class Engine:
@@ -363,6 +348,17 @@ class Engine:
         report = await self.learning.learn_from(executions, cancel=cancel)
         await self.evolution.run_if_due()
         return report.count(LearnVerdict.PROPOSED)
+
+    @cached_property
+    def consolidation(self) -> "ConsolidationRuns":
+        """The service that makes plans of consolidation, applies them and takes them back.
+
+        Needs the local backend, else raises ``MemoryCapabilityError``.
+        """
+        from synthorg_tui.curation.consolidating import ConsolidationRuns
+
+        config, local = self.settings.memory.consolidation, self._base.local()
+        return ConsolidationRuns(local, config, self.approvals, lambda: self.model)
 
     @property
     def maintenance(self) -> "Maintenance":

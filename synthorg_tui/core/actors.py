@@ -62,6 +62,7 @@ _PROGRAMS: Final = {
     "clock": "the clock",
     "skills on disk": "a change on disk",
     "pruning": "the search for unused skills",
+    "consolidation": "consolidation",
     "command line": "the command line",
 }
 """What records call the parts of the program, in words."""

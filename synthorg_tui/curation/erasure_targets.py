@@ -16,7 +16,17 @@ from synthorg_tui.curation.inbox import item_id
 from synthorg_tui.curation.journal import Operation
 from synthorg_tui.curation.models import PrunePayload
 from synthorg_tui.curation.registry import RegisteredSkill, SkillStatus
-from synthorg_tui.curation.review import DELETE_ACTION, FILE_CHANGE_ACTION, WRITE_ACTION
+from synthorg_tui.curation.review import (
+    DELETE_ACTION,
+    FILE_CHANGE_ACTION,
+    MERGE_ACTION,
+    WRITE_ACTION,
+)
+
+_NAMING = (DELETE_ACTION, MERGE_ACTION)
+"""Types of items that name stored memories in their payload."""
+
+_OF_MEMORIES = (WRITE_ACTION, *_NAMING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +154,7 @@ def without_memories(payload: PrunePayload, memory_ids: Collection[str]) -> Prun
 
 
 def _requests_naming(stored: StoredWords, memory_ids: Collection[str]) -> frozenset[str]:
-    """The items by which agents asked to store or delete one of these memories."""
+    """The items by which one of these memories was to be stored, deleted or merged."""
     purged = frozenset(memory_ids)
     decided = {
         operation.item_id
@@ -154,8 +164,8 @@ def _requests_naming(stored: StoredWords, memory_ids: Collection[str]) -> frozen
     return frozenset(
         item.id
         for item in stored.items
-        if (item.action_type in (WRITE_ACTION, DELETE_ACTION) and item.id in decided)
-        or (item.action_type == DELETE_ACTION and any(memory in item.payload for memory in purged))
+        if (item.action_type in _OF_MEMORIES and item.id in decided)
+        or (item.action_type in _NAMING and any(memory in item.payload for memory in purged))
     )
 
 

@@ -37,6 +37,7 @@ from synthorg_tui.curation.propagation import Propagation
 from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, SkillStatus
 from synthorg_tui.curation.review import (
     InboxEntry,
+    MergePayload,
     NearSkill,
     Review,
     SubjectKind,
@@ -45,7 +46,8 @@ from synthorg_tui.curation.review import (
     texts_of,
 )
 from synthorg_tui.curation.similarity import near_skills, replaced_fully
-from synthorg_tui.memory.extensions import MemoryBundle, NewMemory
+from synthorg_tui.memory.enums import ArchiveReason
+from synthorg_tui.memory.extensions import Archiving, MemoryBundle, NewMemory
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.skills.disk import IRREGULAR, FileState, skill_path, state_of
 from synthorg_tui.skills.document import SkillPathError
@@ -150,6 +152,8 @@ class ApprovalPreview:
                 return await self._prune(entry, prune)
             case WritePayload() as write:
                 return _write(entry, write)
+            case MergePayload() as merge:
+                return await self._merge(entry, merge)
             case _:
                 return Preview(
                     entry, CurationPlan(), problem="It can't be read: it can only be rejected."
@@ -319,6 +323,27 @@ class ApprovalPreview:
             replaces=memories,
             touched=_touched(emptied, states),
             problem="What it would delete is gone already." if is_deleted else "",
+        )
+
+    async def _merge(self, entry: InboxEntry, merge: MergePayload) -> Preview:
+        """A model's text becomes a memory, and those that it stands for are archived."""
+        memories = await self._store.entries(merge.archived)
+        marks = await self._store.marks(tuple(merge.marks))
+        is_same = marks == merge.marks and len(memories) == len(merge.archived)
+        archive = Archiving(
+            ids=merge.archived,
+            why=ArchiveReason.CONSOLIDATED,
+            mode=merge.mode or None,
+            derived=tuple(merge.marks),
+        )
+        memory = NewMemory(merge.agent_id, merge.draft, shared=merge.shared)
+        return Preview(
+            entry=entry,
+            plan=CurationPlan(bundle=MemoryBundle(add=(memory,), archive=archive)),
+            text=merge.draft.request.content,
+            before="\n\n".join(memory.content for memory in memories),
+            replaces=memories,
+            problem="" if is_same else "A memory it is made of was changed since, or is gone.",
         )
 
     async def _leaving(

@@ -236,6 +236,12 @@ def require_no_skill(db: "Connection", memory_id: str) -> None:
     )
 
 
+def memories_of_skills(db: "Connection") -> frozenset[str]:
+    """Return the ids of the memories of all skills in use."""
+    rows = db.execute("SELECT memory_ids FROM skills WHERE status = 'active'").fetchall()
+    return frozenset(key for (ids,) in rows for key in json.loads(ids))
+
+
 def state_of(db: "Connection") -> str:
     """Return what ``SkillRegistry.state`` tells; uses of skills don't count."""
     row = db.execute(

@@ -37,13 +37,31 @@ class WritePayload(FrozenModel):
     draft: MemoryDraft
 
 
-Subject: TypeAlias = Lesson | FileChangePayload | PrunePayload | WritePayload
+class MergePayload(FrozenModel):
+    """A text of a model that would stand for memories of an agent, which are archived.
+
+    ``draft`` is the memory it would become. ``marks`` maps the id of each memory it is made of to
+    its mark when the text was written; ``archived`` are those that would leave. ``mode`` is an
+    ``ArchivalMode``.
+    """
+
+    type: Literal["merge"] = "merge"
+    agent_id: NotBlankStr
+    draft: MemoryDraft
+    shared: bool = False
+    archived: tuple[NotBlankStr, ...] = Field(min_length=1)
+    marks: dict[str, str]
+    mode: str = ""
+
+
+Subject: TypeAlias = Lesson | FileChangePayload | PrunePayload | WritePayload | MergePayload
 """What an item's payload can hold."""
 
 
 class SubjectKind(StrEnum):
     """The kinds of subject an approval item can have; an ``UNREADABLE`` one can only be rejected.
 
+    ``MERGE`` is a model's text for several memories, which a plan of consolidation proposes.
     ``WRITE`` and ``DELETE`` come from agents whose changes wait for a person; ``PROMOTION`` and
     ``CONFLICT`` come from the evolver, which proposes lessons for all agents.
     """
@@ -55,6 +73,7 @@ class SubjectKind(StrEnum):
     PRUNE = "prune"
     WRITE = "write"
     DELETE = "delete"
+    MERGE = "merge"
     UNREADABLE = "unreadable"
 
 
@@ -96,7 +115,7 @@ class InboxEntry:
     def is_of_project(self, named: str) -> bool:
         """Tell whether it is about a project of this path, or whose folder's name has this."""
         projects = {seen.project for seen in self.evidence}
-        if isinstance(self.subject, WritePayload):
+        if isinstance(self.subject, WritePayload | MergePayload):
             projects.add(self.subject.draft.project)
         paths = [path.rstrip("/").lower() for path in projects if path]
         wanted = named.rstrip("/").lower()
@@ -209,6 +228,7 @@ FILE_CHANGE_ACTION: Final = "skills:file_change"
 WRITE_ACTION: Final = "agents:write"
 DELETE_ACTION: Final = "agents:delete"
 PRUNE_ACTION: Final = "procedural:prune"
+MERGE_ACTION: Final = "memory:merge"
 
 _KINDS: Final = {
     LESSON_ACTION: SubjectKind.LESSON,
@@ -218,16 +238,16 @@ _KINDS: Final = {
     PRUNE_ACTION: SubjectKind.PRUNE,
     WRITE_ACTION: SubjectKind.WRITE,
     DELETE_ACTION: SubjectKind.DELETE,
+    MERGE_ACTION: SubjectKind.MERGE,
 }
 _EXPECTED: Final = {
     SubjectKind.FILE_CHANGE: FileChangePayload,
     SubjectKind.PRUNE: PrunePayload,
     SubjectKind.WRITE: WritePayload,
     SubjectKind.DELETE: PrunePayload,
+    SubjectKind.MERGE: MergePayload,
 }
-_SUBJECTS: TypeAdapter[Subject] = TypeAdapter(
-    Annotated[Lesson | FileChangePayload | PrunePayload | WritePayload, Field(discriminator="type")]
-)
+_SUBJECTS: TypeAdapter[Subject] = TypeAdapter(Annotated[Subject, Field(discriminator="type")])
 
 
 def entry_of(item: ApprovalItem) -> InboxEntry:
@@ -239,8 +259,9 @@ def entry_of(item: ApprovalItem) -> InboxEntry:
         subject = None
     if subject is None or kind is None or not isinstance(subject, _EXPECTED.get(kind, Lesson)):
         return InboxEntry(item, SubjectKind.UNREADABLE, None)
-    if isinstance(subject, WritePayload):
-        content = FieldText(subject.draft.request.content, Author.AGENT)
+    if isinstance(subject, WritePayload | MergePayload):
+        author = Author.MODEL if isinstance(subject, MergePayload) else Author.AGENT
+        content = FieldText(subject.draft.request.content, author)
         return InboxEntry(item, kind, subject, fields={"content": content})
     if not isinstance(subject, Lesson):
         return InboxEntry(item, kind, subject)

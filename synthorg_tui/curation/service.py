@@ -317,7 +317,8 @@ class ReviewService:
         """Carry a plan out unless a memory it removes has changed since it was shown."""
 
         def also(db: "Connection", outcome: BundleOutcome) -> None:
-            if plan.bundle.remove and not same_memories(preview.replaces, outcome.removed):
+            leaves = plan.bundle.remove or plan.bundle.archive
+            if leaves and not same_memories(preview.replaces, outcome.removed):
                 raise StaleReviewError("a memory has changed since it was shown")
             decide(db)
 

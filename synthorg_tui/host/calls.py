@@ -183,6 +183,11 @@ CALLS: Final = RemoteApi(
             ("doctor", "backup", "copies"),
             ("compact", "delete_copies"),
         ),
+        "consolidation": ApiGroup(
+            "synthorg_tui.curation.consolidating:ConsolidationRuns",
+            ("latest", "show"),
+            ("plan", "apply", "undo", "drop"),
+        ),
         "secrets": ApiGroup("synthorg_tui.curation.secrets:SecretSearch", ("search",)),
     }
 )

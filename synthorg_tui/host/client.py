@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from synthorg_tui.agents.models import AgentIdentity
     from synthorg_tui.approvals.queue import ApprovalQueue
     from synthorg_tui.approvals.trail import DecisionTrail
+    from synthorg_tui.curation.consolidating import ConsolidationRuns
     from synthorg_tui.curation.erasure import Erasure
     from synthorg_tui.curation.forgetting import SessionErasure
     from synthorg_tui.curation.overview import SkillOverview
@@ -175,6 +176,7 @@ class RemoteEngine:
         self.safety = cast("AgreedSettings", self._group("safety"))
         self.gateway = cast("AgentGateway", self._group("gateway"))
         self.maintenance = cast("Maintenance", self._group("maintenance"))
+        self.consolidation = cast("ConsolidationRuns", self._group("consolidation"))
         self.secrets = cast("SecretSearch", self._group("secrets"))
 
     @property

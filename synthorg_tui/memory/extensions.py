@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.core.types import NotBlankStr
-from synthorg_tui.memory.enums import SourceKind
+from synthorg_tui.memory.enums import ArchiveReason, SourceKind
 from synthorg_tui.memory.errors import MemoryStoreError
 from synthorg_tui.memory.listing import AgentPlaces as AgentPlaces
 from synthorg_tui.memory.listing import BrowseFilter as BrowseFilter
@@ -46,15 +46,33 @@ class NewMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class Archiving:
+    """Memories to archive, with what stands for them from then on.
+
+    ``kept`` is the id of the memory that they are copies or older values of; ``derived`` are ids of
+    the memories whose text is in the memory that the same bundle adds. ``made_by`` is recorded with
+    the edges that say so. ``mode`` is an ``ArchivalMode``.
+    """
+
+    ids: tuple[str, ...]
+    why: ArchiveReason
+    mode: str | None = None
+    kept: str | None = None
+    derived: tuple[str, ...] = ()
+    made_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryBundle:
     """Changes to apply in one transaction.
 
     ``add`` lists new memories; ``remove`` (soft delete), ``restore`` (undo a soft delete) and
-    ``purge`` (erase for good) list ids of existing ones. ``erases`` says that what else is written
-    in the transaction erases texts.
+    ``purge`` (erase for good) list ids of existing ones. ``archive`` takes some out of use, before
+    any is added. ``erases`` says that what else is written in the transaction erases texts.
     """
 
     add: tuple[NewMemory, ...] = ()
+    archive: Archiving | None = None
     remove: tuple[str, ...] = ()
     restore: tuple[str, ...] = ()
     purge: tuple[str, ...] = ()
@@ -65,10 +83,10 @@ class MemoryBundle:
 class BundleOutcome:
     """Result of applying a ``MemoryBundle``.
 
-    ``added`` and ``purged`` are ids, those of ``added`` in the order of the bundle. ``removed`` and
-    ``restored`` are the memories as they were before. Ids to which a change doesn't apply are
-    ignored: to remove a memory that isn't live, to restore one that isn't deleted, to purge an
-    unknown one.
+    ``added`` and ``purged`` are ids, those of ``added`` in the order of the bundle. ``removed``,
+    archived ones included, and ``restored`` are the memories as they were before. Ids to which a
+    change doesn't apply are ignored: to remove a memory that isn't live, to restore one that isn't
+    deleted, to purge an unknown one.
     """
 
     added: tuple[str, ...]

@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal, get_args
 
-from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.memory.kinds import MemoryKind, kind_of
 
 SortOrder = Literal["newest", "oldest", "agent", "category", "confidence"]
@@ -277,3 +277,19 @@ class MemoryUse:
     name: str
     task: str
     score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSummary:
+    """An agent that is declared in the settings or has memories, or both.
+
+    ``memories`` is the number of its memories; ``is_full`` tells that it can store no more.
+    """
+
+    id: str
+    role: str | None
+    department: str | None
+    level: MemoryLevel
+    declared: bool
+    memories: int
+    is_full: bool = False

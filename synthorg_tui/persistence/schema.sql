@@ -335,3 +335,46 @@ CREATE TABLE IF NOT EXISTS silenced (
     actor VARCHAR NOT NULL,
     PRIMARY KEY (kind, subject)
 );
+
+-- Plans of consolidation. "memories" and "tokens" were counted when it was made; "agent_id" is null
+-- for all agents, "held_back" how many texts more than the cap could have left.
+CREATE TABLE IF NOT EXISTS consolidation_plans (
+    number BIGINT PRIMARY KEY,
+    agent_id VARCHAR,
+    made_at TIMESTAMP NOT NULL,
+    made_by VARCHAR NOT NULL,
+    memories BIGINT NOT NULL,
+    tokens BIGINT NOT NULL,
+    held_back BIGINT NOT NULL
+);
+
+-- Groups of a plan, each carried out whole or not at all. "text" is the JSON of what would stand for
+-- its memories, null once that is stored, dropped or erased; "added" is the memory made of it.
+CREATE TABLE IF NOT EXISTS consolidation_groups (
+    plan BIGINT NOT NULL,
+    number BIGINT NOT NULL,
+    kind VARCHAR NOT NULL,
+    agent_id VARCHAR NOT NULL,
+    state VARCHAR NOT NULL,
+    reason VARCHAR NOT NULL,
+    texts BIGINT NOT NULL,
+    tokens_before BIGINT NOT NULL,
+    tokens_after BIGINT NOT NULL,
+    is_exact BOOLEAN NOT NULL,
+    text VARCHAR,
+    added UUID,
+    item_id VARCHAR,
+    note VARCHAR NOT NULL,
+    decided_by VARCHAR NOT NULL
+);
+
+-- The memories of each group. "mark" is a keyed hash of what the plan depends on, "revision" that
+-- which the memory had once the group was carried out: another one says that it was changed since.
+CREATE TABLE IF NOT EXISTS consolidation_members (
+    plan BIGINT NOT NULL,
+    number BIGINT NOT NULL,
+    memory_id UUID NOT NULL,
+    role VARCHAR NOT NULL,
+    mark VARCHAR NOT NULL,
+    revision BIGINT
+);

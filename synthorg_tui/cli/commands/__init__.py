@@ -49,6 +49,9 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = {
     ),
     "learn": CommandEntry("learn", "propose lessons from the imported sessions"),
     "memories": CommandEntry("memories", "list, show, add, change, delete and restore memories"),
+    "consolidate": CommandEntry(
+        "consolidate", "plan what memories could leave or be merged; apply and undo plans"
+    ),
     "sessions": CommandEntry("sessions", "list, read, export, resume and delete sessions"),
     "blame": CommandEntry("blame", "see which session wrote a file or a line of it, and why"),
     "export": CommandEntry("export", "write the memories as a folder of Markdown files"),

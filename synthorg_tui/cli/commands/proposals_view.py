@@ -197,7 +197,8 @@ def _effects(console: Console, review: "Review") -> None:
     if review.agents:
         _section(console, f"also for {', '.join(review.agents)}")
     if review.replaces:
-        _section(console, f"{counted(len(review.replaces), 'memory', 'memories')} would go")
+        goes = "would be archived" if review.entry.kind == "merge" else "would go"
+        _section(console, f"{counted(len(review.replaces), 'memory', 'memories')} {goes}")
     for memory in review.replaces:
         console.parts([(memory.id[:8], "dim"), (" ".join(memory.content.split())[:_WIDEST_LINE],)])
     if review.path:

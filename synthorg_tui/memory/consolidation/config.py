@@ -155,13 +155,15 @@ class ConsolidationConfig(FrozenModel):
     """How memories are merged, and limits on their age and number.
 
     ``enabled`` false stops retention, consolidation and making room alike; it can also be written
-    as ``memory.consolidation_enabled``. With ``archival.dual_mode`` enabled, strategy ``simple`` is
-    ``dual_mode``.
+    as ``memory.consolidation_enabled``. ``max_share_per_run`` is the share of an agent's memories
+    whose texts may leave by one plan; copies to the letter and expired ones don't count. With
+    ``archival.dual_mode`` enabled, strategy ``simple`` is ``dual_mode``.
     """
 
     enabled: bool = True
     interval: ConsolidationInterval = ConsolidationInterval.DAILY
     max_memories_per_agent: int = Field(default=DEFAULT_MAX_MEMORIES, ge=1)
+    max_share_per_run: float = Field(default=0.05, gt=0.0, le=1.0)
     strategy: ConsolidationStrategyType = ConsolidationStrategyType.SIMPLE
     retention: RetentionConfig = RetentionConfig.model_construct()
     archival: ArchivalConfig = ArchivalConfig.model_construct()

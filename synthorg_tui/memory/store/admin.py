@@ -39,6 +39,7 @@ from synthorg_tui.memory.shared import require_agent_id
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.acts import PersonActs
 from synthorg_tui.memory.store.core import Core
+from synthorg_tui.memory.store.plans import mark_of
 from synthorg_tui.memory.store.reader import StoreReader
 from synthorg_tui.memory.store.rows import (
     LISTED,
@@ -120,6 +121,12 @@ class StoreAdmin:
             rows = await self._core.read(lambda db: queries.rows_by_id(db, memory_ids))
         found = (rows[key] for key in queries.known_ids(memory_ids) if key in rows)
         return tuple(listed(row) for row in found if deleted or row.is_current)
+
+    async def marks(self, memory_ids: Sequence[NotBlankStr]) -> dict[str, str]:
+        """Return the marks of current memories by id, by which a plan tells that one changed."""
+        with translate_errors(MemoryRetrievalError, "reading"):
+            rows = await self._core.read(lambda db: queries.rows_by_id(db, memory_ids))
+        return {key: mark_of(row) for key, row in rows.items() if row.is_current}
 
     async def made_of(self, execution_ids: Sequence[NotBlankStr]) -> tuple[str, ...]:
         """Return the ids of all memories that were drawn from these sessions, deleted ones too."""

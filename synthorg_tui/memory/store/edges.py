@@ -60,6 +60,11 @@ def remove_edges(db: "Connection", edges: Iterable[MemoryEdge]) -> None:
         db.execute("DELETE FROM memory_edges WHERE from_id = ? AND to_id = ? AND kind = ?", edge)
 
 
+def remove_made(db: "Connection", made_by: str) -> None:
+    """Remove all edges that were recorded as made by this."""
+    db.execute("DELETE FROM memory_edges WHERE made_by = ?", [made_by])
+
+
 def remove_all(db: "Connection", ids: Sequence[str]) -> None:
     """Remove all edges that begin or end at one of these memories."""
     db.execute(

@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.core.redaction import RedactionTally, redact_text
-from synthorg_tui.memory.enums import SourceKind
+from synthorg_tui.memory.enums import ArchiveReason, EdgeKind, SourceKind
 from synthorg_tui.memory.errors import MemoryStoreError
-from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle, NewMemory
+from synthorg_tui.memory.extensions import Archiving, BundleOutcome, MemoryBundle, NewMemory
 from synthorg_tui.memory.filter import NON_INFERABLE_TAG
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import AGENT_IS_FULL, BatchOutcome, MemoryDraft, MemoryStoreRequest
 from synthorg_tui.memory.retrieval.tags import parse_tags
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import Core
+from synthorg_tui.memory.store.edges import MemoryEdge, add_edges
 from synthorg_tui.memory.store.rows import (
     StoredMemory,
     canonical_project,
@@ -104,6 +105,9 @@ class MemoryWriter:
 
         def work(changes: Changes) -> T:
             removed = changes.remove(bundle.remove, actor=actor)
+            if bundle.archive is not None:
+                added = rows[0].id if rows else None
+                removed += _archive(changes, bundle.archive, added, actor=actor)
             self._check_room(changes, rows)
             changes.add(list(zip(rows, vectors, strict=True)), actor=actor)
             restored = changes.restore(bundle.restore, actor=actor)
@@ -324,6 +328,22 @@ def _redacted(request: MemoryStoreRequest) -> MemoryStoreRequest:
         return request
     metadata = request.metadata.model_copy(update={"tags": tags})
     return request.model_copy(update={"content": content, "metadata": metadata})
+
+
+def _archive(
+    changes: Changes, what: Archiving, added: str | None, *, actor: str
+) -> list[StoredMemory]:
+    """Archive memories, with edges to what stands for them; returns them as they were before."""
+    known = queries.rows_by_id(changes.db, what.ids).values()
+    rows = [row for row in known if row.is_current]
+    changes.archive(rows, why=what.why, mode=what.mode, actor=actor)
+    found = [MemoryEdge(added, one, EdgeKind.DERIVED_FROM) for one in what.derived if added]
+    if what.kept and what.why is ArchiveReason.SUPERSEDED:
+        found += [MemoryEdge(what.kept, row.id, EdgeKind.SUPERSEDES) for row in rows]
+    elif what.kept:
+        found += [MemoryEdge(row.id, what.kept, EdgeKind.DUPLICATE_OF) for row in rows]
+    add_edges(changes.db, found, made_at=changes.now, made_by=what.made_by or actor)
+    return rows
 
 
 def _room(changes: Changes, agent_id: str, core: Core) -> int:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.memory.enums import ArchiveReason
 from synthorg_tui.memory.listing import ChangeKind
-from synthorg_tui.memory.store import edges
-from synthorg_tui.memory.store.queries import HAS_PURGED, REDACTED, rows_by_id
+from synthorg_tui.memory.store import edges, plans
+from synthorg_tui.memory.store.queries import HAS_PURGED, REDACTED, known_ids, rows_by_id
 from synthorg_tui.memory.store.rows import (
     COLUMNS,
     StoredMemory,
@@ -199,12 +199,15 @@ class Changes:
     def purge(self, memory_ids: Sequence[str], *, actor: str) -> list[StoredMemory]:
         """Erase live and deleted memories and return their old rows.
 
-        A tombstone without content remains of each, so that an import can't bring it back.
+        A tombstone without content remains of each, so that an import can't bring it back. What
+        consolidation merged of them goes, too; what else that stood for is live again.
         """
-        rows = list(rows_by_id(self.db, memory_ids).values())
+        repeated, others = plans.made_of(self.db, known_ids(memory_ids))
+        rows = list(rows_by_id(self.db, [*memory_ids, *repeated]).values())
         if not rows:
             return rows
         ids = [row.id for row in rows]
+        self.mark(list(rows_by_id(self.db, others).values()), deleted=False, actor=actor)
         listed = "(SELECT unnest(?::UUID[]))"
         self.db.execute(
             "UPDATE history SET fields_before = '{}', fields_after = '{}' "
@@ -220,6 +223,7 @@ class Changes:
         self.db.execute(f"DELETE FROM vectors WHERE memory_id IN {listed}", [ids])
         self.db.execute(f"DELETE FROM memories WHERE id IN {listed}", [ids])
         edges.remove_all(self.db, ids)
+        plans.erase_from_plans(self.db, ids)
         self.touched.extend(ids)
         self.note_erased()
         return rows

@@ -333,11 +333,12 @@ def kept_lines(review: Review, draft: Reworded | None) -> list[Line]:
             line(("- ", "bad"), (one_line(_removed(memory, review)), "text"))
             for memory in review.replaces
         ]
-        title = rule("Removes", counted(len(removed), "memory", "memories"))
+        verb = "Archives" if review.entry.kind == "merge" else "Removes"
+        title = rule(verb, counted(len(removed), "memory", "memories"))
         parts.append([title, *(_hung(row, 2) for row in removed)])
     if review.path:
         parts.append(_file_lines(review))
-    elif review.entry.kind == "delete":
+    elif review.entry.kind in ("delete", "merge"):
         parts.append([rule("In full"), *unified_lines(review.diff)])
     return [row for part in parts for row in (*part, Line())][:-1]
 

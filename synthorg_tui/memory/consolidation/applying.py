@@ -1,0 +1,338 @@
+"""Carries plans of consolidation out, and takes them back: each group whole or not at all.
+
+A group is one transaction: the new text is stored, the memories that leave are archived, edges say
+what stands for them, and the group's state and the new revisions are written with it. So a process
+that is killed leaves groups that are done and groups that are due, and ``resume`` goes on with
+these. What changed since the plan was made isn't touched: each group is checked once more in its
+transaction, with the cap of the run and what is pinned.
+"""
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.consolidation.plan import (
+    ARCHIVED_WHY,
+    ConsolidationPlan,
+    GroupKind,
+    GroupState,
+    MemberRole,
+    PlanClosedError,
+    PlannedGroup,
+    PlanNotFoundError,
+    PlanOutcome,
+    allowance,
+)
+from synthorg_tui.memory.consolidation.planner import (
+    PlanProgress,
+    PlanRules,
+    Spared,
+    is_pinned,
+    live_totals,
+)
+from synthorg_tui.memory.enums import SourceKind
+from synthorg_tui.memory.extensions import Archiving, BundleOutcome, MemoryBundle, NewMemory
+from synthorg_tui.memory.models import MemoryDraft, MemoryMetadata, MemoryStoreRequest
+from synthorg_tui.memory.store import edges, plans, queries
+from synthorg_tui.memory.store.core import Core
+from synthorg_tui.memory.store.writer import MemoryWriter
+from synthorg_tui.memory.store.writes import Changes
+from synthorg_tui.persistence.values import naive_utc
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+ACTOR: Final = plans.PROGRAM
+"""Whom the history names for what a plan does; who decided on it stands with the plan."""
+
+CHANGED: Final = "one of its memories has been changed since"
+OVER_CAP: Final = "more would leave than may in one run"
+IS_PINNED: Final = "one of its memories is pinned by now"
+IS_SPARED: Final = "one of its memories belongs to a skill by now"
+IN_APPROVALS: Final = "a model wrote its text: it waits in Approvals"
+
+
+class GroupRefusedError(DomainError):
+    """A group isn't carried out, for the reason that is the message."""
+
+
+class PlanApplier:
+    """Applies and undoes stored plans.
+
+    Args:
+        core: The store that is changed.
+        rules: The cap of a run.
+        spared: Memories that never leave.
+    """
+
+    def __init__(self, core: Core, rules: PlanRules, spared: Spared) -> None:
+        self._core = core
+        self._rules = rules
+        self._spared = spared
+        self._writer = MemoryWriter(core)
+
+    async def apply(
+        self,
+        number: int,
+        groups: Sequence[int] | None = None,
+        *,
+        by: str,
+        cancel: threading.Event | None = None,
+        progress: PlanProgress | None = None,
+    ) -> PlanOutcome:
+        """Carry out groups of a plan, all that are open for ``None``.
+
+        What a model wrote is never carried out here. When it is cancelled, the groups that weren't
+        reached are open as before.
+
+        Raises:
+            PlanNotFoundError: There is no such plan, or no such group in it.
+            PlanClosedError: None of these groups is open.
+        """
+
+        def adopt(db: "Connection") -> ConsolidationPlan:
+            plan = _plan(db, number)
+            wanted = _chosen(plan, groups)
+            plans.set_state(db, number, wanted, GroupState.DUE, by=by)
+            return _plan(db, number)
+
+        plan = await self._core.database.write(adopt)
+        return await self._carry_out(plan, cancel, progress)
+
+    async def resume(self) -> tuple[PlanOutcome, ...]:
+        """Go on with what was adopted and not finished when the program stopped."""
+        numbers = await self._core.read(lambda db: plans.numbers_with(db, GroupState.DUE))
+        found = [await self._core.read(partial(_plan, number=number)) for number in numbers]
+        return tuple([await self._carry_out(plan, None, None) for plan in found])
+
+    async def undo(
+        self,
+        number: int,
+        *,
+        by: str,
+        cancel: threading.Event | None = None,
+        progress: PlanProgress | None = None,
+    ) -> PlanOutcome:
+        """Take back all groups of a plan that were carried out, the last first.
+
+        Archived memories are live again as they were, new texts and edges are removed. What a
+        person has changed since is left alone and named.
+
+        Raises:
+            PlanNotFoundError: There is no such plan.
+            PlanClosedError: Nothing of it was carried out, or all is taken back.
+        """
+        plan = await self._core.read(lambda db: _plan(db, number))
+        open_groups = plan.in_state(GroupState.APPLIED)[::-1]
+        if not open_groups:
+            raise PlanClosedError(f"nothing of plan {number} is in force")
+        before = await self._totals(plan)
+        done, untouched, memories = list[int](), list[tuple[str, str]](), 0
+        for group in open_groups:
+            if cancel is not None and cancel.is_set():
+                break
+            if progress is not None:
+                progress(len(done), len(open_groups))
+            work = partial(_take_back, plan=number, group=group, by=by)
+            back, left = await self._core.change(work)
+            memories += back
+            untouched += left
+            done.append(group.number)
+        after = await self._totals(plan)
+        return PlanOutcome(
+            number,
+            done=tuple(done),
+            memories=memories,
+            live_before=before[0],
+            live_after=after[0],
+            tokens_before=before[1],
+            tokens_after=after[1],
+            untouched=tuple(untouched),
+            cancelled=len(done) < len(open_groups),
+        )
+
+    async def _carry_out(
+        self,
+        plan: ConsolidationPlan,
+        cancel: threading.Event | None,
+        progress: PlanProgress | None,
+    ) -> PlanOutcome:
+        due = plan.in_state(GroupState.DUE)
+        before = await self._totals(plan)
+        done, left, memories, open_ones = list[int](), list[tuple[int, str]](), 0, list(due)
+        while open_ones and not (cancel is not None and cancel.is_set()):
+            group = open_ones.pop(0)
+            if progress is not None:
+                progress(len(due) - len(open_ones) - 1, len(due))
+            try:
+                memories += await self._carry_out_group(plan.number, group)
+                done.append(group.number)
+            except DomainError as error:
+                left.append((group.number, error.message))
+                await self._leave(plan.number, group, error.message)
+            await asyncio.sleep(0)
+        if open_ones:
+            numbers = [group.number for group in open_ones]
+            state = GroupState.PROPOSED
+            await self._core.database.write(
+                lambda db: plans.set_state(db, plan.number, numbers, state, by="")
+            )
+        after = await self._totals(plan)
+        return PlanOutcome(
+            plan.number,
+            done=tuple(done),
+            left=tuple(left),
+            memories=memories,
+            live_before=before[0],
+            live_after=after[0],
+            tokens_before=before[1],
+            tokens_after=after[1],
+            cancelled=bool(open_ones),
+        )
+
+    async def _carry_out_group(self, plan: int, group: PlannedGroup) -> int:
+        """Carry a group out in one transaction and return how many memories were archived."""
+        made_by = f"{ACTOR} {plan}.{group.number}"
+        archive = Archiving(
+            ids=group.archived,
+            why=ARCHIVED_WHY[group.kind],
+            mode=group.text.mode or None if group.text else None,
+            kept=next(iter(group.kept), None) if group.text is None else None,
+            derived=group.ids(MemberRole.SOURCE, MemberRole.ARCHIVED) if group.text else (),
+            made_by=made_by,
+        )
+        add = () if group.text is None else (new_memory(group),)
+
+        def within(db: "Connection", outcome: BundleOutcome) -> int:
+            self._check(db, plan, group, outcome)
+            added = next(iter(outcome.added), None)
+            plans.set_state(db, plan, [group.number], GroupState.APPLIED, added=added)
+            plans.note_revisions(db, plan, group.number)
+            return len(outcome.removed)
+
+        bundle = MemoryBundle(add=add, archive=archive)
+        return await self._writer.change_together(bundle, within, actor=ACTOR)
+
+    def _check(
+        self, db: "Connection", plan: int, group: PlannedGroup, outcome: BundleOutcome
+    ) -> None:
+        """Raise ``GroupRefusedError`` unless all is as it was planned; undoes the transaction."""
+        now = self._core.clock.now()
+        rows = queries.rows_by_id(db, group.ids())
+        if any(
+            one.id not in rows or plans.mark_of(rows[one.id]) != one.mark for one in group.members
+        ):
+            raise GroupRefusedError(CHANGED)
+        others = [rows[key] for key in group.ids(MemberRole.KEPT, MemberRole.SOURCE)]
+        if len(outcome.removed) != len(group.archived) or not all(
+            row.is_live(naive_utc(now)) for row in others if row.id not in group.archived
+        ):
+            raise GroupRefusedError(CHANGED)
+        if any(is_pinned(rows[key].tags) for key in group.archived):
+            raise GroupRefusedError(IS_PINNED)
+        if not self._spared(db).isdisjoint(group.archived):
+            raise GroupRefusedError(IS_SPARED)
+        self._check_cap(db, plan, group)
+
+    def _check_cap(self, db: "Connection", plan: int, group: PlannedGroup) -> None:
+        """Raise ``GroupRefusedError`` when more texts would leave by this plan than may."""
+        texts = _texts_of(group)
+        if not texts:
+            return
+        left, gone = plans.texts_applied(db, plan, group.agent_id)
+        live, _ = live_totals(db, group.agent_id, naive_utc(self._core.clock.now()))
+        before = live + gone + len(group.archived)
+        if left + texts > allowance(self._rules.share, before):
+            raise GroupRefusedError(OVER_CAP)
+
+    async def _leave(self, plan: int, group: PlannedGroup, note: str) -> None:
+        numbers, state = [group.number], GroupState.LEFT
+        await self._core.database.write(
+            lambda db: plans.set_state(db, plan, numbers, state, note=note)
+        )
+
+    async def _totals(self, plan: ConsolidationPlan) -> tuple[int, int]:
+        now = naive_utc(self._core.clock.now())
+        return await self._core.read(lambda db: live_totals(db, plan.agent_id, now))
+
+
+def new_memory(group: PlannedGroup) -> NewMemory:
+    """Return the memory that would stand for a group, seen by those who saw what it is made of."""
+    text = group.text
+    assert text is not None
+    request = MemoryStoreRequest(
+        category=MemoryCategory(text.category),
+        namespace=text.namespace,
+        content=text.content,
+        metadata=MemoryMetadata(source=text.source, confidence=text.confidence, tags=text.tags),
+        expires_at=text.expires_at,
+    )
+    draft = MemoryDraft(
+        request=request,
+        level=MemoryLevel(text.level),
+        project=text.project,
+        session_id=text.session_id,
+        source_kind=SourceKind.IMPORT,
+    )
+    return NewMemory(group.agent_id, draft, shared=text.shared)
+
+
+def _texts_of(group: PlannedGroup) -> int:
+    """How many texts agents lose, whatever the stored group says."""
+    is_free = group.kind is GroupKind.EXPIRED or (
+        group.kind is GroupKind.DUPLICATE and group.is_exact
+    )
+    return 0 if is_free else len(group.archived)
+
+
+def _plan(db: "Connection", number: int) -> ConsolidationPlan:
+    plan = plans.plan_numbered(db, number)
+    if plan is None:
+        raise PlanNotFoundError(
+            f"there is no plan {number}", remedy="See `synthorg-tui consolidate list`."
+        )
+    return plan
+
+
+def _chosen(plan: ConsolidationPlan, groups: Sequence[int] | None) -> list[int]:
+    """The groups that are to be carried out; raises when there is none, or one is unknown."""
+    known = {group.number: group for group in plan.groups}
+    for number in groups or ():
+        if number not in known:
+            raise PlanNotFoundError(f"plan {plan.number} has no group {number}")
+    wanted = [known[number] for number in groups] if groups else list(plan.groups)
+    adoptable = (GroupState.PROPOSED, GroupState.DUE, GroupState.LEFT)
+    found = [g.number for g in wanted if g.state in adoptable and not g.is_by_model]
+    if not found:
+        waits = any(g.state is GroupState.WAITING or g.is_by_model for g in wanted)
+        why = IN_APPROVALS if waits else "nothing of it is open any more"
+        raise PlanClosedError(f"plan {plan.number}: {why}")
+    return found
+
+
+def _take_back(
+    changes: Changes, plan: int, group: PlannedGroup, *, by: str
+) -> tuple[int, list[tuple[str, str]]]:
+    """Undo a group; returns how many memories are live again, and what was left alone and why."""
+    noted = plans.revisions_of(changes.db, plan, group.number)
+    rows = queries.rows_by_id(changes.db, list(noted))
+    back = [row for key, row in rows.items() if row.revision == noted[key]]
+    untouched = [
+        (key, "it has been changed since" if key in rows else "it was purged")
+        for key in noted
+        if key not in rows or rows[key].revision != noted[key]
+    ]
+    changes.mark(back, deleted=False, actor=ACTOR)
+    if group.added is not None:
+        row = queries.row_by_id(changes.db, group.added)
+        if row is not None and row.is_current and not row.edited:
+            changes.mark([row], deleted=True, actor=ACTOR)
+        elif row is not None and row.is_current:
+            untouched.append((group.added, "a person has edited the new text"))
+    edges.remove_made(changes.db, f"{ACTOR} {plan}.{group.number}")
+    plans.set_state(changes.db, plan, [group.number], GroupState.UNDONE, by=by)
+    return len(back), untouched

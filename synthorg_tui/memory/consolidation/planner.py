@@ -1,0 +1,375 @@
+"""Makes plans of consolidation from what the store holds; changes nothing.
+
+Rows are read in batches and only ids, hashes and signatures are held, so that memory is bounded by
+the number of memories and not by their texts. What loses nothing is found by the database alone.
+What leaves by judgement is capped, and what a person pinned never leaves.
+"""
+
+import asyncio
+import heapq
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+
+from synthorg_tui.core.text import CHARS_PER_TOKEN, counted, estimate_tokens
+from synthorg_tui.memory.consolidation.eviction import CORE_TAG, PINNED_TAG, eviction_key
+from synthorg_tui.memory.consolidation.plan import (
+    ConsolidationPlan,
+    GroupKind,
+    GroupMember,
+    MemberRole,
+    PlannedGroup,
+    allowance,
+)
+from synthorg_tui.memory.store import queries
+from synthorg_tui.memory.store.core import Core
+from synthorg_tui.memory.store.plans import mark_of
+from synthorg_tui.memory.store.rows import STORED, StoredMemory, listed
+from synthorg_tui.persistence.values import naive_utc
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+MAX_GROUP: Final = 1000
+"""Memories that leave in one transaction: no write waits longer than for these."""
+
+LOSSLESS: Final = frozenset({GroupKind.DUPLICATE, GroupKind.EXPIRED, GroupKind.ROOM})
+"""Kinds of groups that can lose nothing; of duplicates only those that are so to the letter."""
+
+_BATCH: Final = 500
+_PATIENCE: Final = 0.2
+"""Seconds between two looks whether a run that waits for something shall stop."""
+_PINNED: Final = f"list_has_any(m.tags, ['{PINNED_TAG}', '{CORE_TAG}'])"
+PLACE_SQL: Final = (
+    "m.agent_id, m.shared, m.namespace, m.level, m.project, "
+    "CASE WHEN m.level = 'session' THEN m.session_id END"
+)
+"""Columns that say who is given a memory: what differs in one of them never stands for another."""
+
+PlanProgress: TypeAlias = Callable[[int, int], None]
+"""Is told how many of how many memories were looked at."""
+
+
+T = TypeVar("T")
+
+
+class PlanCancelled(BaseException):
+    """Somebody asked a run to stop; no failure, so nothing that survives failures catches it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRules:
+    """What a plan may do: the share of an agent's memories that may leave in one run by judgement.
+
+    ``limit`` is how many memories an agent may have, ``None`` for any number.
+    """
+
+    share: float
+    limit: int | None = None
+
+
+@dataclass(slots=True)
+class Draft:
+    """A plan in the making, for one agent: what leaves already, and how much more may.
+
+    ``spared`` stay in any case, but may stand for others; those in ``standing`` do.
+    """
+
+    agent_id: str
+    live: int
+    room: int
+    spared: frozenset[str]
+    taken: set[str] = field(default_factory=set)
+    standing: set[str] = field(default_factory=set)
+    groups: list[PlannedGroup] = field(default_factory=list)
+    held_back: int = 0
+
+    def may_leave(self, ids: Iterable[str]) -> list[str]:
+        """Return which of these memories may leave, and don't yet."""
+        stay = (self.spared, self.taken, self.standing)
+        return [key for key in ids if not any(key in some for some in stay)]
+
+    def take(self, group: PlannedGroup) -> None:
+        """Add a group that is within what may leave."""
+        self.taken.update(group.archived)
+        self.standing.update(group.kept)
+        self.room -= group.texts
+        self.groups.append(group)
+
+
+@dataclass(slots=True)
+class Look:
+    """One run of the planner: tells how far it is, and stops when asked to."""
+
+    total: int
+    progress: PlanProgress | None
+    cancel: threading.Event | None
+    done: int = 0
+
+    def step(self, count: int = 0) -> None:
+        """Report ``count`` more memories; raises ``PlanCancelled`` when asked to stop."""
+        if self.cancel is not None and self.cancel.is_set():
+            raise PlanCancelled
+        self.done = min(self.total, self.done + count)
+        if self.progress is not None:
+            self.progress(self.done, self.total)
+
+
+Finder: TypeAlias = Callable[[Draft, Look], Awaitable[None]]
+"""Adds groups to a draft; for what needs more than rows, as similarity or a strategy."""
+
+Spared: TypeAlias = "Callable[[Connection], frozenset[str]]"
+"""Returns the ids of memories that belong to something else, as a skill, and never leave here."""
+
+
+class Planner:
+    """Makes plans of the memories of one agent or of all.
+
+    Args:
+        core: The store that is read.
+        rules: The cap of a run, and the bound on an agent's memories.
+        spared: Memories that never leave.
+        finders: Find what takes a judgement, by the kind of group they make.
+    """
+
+    def __init__(
+        self,
+        core: Core,
+        rules: PlanRules,
+        spared: Spared,
+        finders: "dict[GroupKind, Finder] | None" = None,
+    ) -> None:
+        self._core = core
+        self._rules = rules
+        self._spared = spared
+        self._finders = finders or {}
+
+    async def plan(
+        self,
+        agent_id: str | None = None,
+        *,
+        made_by: str,
+        kinds: frozenset[GroupKind] = frozenset(GroupKind),
+        excluded: frozenset[str] = frozenset(),
+        cancel: threading.Event | None = None,
+        progress: PlanProgress | None = None,
+    ) -> ConsolidationPlan:
+        """Return what would be done now; it isn't stored and has no number.
+
+        Args:
+            agent_id: Whose memories; ``None`` for those of all agents.
+            made_by: Who asked for it.
+            kinds: The kinds of groups to look for.
+            excluded: Ids of memories that stay in any case.
+            cancel: Set it to stop: the plan is then empty and ``cancelled``.
+            progress: Is called at once and with every batch.
+        """
+        now = naive_utc(self._core.clock.now())
+        agents = await self._core.read(lambda db: _agents(db, agent_id, now))
+        memories, tokens = sum(row[1] for row in agents), sum(row[2] for row in agents)
+        empty = ConsolidationPlan(agent_id, now.replace(tzinfo=UTC), made_by, memories, tokens)
+        look = Look(memories * len(self._passes(kinds)), progress, cancel)
+        drafts: list[Draft] = []
+        try:
+            look.step()
+            spared = excluded | await self._core.read(self._spared)
+            for agent, live, _ in agents:
+                draft = Draft(agent, live, allowance(self._rules.share, live), spared)
+                for find in self._passes(kinds):
+                    await find(draft, look)
+                drafts.append(draft)
+        except PlanCancelled:
+            return replace(empty, cancelled=True)
+        groups = (group for draft in drafts for group in draft.groups)
+        return replace(
+            empty,
+            groups=tuple(replace(each, number=at) for at, each in enumerate(groups, 1)),
+            held_back=sum(draft.held_back for draft in drafts),
+        )
+
+    def _passes(self, kinds: frozenset[GroupKind]) -> list[Finder]:
+        own: dict[GroupKind, Finder] = {
+            GroupKind.EXPIRED: self._expired,
+            GroupKind.DUPLICATE: self._copies,
+            GroupKind.ROOM: self._room,
+        }
+        chosen = [own[kind] for kind in own if kind in kinds]
+        return chosen + [find for kind, find in self._finders.items() if kind in kinds]
+
+    async def _expired(self, draft: Draft, look: Look) -> None:
+        """What nobody is given any more; it counts against no cap."""
+        where = queries.WhereClause(queries.LIVE)
+        where.add("m.expires_at <= ?", naive_utc(self._core.clock.now()))
+        where.add("m.agent_id = ?", draft.agent_id)
+        ids = await self._core.read(lambda db: ids_of(db, where, "m.expires_at, m.id"))
+        for batch in _batches(draft.may_leave(ids), MAX_GROUP):
+            rows = await rows_of(self._core, batch, look)
+            members = [_member(row, MemberRole.ARCHIVED) for row in rows]
+            draft.take(_group(draft, GroupKind.EXPIRED, members, "its time has passed"))
+        look.step(draft.live)
+
+    async def _copies(self, draft: Draft, look: Look) -> None:
+        """Memories that are the same to the letter, for the same agents; the best one stays."""
+        where = queries.live_where(now=self._core.clock.now(), agent=draft.agent_id)
+        where.add(f"NOT {_PINNED}")
+        key = f"{PLACE_SQL}, m.category, m.content_hash, list_sort(m.tags)"
+        best = "coalesce(m.expires_at, TIMESTAMP '9999-12-31') DESC, m.confidence DESC, "
+        found = await self._core.read(
+            lambda db: families(db, where, key, f"{best} m.created_at DESC, m.id")
+        )
+        look.step(draft.live // 2)
+        for family in found:
+            await self._take_family(draft, look, family)
+        look.step(draft.live - draft.live // 2)
+
+    async def _take_family(self, draft: Draft, look: Look, family: Sequence[str]) -> None:
+        """Plan that the others of a family leave for its first, or for one that can't leave."""
+        present = sorted(
+            (key for key in family if key not in draft.taken),
+            key=lambda key: key not in draft.spared,
+        )
+        leaving = draft.may_leave(present[1:])
+        for batch in _batches(leaving, MAX_GROUP):
+            first, *rows = await rows_of(self._core, [present[0], *batch], look)
+            members = [
+                _member(first, MemberRole.KEPT),
+                *(_member(row, MemberRole.ARCHIVED) for row in rows),
+            ]
+            reason = f"the same text {counted(len(family), 'time')}"
+            draft.take(_group(draft, GroupKind.DUPLICATE, members, reason, rows=rows))
+
+    async def _room(self, draft: Draft, look: Look) -> None:
+        """What leaves first when an agent has more than it may have, as far as the cap goes."""
+        private = queries.live_where(now=self._core.clock.now(), agent=draft.agent_id, shared=False)
+        limit = self._rules.limit
+        leaving = sum(len(g.archived) for g in draft.groups if g.kind is not GroupKind.EXPIRED)
+        excess = 0
+        if limit is not None:
+            excess = await self._core.read(lambda db: queries.total(db, private)) - leaving - limit
+        if excess > 0:
+            count = min(excess, draft.room)
+            draft.held_back += excess - count
+            ids = await self._core.read(lambda db: ids_of(db, private, "m.created_at, m.id"))
+            first = await self._first_to_leave(draft, look, ids, count)
+            for batch in _batches(first, MAX_GROUP):
+                rows = await rows_of(self._core, batch, look)
+                members = [_member(row, MemberRole.ARCHIVED) for row in rows]
+                reason = f"the agent has {counted(excess, 'memory', 'memories')} too many"
+                draft.take(_group(draft, GroupKind.ROOM, members, reason, rows=rows))
+        look.step(draft.live)
+
+    async def _first_to_leave(
+        self, draft: Draft, look: Look, ids: Sequence[str], count: int
+    ) -> list[str]:
+        """The ids of the least useful memories, of which only so many are held at a time."""
+        first: list[tuple[Any, str]] = []
+        for batch in _batches(draft.may_leave(ids), _BATCH):
+            rows = [listed(row) for row in await rows_of(self._core, batch, look)]
+            keys = [(eviction_key(row), row.id) for row in rows if not is_pinned(row.tags)]
+            first = heapq.nsmallest(count, [*first, *keys])
+        return [key for _, key in first]
+
+
+async def rows_of(core: Core, ids: Sequence[str], look: Look) -> list[StoredMemory]:
+    """Return the rows with these ids in this order, read in batches."""
+    look.step()
+    found: list[StoredMemory] = []
+    for batch in _batches(ids, _BATCH):
+        found += await core.read(partial(_in_order, ids=batch))
+        look.step()
+    return found
+
+
+async def watched(work: Coroutine[Any, Any, T], look: Look) -> T:
+    """Return what ``work`` returns; a request to stop is heard while it is under way."""
+    task = asyncio.ensure_future(work)
+    try:
+        while not (await asyncio.wait([task], timeout=_PATIENCE))[0]:
+            look.step()
+    except PlanCancelled:
+        task.cancel()
+        raise
+    return task.result()
+
+
+def is_pinned(tags: Iterable[str]) -> bool:
+    """Return whether a person pinned the memory with these tags, so that it never leaves."""
+    return not {PINNED_TAG, CORE_TAG}.isdisjoint(tags)
+
+
+def live_totals(db: "Connection", agent_id: str | None, now: datetime) -> tuple[int, int]:
+    """Return how many live memories an agent (all agents for ``None``) has, and their tokens."""
+    rows = _agents(db, agent_id, now)
+    return sum(row[1] for row in rows), sum(row[2] for row in rows)
+
+
+def _agents(db: "Connection", agent_id: str | None, now: datetime) -> list[tuple[str, int, int]]:
+    """Agents with current memories: how many are live, and how many tokens these have."""
+    live = "(m.expires_at IS NULL OR m.expires_at > $now)"
+    return db.execute(
+        f"SELECT m.agent_id, count(*) FILTER ({live}), "
+        f"coalesce(sum(greatest(1, length(m.content) // {CHARS_PER_TOKEN})) FILTER ({live}), 0)"
+        "::BIGINT FROM memories m "
+        f"WHERE {queries.LIVE} AND ($agent IS NULL OR m.agent_id = $agent) GROUP BY 1 ORDER BY 1",
+        {"now": now, "agent": agent_id},
+    ).fetchall()
+
+
+def ids_of(db: "Connection", where: queries.WhereClause, order: str) -> list[str]:
+    """Return the ids of the matching memories in an order, which is SQL on ``memories m``."""
+    rows = db.execute(
+        f"SELECT m.id::VARCHAR FROM memories m WHERE {where} ORDER BY {order}", where.values
+    ).fetchall()
+    return [key for (key,) in rows]
+
+
+def families(db: "Connection", where: queries.WhereClause, key: str, order: str) -> list[list[str]]:
+    """Return the ids of memories that have the same ``key``, each family in ``order``.
+
+    Both are SQL on ``memories m``; a memory alone is no family. The largest comes first.
+    """
+    rows = db.execute(
+        f"SELECT list(m.id::VARCHAR ORDER BY {order}) FROM memories m WHERE {where} "
+        f"GROUP BY {key} HAVING count(*) > 1 ORDER BY count(*) DESC, min(m.created_at), 1",
+        where.values,
+    ).fetchall()
+    return [family for (family,) in rows]
+
+
+def _in_order(db: "Connection", ids: Sequence[str]) -> list[StoredMemory]:
+    return queries.in_order(db, queries.WhereClause(), ids, STORED)
+
+
+def _member(row: StoredMemory, role: MemberRole) -> GroupMember:
+    return GroupMember(row.id, role, mark_of(row))
+
+
+def _group(
+    draft: Draft,
+    kind: GroupKind,
+    members: Sequence[GroupMember],
+    reason: str,
+    *,
+    rows: Sequence[StoredMemory] = (),
+) -> PlannedGroup:
+    """A group without a text of its own; ``rows`` are the live memories that leave."""
+    is_exact = kind is GroupKind.DUPLICATE
+    return PlannedGroup(
+        number=0,
+        kind=kind,
+        agent_id=draft.agent_id,
+        members=tuple(members),
+        reason=reason,
+        texts=0 if is_exact else len(rows),
+        tokens_before=sum(estimate_tokens(row.content) for row in rows),
+        tokens_after=0,
+        is_exact=is_exact,
+    )
+
+
+def _batches(ids: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    for start in range(0, len(ids), size):
+        yield ids[start : start + size]

@@ -183,6 +183,9 @@ CALLS: Final = RemoteApi(
             ("doctor", "backup", "copies"),
             ("compact", "delete_copies"),
         ),
+        "jobs": ApiGroup(
+            "synthorg_tui.jobs.scheduler:JobScheduler", ("list", "runs"), ("run", "cancel")
+        ),
         "secrets": ApiGroup("synthorg_tui.curation.secrets:SecretSearch", ("search",)),
     }
 )

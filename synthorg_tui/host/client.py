@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.ingest.following import Following
     from synthorg_tui.ingest.service import ImportService
+    from synthorg_tui.jobs.scheduler import JobScheduler
     from synthorg_tui.learning.promotion import EvolutionService
     from synthorg_tui.learning.service import LearnService
     from synthorg_tui.memory.absences import Absences
@@ -175,6 +176,7 @@ class RemoteEngine:
         self.safety = cast("AgreedSettings", self._group("safety"))
         self.gateway = cast("AgentGateway", self._group("gateway"))
         self.maintenance = cast("Maintenance", self._group("maintenance"))
+        self.jobs = cast("JobScheduler", self._group("jobs"))
         self.secrets = cast("SecretSearch", self._group("secrets"))
 
     @property

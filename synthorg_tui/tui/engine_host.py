@@ -145,7 +145,6 @@ class LocalEngineHost:
         """What can wait until the list is on the screen: agents and commands, then searches."""
         await asyncio.sleep(WARM_UP_AFTER)
         from synthorg_tui.host.owner import Owner
-    from synthorg_tui.jobs.models import RunProgress
 
         owner = Owner(engine, data_dir=engine.data_dir, kind="app")
         try:

@@ -28,6 +28,7 @@ from synthorg_tui.memory.listing import (
 if TYPE_CHECKING:
     from synthorg_tui.ingest.discovery import FoundTranscripts
     from synthorg_tui.ingest.service import ImportProgress, ImportReport
+    from synthorg_tui.jobs.models import RunProgress
     from synthorg_tui.tui.activity.adapter import EngineActivity
     from synthorg_tui.tui.approvals.adapter import EngineApprovals
     from synthorg_tui.tui.digest.adapter import EngineDigests

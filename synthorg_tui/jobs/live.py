@@ -73,7 +73,7 @@ class LiveRun:
 
     def log(self, text: str) -> None:
         """Add a line with the seconds since the run came to be."""
-        self.lines.append(f"{monotonic() - self._began:8.1f} s  {text}")
+        self.lines.append(f"{monotonic() - self._began:6.1f} s  {text}")
 
     def _active(self) -> float:
         """Seconds that the run worked and didn't wait."""

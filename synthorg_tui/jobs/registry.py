@@ -1,6 +1,6 @@
 """The list of jobs: what runs by itself, in which order, and what each says of its result.
 
-``jobs_of`` is the one place where a job is added. The work itself belongs to the parts; here is
+``jobs_of`` is the list: a job is added there, with the function that makes it beside its work. The work itself belongs to the parts; here is
 only how it is called and told.
 """
 
@@ -59,68 +59,17 @@ def jobs_of(parts: JobParts) -> tuple[Job, ...]:
     The backup comes first: what the others change is in the next one. Another backend than the
     local one has nothing to run.
     """
-    memory, jobs = parts.settings.memory, parts.settings.jobs
-    if memory.backend != "local":
+    if parts.settings.memory.backend != "local":
         return ()
-    storage, cycle = memory.storage, memory.consolidation.interval
-    evolves = cycle if memory.procedural.evolver.enabled else _NEVER
-    prunes = jobs.pruning if memory.procedural.enabled else _NEVER
-    # Both look every hour whether it is a day since the last time.
-    backs_up = _HOURLY if storage.daily_backups else _NEVER
-    ages = _NEVER if storage.max_session_days is None else _HOURLY
-    follows = None if parts.settings.ingest.follow else _NEVER
-    imports = Watch(partial(_import, parts), partial(_why_idle, parts))
     return (
-        Job("imports", "Import what agents write", "ingest.follow", follows, imports),
-        Job(
-            "backup",
-            "Copy the database once a day, if it changed",
-            "memory.storage.daily_backups",
-            backs_up,
-            partial(_back_up, parts),
-        ),
-        Job(
-            "sessions",
-            "Delete imported sessions beyond their age",
-            "memory.storage.max_session_days",
-            ages,
-            partial(_delete_aged, parts),
-        ),
-        Job(
-            "reembedding",
-            "Embed memories that have no vector of the present model",
-            "jobs.reembedding",
-            jobs.reembedding,
-            partial(_reembed, parts),
-        ),
-        Job(
-            "evolver",
-            "Propose for all agents what several have learnt",
-            "memory.consolidation.interval",
-            evolves,
-            partial(_evolve, parts),
-        ),
-        Job(
-            "pruning",
-            "Propose to remove skills that are no longer of use",
-            "jobs.pruning",
-            prunes,
-            partial(_prune, parts),
-        ),
-        Job(
-            "compaction",
-            "Write the files anew that hold what was purged",
-            "jobs.compaction",
-            jobs.compaction,
-            partial(_compact, parts),
-        ),
-        Job(
-            "packing",
-            "Pack the search index for a quicker start",
-            "jobs.packing",
-            jobs.packing,
-            partial(_pack, parts),
-        ),
+        _imports(parts),
+        _backup(parts),
+        _sessions(parts),
+        _reembedding(parts),
+        _evolver(parts),
+        _pruning(parts),
+        _compaction(parts),
+        _packing(parts),
     )
 
 
@@ -140,6 +89,12 @@ def build_jobs(
         agent_waits=agent_waits,
         tokens_since=tokens_since,
     )
+
+
+def _imports(parts: JobParts) -> Job:
+    follows = None if parts.settings.ingest.follow else _NEVER
+    watch = Watch(partial(_import, parts), partial(_why_idle, parts))
+    return Job("imports", "Import what agents write", "ingest.follow", follows, watch)
 
 
 async def _import(parts: JobParts, note: Note) -> None:
@@ -172,6 +127,18 @@ async def _why_idle(parts: JobParts) -> str:
     return (await parts.following().status()).reason
 
 
+def _backup(parts: JobParts) -> Job:
+    """Looks every hour whether the newest copy is a day old."""
+    kept = parts.settings.memory.storage.daily_backups
+    return Job(
+        "backup",
+        "Copy the database once a day, if it changed",
+        "memory.storage.daily_backups",
+        _HOURLY if kept else _NEVER,
+        partial(_back_up, parts),
+    )
+
+
 async def _back_up(parts: JobParts, progress: Steps, cancel: threading.Event) -> str:
     made = await parts.maintenance().back_up_daily(
         keep=parts.settings.memory.storage.daily_backups,
@@ -186,6 +153,18 @@ async def _back_up(parts: JobParts, progress: Steps, cancel: threading.Event) ->
     return f"{made.name}, {size(bytes_)}; {copies} kept"
 
 
+def _sessions(parts: JobParts) -> Job:
+    """Looks every hour whether it is a day since any were deleted."""
+    days = parts.settings.memory.storage.max_session_days
+    return Job(
+        "sessions",
+        "Delete imported sessions beyond their age",
+        "memory.storage.max_session_days",
+        _NEVER if days is None else _HOURLY,
+        partial(_delete_aged, parts),
+    )
+
+
 async def _delete_aged(parts: JobParts, progress: Steps, cancel: threading.Event) -> str:
     days = parts.settings.memory.storage.max_session_days
     if days is None:
@@ -197,9 +176,27 @@ async def _delete_aged(parts: JobParts, progress: Steps, cancel: threading.Event
     return f"{counted(deleted, 'session')} older than {counted(days, 'day')} deleted; {left:,} left"
 
 
+def _reembedding(parts: JobParts) -> Job:
+    title = "Embed memories that have no vector of the present model"
+    interval = parts.settings.jobs.reembedding
+    return Job("reembedding", title, "jobs.reembedding", interval, partial(_reembed, parts))
+
+
 async def _reembed(parts: JobParts, progress: Steps, cancel: threading.Event) -> str:
     done = await parts.maintenance().reembed(progress=progress, cancel=cancel)
     return f"{counted(done, 'memory', 'memories')} embedded; none lacks a vector" if done else ""
+
+
+def _evolver(parts: JobParts) -> Job:
+    memory = parts.settings.memory
+    evolves = memory.consolidation.interval if memory.procedural.evolver.enabled else _NEVER
+    return Job(
+        "evolver",
+        "Propose for all agents what several have learnt",
+        "memory.consolidation.interval",
+        evolves,
+        partial(_evolve, parts),
+    )
 
 
 async def _evolve(parts: JobParts, progress: Steps, cancel: threading.Event) -> str:
@@ -214,12 +211,24 @@ async def _evolve(parts: JobParts, progress: Steps, cancel: threading.Event) -> 
     return f"{compared}: {new:,} proposed for all agents, {changed:,} proposals changed"
 
 
+def _pruning(parts: JobParts) -> Job:
+    title = "Propose to remove skills that are no longer of use"
+    prunes = parts.settings.jobs.pruning if parts.settings.memory.procedural.enabled else _NEVER
+    return Job("pruning", title, "jobs.pruning", prunes, partial(_prune, parts))
+
+
 async def _prune(parts: JobParts, progress: Steps, cancel: threading.Event) -> str:
     report = await parts.pruning().propose(progress)
     if not report.skills:
         return ""
     waiting = f"{len(report.proposed):,} proposals to remove some, {len(report.revised):,} changed"
     return f"{counted(report.skills, 'skill')} looked at: {waiting}"
+
+
+def _compaction(parts: JobParts) -> Job:
+    title = "Write the files anew that hold what was purged"
+    interval = parts.settings.jobs.compaction
+    return Job("compaction", title, "jobs.compaction", interval, partial(_compact, parts))
 
 
 async def _compact(parts: JobParts, progress: Steps, cancel: threading.Event) -> str:
@@ -230,6 +239,12 @@ async def _compact(parts: JobParts, progress: Steps, cancel: threading.Event) ->
     if not remains.is_empty:
         raise DomainError(remains.told)
     return remains.told
+
+
+def _packing(parts: JobParts) -> Job:
+    title = "Pack the search index for a quicker start"
+    interval = parts.settings.jobs.packing
+    return Job("packing", title, "jobs.packing", interval, partial(_pack, parts))
 
 
 async def _pack(parts: JobParts, progress: Steps, cancel: threading.Event) -> str:

@@ -62,6 +62,13 @@ class JobRuns:
 
         Only the owner of the store may call it, before it runs a job.
         """
+        open_ = await self._database.read(
+            lambda db: db.execute(
+                "SELECT 1 FROM job_runs WHERE state = ? LIMIT 1", [RunState.RUNNING]
+            ).fetchone()
+        )
+        if open_ is None:
+            return ()
         jobs: tuple[str, ...] = await self._database.write(partial(_interrupt_open, at=at))
         return jobs
 

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from time import monotonic
@@ -78,6 +79,7 @@ class JobScheduler:
         self._agent_waits = agent_waits
         self._tokens_since = tokens_since
         self._ended: dict[str, tuple[JobRun, ...]] | None = None
+        self._loading = asyncio.Lock()
         self._live: dict[str, LiveRun] = {}
         self._running: LiveRun | None = None
         self._notes: asyncio.Queue[tuple[Job, RunState, str]] = asyncio.Queue()
@@ -151,8 +153,8 @@ class JobScheduler:
             while True:
                 try:
                     await self.run_due()
-                except Exception as error:  # a full disk: whoever owns the store goes on
-                    _log.warning("jobs can't be run: %s", Failure("", error).reason)
+                except Exception as error:  # whoever owns the store goes on
+                    _log.warning("jobs can't be run: %s", _reason(error))
                 await asyncio.sleep(LOOK_EVERY)
 
     async def run_due(self) -> tuple[JobRun, ...]:
@@ -173,19 +175,22 @@ class JobScheduler:
         try:
             await watch.keep(note)
         except Exception as error:  # the others go on
-            note(RunState.FAILED, Failure("", error).reason)
+            note(RunState.FAILED, _reason(error))
 
     async def _record_notes(self) -> None:
         while True:
             job, state, told = await self._notes.get()
             live = LiveRun(job)
             live.log(told)
-            try:
-                await self._record(
-                    await self._runs.begin(job.name, self._clock.now()), live, state, told
-                )
-            except Exception as error:  # as in ``keep``
-                _log.warning("a run can't be recorded: %s", Failure("", error).reason)
+            await self._record(await self._noted(job), live, state, told)
+
+    async def _noted(self, job: Job) -> JobRun:
+        now = self._clock.now()
+        await self._history()
+        try:
+            return await self._runs.begin(job.name, now)
+        except Exception:  # told by ``_record``, which can't write it either
+            return JobRun(0, job.name, now, None, RunState.RUNNING)
 
     async def _execute(self, live: LiveRun) -> JobRun:
         """Run a job when it is its turn, and record it."""
@@ -194,8 +199,7 @@ class JobScheduler:
             await self._take_turn(live)
             self._running = live
             try:
-                run = await self._runs.begin(live.job.name, self._clock.now())
-                return await self._recorded(run, live)
+                return await self._recorded(live)
             finally:
                 self._running = None
         finally:
@@ -210,9 +214,16 @@ class JobScheduler:
             await asyncio.sleep(POLL)
         live.go_on()
 
-    async def _recorded(self, run: JobRun, live: LiveRun) -> JobRun:
+    async def _recorded(self, live: LiveRun) -> JobRun:
         live.log("started")
         self._events.emit(JOBS)
+        now = self._clock.now()
+        await self._history()  # or it would be taken for one that an earlier process left open
+        try:
+            run = await self._runs.begin(live.job.name, now)
+        except Exception as error:  # a full disk: nothing can be run, and that is told
+            unwritten = JobRun(0, live.job.name, now, None, RunState.RUNNING)
+            return await self._record(unwritten, live, RunState.FAILED, _reason(error))
         try:
             state, told = await self._outcome(run, live)
         except asyncio.CancelledError:
@@ -228,10 +239,7 @@ class JobScheduler:
         except (CancelledByUserError, _StoppedError):
             return RunState.CANCELLED, "stopped; what was done is kept"
         except Exception as error:
-            _log.warning("the job %s failed: %s", live.job.name, Failure("", error).reason)
-            remedy = error.remedy if isinstance(error, DomainError) else ""
-            reason = Failure("", error).reason.rstrip(".")
-            return RunState.FAILED, f"{reason}. {remedy}" if remedy else reason
+            return RunState.FAILED, _reason(error)
         if live.cancel.is_set():
             return RunState.CANCELLED, told or "stopped; what was done is kept"
         return (RunState.DONE, told) if told else (RunState.NOTHING, "nothing to do")
@@ -276,32 +284,38 @@ class JobScheduler:
             raise CancelledByUserError("stopped")
 
     async def _record(self, run: JobRun, live: LiveRun, state: RunState, told: str) -> JobRun:
+        """Keep how a run ended: on disk, or in this process alone where that can't be."""
+        if state is RunState.FAILED:
+            _log.warning("the job %s failed: %s", run.job, told)
         live.log(state if state is not RunState.FAILED else f"failed: {told}")
-        ended = JobRun(
-            number=run.number,
-            job=run.job,
-            started_at=run.started_at,
+        ended = replace(
+            run,
             ended_at=max(self._clock.now(), run.started_at),
             state=state,
             progress=live.done,
             total=live.total,
             told=told,
-            tokens=await self._tokens_since(run.started_at) if self._tokens_since else 0,
-            log="",
         )
+        try:
+            if self._tokens_since is not None:
+                ended = replace(ended, tokens=await self._tokens_since(run.started_at))
+            ended = await self._runs.end(ended, live.lines)
+        except Exception as error:
+            _log.warning("the run of %s can't be recorded: %s", run.job, _reason(error))
         history = await self._history()
-        # Known before it is written: on a full disk it isn't run again and again.
         history[run.job] = (ended, *history.get(run.job, ())[: MAX_INTERRUPTED - 1])
-        kept = await self._runs.end(ended, live.lines)
-        history[run.job] = (kept, *history[run.job][1:])
-        self._events.emit(JOBS, kept)
-        return kept
+        self._events.emit(JOBS, ended)
+        return ended
 
     async def _history(self) -> dict[str, tuple[JobRun, ...]]:
         """The latest ended runs of each job; what an earlier process left open is interrupted."""
-        if self._ended is None:
-            await self._runs.interrupt_open(self._clock.now())
-            self._ended = await self._runs.ended(MAX_INTERRUPTED)
+        async with self._loading:
+            if self._ended is None:
+                try:
+                    await self._runs.interrupt_open(self._clock.now())
+                except DomainError as error:  # a full disk; at the next start, then
+                    _log.warning("interrupted runs can't be recorded: %s", _reason(error))
+                self._ended = await self._runs.ended(MAX_INTERRUPTED)
         return self._ended
 
     async def _status(self, job: Job, ended: dict[str, tuple[JobRun, ...]]) -> JobStatus:
@@ -323,6 +337,13 @@ class JobScheduler:
             names = ", ".join(self._jobs)
             raise JobError(f"there is no job {name!r}", remedy=f"There are {names}.")
         return job
+
+
+def _reason(error: Exception) -> str:
+    """Why it failed, and what to do; of what nobody expected only its kind."""
+    reason = Failure("", error).reason.rstrip(".")
+    remedy = error.remedy if isinstance(error, DomainError) else ""
+    return f"{reason}. {remedy}" if remedy else reason
 
 
 class _StoppedError(Exception):

@@ -33,6 +33,7 @@ from synthorg_tui.persistence.lock import own_database
 from synthorg_tui.persistence.usage import UsageStore
 from synthorg_tui.providers.completion.usage import UsageRecord
 from tests.conftest import FixedClock
+from tests.disk_kit import disk_of
 from tests.patience import PATIENCE, until
 
 DAILY = ConsolidationInterval.DAILY
@@ -186,7 +187,7 @@ class TestOneAtATime:
 
         scheduler = bench.scheduler(bench.job("a", work=slow), bench.job("b"))
         first = asyncio.create_task(scheduler.run("a"))
-        await until(lambda: scheduler.running is not None)
+        await until(lambda: bench.ran)
         second = asyncio.create_task(scheduler.run("b"))
         await reached(lambda: waits(scheduler, "b"))
         assert bench.ran == ["a"]
@@ -406,7 +407,8 @@ class TestWorkThatGoesOn:
         keeping = asyncio.create_task(scheduler.keep())
 
         async def all_recorded() -> bool:
-            return len(await scheduler.runs()) == 3
+            runs = await scheduler.runs()
+            return len(runs) == 3 and all(run.ended_at for run in runs)
 
         await reached(all_recorded)
         keeping.cancel()
@@ -429,7 +431,18 @@ class TestWorkThatGoesOn:
         scheduler = bench.scheduler(bench.job("a"))
         with monkeypatch.context() as patched:
             patched.setattr(JobRuns, "end", full)
-            with pytest.raises(DomainError):
-                await scheduler.run_due()
+            await scheduler.run_due()
         await scheduler.run_due()
         assert bench.ran == ["a"]
+
+    async def test_where_nothing_can_be_recorded_nothing_runs_and_that_is_told(
+        self, bench: Bench, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        scheduler = bench.scheduler(bench.job("a"))
+        with monkeypatch.context() as patched:
+            disk_of(patched, free_mib=1)
+            (run,) = await scheduler.run_due()
+        assert bench.ran == []
+        assert run.state is RunState.FAILED
+        assert "MB are free" in run.told
+        assert (await status(scheduler, "a")).last == run

@@ -153,6 +153,7 @@ async def test_a_second_opener_is_told_who_owns_the_store(
         failed=lambda _: None,
         waits=lambda error: told.append(error.message),
         indexes=lambda _: None,
+        works=lambda _: None,
     )
     await first.look()
     try:
@@ -172,7 +173,12 @@ async def test_that_nobody_can_connect_is_told_and_the_desk_works_on(
     (tmp_path / "owner.sock").mkdir(parents=True)  # in the way of the socket
     told: asyncio.Queue[DomainError] = asyncio.Queue()
     host = LocalEngineHost(data_dir=tmp_path)
-    host.listen(failed=told.put_nowait, waits=lambda _: None, indexes=lambda _: None)
+    host.listen(
+        failed=told.put_nowait,
+        waits=lambda _: None,
+        indexes=lambda _: None,
+        works=lambda _: None,
+    )
     try:
         desk = await host.open()
         error = await asyncio.wait_for(told.get(), PATIENCE)
@@ -199,7 +205,12 @@ async def test_how_far_a_rebuilt_index_has_come_is_told_until_it_is_whole(
     monkeypatch.setattr("synthorg_tui.memory.store.sync.OPENING_BATCHES", 1)
     told: list[float | None] = []
     host = LocalEngineHost(data_dir=tmp_path)
-    host.listen(failed=lambda _: None, waits=lambda _: None, indexes=told.append)
+    host.listen(
+        failed=lambda _: None,
+        waits=lambda _: None,
+        indexes=told.append,
+        works=lambda _: None,
+    )
     try:
         await host.open()
         await until(lambda: told and told[-1] is None)

@@ -3,10 +3,11 @@
 Running and stopping is a person's: an agent has no business in when the store is looked after.
 """
 
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command
+from synthorg_tui.cli.arguments import Subparsers, add_command, whole
 from synthorg_tui.cli.commands import COMMANDS
 from synthorg_tui.cli.output import ProgressLine, local_time
 from synthorg_tui.cli.shapes import Json
@@ -39,6 +40,25 @@ def add(commands: Subparsers) -> None:
         "list what runs by itself, with its last and its next run",
         examples=("jobs list", "jobs list --json"),
     )
+    logs = add_command(
+        actions,
+        "log",
+        run_log,
+        "show the latest runs, of one job or of all",
+        examples=("jobs log", "jobs log backup --limit 1 --json"),
+    )
+    logs.add_argument("job", nargs="?", metavar="JOB", help="(default: all)")
+    logs.add_argument(
+        "--limit",
+        type=whole(1, 1000),
+        default=_MAX_LISTED,
+        metavar="N",
+        help=f"how many, at most (default: {_MAX_LISTED})",
+    )
+    _add_acting(actions)
+
+
+def _add_acting(actions: Subparsers) -> None:
     running = add_command(
         actions,
         "run",
@@ -47,6 +67,7 @@ def add(commands: Subparsers) -> None:
         more="Ctrl-C stops it; what is done is kept. Only you can do that, no agent.",
         examples=("jobs run reembedding",),
     )
+    running.add_argument("job", metavar="JOB", help="its name, as `jobs list` shows it")
     stopping = add_command(
         actions,
         "cancel",
@@ -55,19 +76,7 @@ def add(commands: Subparsers) -> None:
         more="What is done is kept. Only you can do that, no agent.",
         examples=("jobs cancel", "jobs cancel backup"),
     )
-    logs = add_command(
-        actions,
-        "log",
-        run_log,
-        "show the latest runs, of one job or of all",
-        examples=("jobs log", "jobs log backup --limit 1 --json"),
-    )
-    running.add_argument("job", metavar="JOB", help="its name, as `jobs list` shows it")
-    for each in (stopping, logs):
-        each.add_argument("job", nargs="?", metavar="JOB", help="(default: all)")
-    logs.add_argument(
-        "--limit", type=int, default=_MAX_LISTED, metavar="N", help=f"(default: {_MAX_LISTED})"
-    )
+    stopping.add_argument("job", nargs="?", metavar="JOB", help="(default: all)")
 
 
 async def run_list(context: "Context") -> int:
@@ -103,7 +112,7 @@ async def run_run(context: "Context") -> int:
     if code == 1 and not context.wants_json:
         context.console.error(f"{run.job} failed: {run.told}")
         return code
-    context.print_result(_run_shape(run), f"{run.job}: {run.told}{_tokens(run)}")
+    context.print_result(_run_shape(run), f"{run.job}: {_told(run)}")
     return code
 
 
@@ -122,15 +131,15 @@ async def run_cancel(context: "Context") -> int:
 async def run_log(context: "Context") -> int:
     """Show the latest runs, newest first, each with what happened in it."""
     async with context.engine() as engine:
-        runs = await engine.jobs.runs(context.args.job, limit=max(context.args.limit, 1))
+        runs = await engine.jobs.runs(context.args.job, limit=context.args.limit)
     if context.wants_json:
         context.console.json({"runs": [_run_shape(run) for run in runs]})
         return 0
     if not runs:
         context.console.line("Nothing ran yet.")
     for run in runs:
-        when = (local_time(run.started_at),)
-        context.console.parts([when, (run.job, "bold"), (run.state,), (run.told + _tokens(run),)])
+        when = local_time(run.started_at)
+        context.console.parts([(when,), (run.job, "bold"), (_told(run),)])
         context.console.block(run.log, indent=4)
     return 0
 
@@ -150,9 +159,12 @@ def _often(job: "JobStatus") -> str:
 
 
 def _last(run: "JobRun | None") -> str:
-    return (
-        f"{local_time(run.started_at)}  {run.state}: {run.told}" if run is not None else "not yet"
-    )
+    return f"{local_time(run.started_at)}  {_told(run)}" if run is not None else "not yet"
+
+
+def _told(run: "JobRun") -> str:
+    words = run.told if run.state in ("done", "nothing") else f"{run.state}: {run.told}"
+    return f"{words} ({run.tokens:,} tokens)" if run.tokens else words
 
 
 def _next(job: "JobStatus") -> str:
@@ -161,11 +173,9 @@ def _next(job: "JobStatus") -> str:
         return f"runs now, {now.done / now.total:.0%}" if now.total else "runs now"
     if job.idle:
         return job.idle
-    return local_time(job.due_at) if job.due_at is not None else "–"
-
-
-def _tokens(run: "JobRun") -> str:
-    return f" ({run.tokens:,} tokens)" if run.tokens else ""
+    if job.due_at is None:
+        return "–"
+    return "due" if job.due_at <= datetime.now(UTC) else local_time(job.due_at)
 
 
 def _job_shape(job: "JobStatus") -> Json:

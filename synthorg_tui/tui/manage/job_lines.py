@@ -108,8 +108,13 @@ def detail_lines(job: "JobStatus", runs: "Sequence[JobRun]", now: datetime) -> l
     if not runs:
         lines.append(line(("It hasn't run yet.", "muted")))
     for place, run in enumerate(runs):
-        lines += _run_lines(run, now, whole=place == 0 or run.state == "failed")
+        lines += _run_lines(run, now, whole=_says_more(run, place))
     return lines
+
+
+def _says_more(run: "JobRun", place: int) -> bool:
+    """Whether a run is shown line by line: a failure, and the latest if anything was done."""
+    return run.state == "failed" or (place == 0 and run.state != "nothing")
 
 
 def _often(job: "JobStatus") -> str:
@@ -125,14 +130,15 @@ def _run_lines(run: "JobRun", now: datetime, *, whole: bool) -> list[Line]:
     if run.state == "running":
         return [head.add(" · running", "accent")]
     spent = ((run.ended_at or run.started_at) - run.started_at).total_seconds()
-    head.add(f" · {_STATES[run.state]} in {duration(spent)}", "muted")
+    if run.state != "nothing":
+        head.add(f" · {_STATES[run.state]} in {duration(spent)}", "muted")
     if run.tokens:
         head.add(f" · {run.tokens:,} tokens", "warn")
     told = line(("  ", "text"), (one_line(run.told), "bad" if run.state == "failed" else "text"))
     told.hang = 2
     lines = [head, told]
     if whole:
-        lines += [line(("    ", "text"), (each, "faint")) for each in run.log.split("\n") if each]
+        lines += [line((each, "faint")) for each in run.log.split("\n") if each]
     return lines
 
 

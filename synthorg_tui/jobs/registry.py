@@ -1,7 +1,7 @@
 """The list of jobs: what runs by itself, in which order, and what each says of its result.
 
-``jobs_of`` is the list: a job is added there, with the function that makes it beside its work. The work itself belongs to the parts; here is
-only how it is called and told.
+``jobs_of`` is the list: a job is added there, with the function that makes it beside its work. What
+a job does belongs to the part that does it; here is only how that is called and told.
 """
 
 import asyncio

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 from synthorg_tui.core.errors import DomainError, StoreLockedError
 from synthorg_tui.core.process_setup import ending, started
+from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.engine_adapter import EngineAdapter
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ class LocalEngineHost:
             return
         failure = data.told if data.state is RunState.FAILED else ""
         if failure and failure != self._failures.get(data.job):
-            remedy = "f9 shows all jobs."
+            remedy = f"{key_of('app.jobs')} shows all jobs."
             self._failed(DomainError(f"The job {data.job} failed: {failure}", remedy=remedy))
         self._failures[data.job] = failure
 

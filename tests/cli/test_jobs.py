@@ -114,7 +114,8 @@ async def test_beside_an_owner_it_is_the_owner_that_runs_and_stops(
         await owner.stop()
 
 
-def test_ctrl_c_stops_it_and_it_is_kept_as_stopped(tmp_path: Path) -> None:
+def endless_backup(data_dir: Path) -> "subprocess.Popen[str]":
+    """A process in the middle of a backup that never ends."""
     program = (
         "import asyncio, sys\n"
         "from synthorg_tui.memory.store.maintenance import Maintenance\n"
@@ -123,17 +124,31 @@ def test_ctrl_c_stops_it_and_it_is_kept_as_stopped(tmp_path: Path) -> None:
         "    await asyncio.Event().wait()\n"
         "Maintenance.back_up_daily = endless\n"
         "from synthorg_tui.cli import main\n"
-        f"sys.exit(main(['--data-dir', {str(tmp_path)!r}, 'jobs', 'run', 'backup', '--json']))\n"
+        f"sys.exit(main(['--data-dir', {str(data_dir)!r}, 'jobs', 'run', 'backup', '--json']))\n"
     )
     running = subprocess.Popen(
         [sys.executable, "-c", program],
         stdout=subprocess.PIPE,
         text=True,
-        env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
+        env={"HOME": str(data_dir), "PATH": "/usr/bin:/bin"},
     )
     assert running.stdout is not None
     assert running.stdout.readline() == "begun\n"
+    return running
+
+
+def test_ctrl_c_stops_it_and_it_is_kept_as_stopped(tmp_path: Path) -> None:
+    running = endless_backup(tmp_path)
     running.send_signal(signal.SIGINT)
     out, _ = running.communicate(timeout=60)
     assert running.returncode == 130
     assert json.loads(out)["state"] == "cancelled"
+
+
+def test_one_that_was_killed_is_shown_as_interrupted_and_due(cli: Cli, tmp_path: Path) -> None:
+    with endless_backup(tmp_path / "data") as running:
+        running.kill()
+    (run,) = cli("jobs", "log", "--json").json["runs"]
+    assert (run["job"], run["state"]) == ("backup", "interrupted")
+    assert run["told"] == "the program ended while it ran"
+    assert re.search(r"^backup +hourly .*interrupted: .* due$", cli("jobs").out, re.MULTILINE)

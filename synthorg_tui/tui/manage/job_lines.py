@@ -75,8 +75,10 @@ def _next(job: "JobStatus", now: datetime) -> str:
 
 
 def _span(seconds: float) -> str:
-    days = round(seconds / 86400)
-    return counted(days, "day") if seconds >= 2 * 86400 else duration(seconds)
+    hours = round(seconds / 3600)
+    if seconds < 3600:
+        return duration(seconds)
+    return f"{hours} h" if hours < 48 else counted(round(hours / 24), "day")
 
 
 def _progress(now: "RunProgress") -> Line:

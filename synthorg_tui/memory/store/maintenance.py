@@ -40,7 +40,8 @@ from synthorg_tui.providers.embedding.errors import EmbeddingError
 
 _log = logging.getLogger(__name__)
 
-EMBED_BATCH = 128
+EMBED_BATCH = 16
+"""Memories embedded in one step, half a second: an agent, or who cancels, waits for one at most."""
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Told how many are done, of how many."""

@@ -7,12 +7,12 @@ together is in ``wiring``; what it does belongs into a room of its own, not here
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from synthorg_tui import wiring
 from synthorg_tui.core.clock import Clock
@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.ingest.following import Following
     from synthorg_tui.ingest.service import ImportService
+    from synthorg_tui.jobs.scheduler import JobScheduler
     from synthorg_tui.learning.promotion import EvolutionService
     from synthorg_tui.learning.service import LearnService
     from synthorg_tui.memory.absences import Absences
@@ -54,9 +55,6 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.skills.library import SkillLibrary
 
 
-_LOOK_FOR_BACKUP_EVERY: Final = 3600.0  # seconds between two looks whether one is due
-_PACK_AFTER: Final = 10.0
-"""Seconds after which whoever opened the store has what it was opened for."""
 
 
 class Engine:
@@ -178,14 +176,12 @@ class Engine:
     def evolution(self) -> "EvolutionService":
         """The service that proposes lessons for all agents that several have learnt."""
         from synthorg_tui.learning.promotion import EvolutionService
-        from synthorg_tui.persistence.settings_kv import LastRuns
 
         return EvolutionService(
             config=self.settings.memory,
             executions=self.executions,
             skills=self.ledger,
             queue=self.approvals,
-            moments=LastRuns(self._database),
             clock=self._base.clock,
         )
 
@@ -346,7 +342,6 @@ class Engine:
         from synthorg_tui.learning.models import LearnVerdict
 
         report = await self.learning.learn_from(executions, cancel=cancel)
-        await self.evolution.run_if_due()
         return report.count(LearnVerdict.PROPOSED)
 
     @cached_property
@@ -369,6 +364,29 @@ class Engine:
         from synthorg_tui.memory.store.maintenance import Maintenance
 
         return Maintenance(self._base.local(), data_dir=self.data_dir)
+
+    @cached_property
+    def jobs(self) -> "JobScheduler":
+        """The service that runs by itself what is due, while its ``keep`` is awaited."""
+        from synthorg_tui.jobs.registry import JobParts, build_jobs
+
+        parts = JobParts(
+            settings=self.settings,
+            data_dir=self.data_dir,
+            clock=self._base.clock,
+            events=self.events,
+            following=lambda: self.following,
+            maintenance=lambda: self.maintenance,
+            sessions=lambda: self.sessions,
+            evolution=lambda: self.evolution,
+            pruning=lambda: self.pruning,
+        )
+        return build_jobs(
+            self._database,
+            parts,
+            agent_waits=lambda: self.gateway.is_waited_for,
+            tokens_since=self.usage.tokens_since,
+        )
 
     @property
     def secrets(self) -> "SecretSearch":
@@ -402,29 +420,6 @@ class Engine:
     def index_progress(self) -> float | None:
         """The progress of building the search index, 0 to 1; ``None`` when it isn't being built."""
         return self._base.local().core.index_progress
-
-    async def pack(self) -> None:
-        """Wait ten seconds, then pack the index for a quicker next start if much has changed."""
-        await asyncio.sleep(_PACK_AFTER)
-        await self._base.local().core.pack()
-
-    async def keep_backups(self, failed: Callable[[DomainError], None]) -> None:
-        """Back up daily if the store changed and delete sessions beyond their age, until cancelled.
-
-        What keeps a backup from being made is told once to ``failed``, until something else does.
-        """
-        storage, problem = self.settings.memory.storage, ""
-        while True:
-            told, problem = problem, ""
-            try:
-                await self.maintenance.back_up_daily(keep=storage.daily_backups)
-                if (days := storage.max_session_days) is not None:
-                    await self.sessions.delete_aged(days, self._base.clock.now())
-            except (DomainError, OSError) as error:
-                problem = str(error)
-                if problem != told:
-                    failed(error if isinstance(error, DomainError) else DomainError(problem))
-            await asyncio.sleep(_LOOK_FOR_BACKUP_EVERY)
 
     async def agents(self) -> tuple[AgentSummary, ...]:
         """Return all agents that are declared or have memories, sorted by id."""

@@ -5,7 +5,9 @@ Whether an agent may connect, and which rights it has, is decided here; what it 
 further, to read their calls and to undo them. An agent reaches none of it.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.agents.client_sessions import ancestors
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 SESSIONS: Final = "sessions"
 """Topic of the event that a session was opened or closed."""
 
+MOMENT: Final = 2.0
+"""Seconds after an answer in which an agent probably asks again."""
+
 HangUp = Callable[[], Awaitable[None]]
 """Ends the connection of a session."""
 
@@ -53,6 +58,8 @@ class AgentGateway:
         self._rights: dict[str, AgentRights] | None = None
         self._sessions: dict[AgentSession, HangUp] = {}
         self._allowances: dict[str, WriteAllowance] = {}
+        self._answering = 0
+        self._answered = -MOMENT
 
     async def open(self) -> None:
         """Load the rights that a person took from agents, and end the sessions that are over."""
@@ -88,6 +95,21 @@ class AgentGateway:
         """End a session; ending it again does nothing."""
         if self._sessions.pop(session, None) is not None:
             self._services.events.emit(SESSIONS)
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Inside the ``with``, an agent waits for an answer."""
+        self._answering += 1
+        try:
+            yield
+        finally:
+            self._answering -= 1
+            self._answered = monotonic()
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether an agent waits for an answer now, or was given one within ``MOMENT``."""
+        return self._answering > 0 or monotonic() - self._answered < MOMENT
 
     async def hang_up(self, agent_id: str) -> int:
         """End all connections of an agent and return their number; it may connect again."""

@@ -188,6 +188,9 @@ CALLS: Final = RemoteApi(
             ("latest", "show"),
             ("plan", "apply", "undo", "drop"),
         ),
+        "jobs": ApiGroup(
+            "synthorg_tui.jobs.scheduler:JobScheduler", ("list", "runs"), ("run", "cancel")
+        ),
         "secrets": ApiGroup("synthorg_tui.curation.secrets:SecretSearch", ("search",)),
     }
 )

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.ingest.following import Following
     from synthorg_tui.ingest.service import ImportService
+    from synthorg_tui.jobs.scheduler import JobScheduler
     from synthorg_tui.learning.promotion import EvolutionService
     from synthorg_tui.learning.service import LearnService
     from synthorg_tui.memory.absences import Absences
@@ -177,6 +178,7 @@ class RemoteEngine:
         self.gateway = cast("AgentGateway", self._group("gateway"))
         self.maintenance = cast("Maintenance", self._group("maintenance"))
         self.consolidation = cast("ConsolidationRuns", self._group("consolidation"))
+        self.jobs = cast("JobScheduler", self._group("jobs"))
         self.secrets = cast("SecretSearch", self._group("secrets"))
 
     @property

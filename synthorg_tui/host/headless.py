@@ -27,8 +27,10 @@ _log = logging.getLogger(__name__)
 _LOG_LIMIT: Final = 1024 * 1024
 _LINGER: Final = 5
 """Seconds that an owner which a program started for itself waits for the next client."""
-_FOLLOW_AFTER: Final = 1.0
+_KEEP_AFTER: Final = 1.0
 """Seconds until whoever had the owner started got the answer that it waits for."""
+_LOOK_AT_JOBS: Final = 0.5
+"""Seconds between two looks whether the job still runs that an idle owner stays for."""
 
 
 async def serve(
@@ -46,13 +48,13 @@ async def serve(
     """
     try:
         async with _opened(settings, data_dir) as engine:
-            tasks = [asyncio.create_task(job(engine)) for job in (_settle, _follow)]
+            tasks = [asyncio.create_task(job(engine)) for job in (_settle, _keep)]
             owner = Owner(engine, data_dir=engine.data_dir, kind="headless", on_yield=stop.set)
             await owner.start()
             try:
                 if on_ready is not None:
                     on_ready(owner)
-                await _ended(owner, stop, until_idle)
+                await _ended(engine, owner, stop, until_idle)
             finally:
                 for task in tasks:
                     task.cancel()
@@ -105,15 +107,12 @@ async def _settle(engine: "Engine") -> None:
         await engine.warm_up()
     finally:
         started()
-    await engine.pack()
-    await engine.keep_backups(lambda error: _log.warning("no daily backup: %s", error))
 
 
-async def _follow(engine: "Engine") -> None:
-    """Import what agents write; its problems are logged, and told to whoever watches."""
-    await asyncio.sleep(_FOLLOW_AFTER)
-    with suppress(DomainError):  # another backend takes no imports
-        await engine.following.run()
+async def _keep(engine: "Engine") -> None:
+    """Run jobs; their problems are recorded, and told to whoever watches."""
+    await asyncio.sleep(_KEEP_AFTER)
+    await engine.jobs.keep()
 
 
 def spawn(data_dir: Path, config_path: Path | None = None) -> "subprocess.Popen[bytes]":
@@ -146,22 +145,24 @@ def last_words(data_dir: Path) -> str:
     return safe_text(written[-1].removeprefix("error: "))
 
 
-async def _ended(owner: Owner, stop: asyncio.Event, until_idle: float | None) -> None:
+async def _ended(
+    engine: "Engine", owner: Owner, stop: asyncio.Event, until_idle: float | None
+) -> None:
     """Return when it is time to leave."""
     stopped: asyncio.Task[object] = asyncio.create_task(stop.wait())
     ends = {stopped}
     if until_idle is not None:
-        ends.add(asyncio.create_task(_idle(owner, until_idle)))
+        ends.add(asyncio.create_task(_idle(engine, owner, until_idle)))
     _, waiting = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
     for task in waiting:
         task.cancel()
 
 
-async def _idle(owner: Owner, seconds: float) -> None:
-    """Return once nobody has been connected for so long, without a break."""
+async def _idle(engine: "Engine", owner: Owner, seconds: float) -> None:
+    """Return once nobody has been connected for so long, without a break, and no job runs."""
     while True:
         await owner.idle.wait()
         left = owner.idle_since + seconds - time.monotonic()
-        if left <= 0:
+        if left <= 0 and engine.jobs.running is None:
             return
-        await asyncio.sleep(left)
+        await asyncio.sleep(max(left, _LOOK_AT_JOBS))

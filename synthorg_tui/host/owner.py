@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -221,7 +221,9 @@ class Owner:
             request.on_cancel.stop = stop.set
         group, _, method = call.name.partition(".")
         target = session or (self._engine if group == "engine" else getattr(self._engine, group))
-        result = await getattr(target, method)(**values)
+        waits = self._engine.gateway.answering() if session is not None else nullcontext()
+        with waits:
+            result = await getattr(target, method)(**values)
         if call.changes:
             self._engine.events.emit(CHANGED, call.name)
         return call.result.dump_python(result, mode="json")

@@ -15,6 +15,7 @@ from synthorg_tui.approvals.models import ApprovalConflictError, ApprovalItem, A
 from synthorg_tui.approvals.proposals import ProposalBox
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.failsafe import raise_fatal
+from synthorg_tui.core.pauses import pause_point
 from synthorg_tui.curation import models
 from synthorg_tui.curation.inbox import ACTION, item_id
 from synthorg_tui.curation.models import LessonKind, ProceduralMemoryScope
@@ -33,10 +34,6 @@ from synthorg_tui.learning.evolver import (
 from synthorg_tui.learning.models import LearnProgress, ProgressSink, update_item
 from synthorg_tui.learning.patterns import LessonOccurrence, trajectories_of
 from synthorg_tui.memory.config import CompanyMemoryConfig
-from synthorg_tui.persistence.settings_kv import LastRuns, is_due
-
-LAST_CYCLE: Final = "evolver"
-"""Under which name the last cycle is remembered."""
 
 _DECIDED: Final = (ApprovalStatus.APPROVED, ApprovalStatus.REJECTED)
 
@@ -60,11 +57,10 @@ class EvolutionService:
     A lesson that a person rejected for its own agent isn't proposed for all agents either.
 
     Args:
-        config: Settings of capture and evolver, and how often a cycle is due (as consolidation).
+        config: Settings of capture and evolver.
         executions: The recorded runs of all agents.
         skills: Reads which skills every agent is given already.
         queue: Where proposals wait for a person.
-        moments: Stores the time of the last cycle.
         clock: Decides what "now" is.
     """
 
@@ -75,15 +71,12 @@ class EvolutionService:
         executions: ExecutionStore,
         skills: ActiveSkills,
         queue: ProposalBox,
-        moments: LastRuns,
         clock: Clock,
     ) -> None:
         self._config = config.procedural.evolver
-        self._interval = config.consolidation.interval
         self._executions = executions
         self._skills = skills
         self._queue = queue
-        self._moments = moments
         self._clock = clock
         self._capture = create_capture_strategy(config.procedural.capture)
         self._evolver = AutonomousSkillEvolver(self._config, clock)
@@ -114,20 +107,7 @@ class EvolutionService:
             event = models.SKILL_EVOLVER_CYCLE_FAILED
             _log.exception("%s", event, extra={"event": event})
             raise
-        await self._moments.put(LAST_CYCLE, started)
         return evolution
-
-    async def run_if_due(self) -> Evolution | None:
-        """Run a cycle if one is due, else return ``None``; a failure is logged and not raised."""
-        if not self._config.enabled:
-            return None
-        try:
-            last = await self._moments.get(LAST_CYCLE)
-            return await self.run() if is_due(self._interval, last, self._clock.now()) else None
-        except Exception as error:
-            raise_fatal(error)
-            _log.warning("the evolver failed: %s", error)
-            return None
 
     async def _occurrences(
         self, now: datetime, progress: ProgressSink | None
@@ -144,6 +124,7 @@ class EvolutionService:
                 occurrences += await asyncio.to_thread(self._taught_by, execution, at)
             if progress is not None:
                 progress(LearnProgress("reading", place, len(ids)))
+            await pause_point()
         return occurrences
 
     def _taught_by(self, execution: Execution, at: datetime) -> list[LessonOccurrence]:

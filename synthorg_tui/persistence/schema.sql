@@ -378,3 +378,19 @@ CREATE TABLE IF NOT EXISTS consolidation_members (
     mark VARCHAR NOT NULL,
     revision BIGINT
 );
+
+-- Runs of jobs, in order; the oldest of each job are dropped beyond a bound. "state" is "running"
+-- from the start on: where no process runs it, it was interrupted. "told" is what came of it in our
+-- own words, "log" lines of the same with their time, "tokens" those of language models.
+CREATE TABLE IF NOT EXISTS job_runs (
+    number BIGINT PRIMARY KEY,
+    job VARCHAR NOT NULL,
+    started_at TIMESTAMP NOT NULL,
+    ended_at TIMESTAMP,
+    state VARCHAR NOT NULL,
+    progress BIGINT NOT NULL,
+    total BIGINT NOT NULL,
+    told VARCHAR NOT NULL,
+    tokens BIGINT NOT NULL,
+    log VARCHAR NOT NULL
+);

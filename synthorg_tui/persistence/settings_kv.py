@@ -1,4 +1,4 @@
-"""Small facts in the database: when jobs last ran, and what has to be finished at a start.
+"""Small facts in the database: moments, when jobs are due, what has to be finished at a start.
 
 Every start asks for these, so each must be one quick query, and nothing of the engine may be
 imported for it.
@@ -77,13 +77,15 @@ _LENGTHS: Final = {
 }
 
 
-def is_due(interval: ConsolidationInterval, last: datetime | None, now: datetime) -> bool:
-    """Return whether a periodic job is due: it never ran, or a whole interval has passed since.
+def due_at(
+    interval: ConsolidationInterval, last: datetime | None, now: datetime
+) -> datetime | None:
+    """Return when a periodic job is due: an interval after its last run, at first ``now``.
 
-    A ``last`` in the future (the clock was set back) is treated as if the job never ran. An
-    interval without a length, such as "never", is not due.
+    A ``last`` in the future (the clock was set back) is treated as if the job never ran. With an
+    interval without a length, such as "never", it is ``None``.
     """
     length = _LENGTHS.get(interval)
     if length is None:
-        return False
-    return last is None or last > now or now - last >= length
+        return None
+    return now if last is None or last > now else last + length

@@ -24,6 +24,7 @@ from synthorg_tui.core.paths import expand_home
 from synthorg_tui.core.text import agent_id_problem
 from synthorg_tui.core.types import FrozenModel, NotBlankStr, reject
 from synthorg_tui.ingest import IngestConfig
+from synthorg_tui.jobs import JobsConfig
 from synthorg_tui.memory.config import CompanyMemoryConfig
 from synthorg_tui.memory.consolidation.models import (
     RetentionRule,
@@ -95,6 +96,7 @@ class RootConfig(FrozenModel):
     approvals: ApprovalsConfig = ApprovalsConfig.model_construct()
     agent_access: AgentAccessConfig = AgentAccessConfig.model_construct()
     ingest: IngestConfig = IngestConfig.model_construct()
+    jobs: JobsConfig = JobsConfig.model_construct()
     _own_safety: SafetyValues | None = PrivateAttr(default=None)
 
     def __eq__(self, other: object) -> bool:

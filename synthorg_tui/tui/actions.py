@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from synthorg_tui.tui.key_table import keys_code, meaning_rows, without_screen
+from synthorg_tui.tui.key_table import CONTEXTS, keys_code, meaning_rows, without_screen
 from synthorg_tui.tui.panes import PANES
 
 if TYPE_CHECKING:
@@ -72,38 +72,6 @@ class Action:
         return format_key(keys.split(",")[0].strip()).replace("ctrl+", "^")
 
 
-CONTEXTS = {
-    "app": "Everywhere",
-    "memories": "Memories",
-    "digest": "Digest",
-    "knobs": "Options of the digest",
-    "choose": "Choosing",
-    "scenarios": "Scenarios",
-    "skills": "Skills",
-    "approvals": "Approvals",
-    "activity": "Activity",
-    "sessions": "Sessions",
-    "deleting": "Deleting a session",
-    "review": "Review",
-    "lesson": "Rewording a lesson",
-    "parts": "Choosing parts",
-    "list": "Moving in a list",
-    "view": "Moving in a text",
-    "source": "Transcript",
-    "deleted": "Deleted and expired",
-    "versions": "Versions of a memory",
-    "importing": "Import",
-    "welcome": "First run",
-    "doctor": "Doctor",
-    "backups": "Backups",
-    "connecting": "Connecting agents",
-    "settings": "Settings",
-    "form": "Writing a memory",
-    "confirm": "Confirming",
-}
-"""Titles of the contexts in the help, by context."""
-
-
 def _list_action(method: str, keys: str, shown: str, label: str, help_text: str) -> Action:
     return Action(f"list.{method}", keys, shown, label, help_text, palette=False)
 
@@ -128,6 +96,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("app.backups", "f6", "F6", "Backups", "List the backups, make one, restore one", does="manage('backups')"),
     Action("app.settings", "f7", "F7", "Settings", "Every setting with its source; change the file in $EDITOR and check it", does="manage('settings')"),
     Action("app.scenarios", "f8", "F8", "Scenarios", "Go to the scenarios of the Digest pane and ask them again"),
+    Action("app.jobs", "f9", "F9", "Jobs", "What runs by itself: when, how far it is, what came of it; run or stop it", does="manage('jobs')"),
     Action("app.next_part", "tab", "tab", "Next part", "To the next part of the screen; shift+tab to the one before", palette=False, does="focus_next"),
     Action("memories.filter", "slash", "/", "Filter", "Filter as you type: words, -words, project: kind: agent: tag: session: since:", True, opens_entry=True),
     Action("memories.search", "s", "s", "Search", "Search by meaning and by words", True, opens_entry=True),
@@ -323,6 +292,10 @@ ACTIONS: tuple[Action, ...] = (
     Action("backups.restore", "R", "R", "Restore", "Replace the store by this backup; enter does too", True),
     Action("backups.cancel", "c", "c", "Stop", "Stop what is running", True),
     Action("backups.close", "escape", "esc", "Back", "Back to where you were", True),
+    Action("jobs.run", "r,f5", "r", "Run", "Run the job under the cursor now", True),
+    Action("jobs.cancel", "c", "c", "Stop", "Stop the job under the cursor and keep what is done", True),
+    Action("jobs.read", "enter", "↵", "Runs", "Read its latest runs, line by line; tab goes there, too", True),
+    Action("jobs.close", "escape", "esc", "Back", "Back to where you were", True),
     Action("connecting.approve", "a", "a", "Write", "Write exactly what is shown", True),
     Action("connecting.disconnect", "X,delete", "X", "Disconnect", "Show what disconnecting would change", True),
     Action("connecting.scope", "s", "s", "Scope", "For all your projects, or for this one", True),

@@ -130,6 +130,7 @@ class MemoryDeskApp(RememberingApp):
             failed=partial(error_toast, self),
             waits=lambda error: self.maker.memories.tell_waiting(error),
             indexes=self._indexing,
+            works=self._panes.show_job,
         )
         self.show_first_pane()
         self.call_after_refresh(self.action_reopen)
@@ -186,7 +187,7 @@ class MemoryDeskApp(RememberingApp):
         self.action_reopen()
 
     def action_manage(self, what: str) -> None:
-        """Open a screen about the whole: doctor, backups, connecting or settings."""
+        """Open a screen about the whole: doctor, backups, jobs, connecting, settings."""
         from synthorg_tui.tui.manage.opening import open_screen
 
         open_screen(self, what, self._host.management, self._now)

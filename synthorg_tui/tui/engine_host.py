@@ -8,18 +8,20 @@ import asyncio
 import importlib
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from synthorg_tui.core.errors import DomainError, StoreLockedError
 from synthorg_tui.core.process_setup import ending, started
+from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.engine_adapter import EngineAdapter
 
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
     from synthorg_tui.host.client import OwnerConnection
     from synthorg_tui.host.owner import Owner
+    from synthorg_tui.jobs.models import RunProgress
     from synthorg_tui.memory.store.reader import StoreReader
     from synthorg_tui.persistence.database import Database
     from synthorg_tui.settings.root import RootConfig
@@ -72,6 +74,8 @@ class LocalEngineHost:
         self._failed: Callable[[DomainError], None] = lambda _: None
         self._waits: Callable[[DomainError], None] = lambda _: None
         self._indexes: Callable[[float | None], None] = lambda _: None
+        self._works: Callable[[tuple[str, RunProgress] | None], None] = lambda _: None
+        self._failures: dict[str, str] = {}
 
     def listen(
         self,
@@ -79,9 +83,10 @@ class LocalEngineHost:
         failed: Callable[[DomainError], None],
         waits: Callable[[DomainError], None],
         indexes: Callable[[float | None], None],
+        works: "Callable[[tuple[str, RunProgress] | None], None]",
     ) -> None:
-        """Set the callbacks for errors, for waiting, and for the progress of the search index."""
-        self._failed, self._waits, self._indexes = failed, waits, indexes
+        """Set the callbacks: errors, waiting, progress of the search index, and running jobs."""
+        self._failed, self._waits, self._indexes, self._works = failed, waits, indexes, works
 
     async def look(self) -> "StoreReader | None":
         """Become the store's owner and open its database, which is all that listing needs.
@@ -158,22 +163,24 @@ class LocalEngineHost:
             warming = group.create_task(engine.warm_up())
             group.create_task(self._report_progress(engine, warming))
         started()
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._follow(engine))
-            group.create_task(self._maintain(engine))
+        self._stack.callback(engine.events.subscribe(partial(self._hear_of_jobs, engine)))
+        await engine.jobs.keep()
 
-    async def _maintain(self, engine: "Engine") -> None:
-        await engine.pack()
-        await engine.keep_backups(self._without_backup)
+    def _hear_of_jobs(self, engine: "Engine", topic: str, data: object) -> None:
+        """Show which job runs, and tell of one that failed in another way than the last time."""
+        from synthorg_tui.jobs.models import JobRun, RunState
+        from synthorg_tui.jobs.scheduler import JOBS
 
-    async def _follow(self, engine: "Engine") -> None:
-        """Import what agents write; what comes, and what keeps it from coming, is an event."""
-        with suppress(DomainError):  # another backend takes no imports
-            await engine.following.run()
-
-    def _without_backup(self, error: DomainError) -> None:
-        problem = f"The backup of the day wasn't made: {error.message}."
-        self._failed(DomainError(problem, remedy=error.remedy))
+        if topic != JOBS:
+            return
+        self._works(engine.jobs.running)
+        if not isinstance(data, JobRun):
+            return
+        failure = data.told if data.state is RunState.FAILED else ""
+        if failure and failure != self._failures.get(data.job):
+            remedy = f"{key_of('app.jobs')} shows all jobs."
+            self._failed(DomainError(f"The job {data.job} failed: {failure}", remedy=remedy))
+        self._failures[data.job] = failure
 
     async def _report_progress(self, engine: "Engine", warming: "asyncio.Task[None]") -> None:
         progress: float | None = None

@@ -7,6 +7,7 @@ from synthorg_tui.core.text import counted, safe_text
 
 if TYPE_CHECKING:
     from synthorg_tui.ingest.service import ImportReport
+    from synthorg_tui.jobs.models import RunProgress
     from synthorg_tui.tui.activity.models import ActivityEvent
 
 APPROVALS = "Approvals"
@@ -84,6 +85,7 @@ class Panes:
         self._waiting = 0
         self._agents = (0, 0)
         self._work = ""
+        self._job = ""
         self._importing = ""
         self._news = ImportNews()
         self._listeners: list[Callable[[], None]] = []
@@ -113,12 +115,20 @@ class Panes:
     @property
     def work(self) -> str:
         """The background work that is running and its progress, or an empty string."""
-        return self._work
+        return " · ".join(filter(None, (self._work, self._job)))
 
     @work.setter
     def work(self, text: str) -> None:
         if text != self._work:
             self._work = text
+            self._tell()
+
+    def show_job(self, running: "tuple[str, RunProgress] | None") -> None:
+        """Show the job that runs by itself and how far it is; ``None`` when none does."""
+        name, now = running or ("", None)
+        share = f" {now.done / now.total:.0%}" if now is not None and now.total else ""
+        if f"{name}{share}" != self._job:
+            self._job = f"{name}{share}"
             self._tell()
 
     @property

@@ -28,6 +28,7 @@ from synthorg_tui.memory.listing import (
 if TYPE_CHECKING:
     from synthorg_tui.ingest.discovery import FoundTranscripts
     from synthorg_tui.ingest.service import ImportProgress, ImportReport
+    from synthorg_tui.jobs.models import RunProgress
     from synthorg_tui.tui.activity.adapter import EngineActivity
     from synthorg_tui.tui.approvals.adapter import EngineApprovals
     from synthorg_tui.tui.digest.adapter import EngineDigests
@@ -219,12 +220,14 @@ class EngineHost(Protocol):
         failed: Callable[[DomainError], None],
         waits: Callable[[DomainError], None],
         indexes: Callable[[float | None], None],
+        works: "Callable[[tuple[str, RunProgress] | None], None]",
     ) -> None:
         """Set the callbacks.
 
         ``failed`` is called with an error of work done after opening, ``waits`` with the reason why
-        opening waits for another process that owns the store, and ``indexes`` with the progress of
-        building the search index, from 0 to 1, then ``None``.
+        opening waits for another process that owns the store, ``indexes`` with the progress of
+        building the search index, from 0 to 1, then ``None``, and ``works`` with the job that runs
+        and how far it is, then ``None``.
         """
         ...
 

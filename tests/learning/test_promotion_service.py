@@ -11,7 +11,6 @@ import pytest
 from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
 from synthorg_tui.approvals.person import Person
 from synthorg_tui.approvals.queue import ApprovalQueue, payload_hash
-from synthorg_tui.core.enums import ConsolidationInterval
 from synthorg_tui.curation import models as events
 from synthorg_tui.curation.models import Lesson, ProceduralMemoryProposal, ProceduralMemoryScope
 from synthorg_tui.curation.registry import ActiveSkills, RegisteredSkill
@@ -25,7 +24,6 @@ from synthorg_tui.learning.proposals import LessonProposals
 from synthorg_tui.learning.service import LearnService
 from synthorg_tui.memory.config import CompanyMemoryConfig, ProceduralMemoryConfig
 from synthorg_tui.persistence.database import Database
-from synthorg_tui.persistence.settings_kv import LastRuns
 from tests.conftest import FixedClock
 from tests.learning.lesson_kit import START, Run
 
@@ -52,21 +50,13 @@ class Desk:
     async def active(self) -> tuple[RegisteredSkill, ...]:
         return tuple(self.given)
 
-    def service(
-        self,
-        interval: ConsolidationInterval = ConsolidationInterval.DAILY,
-        **evolver: object,
-    ) -> EvolutionService:
-        settings = {
-            "consolidation": {"interval": interval},
-            "procedural": {"evolver": {"enabled": True, **evolver}},
-        }
+    def service(self, **evolver: object) -> EvolutionService:
+        settings = {"procedural": {"evolver": {"enabled": True, **evolver}}}
         return EvolutionService(
             config=CompanyMemoryConfig.model_validate(settings),
             executions=ExecutionStore(self.database),
             skills=self,
             queue=self.queue,
-            moments=LastRuns(self.database),
             clock=self.clock,
         )
 
@@ -197,23 +187,12 @@ async def test_what_contradicts_a_shared_lesson_is_a_choice(desk: Desk) -> None:
     )
 
 
-async def test_a_cycle_is_run_once_an_interval(desk: Desk) -> None:
-    await desk.record(*(pushed(agent) for agent in AGENTS))
-    assert await desk.service().run_if_due() is not None
-    assert await desk.service().run_if_due() is None
-    desk.clock.advance(days=1)
-    assert await desk.service().run_if_due() is not None
-    assert await desk.service(ConsolidationInterval.NEVER).run_if_due() is None
-
-
 async def test_disabled_it_reads_nothing(desk: Desk) -> None:
     await desk.record(*(pushed(agent) for agent in AGENTS))
-    service = desk.service(enabled=False)
-    assert await service.run_if_due() is None
-    assert (await service.run()).report.items == ()
+    assert (await desk.service(enabled=False).run()).report.items == ()
 
 
-async def test_a_failed_cycle_is_told_and_due_again(
+async def test_a_failed_cycle_is_told_and_can_be_run_again(
     desk: Desk, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def broken(_self: object) -> tuple[str, ...]:
@@ -222,10 +201,11 @@ async def test_a_failed_cycle_is_told_and_due_again(
     with monkeypatch.context() as patched:
         patched.setattr(ExecutionStore, "ids", broken)
         caplog.set_level(logging.INFO)
-        assert await desk.service().run_if_due() is None
+        with pytest.raises(OSError, match="gone"):
+            await desk.service().run()
     told = [record.__dict__.get("event") for record in caplog.records]
     assert events.SKILL_EVOLVER_CYCLE_FAILED in told
-    assert await desk.service().run_if_due() is not None
+    assert (await desk.service().run()).report.cycle_id
 
 
 async def test_what_only_an_agent_is_given_is_no_obstacle(desk: Desk) -> None:
@@ -241,6 +221,6 @@ async def test_what_only_an_agent_is_given_is_no_obstacle(desk: Desk) -> None:
 
 def test_the_service_is_given_nothing_that_writes_memories() -> None:
     given = EvolutionService.__init__.__annotations__
-    assert {name for name in given if name in ("queue", "moments")} == {"queue", "moments"}
+    assert "queue" in given
     assert not {"backend", "memory", "store", "shared"} & given.keys()
     assert [name for name in vars(ActiveSkills) if not name.startswith("_")] == ["active"]

@@ -24,7 +24,6 @@ from synthorg_tui.learning.proposals import LessonProposals
 from synthorg_tui.learning.service import LearnService
 from synthorg_tui.memory.config import CaptureConfig, CompanyMemoryConfig, ProceduralMemoryConfig
 from synthorg_tui.persistence.database import Database
-from synthorg_tui.persistence.settings_kv import LastRuns
 from tests.conftest import FixedClock
 from tests.learning.lesson_kit import BRANCH, START, Run
 
@@ -154,7 +153,6 @@ class Desk:
         self.clock = FixedClock(START + timedelta(days=1))
         self.executions = ExecutionStore(database)
         self.queue = ApprovalQueue(database, clock=self.clock)
-        self.moments = LastRuns(database)
 
     async def learn(self, *runs: Execution) -> LearnReport:
         for run in runs:
@@ -219,7 +217,6 @@ class TestInTheQueue:
             executions=desk.executions,
             skills=desk,
             queue=desk.queue,
-            moments=desk.moments,
             clock=desk.clock,
         )
         assert bool((await evolution.run()).proposed) is not reported

@@ -1,11 +1,11 @@
-"""When a cycle is due."""
+"""When a job is due."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from synthorg_tui.core.enums import ConsolidationInterval
-from synthorg_tui.persistence.settings_kv import is_due
+from synthorg_tui.persistence.settings_kv import due_at
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 TICK = timedelta(microseconds=1)
@@ -20,17 +20,17 @@ TICK = timedelta(microseconds=1)
     ],
 )
 def test_an_interval_after_the_last_one(interval: ConsolidationInterval, length: timedelta) -> None:
-    assert is_due(interval, NOW - length, NOW)
-    assert not is_due(interval, NOW - length + TICK, NOW)
+    assert due_at(interval, NOW - length, NOW) == NOW
+    assert due_at(interval, NOW - length + TICK, NOW) == NOW + TICK
 
 
 def test_what_was_never_done_is_due_at_once() -> None:
-    assert is_due(ConsolidationInterval.WEEKLY, None, NOW)
+    assert due_at(ConsolidationInterval.WEEKLY, None, NOW) == NOW
 
 
 def test_a_last_time_in_the_future_does_not_count() -> None:
-    assert is_due(ConsolidationInterval.WEEKLY, NOW + TICK, NOW)
+    assert due_at(ConsolidationInterval.WEEKLY, NOW + TICK, NOW) == NOW
 
 
 def test_never_is_never() -> None:
-    assert not is_due(ConsolidationInterval.NEVER, None, NOW)
+    assert due_at(ConsolidationInterval.NEVER, None, NOW) is None

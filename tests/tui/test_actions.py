@@ -17,6 +17,7 @@ from synthorg_tui.tui.digest.screen import DigestScreen
 from synthorg_tui.tui.digest.widgets import OptionsList
 from synthorg_tui.tui.key_table import (
     COMMANDS,
+    CONTEXTS,
     EXCEPTIONS,
     MEANINGS,
     SCREEN_ONLY_CONTEXTS,
@@ -25,6 +26,7 @@ from synthorg_tui.tui.key_table import (
 from synthorg_tui.tui.manage.backups import BackupsScreen
 from synthorg_tui.tui.manage.connecting import ConnectScreen
 from synthorg_tui.tui.manage.doctor import DoctorScreen
+from synthorg_tui.tui.manage.jobs import JobsScreen
 from synthorg_tui.tui.manage.settings import SettingsScreen
 from synthorg_tui.tui.memories.deleted import DeletedScreen
 from synthorg_tui.tui.memories.importing import ImportScreen
@@ -68,6 +70,7 @@ OWNERS: dict[str, type] = {
     "welcome": WelcomeScreen,
     "doctor": DoctorScreen,
     "backups": BackupsScreen,
+    "jobs": JobsScreen,
     "connecting": ConnectScreen,
     "settings": SettingsScreen,
     "form": MemoryForm,
@@ -102,6 +105,7 @@ FOOTERS = (
     ("welcome", "app"),
     ("doctor", "app"),
     ("backups", "app"),
+    ("jobs", "app"),
     ("connecting", "app"),
     ("settings", "app"),
 )
@@ -116,7 +120,7 @@ def test_every_action_is_described_and_has_code_behind_it(action: actions.Action
 
 def test_ids_and_keys_are_unique_within_a_context() -> None:
     assert len({action.id for action in actions.ACTIONS}) == len(actions.ACTIONS)
-    for context in actions.CONTEXTS:
+    for context in CONTEXTS:
         keys = [key for action in actions.of(context) for key in action.keys.split(",")]
         assert len(keys) == len(set(keys)), context
 

@@ -14,8 +14,10 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import ConfigError, DomainError, StoreLockedError
 from synthorg_tui.engine import Engine
 from synthorg_tui.ingest.service import ImportProgress
+from synthorg_tui.jobs.models import RunProgress
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.listing import BrowseFilter
+from synthorg_tui.memory.store.maintenance import Maintenance
 from synthorg_tui.memory.strategies.service import InjectionRequest
 from synthorg_tui.persistence import INDEX_DIR
 from synthorg_tui.tui.engine_host import LocalEngineHost
@@ -153,6 +155,7 @@ async def test_a_second_opener_is_told_who_owns_the_store(
         failed=lambda _: None,
         waits=lambda error: told.append(error.message),
         indexes=lambda _: None,
+        works=lambda _: None,
     )
     await first.look()
     try:
@@ -172,7 +175,12 @@ async def test_that_nobody_can_connect_is_told_and_the_desk_works_on(
     (tmp_path / "owner.sock").mkdir(parents=True)  # in the way of the socket
     told: asyncio.Queue[DomainError] = asyncio.Queue()
     host = LocalEngineHost(data_dir=tmp_path)
-    host.listen(failed=told.put_nowait, waits=lambda _: None, indexes=lambda _: None)
+    host.listen(
+        failed=told.put_nowait,
+        waits=lambda _: None,
+        indexes=lambda _: None,
+        works=lambda _: None,
+    )
     try:
         desk = await host.open()
         error = await asyncio.wait_for(told.get(), PATIENCE)
@@ -182,6 +190,32 @@ async def test_that_nobody_can_connect_is_told_and_the_desk_works_on(
         await host.close()
     assert "can't connect" in error.message
     assert error.remedy
+
+
+async def test_a_job_that_fails_is_told_once_and_which_one_runs_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(_: Maintenance, **__: object) -> None:
+        raise OSError("gone")
+
+    monkeypatch.setattr(Maintenance, "back_up_daily", broken)
+    for name in ("WARM_UP_AFTER", "LOAD_MODELS_AFTER"):
+        monkeypatch.setattr(f"synthorg_tui.tui.engine_host.{name}", 0)
+    monkeypatch.setattr("synthorg_tui.jobs.scheduler.FIRST_LOOK", 0.0)
+    told: list[DomainError] = []
+    shown: list[tuple[str, RunProgress] | None] = []
+    host = LocalEngineHost(data_dir=tmp_path)
+    host.listen(
+        failed=told.append, waits=lambda _: None, indexes=lambda _: None, works=shown.append
+    )
+    try:
+        await host.open()
+        await until(lambda: ("packing" in [each[0] for each in shown if each]) and not shown[-1])
+        await host.management.run_job("backup")
+    finally:
+        await host.close()
+    assert [error.message for error in told] == ["The job backup failed: OSError"]
+    assert told[0].remedy == "F9 shows all jobs."
 
 
 async def test_how_far_a_rebuilt_index_has_come_is_told_until_it_is_whole(
@@ -199,7 +233,12 @@ async def test_how_far_a_rebuilt_index_has_come_is_told_until_it_is_whole(
     monkeypatch.setattr("synthorg_tui.memory.store.sync.OPENING_BATCHES", 1)
     told: list[float | None] = []
     host = LocalEngineHost(data_dir=tmp_path)
-    host.listen(failed=lambda _: None, waits=lambda _: None, indexes=told.append)
+    host.listen(
+        failed=lambda _: None,
+        waits=lambda _: None,
+        indexes=told.append,
+        works=lambda _: None,
+    )
     try:
         await host.open()
         await until(lambda: told and told[-1] is None)

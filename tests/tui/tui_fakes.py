@@ -14,6 +14,7 @@ from synthorg_tui.core.enums import CallOutcome, MemoryCategory
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.ingest.discovery import FoundTranscripts
 from synthorg_tui.ingest.service import ImportProgress, ImportReport
+from synthorg_tui.jobs.models import RunProgress
 from synthorg_tui.memory.listing import (
     BrowseFilter,
     ChangeKind,
@@ -397,6 +398,7 @@ class FakeHost:
         self.failed: Callable[[DomainError], None] = lambda _: None
         self.waits: Callable[[DomainError], None] = lambda _: None
         self.indexes: Callable[[float | None], None] = lambda _: None
+        self.works: Callable[[tuple[str, RunProgress] | None], None] = lambda _: None
 
     def listen(
         self,
@@ -404,8 +406,9 @@ class FakeHost:
         failed: Callable[[DomainError], None],
         waits: Callable[[DomainError], None],
         indexes: Callable[[float | None], None],
+        works: Callable[[tuple[str, RunProgress] | None], None],
     ) -> None:
-        self.failed, self.waits, self.indexes = failed, waits, indexes
+        self.failed, self.waits, self.indexes, self.works = failed, waits, indexes, works
 
     @property
     def management(self) -> StoreManagement:

@@ -61,6 +61,7 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = {
     "hints": CommandEntry(
         "hints", "see and choose what agents are told nothing about at their calls"
     ),
+    "jobs": CommandEntry("jobs", "see what runs by itself, run it now or stop it"),
     "doctor": CommandEntry("store", "check the store"),
     "reindex": CommandEntry("store", "build the search index again"),
     "serve": CommandEntry("store", "own the store without a screen, for agents and other commands"),

@@ -252,19 +252,17 @@ class Core:
             before = projection.applied
             await self.with_index(lambda projection: projection.catch_up(batches=1))
 
-    async def pack(self) -> None:
-        """Pack the index for faster access if enough has changed; failures are only logged.
+    async def pack(self) -> bool:
+        """Pack the index for faster access if enough has changed; return whether it was packed.
 
-        First erases what is left of purged memories, where an earlier process couldn't.
+        Raises ``VectorIndexError``; the index then stays as it is.
         """
-        try:
-            await self.erase()
-            async with self._one_packing:
-                projection = await self.indexed()
-                if await projection.packed():
-                    await self.with_index(lambda projection: projection.switch())
-        except DomainError as error:
-            _log.warning("the index stays as it is: %s", error)
+        async with self._one_packing:
+            projection = await self.indexed()
+            if not await projection.packed():
+                return False
+            await self.with_index(lambda projection: projection.switch())
+            return True
 
     async def embed(self, texts: Sequence[str]) -> list[Vectors | None]:
         """Return a vector for each text, in order.

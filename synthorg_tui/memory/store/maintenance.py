@@ -16,6 +16,7 @@ from typing import TypeAlias
 from synthorg_tui.core.disk_space import WRITE_ROOM, need_room
 from synthorg_tui.core.errors import CancelledByUserError, DomainError
 from synthorg_tui.core.files import ensure_private_dir
+from synthorg_tui.core.pauses import pause_point
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.copies import (
@@ -39,7 +40,8 @@ from synthorg_tui.providers.embedding.errors import EmbeddingError
 
 _log = logging.getLogger(__name__)
 
-EMBED_BATCH = 128
+EMBED_BATCH = 16
+"""Memories embedded in one step, half a second: an agent, or who cancels, waits for one at most."""
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Told how many are done, of how many."""
@@ -61,6 +63,18 @@ class Maintenance:
     def has_model(self) -> bool:
         """Whether the embedding model is loaded now; it is freed while nothing needs it."""
         return self._core.embedder.is_loaded
+
+    @property
+    def remains(self) -> Remains:
+        """What is still to be erased from the files, of what was purged."""
+        return self._core.remains
+
+    async def pack(self) -> bool:
+        """Pack the index for a quicker start if enough has changed; return whether it was packed.
+
+        Raises ``VectorIndexError``.
+        """
+        return await self._core.pack()
 
     async def doctor(
         self,
@@ -137,6 +151,7 @@ class Maintenance:
             if progress is not None:
                 progress(done, max(done, total))
             _check_cancelled(cancel, f"re-embedding stopped at {done} of {total}")
+            await pause_point()
         return done
 
     async def compact(self, *, progress: Progress | None = None) -> Remains:
@@ -187,7 +202,13 @@ class Maintenance:
             target = backup_name(folder, self._core.clock.now())
         return await self._back_up(target, progress, cancel or threading.Event())
 
-    async def back_up_daily(self, *, keep: int) -> Path | None:
+    async def back_up_daily(
+        self,
+        *,
+        keep: int,
+        progress: ReadProgress | None = None,
+        cancel: threading.Event | None = None,
+    ) -> Path | None:
         """Back up if the newest backup is a day old and the store changed since; return its path.
 
         Of the backups made so, ``keep`` stay; those that a person made aren't touched. With 0 none
@@ -198,7 +219,7 @@ class Maintenance:
             return None
         folder = ensure_private_dir(self._data_dir / BACKUP_DIR)
         target = backup_name(folder, self._core.clock.now(), daily=True)
-        made = await self._back_up(target, None, threading.Event())
+        made = await self._back_up(target, progress, cancel or threading.Event())
         daily = [backup for backup in backups_in(self._data_dir) if backup.is_daily]
         for backup in daily[keep:]:
             backup.path.unlink(missing_ok=True)

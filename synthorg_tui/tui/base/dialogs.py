@@ -10,9 +10,10 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Input
 from textual.widgets.button import ButtonVariant
 
-from synthorg_tui.tui.actions import CONTEXTS, bindings, key_of, of
+from synthorg_tui.tui.actions import bindings, key_of, of
 from synthorg_tui.tui.base.lines import Line, line, wrap
 from synthorg_tui.tui.base.saving import Saving
+from synthorg_tui.tui.key_table import CONTEXTS
 from synthorg_tui.tui.state import keymap_of
 from synthorg_tui.tui.widgets.line_view import LineBar, LineView
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from synthorg_tui.connect.clients import Client, ConfigScope
     from synthorg_tui.connect.joining import LinkedSkills
     from synthorg_tui.engine import Engine
+    from synthorg_tui.jobs.models import JobRun, JobStatus
     from synthorg_tui.memory.store.doctor import DoctorReport
     from synthorg_tui.persistence.backups import Backup
     from synthorg_tui.persistence.integrity import ReadProgress
@@ -146,6 +147,28 @@ class StoreManagement:
         return await asyncio.to_thread(
             restore_backup, data_dir, backup, progress=progress, cancel=cancel
         )
+
+    async def jobs(self) -> "tuple[JobStatus, ...]":
+        """Return what runs by itself, with the latest run of each job."""
+        return await self._engine().jobs.list()
+
+    async def job_runs(self, name: str) -> "tuple[JobRun, ...]":
+        """Return the latest runs of a job, newest first."""
+        return await self._engine().jobs.runs(name)
+
+    async def run_job(self, name: str) -> "JobRun":
+        """Run a job now and return how it ended; refused where an agent runs the app."""
+        from synthorg_tui.approvals.person import require_no_agent
+
+        require_no_agent()
+        return await self._engine().jobs.run(name)
+
+    async def cancel_job(self, name: str) -> None:
+        """Stop a job that runs; refused where an agent runs the app."""
+        from synthorg_tui.approvals.person import require_no_agent
+
+        require_no_agent()
+        await self._engine().jobs.cancel(name)
 
     async def settings(self) -> "tuple[ListedSetting, ...]":
         """Return every setting as after a start now; raises ``ConfigError``."""

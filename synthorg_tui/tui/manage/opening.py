@@ -23,6 +23,7 @@ from synthorg_tui.tui.memories.screen import MemoriesScreen
 SCREENS: Final = {
     "doctor": "DoctorScreen",
     "backups": "BackupsScreen",
+    "jobs": "JobsScreen",
     "connecting": "ConnectScreen",
     "settings": "SettingsScreen",
 }

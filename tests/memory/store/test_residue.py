@@ -178,14 +178,14 @@ async def test_a_kill_after_a_purge_loses_neither_the_mark_nor_a_memory(
         ] == "nothing is left of what was purged"
 
 
-async def test_an_owner_that_packs_erases_what_an_earlier_one_left(tmp_path: Path) -> None:
+async def test_an_owner_that_compacts_erases_what_an_earlier_one_left(tmp_path: Path) -> None:
     home, left = tmp_path / "home", tmp_path / "left"
     async with opened(home, embedder=NoiseEmbedder()) as backend:
         purged = await filled(backend, 3)
         await backend.admin.purge([purged], actor="me")
         shutil.copytree(home, left)
     async with opened(left, embedder=NoiseEmbedder()) as backend:
-        await backend.core.pack()
+        await backend.core.erase()
         assert backend.core.remains.is_empty
         assert places(left, SECRET) == set()
 
@@ -200,7 +200,7 @@ async def test_closing_leaves_a_very_large_database_to_an_owner_that_stays_open(
     assert places(tmp_path, SECRET)
     async with opened(tmp_path, embedder=NoiseEmbedder()) as backend:
         assert not backend.core.remains.is_empty
-        await backend.core.pack()
+        await backend.core.erase()
     assert places(tmp_path, SECRET) == set()
 
 
@@ -224,7 +224,7 @@ async def test_without_room_it_is_refused_in_words_and_stays_to_be_erased(
     monkeypatch.undo()
     async with opened(tmp_path, embedder=NoiseEmbedder()) as backend:
         assert not backend.core.remains.is_empty
-        await backend.core.pack()
+        await backend.core.erase()
     assert places(tmp_path, SECRET) == set()
 
 

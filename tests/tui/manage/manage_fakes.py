@@ -1,13 +1,16 @@
 """A store's management with fixed answers: what the pictures of its screens are drawn from."""
 
 import threading
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
 from synthorg_tui.connect.changes import FileChange
 from synthorg_tui.connect.clients import CLIENTS, Client, ConfigScope
 from synthorg_tui.connect.records import FileRecord
+from synthorg_tui.core.enums import ConsolidationInterval
 from synthorg_tui.core.errors import ConfigError, DomainError
+from synthorg_tui.jobs.models import JobRun, JobStatus, RunProgress, RunState
 from synthorg_tui.memory.store.doctor import Check, DoctorReport
 from synthorg_tui.persistence.backups import Backup
 from synthorg_tui.persistence.integrity import ReadProgress
@@ -44,6 +47,29 @@ WANTED = (
 )
 
 
+def job_run(
+    job: str, number: int, state: RunState, told: str, *, hours: float = 2, tokens: int = 0
+) -> JobRun:
+    """A run that took 12 seconds, so many hours ago."""
+    began = NOW - timedelta(hours=hours)
+    log = f"   0.0 s  started\n   6.1 s  2,400 of 4,800\n  12.0 s  {state}"
+    ended = began + timedelta(seconds=12)
+    return JobRun(number, job, began, ended, state, 4800, 4800, told, tokens, log)
+
+
+def job(
+    name: str,
+    title: str,
+    interval: ConsolidationInterval | None,
+    last: JobRun | None = None,
+    running: RunProgress | None = None,
+    idle: str = "",
+) -> JobStatus:
+    """A job that is due in 22 hours, unless it goes on all the time."""
+    due = None if interval in (None, ConsolidationInterval.NEVER) else NOW + timedelta(hours=22)
+    return JobStatus(name, title, f"jobs.{name}", interval, idle, last, due, running)
+
+
 def _no_engine() -> None:
     raise DomainError("there is no engine in this test")
 
@@ -51,7 +77,13 @@ def _no_engine() -> None:
 class FakeManagement(StoreManagement):
     """Answers with the constants of this module; ``problem`` is raised by ``settings``."""
 
-    def __init__(self, problem: str = "") -> None:
+    def __init__(
+        self,
+        problem: str = "",
+        *,
+        jobs: Sequence[JobStatus] = (),
+        runs: Sequence[JobRun] = (),
+    ) -> None:
         super().__init__(
             _no_engine,  # type: ignore[arg-type]
             lambda: Path("/home/ada/data"),
@@ -59,6 +91,9 @@ class FakeManagement(StoreManagement):
             _no_engine,  # type: ignore[arg-type]
         )
         self._problem = problem
+        self.listed = tuple(jobs)
+        self.ended = tuple(runs)
+        self.asked: list[str] = []
 
     def facts(self) -> ProcessFacts:
         return ProcessFacts(312_000_000, 433_000_000, "minilm", "auto", (), True)
@@ -78,6 +113,19 @@ class FakeManagement(StoreManagement):
             )
             for hours in range(1, 6)
         )
+
+    async def jobs(self) -> tuple[JobStatus, ...]:
+        return self.listed
+
+    async def job_runs(self, name: str) -> tuple[JobRun, ...]:
+        return tuple(run for run in self.ended if run.job == name)
+
+    async def run_job(self, name: str) -> JobRun:
+        self.asked.append(f"run {name}")
+        return job_run(name, 99, RunState.DONE, "3 memories embedded")
+
+    async def cancel_job(self, name: str) -> None:
+        self.asked.append(f"cancel {name}")
 
     async def settings(self) -> tuple[ListedSetting, ...]:
         if self._problem:

@@ -9,14 +9,14 @@ together is in ``wiring``; what it does belongs into a room of its own, not here
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui import wiring
+from synthorg_tui.agents.models import AgentSummary
 from synthorg_tui.core.clock import Clock
-from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.providers.embedding.protocol import Embedder
@@ -40,6 +40,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.ingest.following import Following
     from synthorg_tui.ingest.service import ImportService
+    from synthorg_tui.knowledge.service import KnowledgeService
     from synthorg_tui.learning.promotion import EvolutionService
     from synthorg_tui.learning.service import LearnService
     from synthorg_tui.memory.absences import Absences
@@ -56,22 +57,6 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
 _LOOK_FOR_BACKUP_EVERY: Final = 3600.0  # seconds between two looks whether one is due
 _PACK_AFTER: Final = 10.0
 """Seconds after which whoever opened the store has what it was opened for."""
-
-
-@dataclass(frozen=True, slots=True)
-class AgentSummary:
-    """An agent that is declared in the settings or has memories, or both.
-
-    ``memories`` is the number of its memories; ``is_full`` tells that it can store no more.
-    """
-
-    id: str
-    role: str | None
-    department: str | None
-    level: MemoryLevel
-    declared: bool
-    memories: int
-    is_full: bool = False
 
 
 class Engine:
@@ -356,10 +341,20 @@ class Engine:
             unasked=too_small_to_write(self.settings.providers.completion),
         )
 
+    @cached_property
+    def knowledge(self) -> "KnowledgeService":
+        """The service that keeps up what is known of projects; needs the local backend."""
+        from synthorg_tui.knowledge.service import build_knowledge
+
+        return build_knowledge(self._base.local(), self.executions, self._base.clock)
+
     async def _learn_from(self, executions: Sequence[str], cancel: "threading.Event") -> int:
         """Learn from imported sessions; returns how many lessons were proposed."""
         from synthorg_tui.learning.models import LearnVerdict
 
+        await self.knowledge.refresh(cancel=cancel)
+        if not self.settings.memory.procedural.enabled:
+            return 0
         report = await self.learning.learn_from(executions, cancel=cancel)
         await self.evolution.run_if_due()
         return report.count(LearnVerdict.PROPOSED)

@@ -21,7 +21,7 @@ from synthorg_tui.host.wire import EventSink, Peer
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.gateway import AgentGateway
-    from synthorg_tui.agents.models import AgentIdentity
+    from synthorg_tui.agents.models import AgentIdentity, AgentSummary
     from synthorg_tui.approvals.queue import ApprovalQueue
     from synthorg_tui.approvals.trail import DecisionTrail
     from synthorg_tui.curation.erasure import Erasure
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from synthorg_tui.curation.pruning import PruneService
     from synthorg_tui.curation.secrets import SecretSearch
     from synthorg_tui.curation.service import ReviewService
-    from synthorg_tui.engine import AgentSummary
     from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.ingest.following import Following
     from synthorg_tui.ingest.service import ImportService

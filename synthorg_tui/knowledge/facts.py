@@ -6,7 +6,7 @@ lines. It belongs to its session: whoever writes a session anew or forgets it de
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -54,6 +54,20 @@ class Fact:
     certainty: float | None = None
     at: datetime | None = None
     lines: tuple[int, int] = (1, 1)
+
+
+def merged(facts: Iterable[Fact]) -> tuple[Fact, ...]:
+    """Return the facts of one session, those that say the same as one with their sums."""
+    known: dict[tuple[str, str, str], Fact] = {}
+    for fact in facts:
+        key = fact.topic, fact.subject, fact.detail
+        before = known.get(key)
+        if before is not None:
+            lines = min(before.lines[0], fact.lines[0]), max(before.lines[1], fact.lines[1])
+            good, bad = before.good + fact.good, before.bad + fact.bad
+            fact = replace(fact, good=good, bad=bad, at=fact.at or before.at, lines=lines)
+        known[key] = fact
+    return tuple(known.values())
 
 
 class Sighting(NamedTuple):
@@ -106,31 +120,41 @@ class FactStore:
                 for row in _rows(execution, facts)
             ]
             insert(db, "session_facts", _TYPES, rows)
-            return frozenset([row[1] for row in rows]) | {row[0] for row in before}
+            return frozenset([str(row[1]) for row in rows]) | {str(row[0]) for row in before}
 
         return (await self._database.write(work)) - {""}
 
-    async def sightings(self, projects: Iterable[str] | None = None) -> list[Sighting]:
-        """Return the facts of these projects, or of all, the earliest first."""
-        where, values = "topic <> ?", [_LOOKED_AT]
-        listed = None if projects is None else sorted(projects)
-        if listed is not None:
-            where += " AND project IN (SELECT unnest(?::VARCHAR[]))"
+    async def sightings(self, projects: Iterable[str]) -> list[Sighting]:
+        """Return the facts of these projects, the earliest first."""
+        return await self._select(
+            "topic <> ? AND project IN (SELECT unnest(?::VARCHAR[]))",
+            [_LOOKED_AT, sorted(projects)],
+        )
+
+    async def said(self) -> list[Sighting]:
+        """Return what people said in all projects, the earliest first."""
+        return await self._select("topic = ?", ["said"])
+
+    async def _select(self, where: str, values: list[object]) -> list[Sighting]:
         rows = await self._database.read(
             lambda db: db.execute(
                 "SELECT execution_id, project, topic, subject, detail, good, bad, certainty, "
                 f"seen_at, first_line, last_line FROM session_facts WHERE {where} "
                 "ORDER BY seen_at NULLS FIRST, execution_id, first_line, topic, subject",
-                [*values, *([] if listed is None else [listed])],
+                values,
             ).fetchall()
         )
         return [_sighting(row) for row in rows]
 
     async def projects(self) -> dict[str, tuple[int, datetime | None]]:
-        """Return each project with its number of sessions and when the last one ended."""
+        """Return each project with its number of sessions and when the last one ended.
+
+        Those of subagents are part of the session that started them.
+        """
         rows = await self._database.read(
             lambda db: db.execute(
-                "SELECT project, count(DISTINCT execution_id), max(seen_at) FROM session_facts "
+                "SELECT project, count(DISTINCT split_part(execution_id, '/', 1)), max(seen_at) "
+                "FROM session_facts "
                 "WHERE project <> '' AND topic = ? GROUP BY 1 ORDER BY 1",
                 [_LOOKED_AT],
             ).fetchall()

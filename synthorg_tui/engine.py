@@ -18,6 +18,7 @@ from synthorg_tui import wiring
 from synthorg_tui.agents.models import AgentSummary
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.shared import SHARED_OWNER
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.providers.embedding.protocol import Embedder
 from synthorg_tui.settings.loader import load_settings
@@ -429,7 +430,8 @@ class Engine:
         """Return all agents that are declared or have memories, sorted by id."""
         facets = await self.desk.facets()
         counts = dict(facets.agents)
-        ids = sorted({agent.id for agent in self.settings.agents} | counts.keys())
+        declared = {agent.id for agent in self.settings.agents}
+        ids = sorted((declared | counts.keys()) - {SHARED_OWNER})
         summaries = (self._summary(agent_id, counts.get(agent_id, 0)) for agent_id in ids)
         return tuple(replace(agent, is_full=facets.is_full(agent.memories)) for agent in summaries)
 

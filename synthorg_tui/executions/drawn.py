@@ -6,12 +6,16 @@ how they are made is for ``knowledge``.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from synthorg_tui.executions.models import SourceRef
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
+
+
+REFRESH: Final = "knowledge"
+"""The job whose moment says when the lines of all projects were worded last."""
 
 
 class DrawnMemory(NamedTuple):
@@ -33,7 +37,8 @@ def drawn_from(db: "Connection", refs: Sequence[SourceRef]) -> tuple[DrawnMemory
     rows = db.execute(
         "SELECT m.id::VARCHAR, k.memory_key, m.edited, m.deleted_at IS NOT NULL, k.episodes "
         "FROM knowledge_lines k JOIN memories m ON m.import_key = k.memory_key AND m.shared "
-        "WHERE list_has_any(list_transform(k.episodes, e -> split_part(e, '#', 1)), ?::VARCHAR[]) "
+        "WHERE list_has_any(list_transform(k.episodes, lambda e: split_part(e, '#', 1)), "
+        "?::VARCHAR[]) "
         "ORDER BY 1",
         [sorted(wanted)],
     ).fetchall()
@@ -49,8 +54,11 @@ def drawn_from(db: "Connection", refs: Sequence[SourceRef]) -> tuple[DrawnMemory
 def release_in(db: "Connection", drawn: Sequence[DrawnMemory]) -> None:
     """Forget the lines of purged memories, so that other sessions may show them again.
 
-    What a person had changed or deleted stays away for good. Runs in the purging transaction.
+    The next refresh looks at all projects. What a person had changed or deleted stays away for
+    good. Runs in the purging transaction.
     """
+    if drawn:
+        word_all_in(db)
     listed = "(SELECT unnest(?::VARCHAR[]))"
     own = [each.memory_id for each in drawn if not each.by_hand]
     db.execute(
@@ -61,6 +69,11 @@ def release_in(db: "Connection", drawn: Sequence[DrawnMemory]) -> None:
     db.execute(
         f"DELETE FROM knowledge_lines WHERE memory_key IN {listed}", [[each.key for each in drawn]]
     )
+
+
+def word_all_in(db: "Connection") -> None:
+    """Have the next refresh word the lines of all projects anew, whatever changed since."""
+    db.execute("DELETE FROM meta WHERE name = ?", [f"moment:{REFRESH}"])
 
 
 def detach_in(db: "Connection", ids: Sequence[str]) -> None:
@@ -76,7 +89,7 @@ def detach_in(db: "Connection", ids: Sequence[str]) -> None:
     )
     db.execute(
         "UPDATE knowledge_lines SET episodes = list_filter(episodes, "
-        "e -> NOT list_contains(?::VARCHAR[], split_part(e, '#', 1)))",
+        "lambda e: NOT list_contains(?::VARCHAR[], split_part(e, '#', 1)))",
         [list(ids)],
     )
 

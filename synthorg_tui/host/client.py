@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.ingest.following import Following
     from synthorg_tui.ingest.service import ImportService
+    from synthorg_tui.knowledge.service import KnowledgeService
     from synthorg_tui.learning.promotion import EvolutionService
     from synthorg_tui.learning.service import LearnService
     from synthorg_tui.memory.absences import Absences
@@ -156,6 +157,7 @@ class RemoteEngine:
         self.desk = cast("MemoryAdmin", self._group("desk"))
         self.erasure = cast("Erasure", self._group("erasure"))
         self.sessions = cast("SessionErasure", self._group("sessions"))
+        self.knowledge = cast("KnowledgeService", self._group("knowledge"))
         self.memory = cast("MemoryBackend", self._group("memory"))
         self.executions = cast("ExecutionStore", self._group("executions"))
         self.injection = cast("InjectionService", self._group("injection"))

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from synthorg_tui.core.paths import repository_of
+from synthorg_tui.executions.drawn import word_all_in
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.learning.wishes import stored
 from synthorg_tui.persistence.database import Database
@@ -98,7 +99,8 @@ class FactStore:
     async def put(self, found: Sequence[tuple[Execution, Sequence[Fact]]]) -> frozenset[str]:
         """Store what sessions say, in place of what they said before; return their projects.
 
-        One that was deleted or written anew since it was read waits further.
+        One that was deleted or written anew since it was read waits further. Until lines are made
+        of them, all projects are due.
         """
         ids = [execution.id for execution, _ in found]
 
@@ -120,6 +122,7 @@ class FactStore:
                 for row in _rows(execution, facts)
             ]
             insert(db, "session_facts", _TYPES, rows)
+            word_all_in(db)  # unless what is worded now is worded to the end
             return frozenset([str(row[1]) for row in rows]) | {str(row[0]) for row in before}
 
         return (await self._database.write(work)) - {""}

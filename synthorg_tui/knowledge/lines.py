@@ -40,6 +40,10 @@ _VERBS: Final = {
     "generate": "Generate code",
     "release": "Release",
 }
+_PLAIN_FORMS: Final = {
+    "Subject": "with a capital letter and no type",
+    "subject": "with a small letter and no type",
+}
 _MAX_OF_A_ROLE: Final = 3
 _MAX_FILES: Final = 5
 _MAX_FOLDERS: Final = 4
@@ -327,7 +331,8 @@ class _ProjectLines:
                 continue
             ends = " (reference)" if seen.bad >= _MOSTLY * seen.good else ""
             example = seen.facts[-1].detail
-            text = f"Commit messages begin `{form}{ends}`, such as “{example}”"
+            begin = _PLAIN_FORMS.get(form) or f"`{form}{ends}`"
+            text = f"Commit messages begin {begin}, such as “{example}”"
             counts = counts_of(seen, f"{seen.good} of {counted(every, 'commit')}")
             yield self._line("git", "commits", text, counts, seen)
 
@@ -357,6 +362,8 @@ class _ProjectLines:
 def _passed(good: int, ran: int) -> str:
     if ran == 1:
         return "passed in its only run"
+    if ran == good == 2:
+        return "both runs passed"
     return f"all {ran} runs passed" if good == ran else f"{good} of {ran} runs passed"
 
 

@@ -5,19 +5,34 @@ shown as changed, what a person deleted isn't shown. Every text on it comes from
 one line without control characters; Markdown that it may contain is made harmless.
 """
 
+import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.paths import expand_home, repository_of
 from synthorg_tui.core.text import counted, safe_text
 from synthorg_tui.knowledge.lines import SECTIONS, KnownLine, day
 
 PERSON_PAGE: Final = "you"
 """The name of the page of what holds in all projects."""
 _SHOWN_EPISODES: Final = 3
+_NEAR: Final = 0.5
 _MARKUP: Final = re.compile(r"[<>]|(?<!\w)https?://|!\[|\]\(")
+
+
+class UnknownProjectError(DomainError):
+    """No project has this name; ``near`` are names that are like it."""
+
+    def __init__(self, name: str, near: Sequence[str], *, same: bool = False) -> None:
+        self.near = tuple(near)
+        meant = ", ".join(near)
+        problem = f"several projects are called {name}" if same else f"there is no project {name}"
+        remedy = f"Did you mean {meant}?" if near else "`synthorg-tui projects list` names them."
+        super().__init__(problem, remedy=remedy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +84,25 @@ class ProjectPage:
         return [f"`{_code(self.project)}`", "", f"{known}{empty}"]
 
 
+def find_page(pages: Sequence[ProjectPage], name: str) -> ProjectPage:
+    """Return the page of this name, or of the project in this folder.
+
+    Raises ``UnknownProjectError``, which tells names that are like it.
+    """
+    wanted = name.rstrip("/") or name
+    place = repository_of(str(expand_home(name).resolve()))
+    named = [page for page in pages if page.name == wanted or page.project in (name, place)]
+    short = [page for page in pages if page.name.rpartition("/")[2] == wanted]
+    found = named or short
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UnknownProjectError(name, [page.name for page in found], same=True)
+    names = {page.name.lower(): page.name for page in pages}
+    near = difflib.get_close_matches(wanted.lower(), names, n=3, cutoff=_NEAR)
+    raise UnknownProjectError(name, [names[each] for each in near])
+
+
 def page_name(project: str) -> str:
     """Return what the page of a project is called: the name of its folder."""
     name = project.replace("\\", "/").rstrip("/").rpartition("/")[2]
@@ -78,11 +112,13 @@ def page_name(project: str) -> str:
 def unique_names(projects: Sequence[str]) -> dict[str, str]:
     """Return the name of each project's page; where folders share a name, with what is above."""
     names = {project: page_name(project) for project in projects}
-    taken = list(names.values())
-    return {
-        project: name if taken.count(name) == 1 else _longer(project, name)
-        for project, name in names.items()
-    }
+    for longer in (_longer, lambda project, _: safe_text(project)):
+        taken = list(names.values())
+        names = {
+            project: name if taken.count(name) == 1 else longer(project, name)
+            for project, name in names.items()
+        }
+    return names
 
 
 def _longer(project: str, name: str) -> str:

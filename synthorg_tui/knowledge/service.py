@@ -6,25 +6,30 @@ that was stopped goes on with the next one.
 """
 
 import asyncio
-import difflib
 import logging
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
 from synthorg_tui.core.clock import Clock
-from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.failsafe import raise_fatal
 from synthorg_tui.core.text import counted
+from synthorg_tui.executions.drawn import REFRESH
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.knowledge.customs import custom_facts
 from synthorg_tui.knowledge.facts import Fact, FactStore, Sighting, merged
 from synthorg_tui.knowledge.lines import KnownLine, lines_of
 from synthorg_tui.knowledge.memories import KnowledgeChange, KnownMemories
-from synthorg_tui.knowledge.pages import PERSON_PAGE, PageLine, ProjectPage, unique_names
+from synthorg_tui.knowledge.pages import (
+    PERSON_PAGE,
+    PageLine,
+    ProjectPage,
+    find_page,
+    unique_names,
+)
 from synthorg_tui.knowledge.people import PERSON, lasting_preferences, lines_of_people
 from synthorg_tui.knowledge.places import place_facts
 from synthorg_tui.knowledge.work import work_facts
@@ -39,20 +44,7 @@ _SESSIONS: Final = 16
 """Sessions whose facts are stored in one transaction; a refresh stops between two."""
 _PROJECTS: Final = 20
 """Projects whose facts are in memory at once."""
-_JOB: Final = "knowledge"
 _EVERY: Final = timedelta(days=1)
-_NEAR: Final = 0.5
-
-
-class UnknownProjectError(DomainError):
-    """No project has this name; ``near`` are names that are like it."""
-
-    def __init__(self, name: str, near: Sequence[str], *, same: bool = False) -> None:
-        self.near = tuple(near)
-        meant = ", ".join(near)
-        problem = f"several projects are called {name}" if same else f"there is no project {name}"
-        remedy = f"Did you mean {meant}?" if near else "`synthorg-tui projects list` names them."
-        super().__init__(problem, remedy=remedy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,22 +103,35 @@ class KnowledgeService:
         """
         cancel = cancel or threading.Event()
         async with self._turn:
-            waiting = await self._facts.waiting()
-            changed: set[str] = set()
-            done = 0
-            for start in range(0, len(waiting), _SESSIONS):
-                found = []
-                for session in waiting[start : start + _SESSIONS]:
-                    if cancel.is_set():
-                        break
-                    found.append(await self._look_at(session))
-                    done += 1
-                    if progress is not None:
-                        progress(done, len(waiting))
-                changed |= await self._facts.put([each for each in found if each is not None])
-            projects = changed.union(await self._aged(cancel))
+            last = await self._moments.get(REFRESH)
+            now = self._clock.now()
+            is_due = last is None or not timedelta(0) <= now - last < _EVERY
+            done, changed = await self._look(progress, cancel)
+            projects = await self._facts.projects() if is_due else changed
             change = await self._word(sorted(projects), cancel)
+            if not cancel.is_set() and (is_due or changed):
+                await self._moments.put(REFRESH, now if is_due or last is None else last)
             return RefreshReport(done, len(projects), change, cancel.is_set())
+
+    async def _look(
+        self, progress: RefreshSink | None, cancel: threading.Event
+    ) -> tuple[int, set[str]]:
+        """Store what changed sessions say; return how many they were, and their projects."""
+        waiting = await self._facts.waiting()
+        changed: set[str] = set()
+        done = 0
+        for start in range(0, len(waiting), _SESSIONS):
+            found = []
+            for session in waiting[start : start + _SESSIONS]:
+                if cancel.is_set():
+                    break
+                found.append(await self._look_at(session))
+                done += 1
+                if progress is not None:
+                    progress(done, len(waiting))
+            if found:
+                changed |= await self._facts.put([each for each in found if each is not None])
+        return done, changed
 
     async def pages(self) -> list[tuple[str, str]]:
         """Return the name and the Markdown of each page of which something is known."""
@@ -137,18 +142,11 @@ class KnowledgeService:
 
         Raises ``UnknownProjectError``.
         """
-        pages = await self.projects()
-        wanted = project.rstrip("/") or project
-        named = [page for page in pages if wanted in (page.name, page.project)]
-        short = [page for page in pages if page.name.rpartition("/")[2] == wanted]
-        found = named or short
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise UnknownProjectError(project, [page.name for page in found], same=True)
-        names = {page.name.lower(): page.name for page in pages}
-        near = difflib.get_close_matches(wanted.lower(), names, n=3, cutoff=_NEAR)
-        raise UnknownProjectError(project, [names[each] for each in near])
+        return find_page(await self.projects(), project)
+
+    async def waiting(self) -> int:
+        """Return how many sessions are new or changed since they were looked at."""
+        return len(await self._facts.waiting())
 
     async def projects(self) -> tuple[ProjectPage, ...]:
         """Return the pages of all projects by name, those without lines, too.
@@ -176,18 +174,12 @@ class KnowledgeService:
             return None
         return execution, await asyncio.to_thread(facts_of_session, execution)
 
-    async def _aged(self, cancel: threading.Event) -> Iterable[str]:
-        """All projects, once a day."""
-        last, now = await self._moments.get(_JOB), self._clock.now()
-        if cancel.is_set() or (last is not None and timedelta(0) <= now - last < _EVERY):
-            return ()
-        await self._moments.put(_JOB, now)
-        return await self._facts.projects()
-
     async def _word(self, projects: Sequence[str], cancel: threading.Event) -> KnowledgeChange:
         """Make the lines of these projects anew, and with them those on the person."""
         change = KnowledgeChange()
         for start in range(0, len(projects), _PROJECTS):
+            if cancel.is_set():
+                return change
             some = projects[start : start + _PROJECTS]
             sightings = await self._facts.sightings(some)
             lines = await asyncio.to_thread(self._lines, some, sightings)

@@ -181,7 +181,7 @@ def _printed(call: ToolCall, steps: tuple[Step, ...]) -> Iterator[Fact]:
     """Versions that tools printed of themselves."""
     if not steps or any(_SHOWING.fullmatch(step.words[0]) for step in steps):
         return
-    output = call.output[:4_000] + call.output[-2_000:]
+    output = f"{call.output[:4_000]}\n{call.output[4_000:][-2_000:]}"
     for name, pattern in _VERSIONS:
         if match := pattern.search(output):
             yield Fact("version", name, match[1], certainty=_SEEN)

@@ -50,6 +50,7 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = {
     "learn": CommandEntry("learn", "propose lessons from the imported sessions"),
     "memories": CommandEntry("memories", "list, show, add, change, delete and restore memories"),
     "sessions": CommandEntry("sessions", "list, read, export, resume and delete sessions"),
+    "projects": CommandEntry("projects", "see what is known of a project, and from which sessions"),
     "blame": CommandEntry("blame", "see which session wrote a file or a line of it, and why"),
     "agents": CommandEntry(
         "agents", "list agents and their memories; pause them, and take back what they wrote"

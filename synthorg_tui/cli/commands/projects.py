@@ -37,6 +37,18 @@ def add(commands: Subparsers) -> None:
         each.add_argument(
             "--all", action="store_true", help="also those of which nothing is certain yet"
         )
+    _add_show(actions)
+    add_command(
+        actions,
+        "refresh",
+        run_refresh,
+        "look at sessions that are new or changed; every import does so too",
+        more="Ctrl-C stops it and\nkeeps what is done.",
+        examples=("projects refresh",),
+    )
+
+
+def _add_show(actions: Subparsers) -> None:
     showing = add_command(
         actions,
         "show",
@@ -49,14 +61,6 @@ def add(commands: Subparsers) -> None:
         examples=("projects show shop", "projects show ~/work/shop --json", "projects show you"),
     )
     showing.add_argument("name", metavar="NAME", help="a project's name, or its folder")
-    add_command(
-        actions,
-        "refresh",
-        run_refresh,
-        "look at sessions that are new or changed; every import does so too",
-        more="Ctrl-C stops it and\nkeeps what is done.",
-        examples=("projects refresh",),
-    )
 
 
 async def run_list(context: "Context") -> int:

@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthorg_tui import wiring
+from synthorg_tui.agents.models import AgentSummary
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.listing import AgentSummary as AgentSummary
+from synthorg_tui.memory.shared import SHARED_OWNER
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.providers.embedding.protocol import Embedder
 from synthorg_tui.settings.loader import load_settings
@@ -42,6 +44,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.ingest.following import Following
     from synthorg_tui.ingest.service import ImportService
     from synthorg_tui.jobs.scheduler import JobScheduler
+    from synthorg_tui.knowledge.service import KnowledgeService
     from synthorg_tui.learning.promotion import EvolutionService
     from synthorg_tui.learning.service import LearnService
     from synthorg_tui.memory.absences import Absences
@@ -337,10 +340,20 @@ class Engine:
             unasked=too_small_to_write(self.settings.providers.completion),
         )
 
+    @cached_property
+    def knowledge(self) -> "KnowledgeService":
+        """The service that keeps up what is known of projects; needs the local backend."""
+        from synthorg_tui.knowledge.service import build_knowledge
+
+        return build_knowledge(self._base.local(), self.executions, self._base.clock)
+
     async def _learn_from(self, executions: Sequence[str], cancel: "threading.Event") -> int:
         """Learn from imported sessions; returns how many lessons were proposed."""
         from synthorg_tui.learning.models import LearnVerdict
 
+        await self.knowledge.refresh(cancel=cancel)
+        if not self.settings.memory.procedural.enabled:
+            return 0
         report = await self.learning.learn_from(executions, cancel=cancel)
         return report.count(LearnVerdict.PROPOSED)
 
@@ -425,7 +438,8 @@ class Engine:
         """Return all agents that are declared or have memories, sorted by id."""
         facets = await self.desk.facets()
         counts = dict(facets.agents)
-        ids = sorted({agent.id for agent in self.settings.agents} | counts.keys())
+        declared = {agent.id for agent in self.settings.agents}
+        ids = sorted((declared | counts.keys()) - {SHARED_OWNER})
         summaries = (self._summary(agent_id, counts.get(agent_id, 0)) for agent_id in ids)
         return tuple(replace(agent, is_full=facets.is_full(agent.memories)) for agent in summaries)
 

@@ -286,14 +286,10 @@ def build_tools(
 def build_imports(
     base: Foundation, store: "BatchStore", executions: "ExecutionStore", learner: "Learner"
 ) -> "ImportService":
-    """Build the service that imports sessions into ``store``.
-
-    ``learner`` draws lessons from them, where the settings want that.
-    """
+    """Build the service that imports sessions into ``store``; ``learner`` draws from them."""
     from synthorg_tui.ingest.service import ImportService
 
-    learns = learner if base.settings.memory.procedural.enabled else None
-    return ImportService(backend=store, executions=executions, clock=base.clock, learner=learns)
+    return ImportService(backend=store, executions=executions, clock=base.clock, learner=learner)
 
 
 def guarded_desk(base: Foundation) -> "MemoryAdmin":

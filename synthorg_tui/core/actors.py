@@ -61,6 +61,7 @@ _PROGRAMS: Final = {
     "AutonomousSkillEvolver": "learning from several agents",
     "clock": "the clock",
     "skills on disk": "a change on disk",
+    "knowledge": "what sessions show",
     "pruning": "the search for unused skills",
     "consolidation": "consolidation",
     "command line": "the command line",

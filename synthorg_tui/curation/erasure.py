@@ -31,6 +31,7 @@ from synthorg_tui.curation.erasure_targets import (
 from synthorg_tui.curation.journal import Effects, FileStep, Operation
 from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, VersionEvent
 from synthorg_tui.curation.review import DecisionKind
+from synthorg_tui.executions.drawn import release_in
 from synthorg_tui.executions.models import SourceRef
 from synthorg_tui.executions.store import erase_lines_in
 from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle
@@ -190,9 +191,14 @@ class Erasure:
         refs = await self._lines_of(memory_ids) if lines else ()
         if not refs:
             return await self.purge_with(memory_ids, actor=actor)
-        return await self.purge_with(
-            memory_ids, actor=actor, also=lambda db, *_: erase_lines_in(db, refs)
-        )
+        known = await self._store.known_from(refs)
+
+        def also(db: "Connection", *_: object) -> None:
+            release_in(db, known)
+            erase_lines_in(db, refs)
+
+        ids = dict.fromkeys([*memory_ids, *(each.memory_id for each in known)])
+        return await self.purge_with(tuple(ids), actor=actor, also=also)
 
     async def purge_with(
         self, memory_ids: Sequence[str], *, actor: str, also: "ErasingToo | None" = None

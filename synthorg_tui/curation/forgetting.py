@@ -24,7 +24,9 @@ from synthorg_tui.curation.models import Evidence, Lesson
 from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, SkillStatus
 from synthorg_tui.executions.blame import Blame
 from synthorg_tui.executions.conversation import Conversation
+from synthorg_tui.executions.drawn import DrawnMemory, detach_in, release_in
 from synthorg_tui.executions.forgotten import AgedSessions, forget_in
+from synthorg_tui.executions.models import SourceRef
 from synthorg_tui.executions.sessions import SessionList, StoredSession, older_families
 from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.persistence.call_log import erase_from_calls
@@ -89,6 +91,8 @@ class _ForgettingPlan:
     items: tuple[ApprovalItem, ...] = ()
     fewer: tuple[tuple[ApprovalItem, Lesson], ...] = ()
     skills: tuple[RegisteredSkill, ...] = ()
+    known: tuple[DrawnMemory, ...] = ()
+    keeps: bool = False
     texts: tuple[str, ...] = field(default=(), repr=False)
 
     @property
@@ -225,6 +229,8 @@ class SessionErasure:
         supported = [skill for skill in skills if skill not in alone]
         made = set() if keep_memories else set(await self._store.made_of(sorted(ids)))
         made |= {memory_id for skill in alone for memory_id in skill.memory_ids}
+        known = () if keep_memories else await self._store.known_from(_whole(sessions))
+        made |= {each.memory_id for each in known}
         made -= {memory_id for skill in supported for memory_id in skill.memory_ids}
         return _ForgettingPlan(
             sessions=sessions,
@@ -232,6 +238,8 @@ class SessionErasure:
             items=tuple(items),
             fewer=tuple(fewer),
             skills=tuple(supported),
+            known=known,
+            keeps=keep_memories,
             texts=await self._texts(ids),
         )
 
@@ -256,6 +264,9 @@ def _forget(
     db: "Connection", plan: _ForgettingPlan, *, actor: str, number: int, at: "datetime"
 ) -> None:
     """Carry the plan out, within the transaction that purges the memories."""
+    if plan.keeps:
+        detach_in(db, plan.ids)
+    release_in(db, plan.known)
     forget_in(db, plan.ids, at=at)
     for item in plan.items:
         erase_in(db, item.id, actor=actor, at=at)
@@ -299,6 +310,11 @@ def _with_evidence_of(skill: RegisteredSkill, ids: frozenset[str]) -> bool:
 
 def _left(evidence: Sequence[Evidence], ids: frozenset[str]) -> tuple[Evidence, ...]:
     return tuple(each for each in evidence if each.execution not in ids)
+
+
+def _whole(sessions: Sequence[StoredSession]) -> list[SourceRef]:
+    """References to all lines of the sessions."""
+    return [SourceRef(execution_id=s.id, first_line=1, last_line=s.lines or 1) for s in sessions]
 
 
 def _paths(sessions: Sequence[StoredSession]) -> tuple[str, ...]:

@@ -30,7 +30,8 @@ def forget_in(
 ) -> None:
     """Erase sessions, their lines, and what the marks of their files tell of their content.
 
-    With ``by_age`` one that goes on later is imported again, and lines erased from it stay so.
+    With ``by_age`` one that goes on later is imported again, and lines erased from it stay so; what
+    was counted in it stays with what was made of it.
     """
     listed = "(SELECT unnest(?::VARCHAR[]))"
     db.execute(
@@ -39,8 +40,8 @@ def forget_in(
         [ids],
     )
     db.execute(f"DELETE FROM execution_lines WHERE execution_id IN {listed}", [ids])
-    if not by_age:
-        db.execute(f"DELETE FROM erased_lines WHERE execution_id IN {listed}", [ids])
+    for table in () if by_age else ("erased_lines", "session_facts"):
+        db.execute(f"DELETE FROM {table} WHERE execution_id IN {listed}", [ids])
     for table, column in (("executions", "id"), ("lesson_runs", "execution_id")):
         db.execute(f"DELETE FROM {table} WHERE {column} IN {listed}", [ids])
     db.execute(

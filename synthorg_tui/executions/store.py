@@ -236,7 +236,8 @@ def _put(
         f"{', '.join(FACTS)}) VALUES ({', '.join('?' * (len(head) + len(facts)))})",
         [*head, *facts],
     )
-    db.execute("DELETE FROM execution_lines WHERE execution_id = ?", [execution.id])
+    for table in ("execution_lines", "session_facts"):
+        db.execute(f"DELETE FROM {table} WHERE execution_id = ?", [execution.id])
     for blocks in _portions(packed):
         db.execute(
             "INSERT INTO execution_lines SELECT ?, unnest(?::BIGINT[]), "

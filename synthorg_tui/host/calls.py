@@ -140,6 +140,11 @@ CALLS: Final = RemoteApi(
             ("list", "conversation", "blame", "aged", "review", "memories_of"),
             ("purge",),
         ),
+        "knowledge": ApiGroup(
+            "synthorg_tui.knowledge.service:KnowledgeService",
+            ("projects", "pages", "waiting"),
+            ("refresh",),
+        ),
         "memory": ApiGroup(
             f"{_MEMORY}.store.backend:LocalMemoryBackend",
             ("get", "count"),

@@ -21,7 +21,7 @@ from synthorg_tui.host.wire import EventSink, Peer
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.gateway import AgentGateway
-    from synthorg_tui.agents.models import AgentIdentity
+    from synthorg_tui.agents.models import AgentIdentity, AgentSummary
     from synthorg_tui.approvals.queue import ApprovalQueue
     from synthorg_tui.approvals.trail import DecisionTrail
     from synthorg_tui.curation.consolidating import ConsolidationRuns
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from synthorg_tui.curation.pruning import PruneService
     from synthorg_tui.curation.secrets import SecretSearch
     from synthorg_tui.curation.service import ReviewService
-    from synthorg_tui.engine import AgentSummary
     from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.ingest.following import Following
     from synthorg_tui.ingest.service import ImportService
     from synthorg_tui.jobs.scheduler import JobScheduler
+    from synthorg_tui.knowledge.service import KnowledgeService
     from synthorg_tui.learning.promotion import EvolutionService
     from synthorg_tui.learning.service import LearnService
     from synthorg_tui.memory.absences import Absences
@@ -159,6 +159,7 @@ class RemoteEngine:
         self.desk = cast("MemoryAdmin", self._group("desk"))
         self.erasure = cast("Erasure", self._group("erasure"))
         self.sessions = cast("SessionErasure", self._group("sessions"))
+        self.knowledge = cast("KnowledgeService", self._group("knowledge"))
         self.memory = cast("MemoryBackend", self._group("memory"))
         self.executions = cast("ExecutionStore", self._group("executions"))
         self.injection = cast("InjectionService", self._group("injection"))

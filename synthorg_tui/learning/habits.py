@@ -8,11 +8,11 @@ stands in the evidence is enough to word the lesson again, so that counts rise w
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
-from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.core.paths import repository_of
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.curation.models import (
@@ -21,15 +21,14 @@ from synthorg_tui.curation.models import (
     LessonKind,
     ProceduralMemoryProposal,
 )
-from synthorg_tui.executions.commands import Step, command_steps
-from synthorg_tui.executions.models import Execution, ToolCall
+from synthorg_tui.executions.commands import command_steps
+from synthorg_tui.executions.models import Execution
 from synthorg_tui.executions.output_lines import one_line
-from synthorg_tui.executions.recoveries import BACKGROUND
 from synthorg_tui.learning.captured import Captured, success_payload
 from synthorg_tui.learning.lessons import MAX_TITLE, LessonWords, grounded_lesson
+from synthorg_tui.learning.project_commands import HABIT_ROLES, command_uses, plain_form, role_of
 
 _MAX_COMMANDS = 6
-_MAX_COMMAND = 80
 MAX_SESSIONS = 20
 """The last sessions of which the evidence is kept, and which the counts are of."""
 SETTLED = 0.5
@@ -38,74 +37,6 @@ _MAX_ONE_RUN = 0.7
 _MAX_HABIT = 0.95
 _LEFT_BY_A_RUN = 0.7
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
-_TOOL = r"(?:make|just|task|gradlew?|mvnw?)"
-_ROLES: tuple[tuple[str, str], ...] = (
-    (
-        "test",
-        r"(?:pytest|tox|nox|jest|vitest|mocha|ava|rspec|phpunit|ctest|(?:playwright|cypress)"
-        rf" (?:test|run))|(?:mix|cargo|go|dotnet|swift|zig|bun|deno|rake|rails|flutter|sbt|{_TOOL})"
-        r" (?:t|tests?|spec|nextest)|SCRIPT (?:t|tests?|specs?|unit|e2e)(?:[:-].*)?",
-    ),
-    (
-        "check",
-        r"(?:mypy|pyright|tsc|tsgo|pre-commit|biome|lint-imports|eslint|flake8|pylint|shellcheck"
-        r"|rubocop|golangci-lint|stylelint)(?: .*)?|ruff check|cargo (?:check|clippy)|go vet"
-        rf"|mix (?:check|precommit|dialyzer|credo)|{_TOOL} (?:check|verify|ci|lint|typecheck)"
-        r"|SCRIPT (?:checks?|verify|validate|ci|type-?check|types|precommit|lint)(?:[:-].*)?",
-    ),
-    (
-        "build",
-        rf"(?:mix|go|cargo|dotnet|swift|zig|bun|docker|flutter|sbt|{_TOOL}) (?:build|compile|all"
-        r"|assemble|package)|make|SCRIPT (?:build|compile|bundle)(?:[:-].*)?",
-    ),
-    (
-        "format",
-        r"ruff format|(?:black|isort|prettier|gofmt|rustfmt)(?: .*)?"
-        rf"|(?:mix|cargo|go|dotnet|deno|{_TOOL}) (?:format|fmt)|SCRIPT (?:format|fmt)(?:[:-].*)?",
-    ),
-    (
-        "run",
-        r"SCRIPT (?:start|dev|serve|preview)(?:[:-].*)?|mix phx\.server"
-        rf"|(?:cargo|go|dotnet|{_TOOL}) run|flask run|rails (?:s|server)",
-    ),
-)
-_SCRIPT = re.compile(
-    r"npm (?:run |run-script )(?P<npm>[\w:.-]+)|npm (?P<short>t|test|start)"
-    r"|(?:yarn|pnpm|bun) (?:run )?(?P<other>[\w:.-]+)"
-)
-_WRAPPER = re.compile(r"sudo|env|time|nice|nohup|command|timeout|\d+[smh]?")
-_PART = re.compile(r"-k|-t|--(?:grep|filter|only|seed|testNamePattern)(?:=.*)?")
-"""Flags that pick a part of the tests: such a run is none of the whole."""
-_SETTING = re.compile(r"[A-Za-z_]\w*=")
-_SHORT_SETTING = re.compile(r"\w+=[\w.-]{0,12}")
-_PLAIN = re.compile(r"[\w.:=,@%+/*-]{1,40}")
-_FAILED = re.compile(
-    r"\b[1-9]\d* (?:tests? )?(?:failed|failures?|errors?)\b|error TS\d|^FAILED\b|^E  "
-    r"|npm (?:error|ERR!)|ELIFECYCLE|\*\* \(|error\[E\d|\bpanicked\b|^error:|^make: \*\*\*"
-    r"|exit(?:ed with)? code [1-9]|Traceback \(most recent",
-    re.MULTILINE,
-)
-_HIDDEN_DIRECTORY = re.compile(r"(?P<root>.+?)/\.(?:claude/|git/|codex/)?worktrees/[^/]+")
-_SIBLING = re.compile(r"(?P<above>.*/)?(?P<name>[^/]+)[-._]worktrees?/[^/]+")
-
-
-@dataclass(slots=True)
-class _Use:
-    """How often one command ran in one session, with whichever files and flags.
-
-    ``passed`` are the runs that went well, ``forms`` those of each way to write it.
-    """
-
-    first: ToolCall
-    last: ToolCall
-    ran: int = 0
-    passed: int = 0
-    forms: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def command(self) -> str:
-        """The way to write it that went well most often; one without files when there is any."""
-        return min(self.forms, key=lambda form: ("<path>" in form, -self.forms[form]))
 
 
 class HabitCaptureStrategy:
@@ -142,12 +73,8 @@ def habit_evidence(execution: Execution) -> tuple[Evidence, ...]:
 
     A command counts all its runs, whichever files it was given.
     """
-    uses: dict[str, _Use] = {}
-    for call in execution.calls:
-        ended = call.outcome in {CallOutcome.OK, CallOutcome.FAILED}
-        if call.is_shell and ended and not call.output.startswith(BACKGROUND):
-            _count(execution, call, uses)
-    passed = sorted((use for use in uses.values() if use.passed), key=lambda use: -use.passed)
+    uses = command_uses(execution).values()
+    passed = sorted((use for use in uses if use.passed), key=lambda use: -use.passed)
     return tuple(
         Evidence(
             execution=execution.id,
@@ -218,19 +145,6 @@ def _covers(habit: Lesson, recipe: Lesson) -> bool:
     )
 
 
-def repository_of(project: str) -> str:
-    """Return the folder of the repository that a project's folder belongs to, as far as it tells.
-
-    A worktree in a hidden folder of its repository belongs to that, one in ``<name>-worktrees`` to
-    ``<name>`` beside it. Any other folder is its own repository.
-    """
-    path = project.replace("\\", "/").rstrip("/") or "/"
-    if match := _HIDDEN_DIRECTORY.fullmatch(path):
-        return match["root"]
-    match = _SIBLING.fullmatch(path)
-    return f"{match['above'] or ''}{match['name']}" if match else path
-
-
 def habit_certainty(evidence: Iterable[Evidence]) -> float:
     """Return how certain the commands are, in [0, 1]: as much as the most used of them.
 
@@ -266,7 +180,7 @@ def _habits(evidence: Iterable[Evidence]) -> list[_Habit]:
     """The commands of all evidence, the most used first, each in the way it is written most."""
     seen: dict[str, list[Evidence]] = {}
     for one in evidence:
-        seen.setdefault(_plain(one.resolved_by), []).append(one)
+        seen.setdefault(plain_form(one.resolved_by), []).append(one)
     habits = []
     for runs in seen.values():
         forms = Counter[str]()
@@ -285,79 +199,14 @@ def _habits(evidence: Iterable[Evidence]) -> list[_Habit]:
     return sorted(habits, key=lambda one: ("<path>" in one.command, -one.passed, one.command))
 
 
-def _plain(command: str) -> str:
-    """A command without files and flags: what its runs are counted by."""
-    return " ".join(word for word in command.split() if word[0] != "-" and word != "<path>")
-
-
 def _in_order(habits: Sequence[_Habit]) -> list[_Habit]:
     """The first of them in the order in which work is gone over."""
-    order = [role for role, _ in _ROLES]
-    return sorted(habits, key=lambda one: order.index(one.role))[:_MAX_COMMANDS]
+    return sorted(habits, key=lambda one: HABIT_ROLES.index(one.role))[:_MAX_COMMANDS]
 
 
 def _role_of(command: str) -> str:
     steps = command_steps(command.replace("<path>", "a.txt"))
-    return next((role for step in steps if (role := _role(step))), "check")
-
-
-def _role(step: Step) -> str:
-    """What a step is for: ``test``, ``check``, ``build``, ``format`` or ``run``; else empty."""
-    name = step.intent
-    if match := _SCRIPT.match(" ".join(word for word in step.words if word[:1] != "-")):
-        name = f"SCRIPT {match['npm'] or match['short'] or match['other']}"
-    return next((role for role, names in _ROLES if re.fullmatch(names, name)), "")
-
-
-def _count(execution: Execution, call: ToolCall, uses: dict[str, _Use]) -> None:
-    """Add a call's commands; one that failed only where it is plain which of them did."""
-    steps = command_steps(call.arguments)
-    ours = [(step, role) for step in steps if (role := _role(step))]
-    went_well = call.outcome is CallOutcome.OK and not _FAILED.search(call.output[-4_000:])
-    if not went_well and (len(ours) != 1 or ours[0][0] is not steps[0]):
-        return
-    for step, _ in ours:
-        command = _shown(execution, step)
-        if command:
-            use = uses.setdefault(_plain(command), _Use(call, call))
-            use.last = call
-            use.ran += 1
-            use.passed += went_well
-            use.forms[command] += went_well
-
-
-def _shown(execution: Execution, step: Step) -> str:
-    """The command as one types it in the project; empty when only this once it was so.
-
-    Files become ``<path>``. One that needs long settings, that picks a part of the tests or ran
-    outside of the project is left out.
-    """
-    words = [execution.relative(word) for word in (*_lead(step), *step.words)]
-    if any(map(_PART.fullmatch, words)):
-        return ""
-    if any(_SETTING.match(word) and not _SHORT_SETTING.fullmatch(word) for word in _lead(step)):
-        return ""
-    files = [_is_file(word) and place > 0 for place, word in enumerate(words)]
-    shown = ["<path>" if file else word for word, file in zip(words, files, strict=True)]
-    first = shown.index("<path>") + 1 if "<path>" in shown else len(shown)
-    once = [*shown[:first], *(word for word in shown[first:] if word != "<path>")]
-    where = execution.relative(f"{step.directory.rstrip('/')}/") if step.directory else ""
-    where = "" if where in {"./", "/"} else where.rstrip("/")
-    if any(word.startswith(("/", "~", "../")) for word in (*once, where)):
-        return ""
-    if not all(word == "<path>" or _PLAIN.fullmatch(word) for word in once):
-        return ""
-    prefix = f"cd {where} && " if where else ""
-    return one_line(_safe(f"{prefix}{' '.join(once)}"), _MAX_COMMAND)
-
-
-def _lead(step: Step) -> list[str]:
-    return [word for word in step.lead if not _WRAPPER.fullmatch(word)]
-
-
-def _is_file(word: str) -> bool:
-    path = PurePosixPath(word.partition("::")[0].partition(":")[0])
-    return word[:1] != "-" and word != "./..." and len(path.suffix) > 1 and "=" not in word
+    return next((role for step in steps if (role := role_of(step)) in HABIT_ROLES), "check")
 
 
 def _words(project: str, evidence: Sequence[Evidence]) -> LessonWords:
@@ -366,7 +215,7 @@ def _words(project: str, evidence: Sequence[Evidence]) -> LessonWords:
     habits = _habits(evidence)
     settled = _in_order([habit for habit in habits if habit.is_settled] or habits[:1])
     sessions = len({one.execution for one in evidence})
-    counts = "; ".join(f"`{_plain(one.command)}` {one.passed} of {one.ran}" for one in settled)
+    counts = "; ".join(f"`{plain_form(one.command)}` {one.passed} of {one.ran}" for one in settled)
     last = "the last " if sessions == MAX_SESSIONS else ""
     ending = "" if sessions == 1 else f", in {last}{sessions} sessions"
     return LessonWords(

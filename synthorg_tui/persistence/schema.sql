@@ -394,3 +394,38 @@ CREATE TABLE IF NOT EXISTS job_runs (
     tokens BIGINT NOT NULL,
     log VARCHAR NOT NULL
 );
+
+-- What was counted in one session, for what is known of its project. A row with an empty "topic" says
+-- that the session was looked at, "subject" by which version. Whoever writes a session anew deletes
+-- its rows; an empty "execution_id" is of a session that was deleted while what was made of it stayed.
+CREATE TABLE IF NOT EXISTS session_facts (
+    execution_id VARCHAR NOT NULL,
+    project VARCHAR NOT NULL,
+    topic VARCHAR NOT NULL,
+    subject VARCHAR NOT NULL,
+    detail VARCHAR NOT NULL,
+    good BIGINT NOT NULL,
+    bad BIGINT NOT NULL,
+    certainty DOUBLE,
+    seen_at TIMESTAMP,
+    first_line BIGINT NOT NULL,
+    last_line BIGINT NOT NULL
+);
+
+-- What is known of projects, a line each; an empty "project" is what holds in all. "memory_key" is the
+-- import key of the memory that says it, "episodes" are the lines of sessions that show it.
+CREATE TABLE IF NOT EXISTS knowledge_lines (
+    memory_key VARCHAR PRIMARY KEY,
+    project VARCHAR NOT NULL,
+    section VARCHAR NOT NULL,
+    place BIGINT NOT NULL,
+    key VARCHAR NOT NULL,
+    text VARCHAR NOT NULL,
+    counts VARCHAR NOT NULL,
+    good BIGINT NOT NULL,
+    bad BIGINT NOT NULL,
+    sessions BIGINT NOT NULL,
+    last_at TIMESTAMP,
+    certainty DOUBLE NOT NULL,
+    episodes VARCHAR[] NOT NULL
+);

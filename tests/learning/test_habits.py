@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.core.paths import repository_of
 from synthorg_tui.core.text import has_hidden
 from synthorg_tui.curation.models import Lesson, LessonKind
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.learning.captured import Captured
 from synthorg_tui.learning.drafting import merged
-from synthorg_tui.learning.habits import HabitCaptureStrategy, repository_of, without_covered
+from synthorg_tui.learning.habits import HabitCaptureStrategy, without_covered
 from synthorg_tui.learning.recipes import find_recipe, recipe_lesson
 from tests.learning.lesson_kit import PROJECT, START, Run
 

@@ -120,12 +120,13 @@ def conditions(where: IndexFilter) -> PayloadFilter:
 def _visible(visibility: Visibility) -> PayloadFilter:
     """A memory that names no project or session of its level isn't limited to one."""
     should: list[Condition] = [FieldMatch("level", (MemoryLevel.PERSISTENT.value,))]
-    for level, field, value in (
-        (MemoryLevel.PROJECT, "project", visibility.project),
-        (MemoryLevel.SESSION, "session", visibility.session_id),
+    session = () if visibility.session_id is None else (visibility.session_id,)
+    for level, field, values in (
+        (MemoryLevel.PROJECT, "project", visibility.projects),
+        (MemoryLevel.SESSION, "session", session),
     ):
         of_level = FieldMatch("level", (level.value,))
         should.append(PayloadFilter(must=(of_level, Absent(field))))
-        if value is not None:
-            should.append(PayloadFilter(must=(of_level, FieldMatch(field, (value,)))))
+        if values:
+            should.append(PayloadFilter(must=(of_level, FieldMatch(field, values))))
     return PayloadFilter(should=tuple(should))

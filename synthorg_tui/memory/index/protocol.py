@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Protocol
 
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.paths import repository_of
 from synthorg_tui.providers.embedding.protocol import Vectors
 
 
@@ -63,11 +64,17 @@ class Visibility:
     """Session and project of a query; memories limited to other ones are hidden from it.
 
     A memory of level ``project`` without a project, or ``session`` without a session, is visible
-    from everywhere: a program that names none means all.
+    from everywhere: a program that names none means all. What belongs to a repository is visible
+    from all its worktrees.
     """
 
     session_id: str | None
     project: str | None
+
+    @property
+    def projects(self) -> tuple[str, ...]:
+        """The project, and the repository whose worktree it is; empty without a project."""
+        return tuple({self.project, repository_of(self.project)}) if self.project else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.executions.drawn import DrawnMemory, drawn_from
+from synthorg_tui.executions.models import SourceRef
 from synthorg_tui.memory.errors import (
     MemoryNotFoundError,
     MemoryRetrievalError,
@@ -132,6 +134,11 @@ class StoreAdmin:
         """Return the ids of all memories that were drawn from these sessions, deleted ones too."""
         with translate_errors(MemoryRetrievalError, "reading"):
             return await self._core.read(lambda db: queries.drawn_from(db, execution_ids))
+
+    async def known_from(self, refs: Sequence[SourceRef]) -> tuple[DrawnMemory, ...]:
+        """Return the memories of knowledge that these lines of sessions show."""
+        with translate_errors(MemoryRetrievalError, "reading"):
+            return await self._core.read(lambda db: drawn_from(db, refs))
 
     async def transcripts_of(self, memory_ids: Sequence[NotBlankStr]) -> tuple[str, ...]:
         """Return the sources of these memories that are lines of a stored session, each once."""

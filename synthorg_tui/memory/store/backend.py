@@ -158,7 +158,8 @@ class LocalMemoryBackend:
 
         Hits carry raw scores, and irrelevant ones are included; see ``CandidateSource.candidates``.
         """
-        shared = SearchScope(shared=True, exclude_agent=agent_id) if include_shared else None
+        foreign = SearchScope(shared=True, exclude_agent=agent_id, visibility=self._visibility)
+        shared = foreign if include_shared else None
         with _for_agent(agent_id, MemoryRetrievalError, "retrieving"):
             return await self._search.candidates(query, self._own(agent_id), shared)
 
@@ -227,7 +228,7 @@ class LocalMemoryBackend:
 
         Memories of ``exclude_agent`` are left out before ``query.limit`` is applied.
         """
-        scope = SearchScope(shared=True, exclude_agent=exclude_agent)
+        scope = SearchScope(shared=True, exclude_agent=exclude_agent, visibility=self._visibility)
         with translate_errors(MemoryRetrievalError, "searching"):
             return await self._search.matching(query, scope)
 
@@ -287,5 +288,5 @@ def _sees(visibility: Visibility | None, row: StoredMemory) -> bool:
     if visibility is None or row.level == "persistent":
         return True
     if row.level == "project":
-        return row.project in (None, visibility.project)
+        return row.project in (None, *visibility.projects)
     return row.session_id in (None, visibility.session_id)

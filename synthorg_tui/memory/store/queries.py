@@ -89,11 +89,12 @@ def add_visibility(where: WhereClause, visibility: "Visibility | None") -> None:
     """Append the condition that a memory is seen from a session and project; ``None`` sees all."""
     if visibility is not None:
         where.add(
-            "(m.level = ? OR (m.level = ? AND (m.project IS NULL OR m.project = ?))"
+            "(m.level = ?"
+            " OR (m.level = ? AND (m.project IS NULL OR list_contains(?::VARCHAR[], m.project)))"
             " OR (m.level = ? AND (m.session_id IS NULL OR m.session_id = ?)))",
             MemoryLevel.PERSISTENT.value,
             MemoryLevel.PROJECT.value,
-            visibility.project,
+            list(visibility.projects),
             MemoryLevel.SESSION.value,
             visibility.session_id,
         )
@@ -333,13 +334,19 @@ def meta(db: "Connection", name: str) -> str:
 
 
 def imported(
-    db: "Connection", agent_id: str, keys: Sequence[str], hashes: Sequence[str]
+    db: "Connection",
+    agent_id: str,
+    keys: Sequence[str],
+    hashes: Sequence[str],
+    *,
+    shared: bool = False,
 ) -> list[StoredMemory]:
-    """Return an agent's private rows that have any of these import keys or content hashes.
+    """Return an agent's private rows, or its shared ones, with these import keys or content hashes.
 
     Deleted rows are included and come before live ones.
     """
-    where = WhereClause("NOT m.shared")
+    where = WhereClause("m.shared = ?")
+    where.values.append(shared)
     where.add("m.agent_id = ?", agent_id)
     where.add(
         "(m.import_key IN (SELECT unnest(?::VARCHAR[])) "
@@ -375,6 +382,16 @@ def history_of(db: "Connection", memory_id: str) -> list[HistoryRow]:
         "FROM history WHERE memory_id IN (SELECT unnest(?::UUID[])) ORDER BY revision DESC",
         [known_ids([memory_id])],
     ).fetchall()
+
+
+def last_actors(db: "Connection", ids: Sequence[str]) -> dict[str, str]:
+    """Return who made the last change of each memory, whatever it was."""
+    rows = db.execute(
+        "SELECT memory_id::VARCHAR, arg_max(actor, revision) FROM history "
+        "WHERE memory_id IN (SELECT unnest(?::UUID[])) GROUP BY 1",
+        [known_ids(ids)],
+    ).fetchall()
+    return dict(rows)
 
 
 def authors_of(db: "Connection", ids: Sequence[str]) -> dict[str, str]:

@@ -146,12 +146,20 @@ class MemoryWriter:
                 raise _full(agent_id, self._core)
 
     async def store_many(
-        self, agent_id: str, drafts: Sequence[MemoryDraft], *, actor: str
+        self,
+        agent_id: str,
+        drafts: Sequence[MemoryDraft],
+        *,
+        actor: str,
+        shared: bool = False,
     ) -> BatchOutcome:
-        """Store a batch of drafts, all or nothing; return what was added, updated and skipped."""
+        """Store a batch of drafts, all or nothing; return what was added, updated and skipped.
+
+        ``shared`` ones are read by all agents, and no agent's bound counts them.
+        """
         _advise(*(draft.request for draft in drafts))
         now = self._core.clock.now()
-        rows = [self._row(agent_id, draft, now, shared=False) for draft in drafts]
+        rows = [self._row(agent_id, draft, now, shared=shared) for draft in drafts]
         plan = await self._core.read(
             lambda db: ImportPlan(rows, naive_utc(now)).check(_Known.load(db, agent_id, rows))
         )
@@ -161,7 +169,7 @@ class MemoryWriter:
         def work(changes: Changes) -> BatchOutcome:
             # Again, since others may have written while the batch was being embedded.
             known = _Known.load(changes.db, agent_id, rows)
-            room = _room(changes, agent_id, self._core)
+            room = None if shared else _room(changes, agent_id, self._core)
             settled = ImportPlan(rows, changes.now, room=room).check(known)
             return settled.carry_out(changes, vectors, actor)
 
@@ -220,7 +228,8 @@ class _Known:
     ) -> "_Known":
         keys = [row.import_key for row in rows if row.import_key]
         hashes = [row.content_hash for row in rows]
-        found = queries.imported(db, agent_id, keys, hashes)
+        shared = any(row.shared for row in rows)
+        found = queries.imported(db, agent_id, keys, hashes, shared=shared)
         return cls(
             by_key={row.import_key: row for row in found if row.import_key},
             by_content={row.content_hash: row for row in found},

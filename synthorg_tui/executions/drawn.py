@@ -1,0 +1,100 @@
+"""What was drawn from sessions into knowledge, found and erased by session.
+
+Facts are counts of one session; lines say what the facts of many sessions say together, and are
+told by memories. Here is only what has to happen to them when a session or a line of it is erased;
+how they are made is for ``knowledge``.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from synthorg_tui.executions.models import SourceRef
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+
+REFRESH: Final = "knowledge"
+"""The job whose moment says when the lines of all projects were worded last."""
+
+
+class DrawnMemory(NamedTuple):
+    """A memory of knowledge that names erased lines; ``by_hand`` when a person changed it."""
+
+    memory_id: str
+    key: str
+    by_hand: bool
+
+
+def drawn_from(db: "Connection", refs: Sequence[SourceRef]) -> tuple[DrawnMemory, ...]:
+    """Return the memories of knowledge of which an episode has one of these lines.
+
+    One that a person worded is only named when no other session shows it.
+    """
+    wanted: dict[str, list[SourceRef]] = {}
+    for ref in refs:
+        wanted.setdefault(ref.execution_id, []).append(ref)
+    rows = db.execute(
+        "SELECT m.id::VARCHAR, k.memory_key, m.edited, m.deleted_at IS NOT NULL, k.episodes "
+        "FROM knowledge_lines k JOIN memories m ON m.import_key = k.memory_key AND m.shared "
+        "WHERE list_has_any(list_transform(k.episodes, lambda e: split_part(e, '#', 1)), "
+        "?::VARCHAR[]) "
+        "ORDER BY 1",
+        [sorted(wanted)],
+    ).fetchall()
+    found = []
+    for memory_id, key, edited, deleted, episodes in rows:
+        parsed = [one for each in episodes if (one := SourceRef.parse(each)) is not None]
+        hit = [one for one in parsed if _overlaps(one, wanted.get(one.execution_id, ()))]
+        if hit and not (edited and len(hit) < len(parsed)):
+            found.append(DrawnMemory(memory_id, key, edited or deleted))
+    return tuple(found)
+
+
+def release_in(db: "Connection", drawn: Sequence[DrawnMemory]) -> None:
+    """Forget the lines of purged memories, so that other sessions may show them again.
+
+    The next refresh looks at all projects. What a person had changed or deleted stays away for
+    good. Runs in the purging transaction.
+    """
+    if drawn:
+        word_all_in(db)
+    listed = "(SELECT unnest(?::VARCHAR[]))"
+    own = [each.memory_id for each in drawn if not each.by_hand]
+    db.execute(
+        "UPDATE tombstones SET import_key = NULL, content_hash = '' "
+        "WHERE memory_id IN (SELECT unnest(?::UUID[]))",
+        [own],
+    )
+    db.execute(
+        f"DELETE FROM knowledge_lines WHERE memory_key IN {listed}", [[each.key for each in drawn]]
+    )
+
+
+def word_all_in(db: "Connection") -> None:
+    """Have the next refresh word the lines of all projects anew, whatever changed since."""
+    db.execute("DELETE FROM meta WHERE name = ?", [f"moment:{REFRESH}"])
+
+
+def detach_in(db: "Connection", ids: Sequence[str]) -> None:
+    """Have facts and lines no longer name these sessions, whose memories stay."""
+    listed = "(SELECT unnest(?::VARCHAR[]))"
+    db.execute(
+        f"DELETE FROM session_facts WHERE execution_id IN {listed} AND topic = ''", [list(ids)]
+    )
+    db.execute(
+        "UPDATE session_facts SET execution_id = '', first_line = 1, last_line = 1 "
+        f"WHERE execution_id IN {listed}",
+        [list(ids)],
+    )
+    db.execute(
+        "UPDATE knowledge_lines SET episodes = list_filter(episodes, "
+        "lambda e: NOT list_contains(?::VARCHAR[], split_part(e, '#', 1)))",
+        [list(ids)],
+    )
+
+
+def _overlaps(ref: SourceRef, others: Sequence[SourceRef]) -> bool:
+    return any(
+        ref.first_line <= other.last_line and other.first_line <= ref.last_line for other in others
+    )

@@ -1,0 +1,206 @@
+"""What sessions say of their project: each line with its counters, and none that isn't true."""
+
+from datetime import timedelta
+
+import pytest
+
+from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.knowledge.certainty import LEAST
+from synthorg_tui.learning.project_commands import ALL_ROLES, command_uses
+from tests.knowledge.knowledge_kit import (
+    NOW,
+    at,
+    known,
+    node_run,
+    python_run,
+    rust_run,
+    sightings,
+)
+from tests.learning.lesson_kit import START, Run
+
+
+def test_runs_of_a_part_are_counted_to_their_command() -> None:
+    line = known(python_run().done())["command|test|pytest"]
+    assert (line.text, line.good, line.bad) == ("Test with `pytest -q`", 2, 1)
+    assert line.counts == "2 of 3 runs passed, in 1 session, last 2026-03-01"
+
+
+def test_a_failure_that_a_pipe_hides_is_one() -> None:
+    lines = known(rust_run().done())
+    assert lines["command|test|cargo test"].text == "Test with `cargo test --workspace`"
+    assert "command|build|cargo build" not in lines
+
+
+def test_what_never_passed_is_no_way_to_do_it() -> None:
+    run = Run(project="/srv/kiln").bash("make build", "make: *** [all] Error 1", code=2)
+    assert known(run.bash("make build", "make: *** [all] Error 1", code=2).done()) == {}
+
+
+def test_a_command_whose_failure_the_line_swallows_proves_nothing() -> None:
+    run = Run().bash("mix test || true", "").bash("mix test || echo no", "no")
+    assert command_uses(run.done(), ALL_ROLES) == {}
+
+
+def test_a_script_is_told_with_what_it_stands_for_and_not_by_a_cut_output() -> None:
+    line = known(node_run().done())["script|check|"]
+    assert line.text == "The script `check` runs `eslint . && tsc --noEmit`"
+    assert line.good == 1
+
+
+def test_what_runs_by_itself_at_commits_is_told_with_how_many() -> None:
+    lines = known(node_run().done())
+    assert lines["hook|npm run check"].text == "A hook runs `npm run check` at `git commit`"
+    assert lines["hook|npm run check"].counts.startswith("seen at 3 of 3 commits")
+    assert {"hook|ruff", "hook|mypy"} <= known(python_run().done()).keys()
+
+
+def test_a_script_that_the_agent_ran_before_its_commit_is_no_hook() -> None:
+    run = Run(project="/srv/shop-web")
+    for number in range(3):
+        run.bash(
+            'npm run check && git commit -m "Add it"',
+            f"\n> shop@1.0.0 check\n> tsc\n\n[main abcdef{number}] Add it\n 1 file changed",
+        )
+    assert not [key for key in known(run.done()) if key.startswith("hook")]
+
+
+def test_a_refused_push_is_told_once_it_happened_again() -> None:
+    once, again = node_run("ts1").done(), node_run("ts2").done()
+    assert "refused|push" not in known(once)
+    assert known(once, again)["refused|push"].sessions == 2
+
+
+def test_the_files_that_were_edited_most_are_those_that_are_still_there() -> None:
+    run = Run(project="/srv/kiln")
+    for number in range(5):
+        run.edit("a.py", old=str(number)).edit("b.py", old=str(number)).edit(
+            "c.py", old=str(number)
+        )
+    run.bash("rm /srv/kiln/a.py && git mv b.py d.py")
+    assert known(run.done())["files"].text == "Edited most: `c.py` (5)"
+
+
+def test_a_file_that_was_written_again_after_it_was_removed_is_there() -> None:
+    run = Run(project="/srv/kiln").bash("rm c.py")
+    for number in range(3):
+        run.edit("c.py", old=str(number))
+    assert "`c.py` (3)" in known(run.done())["files"].text
+
+
+def test_edits_that_often_fail_are_told() -> None:
+    run = Run(project="/srv/kiln").edit("a.py")
+    for _ in range(3):
+        run.file("Edit", "a.py", "String to replace not found", fails=True)
+    assert known(run.done())["fails|a.py"].counts.startswith("3 of 4 edits failed")
+
+
+def test_tests_are_told_with_their_folder_and_names() -> None:
+    line = known(python_run().done())["tests|test_*.py"]
+    assert line.text == "Tests are in `tests/` and have names such as `test_*.py`"
+
+
+def test_programs_of_the_project_are_told_and_ordinary_ones_are_not() -> None:
+    run = rust_run()
+    for _ in range(9):
+        run.bash("grep -rn x src").bash("git status")
+    lines = known(run.done())
+    tools = [line.text for key, line in lines.items() if key.startswith("tool|")]
+    assert tools == [
+        "`ferryctl` is used: `ferryctl list` (3), `ferryctl open` (2), `ferryctl close` (1)"
+    ]
+
+
+def test_versions_come_from_tools_and_manifests() -> None:
+    assert known(rust_run().done())["version|Rust"].text == "Rust 1.84.0 is in use"
+    lines = known(python_run().done())
+    assert lines["version|Python"].text == "Python 3.12.4 is in use"
+    assert lines["wanted|Python|pyproject.toml"].text == "`pyproject.toml` asks for Python >=3.12"
+
+
+@pytest.mark.parametrize("command", ["cat notes.txt", "grep -r Python .", "git log", "curl x.org"])
+def test_a_text_that_was_only_shown_proves_no_version(command: str) -> None:
+    run = Run(project="/srv/kiln").bash(command, "Python 2.7.1\nNode.js v1.2.3\nrustc 1.0.0")
+    assert known(run.done()) == {}
+
+
+def test_the_newest_version_is_the_one_in_use() -> None:
+    first = rust_run("rs1").done()
+    newer = Run("rs2", project="/srv/ferry").bash("rustc --version", "rustc 1.85.0 (x)").done()
+    lines = known(first, at(newer, START + timedelta(days=2)), now=START + timedelta(days=2))
+    assert lines["version|Rust"].text == "Rust 1.85.0 is in use"
+    assert lines["version|Rust"].sessions == 1
+
+
+def test_how_commits_are_written_needs_most_of_them() -> None:
+    line = known(python_run().done())["commits"]
+    assert line.text.startswith("Commit messages begin `type(scope): subject`, such as “feat(oven)")
+    mixed = python_run()
+    for word in ("One", "Two", "Three"):
+        mixed.bash("git commit -m x", f"[main 1234567] {word} more thing\n 1 file changed")
+    assert "commits" not in known(mixed.done())
+
+
+def test_a_commit_that_takes_one_of_two_ways_is_a_decision() -> None:
+    message = "feat: ovens\n\n- Use gas instead of wood\n- Add a lid"
+    body = f"git commit -m \"$(cat <<'EOF'\n{message}\nEOF\n)\""
+    run = Run(project="/srv/kiln").bash(body, "[main abc1234] feat: ovens\n 2 files changed")
+    decisions = [line.text for key, line in known(run.done()).items() if "decision" in key]
+    assert decisions == ["Use gas instead of wood (commit abc1234)"]
+
+
+def test_the_strict_rules_of_a_projects_own_file_are_its_words() -> None:
+    text = "# Rules\n- Never push to main\n- The kiln is red\n- Ask before you delete data\n"
+    lines = known(Run(project="/srv/kiln").file("Read", "AGENTS.md", text).done())
+    assert [line.text for line in lines.values()] == [
+        "AGENTS.md says: “Never push to main”",
+        "AGENTS.md says: “Ask before you delete data”",
+    ]
+    elsewhere = Run(project="/srv/kiln").file("Read", "/home/x/AGENTS.md", text).done()
+    assert known(elsewhere) == {}
+
+
+def test_a_rule_that_the_file_no_longer_has_is_gone() -> None:
+    def read(session: str, text: str) -> Run:
+        return Run(session, project="/srv/kiln").file("Read", "AGENTS.md", text)
+
+    old = read("a", "- Never push to main\n- Always use gas\n").done()
+    new = at(read("b", "- Always use gas\n").done(), START + timedelta(days=1))
+    lines = known(old, new)
+    assert [line.text for line in lines.values()] == ["AGENTS.md says: “Always use gas”"]
+
+
+def test_what_an_agent_told_of_its_own_run_says_nothing() -> None:
+    told = python_run().done().model_copy(update={"reported": True})
+    assert sightings(told) == []
+
+
+def test_a_call_that_was_refused_or_runs_on_is_no_run() -> None:
+    run = Run(project="/srv/kiln").bash("make test", "x", outcome=CallOutcome.DENIED_BY_USER)
+    assert known(run.bash("make test", "x", outcome=CallOutcome.UNKNOWN).done()) == {}
+
+
+def test_every_session_that_shows_it_makes_it_more_certain() -> None:
+    one = known(rust_run("a").done())["command|test|cargo test"].certainty
+    two = known(rust_run("a").done(), rust_run("b").done())["command|test|cargo test"].certainty
+    assert LEAST < one <= 0.7 < two <= 0.95
+
+
+def test_certainty_goes_as_the_project_goes_on_without_it() -> None:
+    old, later = rust_run("a").done(), START + timedelta(days=300)
+    other = at(Run("b", project="/srv/ferry").bash("cargo fmt").done(), later)
+    rested = known(old, now=later)["command|test|cargo test"].certainty
+    assert "command|test|cargo test" not in known(old, other, now=later)
+    assert 0 < rested < known(old)["command|test|cargo test"].certainty
+
+
+def test_sessions_that_only_fail_turn_the_evidence() -> None:
+    good = rust_run("a").done()
+    bad = Run("b", project="/srv/ferry").bash("cargo test --workspace", "error: no", code=101)
+    turned = known(good, at(bad.done(), NOW))["command|test|cargo test"].certainty
+    assert turned <= known(good)["command|test|cargo test"].certainty / 2 + 0.05
+
+
+def test_episodes_name_the_lines_of_each_session_the_latest_first() -> None:
+    first, second = rust_run("a").done(), at(rust_run("b").done(), NOW)
+    episodes = known(first, second)["command|test|cargo test"].episodes
+    assert [each.partition("#")[0] for each in episodes] == ["claude_code:b", "claude_code:a"]

@@ -11,6 +11,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from synthorg_tui.learning.directions import direction_refusal
+from synthorg_tui.learning.stems import (
+    SMALL_WORDS,
+    WORD,
+    stem_of,
+    telling_stems,
+    whole_word,
+    words_of,
+)
+
 PLACEHOLDERS: Final = frozenset(
     """
     branch path file message text url email script package home remote tag commit directory folder
@@ -56,8 +66,6 @@ _WEIGHTY: Final = frozenset(
     """.split()  # noqa: SIM905
 )
 """Words that claim or ask much: a rule without exception, a loss, a cause of its own kind."""
-_STEM: Final = 5
-_ENDING = re.compile(r"(?:ing|ed|es|s)$")
 _NEGATOR = re.compile(
     r"(?:not|never|no|none|neither|nor|without|cannot|avoid|avoids|lacks?|\w+n['\u2019]t)"
 )
@@ -89,16 +97,6 @@ _SUBORDINATE = re.compile(
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(r"[;:,!?]|\.(?:\s|$)|\s[—–-]\s|\b(?:but|then|and|so)\b")
-_WORD = re.compile(r"[A-Za-z]+(?:['\u2019][a-z]+)?")
-_SMALL: Final = frozenset(
-    """
-    a an and are as at be because been being before but by can could did do does doing done for
-    from had has have having how if in into is it its itself may might of on once or out over
-    should so such than that the their them then there these they this those to until up used
-    using run runs ran running was were what when where which while who will with would you your
-    yet just also still
-    """.split()  # noqa: SIM905
-)
 _NEUTRAL: Final = frozenset(
     """
     use using keep keeping check checking see look verify verifying make making ensure confirm do
@@ -142,13 +140,15 @@ class FactCheck:
     ``sources`` is all that a text may state: the evidence, and what code wrote from it.
     ``failed`` and ``worked`` are the call that failed and the one that worked, where there are
     such: an instruction mustn't recommend what failed. ``stated`` is what a program or a person
-    said of it, as far as that is a source.
+    said of it, as far as that is a source. ``wish`` is what a person said of how to work: an
+    instruction has to want just that.
     """
 
     sources: tuple[str, ...]
     failed: str = ""
     worked: str = ""
     stated: str = ""
+    wish: str = ""
 
     def refusal(self, text: str, *, instructs: bool = False, remedy: str = "") -> str:
         """Return why the text is refused, as goes on after its name; empty when it isn't.
@@ -165,7 +165,7 @@ class FactCheck:
         if remedy and _Polarity.of([remedy]).forbidden and not _TURNED.search(text):
             return "leaves out what is not to be done"
         if instructs:
-            return self._advice(text)
+            return self._advice(text) or self._against_the_wish(text)
         return self._did(text) or self._asked(text) or self._from_nowhere(text)
 
     def name_refusal(self, name: str) -> str:
@@ -197,17 +197,17 @@ class FactCheck:
 
     @cached_property
     def _stems(self) -> frozenset[str]:
-        return frozenset(_stem(word) for word in re.findall(r"[a-z]+|\d+", self._flat))
+        return frozenset(stem_of(word) for word in re.findall(r"[a-z]+|\d+", self._flat))
 
     def _has_form_of(self, word: str) -> bool:
-        return _stem(word) in self._stems if word.isalpha() else self._has(word)
+        return stem_of(word) in self._stems if word.isalpha() else self._has(word)
 
     def _has(self, word: str) -> bool:
         """Whether a word stands in the sources by itself, or only its form there differs."""
         if placeholder := _PLACEHOLDER.fullmatch(word):
             return placeholder[1] in PLACEHOLDERS or word in self._exact
         if _is_weighty(word.casefold()):
-            return _stem(word.casefold()) in self._stems
+            return stem_of(word.casefold()) in self._stems
         exact = _FLAG.match(word) is not None
         text, wanted = (self._exact, word) if exact else (self._flat, word.casefold())
         after = r"(?![\w-]|\.\d)" if wanted[-1].isalnum() else ""
@@ -236,16 +236,16 @@ class FactCheck:
         was = _Polarity.of([self.stated]) if self.stated else theirs
         if not instructs:
             for found in _STATE.findall(text):
-                verb = _stem("".join(found).casefold())
+                verb = stem_of("".join(found).casefold())
                 if verb in was.affirmed and not was.denies((verb,)):
-                    return f"negates '{_whole(verb, text)}', which the evidence doesn't"
+                    return f"negates '{whole_word(verb, text)}', which the evidence doesn't"
             text = _STATE.sub(" ", text)
         return self._added(text, theirs, instructs=instructs) or self._lost(text, theirs, was)
 
     def _added(self, text: str, theirs: "_Polarity", *, instructs: bool) -> str:
         for scope in _Polarity.of([text]).denied:
             if scope and scope[0] in theirs.affirmed and not theirs.denies(scope):
-                return f"negates '{_whole(scope[0], text)}', which the evidence doesn't"
+                return f"negates '{whole_word(scope[0], text)}', which the evidence doesn't"
             if instructs and not theirs.denied:
                 return "has a negation, which the evidence doesn't"
         return ""
@@ -254,19 +254,19 @@ class FactCheck:
         done = _Polarity.of([_SUBORDINATE.sub(" ", text)])
         for scope in theirs.forbidden:
             if done.does(scope) and not was.does(scope):
-                lost = _whole(scope[0], " ".join(self.sources))
+                lost = whole_word(scope[0], " ".join(self.sources))
                 return f"says '{lost}', which the evidence negates"
         return ""
 
     def _helps(self, text: str, remedy: str) -> bool:
         """Whether a text has a word of the remedy that isn't one of what failed."""
-        failed = set(_content(_words(self.failed)))
-        telling = set(_content(_words(remedy))) - failed - _TELLS_NOTHING
-        return not telling or bool(telling & set(_content(_words(text))))
+        failed = set(telling_stems(words_of(self.failed)))
+        telling = set(telling_stems(words_of(remedy))) - failed - _TELLS_NOTHING
+        return not telling or bool(telling & set(telling_stems(words_of(text))))
 
     def _from_nowhere(self, text: str) -> str:
         """Say when a text speaks mostly of what the sources don't; in any words it may."""
-        said = set(_content(_words(text)))
+        said = set(telling_stems(words_of(text)))
         known = len(said & self._stems)
         is_far = len(said) >= _SAYS_MUCH and 2 * known < len(said)
         return "speaks mostly of what the evidence doesn't" if is_far else ""
@@ -298,6 +298,9 @@ class FactCheck:
                 return f"says what '{span or word}' needs, which the evidence doesn't"
         return ""
 
+    def _against_the_wish(self, text: str) -> str:
+        return direction_refusal(text, self.wish, self._stems) if self.wish else ""
+
     def _advice(self, text: str) -> str:
         """Say what a text asks for that failed or that nobody did, or advises against for nothing.
 
@@ -312,7 +315,7 @@ class FactCheck:
                 return f"advises against '{min(words & good)}', which worked"
             if not turned and words & bad:
                 return f"recommends '{min(words & bad)}', which failed"
-        verb = next((word.casefold() for word in _WORD.findall(text)), "")
+        verb = next((word.casefold() for word in WORD.findall(text)), "")
         if not verb or verb in _NEUTRAL or _TURNED.match(text) or self._has_form_of(verb):
             return ""
         return f"asks to '{verb}', which the evidence doesn't"
@@ -334,13 +337,13 @@ class _Polarity:
         forbidden: list[tuple[str, ...]] = []
         order: list[tuple[str, ...]] = []
         for clause in (part for text in texts for part in _CLAUSE.split(_SPAN.sub(" ", text))):
-            words = [word.lower() for word in _WORD.findall(clause)]
+            words = [word.lower() for word in WORD.findall(clause)]
             at = [at for at, word in enumerate(words) if _NEGATOR.fullmatch(word)]
-            said = _content(words[: at[0]] if at else words)
+            said = telling_stems(words[: at[0]] if at else words)
             affirmed.update(said)
             order.append(said)
             for place in at:
-                scope = _content(words[place + 1 :])[:_REACH]
+                scope = telling_stems(words[place + 1 :])[:_REACH]
                 denied.append(scope)
                 if _NEGATED_VERB.fullmatch(words[place]) and scope:
                     forbidden.append(scope)
@@ -386,7 +389,7 @@ def _is_special(word: str, *, starts: bool) -> bool:
 
 
 def _is_weighty(word: str) -> bool:
-    return word.isalpha() and _stem(word) in {_stem(known) for known in _WEIGHTY}
+    return word.isalpha() and stem_of(word) in {stem_of(known) for known in _WEIGHTY}
 
 
 def _is_compound(word: str) -> bool:
@@ -413,31 +416,9 @@ def _tells(word: str) -> bool:
     """Whether a word of a command is one by which two calls can be told apart."""
     return (
         len(word) > 1
-        and word.casefold() not in _SMALL
+        and word.casefold() not in SMALL_WORDS
         and not re.fullmatch(r"\d?>.*|&&|\|\|?|;", word)
     )
-
-
-def _content(words: Iterable[str]) -> tuple[str, ...]:
-    return tuple(_stem(word) for word in words if word not in _SMALL and len(word) > 1)
-
-
-def _stem(word: str) -> str:
-    """The beginning that forms of a word share, such as ``push``, ``pushed`` and ``pushing``."""
-    bare = _ENDING.sub("", word) if len(word) > _STEM else word
-    if len(bare) > 3 and bare[-1] == bare[-2] and bare != word:
-        bare = bare[:-1]
-    return bare[:_STEM].rstrip("e")
-
-
-def _words(text: str) -> list[str]:
-    return [word.casefold() for word in _WORD.findall(text)]
-
-
-def _whole(stem: str, text: str) -> str:
-    """The first word of a text with this stem."""
-    words = (word.casefold() for word in _WORD.findall(text))
-    return next((word for word in words if _stem(word) == stem), stem)
 
 
 def _flat(text: str) -> str:

@@ -6,7 +6,7 @@ done has to stay so. What is refused is told in words, for the person who decide
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -62,10 +62,11 @@ _WEIGHTY: Final = frozenset(
     always never every only all any must delete deletes remove removes erase force forces reset
     resets disable disables bypass overwrite overwrites uninstall destroy kill rename downgrade
     upgrade reinstall revert password token secret deprecated corrupt corrupted malicious insecure
-    permission permissions admin administrator network timeout
+    permission permissions admin administrator network timeout another different still
     """.split()  # noqa: SIM905
 )
-"""Words that claim or ask much: a rule without exception, a loss, a cause of its own kind."""
+"""Words that claim or ask much: a rule without exception, a loss, a cause of its own kind, or that
+there was more than one thing, or more than one try."""
 _NEGATOR = re.compile(
     r"(?:not|never|no|none|neither|nor|without|cannot|avoid|avoids|lacks?|\w+n['\u2019]t)"
 )
@@ -113,6 +114,10 @@ _DONE_BY = (
     re.compile(rf"\b{_CHANGES} by (?:running |the )*`([^`]+)`"),
 )
 """What a text says that a command did, before it and after it."""
+_DONE_WITH = re.compile(
+    rf"\b{_CHANGES} (?:`[^`]*`|(?!\. )[^`;:,])*?\bwith `([^`]+)`", re.IGNORECASE
+)
+"""What a text has somebody do with a command."""
 _NEEDS = re.compile(
     r"(?:`([^`]+)`|(\S+)) (?:needs?|needed|requires?|required|expects?|expected)\b(?! to be\b)"
 )
@@ -165,7 +170,7 @@ class FactCheck:
         if remedy and _Polarity.of([remedy]).forbidden and not _TURNED.search(text):
             return "leaves out what is not to be done"
         if instructs:
-            return self._advice(text) or self._against_the_wish(text)
+            return self._advice(text) or self._unlike((), text) or self._against_the_wish(text)
         return self._did(text) or self._asked(text) or self._from_nowhere(text)
 
     def name_refusal(self, name: str) -> str:
@@ -283,11 +288,16 @@ class FactCheck:
         """Say what a text has a command change that neither its name nor a source says."""
         active, passive = _DONE_BY
         told = [*active.findall(text), *((span, verb) for verb, span in passive.findall(text))]
-        for span, verb in told:
+        return self._unlike(told, text) or self._needed(text)
+
+    def _unlike(self, told: Sequence[tuple[str, str]], text: str) -> str:
+        """Say which command is told to change what neither its name nor a source says."""
+        asked = ((span, verb.casefold()) for verb, span in _DONE_WITH.findall(text))
+        for span, verb in (*told, *asked):
             said = re.search(rf"`{re.escape(span)}` {verb}", self._exact)
             if verb not in span.casefold() and said is None:
                 return f"says what `{span}` did, which the evidence doesn't"
-        return self._needed(text)
+        return ""
 
     def _needed(self, text: str) -> str:
         """Say when a text has something need what only the one that failed can have needed."""

@@ -144,6 +144,8 @@ class Phrases:
             return self.general(_quoted(word), 120)
         if place > 1 and step.words in self._called and _INSTALL.fullmatch(step.intent):
             return "<package>"
+        if place == 1 and PurePosixPath(word).name in step.intent.split():
+            return self._plain(word)  # the script of an interpreter says what is run
         for pattern, name in _KINDS:
             if pattern.fullmatch(word):
                 return f"<{name}>"

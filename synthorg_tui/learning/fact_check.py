@@ -57,6 +57,8 @@ _TOOLS: Final = frozenset(
     """.split()  # noqa: SIM905  a list of single strings is harder to read
 )
 """Names that look like words. Others show what they are by their form."""
+_VERB = re.compile(r"(?<=\bto )(?:make|go)\b|\b[Mm]ake(?= (?:the|an?|it|them|this|sure|every)\b)")
+"""Where two of them are plain English; after a lower-case ``to`` and before a thing."""
 _WEIGHTY: Final = frozenset(
     """
     always never every only all any must delete deletes remove removes erase force forces reset
@@ -185,7 +187,7 @@ class FactCheck:
         for span in _SPAN.findall(text):
             if not self._has_command(span):
                 return f"`{span}`"
-        prose = _SPAN.sub(" `` ", text)
+        prose = _VERB.sub(" ", _SPAN.sub(" `` ", text))
         for groups in _QUOTE.findall(prose):
             said = next(filter(None, groups), "")
             if said.strip() and _flat(said).strip(_EDGES) not in self._flat:

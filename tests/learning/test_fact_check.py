@@ -61,6 +61,12 @@ def test_a_reason_that_is_mostly_of_its_own_making_is_refused() -> None:
     assert PUSH.refusal("The push needs the upstream branch, which colleagues discuss") == ""
 
 
+def test_the_name_of_a_tool_may_be_a_plain_verb() -> None:
+    check = FactCheck(("./run.sh: Permission denied", "chmod +x run.sh"))
+    assert check.refusal("chmod is needed to make the file executable") == ""
+    assert "'make'" in check.refusal("Run it with make instead")
+
+
 def test_a_number_that_is_only_part_of_one_in_the_evidence_is_unknown() -> None:
     check = FactCheck(("listens on 15432, version 1.59",))
     assert check.refusal("It listens on 15432") == ""

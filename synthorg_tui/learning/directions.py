@@ -45,7 +45,7 @@ from synthorg_tui.learning.direction_cues import (
     WISHING,
     WORDS,
 )
-from synthorg_tui.learning.stems import SMALL_WORDS, stem_of
+from synthorg_tui.learning.telling_words import SMALL_WORDS, stem_of
 
 
 @dataclass(frozen=True, slots=True)

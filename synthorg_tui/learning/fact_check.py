@@ -12,9 +12,15 @@ from functools import cached_property
 from typing import Final
 
 from synthorg_tui.learning.directions import direction_refusal
-from synthorg_tui.learning.stems import (
+from synthorg_tui.learning.telling_words import (
+    EDGES,
+    FLAG,
+    PLAIN_VERB,
     SMALL_WORDS,
+    SYMBOL,
     WORD,
+    is_weighty,
+    special_words,
     stem_of,
     telling_stems,
     whole_word,
@@ -35,40 +41,6 @@ _QUOTE = re.compile(
 )
 _PLACEHOLDER = re.compile(r"<([a-z][a-z-]*)>")
 _SPACES = re.compile(r"\s+")
-_EDGES: Final = ".,;:!?()[]{}\"'“”‘’…—–"  # noqa: RUF001
-_OPENING: Final = "([{\"'“‘—–"  # noqa: RUF001
-_SYMBOL = re.compile(r"[/\\=@{}<>$~*_#|&^%+]|\d|\w[.:]\w|[a-z][A-Z]")
-_FLAG = re.compile(r"--?[A-Za-z][\w-]*")
-_SENTENCE_END: Final = (".", "!", "?", ":")
-_NUMBERS: Final = frozenset(
-    """
-    two three four five six seven eight nine ten twelve twenty hundred thousand twice
-    """.split()  # noqa: SIM905
-)
-_TOOLS: Final = frozenset(
-    """
-    ansible apk apt aws azure bash bazel black brew bun bundle bundler cargo cmake composer conda
-    curl cypress deno django docker dotnet elixir eslint flask gcc gem git github gitlab go golang
-    gradle gulp helm heroku homebrew java javascript jest just kubectl kubernetes linux macos make
-    maven mix mvn mypy mysql nginx node nodejs npm npx nvm php pip pipenv pnpm podman poetry
-    postgres postgresql powershell prettier psql pytest python rake react redis ruby ruff rust rustc
-    ssh sqlite sudo svn systemctl terraform tox tsc typescript ubuntu uv venv vercel virtualenv
-    vite vitest webpack wget windows yarn zsh main master origin upstream head root localhost
-    """.split()  # noqa: SIM905  a list of single strings is harder to read
-)
-"""Names that look like words. Others show what they are by their form."""
-_VERB = re.compile(r"(?<=\bto )(?:make|go)\b|\b[Mm]ake(?= (?:the|an?|it|them|this|sure|every)\b)")
-"""Where two of them are plain English; after a lower-case ``to`` and before a thing."""
-_WEIGHTY: Final = frozenset(
-    """
-    always never every only all any must delete deletes remove removes erase force forces reset
-    resets disable disables bypass overwrite overwrites uninstall destroy kill rename downgrade
-    upgrade reinstall revert password token secret deprecated corrupt corrupted malicious insecure
-    permission permissions admin administrator network timeout another different still
-    """.split()  # noqa: SIM905
-)
-"""Words that claim or ask much: a rule without exception, a loss, a cause of its own kind, or that
-there was more than one thing, or more than one try."""
 _NEGATOR = re.compile(
     r"(?:not|never|no|none|neither|nor|without|cannot|avoid|avoids|lacks?|\w+n['\u2019]t)"
 )
@@ -187,12 +159,12 @@ class FactCheck:
         for span in _SPAN.findall(text):
             if not self._has_command(span):
                 return f"`{span}`"
-        prose = _VERB.sub(" ", _SPAN.sub(" `` ", text))
+        prose = PLAIN_VERB.sub(" ", _SPAN.sub(" `` ", text))
         for groups in _QUOTE.findall(prose):
             said = next(filter(None, groups), "")
-            if said.strip() and _flat(said).strip(_EDGES) not in self._flat:
+            if said.strip() and _flat(said).strip(EDGES) not in self._flat:
                 return f"“{said}”"
-        return next((f"'{word}'" for word in _special(prose) if not self._has(word)), "")
+        return next((f"'{word}'" for word in special_words(prose) if not self._has(word)), "")
 
     @cached_property
     def _exact(self) -> str:
@@ -213,9 +185,9 @@ class FactCheck:
         """Whether a word stands in the sources by itself, or only its form there differs."""
         if placeholder := _PLACEHOLDER.fullmatch(word):
             return placeholder[1] in PLACEHOLDERS or word in self._exact
-        if _is_weighty(word.casefold()):
+        if is_weighty(word.casefold()):
             return stem_of(word.casefold()) in self._stems
-        exact = _FLAG.match(word) is not None
+        exact = FLAG.match(word) is not None
         text, wanted = (self._exact, word) if exact else (self._flat, word.casefold())
         after = r"(?![\w-]|\.\d)" if wanted[-1].isalnum() else ""
         before = r"(?<![\w-])(?<!\d\.)" if wanted[0].isalnum() or exact else ""
@@ -305,8 +277,8 @@ class FactCheck:
         """Say when a text has something need what only the one that failed can have needed."""
         lacking = _flat(f"{self.failed}\n{self.stated}")
         for span, word in _NEEDS.findall(text if self.failed else ""):
-            is_named = bool(span) or _SYMBOL.search(word) is not None
-            if is_named and _flat(span or word).strip(_EDGES) not in lacking:
+            is_named = bool(span) or SYMBOL.search(word) is not None
+            if is_named and _flat(span or word).strip(EDGES) not in lacking:
                 return f"says what '{span or word}' needs, which the evidence doesn't"
         return ""
 
@@ -376,40 +348,6 @@ class _Polarity:
         return any(
             verb in said and things & set(said[said.index(verb) + 1 :]) for said in self.order
         )
-
-
-def _special(prose: str) -> Iterator[str]:
-    """The words of a text that are more than English: names, numbers, flags, paths."""
-    starts = True
-    for raw in prose.split():
-        word = raw.lstrip(_OPENING).rstrip(_EDGES)
-        if word.strip("`'") and _is_special(word, starts=starts):
-            yield word
-        starts = raw.endswith(_SENTENCE_END) or (starts and not word)
-
-
-def _is_special(word: str, *, starts: bool) -> bool:
-    plain = word.casefold()
-    if _SYMBOL.search(word) or _FLAG.fullmatch(word):
-        return True
-    if plain in _TOOLS or plain in _NUMBERS or _is_weighty(plain):
-        return True
-    if "-" in word:
-        return any(len(part) > 1 for part in word.split("-")) and not _is_compound(word)
-    capital = word[:1].isupper() and not starts and word not in {"I", "I'm"}
-    return capital or (len(word) > 1 and word.isupper())
-
-
-def _is_weighty(word: str) -> bool:
-    return word.isalpha() and stem_of(word) in {stem_of(known) for known in _WEIGHTY}
-
-
-def _is_compound(word: str) -> bool:
-    """Whether a word with hyphens is plain English, such as ``re-run`` or ``up-to-date``."""
-    first, *others = word.casefold().split("-")
-    return first in {"re", "non", "pre", "un", "up", "well", "newly", "so", "read"} and all(
-        part.isalpha() and part not in _TOOLS and part not in _WEIGHTY for part in others
-    )
 
 
 def _clauses(text: str) -> Iterator[tuple[str, bool]]:

@@ -19,7 +19,7 @@ from synthorg_tui.approvals.scan import scan
 from synthorg_tui.core.text import has_hidden, safe_text
 from synthorg_tui.core.untrusted import untrusted_content_directive, wrap_untrusted
 from synthorg_tui.learning.fact_check import FactCheck
-from synthorg_tui.learning.stems import telling_stems, words_of
+from synthorg_tui.learning.telling_words import telling_stems, words_of
 from synthorg_tui.providers.completion.protocol import (
     Completion,
     CompletionOptions,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from synthorg_tui.learning.direction_cues import UNWANTED, WANTED
 from synthorg_tui.learning.directions import Directions, direction_refusal
-from synthorg_tui.learning.stems import stem_of
+from synthorg_tui.learning.telling_words import stem_of
 
 TAKEN = (
     ("you haven't read the config in full", "Read the config in full before you edit it"),

@@ -111,7 +111,9 @@ def answered(data_dir: Path, moment: str) -> list[float]:
         try:
             started = time.perf_counter()
             error = said if moment == "after" else ""
-            connection.call("agent.hint", {"moment": moment, "command": command, "error": error})
+            connection.call(
+                "agent.hint", {"moment": moment, "action": {"command": command, "error": error}}
+            )
             took.append((time.perf_counter() - started) * 1_000)
         finally:
             connection.close()

@@ -41,6 +41,7 @@ from synthorg_tui.executions.models import Execution, SourceRef, ToolCall
 from synthorg_tui.executions.recoveries import resolved_failures
 from synthorg_tui.ingest.discovery import collect
 from synthorg_tui.ingest.reading import read_file
+from synthorg_tui.learning.actions import AgentAction
 from synthorg_tui.learning.error_lines import ErrorKind, read_error, signature
 from synthorg_tui.learning.preparations import edited_text
 from synthorg_tui.settings.loader import shipped_settings
@@ -227,14 +228,14 @@ class Replay:
     async def _hint(
         self, session: AgentSession, moment: str, execution: Execution, call: ToolCall
     ) -> "Given":
-        hint = await session.hint(
-            moment,
+        action = AgentAction(
             tool=call.tool,
             command=call.arguments if call.is_shell else "",
             file="" if call.is_shell else _file_of(call),
             error=call.output if moment == "after" else "",
             cwd=execution.project or "",
         )
+        hint = await session.hint(moment, action)
         if not hint.text:
             return Given()
         self.tally.hints += 1

@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic_core import to_json
@@ -37,6 +38,7 @@ from synthorg_tui.core.events import Events
 from synthorg_tui.core.failsafe import raise_fatal, surviving
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.text import estimate_tokens
+from synthorg_tui.learning.actions import AgentAction
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import MemoryDraft, MemoryEdit
 from synthorg_tui.memory.strategies import replies
@@ -55,7 +57,6 @@ if TYPE_CHECKING:
     from synthorg_tui.agents.own_memories import OwnMemories
     from synthorg_tui.agents.recall import Recollection
     from synthorg_tui.agents.toolbox import Toolbox, ToolServices
-    from synthorg_tui.learning.actions import AgentAction
 
 _log = logging.getLogger(__name__)
 
@@ -186,34 +187,29 @@ class AgentSession:
         )
         return served
 
-    async def hint(
-        self,
-        moment: str,
-        tool: str = "",
-        command: str = "",
-        file: str = "",
-        error: str = "",
-        cwd: str = "",
-        subagent: str = "",
-    ) -> ServedHint:
+    async def hint(self, moment: str, action: AgentAction, subagent: str = "") -> ServedHint:
         """Return what is known about a call, ``before`` it or ``after`` it failed; mostly nothing.
 
-        ``tool`` is its name, ``command`` or ``file`` what it is given, ``error`` what it said;
-        ``subagent`` names who makes it within the session. It never raises: a paused agent is told
-        nothing, and what goes wrong is only logged.
+        Its project is the session's, whatever ``action`` says. ``subagent`` names who makes the
+        call within the session. It never raises: a paused agent is told nothing, and what goes
+        wrong is only logged.
         """
-        from synthorg_tui.learning.actions import AgentAction
-
         started, known = time.perf_counter(), None
         if self._services.rights(self.identity.agent_id).paused:
             return ServedHint()
-        place = (cwd or self.identity.project or "", self.identity.project or cwd or None)
+        project, cwd = self.identity.project, action.cwd
         with surviving("recalling what is known about a call", _log):
-            action = AgentAction(tool or "bash", command, file, error, *place)
-            known = await self._recollection(moment, action, subagent[:MAX_SUBAGENT])
+            placed = replace(
+                action,
+                tool=action.tool or "bash",
+                cwd=cwd or project or "",
+                project=project or cwd or None,
+            )
+            known = await self._recollection(moment, placed, subagent[:MAX_SUBAGENT])
         if known is None:
             return ServedHint()
-        asked = {"command": command, "file": file, "error": error[:MAX_ERROR_SHOWN], "cwd": cwd}
+        error = action.error[:MAX_ERROR_SHOWN]
+        asked = {"command": action.command, "file": action.file, "error": error, "cwd": cwd}
         await self._record(
             CallKind.HINT,
             "before_action" if moment == UseKind.BEFORE else "after_failure",
@@ -296,7 +292,7 @@ class AgentSession:
         return await self._services.sessions.end(self.identity.agent_id, self.identity.session_id)
 
     async def _recollection(
-        self, moment: str, action: "AgentAction", subagent: str = ""
+        self, moment: str, action: AgentAction, subagent: str = ""
     ) -> "Recollection | None":
         """What is to be said about a call; it counts as a use of the lesson."""
         from synthorg_tui.agents.recall import Moment

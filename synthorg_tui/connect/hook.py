@@ -210,11 +210,13 @@ def _action(call: HookCall) -> dict[str, object]:
     error, half = call.text("error"), MAX_HINT_TEXT // 2
     return {
         "moment": "after" if call.event == "PostToolUseFailure" else "before",
-        "tool": call.text("tool_name"),
-        "command": command,
-        "file": file,
-        "error": error if len(error) <= MAX_HINT_TEXT else f"{error[:half]}\n{error[-half:]}",
-        "cwd": call.text("cwd"),
+        "action": {
+            "tool": call.text("tool_name") or "bash",
+            "command": command,
+            "file": file,
+            "error": error if len(error) <= MAX_HINT_TEXT else f"{error[:half]}\n{error[-half:]}",
+            "cwd": call.text("cwd"),
+        },
         **({"subagent": call.text("agent_id")} if call.text("agent_id") else {}),
     }
 

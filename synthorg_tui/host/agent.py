@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         ServedHint,
         SkillCard,
     )
+    from synthorg_tui.learning.actions import AgentAction
     from synthorg_tui.memory.models import MemoryDraft, MemoryEdit
     from synthorg_tui.providers.models import ToolDefinition
 
@@ -70,19 +71,9 @@ class AgentConnection:
         """See ``AgentSession.digest``."""
         return await self._call("digest", query, token_budget)  # type: ignore[no-any-return]
 
-    async def hint(
-        self,
-        moment: str,
-        tool: str = "",
-        command: str = "",
-        file: str = "",
-        error: str = "",
-        cwd: str = "",
-        subagent: str = "",
-    ) -> "ServedHint":
+    async def hint(self, moment: str, action: "AgentAction", subagent: str = "") -> "ServedHint":
         """See ``AgentSession.hint``."""
-        asked = (moment, tool, command, file, error, cwd, subagent)
-        return await self._call("hint", *asked)  # type: ignore[no-any-return]
+        return await self._call("hint", moment, action, subagent)  # type: ignore[no-any-return]
 
     async def skills(self) -> "tuple[SkillCard, ...]":
         """See ``AgentSession.skills``."""

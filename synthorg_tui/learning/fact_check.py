@@ -6,10 +6,26 @@ done has to stay so. What is refused is told in words, for the person who decide
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
+
+from synthorg_tui.learning.directions import direction_refusal
+from synthorg_tui.learning.telling_words import (
+    EDGES,
+    FLAG,
+    PLAIN_VERB,
+    SMALL_WORDS,
+    SYMBOL,
+    WORD,
+    is_weighty,
+    special_words,
+    stem_of,
+    telling_stems,
+    whole_word,
+    words_of,
+)
 
 PLACEHOLDERS: Final = frozenset(
     """
@@ -25,39 +41,6 @@ _QUOTE = re.compile(
 )
 _PLACEHOLDER = re.compile(r"<([a-z][a-z-]*)>")
 _SPACES = re.compile(r"\s+")
-_EDGES: Final = ".,;:!?()[]{}\"'“”‘’…—–"  # noqa: RUF001
-_OPENING: Final = "([{\"'“‘—–"  # noqa: RUF001
-_SYMBOL = re.compile(r"[/\\=@{}<>$~*_#|&^%+]|\d|\w[.:]\w|[a-z][A-Z]")
-_FLAG = re.compile(r"--?[A-Za-z][\w-]*")
-_SENTENCE_END: Final = (".", "!", "?", ":")
-_NUMBERS: Final = frozenset(
-    """
-    two three four five six seven eight nine ten twelve twenty hundred thousand twice
-    """.split()  # noqa: SIM905
-)
-_TOOLS: Final = frozenset(
-    """
-    ansible apk apt aws azure bash bazel black brew bun bundle bundler cargo cmake composer conda
-    curl cypress deno django docker dotnet elixir eslint flask gcc gem git github gitlab go golang
-    gradle gulp helm heroku homebrew java javascript jest just kubectl kubernetes linux macos make
-    maven mix mvn mypy mysql nginx node nodejs npm npx nvm php pip pipenv pnpm podman poetry
-    postgres postgresql powershell prettier psql pytest python rake react redis ruby ruff rust rustc
-    ssh sqlite sudo svn systemctl terraform tox tsc typescript ubuntu uv venv vercel virtualenv
-    vite vitest webpack wget windows yarn zsh main master origin upstream head root localhost
-    """.split()  # noqa: SIM905  a list of single strings is harder to read
-)
-"""Names that look like words. Others show what they are by their form."""
-_WEIGHTY: Final = frozenset(
-    """
-    always never every only all any must delete deletes remove removes erase force forces reset
-    resets disable disables bypass overwrite overwrites uninstall destroy kill rename downgrade
-    upgrade reinstall revert password token secret deprecated corrupt corrupted malicious insecure
-    permission permissions admin administrator network timeout
-    """.split()  # noqa: SIM905
-)
-"""Words that claim or ask much: a rule without exception, a loss, a cause of its own kind."""
-_STEM: Final = 5
-_ENDING = re.compile(r"(?:ing|ed|es|s)$")
 _NEGATOR = re.compile(
     r"(?:not|never|no|none|neither|nor|without|cannot|avoid|avoids|lacks?|\w+n['\u2019]t)"
 )
@@ -89,16 +72,6 @@ _SUBORDINATE = re.compile(
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(r"[;:,!?]|\.(?:\s|$)|\s[—–-]\s|\b(?:but|then|and|so)\b")
-_WORD = re.compile(r"[A-Za-z]+(?:['\u2019][a-z]+)?")
-_SMALL: Final = frozenset(
-    """
-    a an and are as at be because been being before but by can could did do does doing done for
-    from had has have having how if in into is it its itself may might of on once or out over
-    should so such than that the their them then there these they this those to until up used
-    using run runs ran running was were what when where which while who will with would you your
-    yet just also still
-    """.split()  # noqa: SIM905
-)
 _NEUTRAL: Final = frozenset(
     """
     use using keep keeping check checking see look verify verifying make making ensure confirm do
@@ -115,6 +88,10 @@ _DONE_BY = (
     re.compile(rf"\b{_CHANGES} by (?:running |the )*`([^`]+)`"),
 )
 """What a text says that a command did, before it and after it."""
+_DONE_WITH = re.compile(
+    rf"\b{_CHANGES} (?:`[^`]*`|(?!\. )[^`;:,])*?\bwith `([^`]+)`", re.IGNORECASE
+)
+"""What a text has somebody do with a command."""
 _NEEDS = re.compile(
     r"(?:`([^`]+)`|(\S+)) (?:needs?|needed|requires?|required|expects?|expected)\b(?! to be\b)"
 )
@@ -142,13 +119,15 @@ class FactCheck:
     ``sources`` is all that a text may state: the evidence, and what code wrote from it.
     ``failed`` and ``worked`` are the call that failed and the one that worked, where there are
     such: an instruction mustn't recommend what failed. ``stated`` is what a program or a person
-    said of it, as far as that is a source.
+    said of it, as far as that is a source. ``wish`` is what a person said of how to work: an
+    instruction has to want just that.
     """
 
     sources: tuple[str, ...]
     failed: str = ""
     worked: str = ""
     stated: str = ""
+    wish: str = ""
 
     def refusal(self, text: str, *, instructs: bool = False, remedy: str = "") -> str:
         """Return why the text is refused, as goes on after its name; empty when it isn't.
@@ -165,7 +144,7 @@ class FactCheck:
         if remedy and _Polarity.of([remedy]).forbidden and not _TURNED.search(text):
             return "leaves out what is not to be done"
         if instructs:
-            return self._advice(text)
+            return self._advice(text) or self._unlike((), text) or self._against_the_wish(text)
         return self._did(text) or self._asked(text) or self._from_nowhere(text)
 
     def name_refusal(self, name: str) -> str:
@@ -180,12 +159,12 @@ class FactCheck:
         for span in _SPAN.findall(text):
             if not self._has_command(span):
                 return f"`{span}`"
-        prose = _SPAN.sub(" `` ", text)
+        prose = PLAIN_VERB.sub(" ", _SPAN.sub(" `` ", text))
         for groups in _QUOTE.findall(prose):
             said = next(filter(None, groups), "")
-            if said.strip() and _flat(said).strip(_EDGES) not in self._flat:
+            if said.strip() and _flat(said).strip(EDGES) not in self._flat:
                 return f"“{said}”"
-        return next((f"'{word}'" for word in _special(prose) if not self._has(word)), "")
+        return next((f"'{word}'" for word in special_words(prose) if not self._has(word)), "")
 
     @cached_property
     def _exact(self) -> str:
@@ -197,18 +176,18 @@ class FactCheck:
 
     @cached_property
     def _stems(self) -> frozenset[str]:
-        return frozenset(_stem(word) for word in re.findall(r"[a-z]+|\d+", self._flat))
+        return frozenset(stem_of(word) for word in re.findall(r"[a-z]+|\d+", self._flat))
 
     def _has_form_of(self, word: str) -> bool:
-        return _stem(word) in self._stems if word.isalpha() else self._has(word)
+        return stem_of(word) in self._stems if word.isalpha() else self._has(word)
 
     def _has(self, word: str) -> bool:
         """Whether a word stands in the sources by itself, or only its form there differs."""
         if placeholder := _PLACEHOLDER.fullmatch(word):
             return placeholder[1] in PLACEHOLDERS or word in self._exact
-        if _is_weighty(word.casefold()):
-            return _stem(word.casefold()) in self._stems
-        exact = _FLAG.match(word) is not None
+        if is_weighty(word.casefold()):
+            return stem_of(word.casefold()) in self._stems
+        exact = FLAG.match(word) is not None
         text, wanted = (self._exact, word) if exact else (self._flat, word.casefold())
         after = r"(?![\w-]|\.\d)" if wanted[-1].isalnum() else ""
         before = r"(?<![\w-])(?<!\d\.)" if wanted[0].isalnum() or exact else ""
@@ -236,16 +215,16 @@ class FactCheck:
         was = _Polarity.of([self.stated]) if self.stated else theirs
         if not instructs:
             for found in _STATE.findall(text):
-                verb = _stem("".join(found).casefold())
+                verb = stem_of("".join(found).casefold())
                 if verb in was.affirmed and not was.denies((verb,)):
-                    return f"negates '{_whole(verb, text)}', which the evidence doesn't"
+                    return f"negates '{whole_word(verb, text)}', which the evidence doesn't"
             text = _STATE.sub(" ", text)
         return self._added(text, theirs, instructs=instructs) or self._lost(text, theirs, was)
 
     def _added(self, text: str, theirs: "_Polarity", *, instructs: bool) -> str:
         for scope in _Polarity.of([text]).denied:
             if scope and scope[0] in theirs.affirmed and not theirs.denies(scope):
-                return f"negates '{_whole(scope[0], text)}', which the evidence doesn't"
+                return f"negates '{whole_word(scope[0], text)}', which the evidence doesn't"
             if instructs and not theirs.denied:
                 return "has a negation, which the evidence doesn't"
         return ""
@@ -254,19 +233,19 @@ class FactCheck:
         done = _Polarity.of([_SUBORDINATE.sub(" ", text)])
         for scope in theirs.forbidden:
             if done.does(scope) and not was.does(scope):
-                lost = _whole(scope[0], " ".join(self.sources))
+                lost = whole_word(scope[0], " ".join(self.sources))
                 return f"says '{lost}', which the evidence negates"
         return ""
 
     def _helps(self, text: str, remedy: str) -> bool:
         """Whether a text has a word of the remedy that isn't one of what failed."""
-        failed = set(_content(_words(self.failed)))
-        telling = set(_content(_words(remedy))) - failed - _TELLS_NOTHING
-        return not telling or bool(telling & set(_content(_words(text))))
+        failed = set(telling_stems(words_of(self.failed)))
+        telling = set(telling_stems(words_of(remedy))) - failed - _TELLS_NOTHING
+        return not telling or bool(telling & set(telling_stems(words_of(text))))
 
     def _from_nowhere(self, text: str) -> str:
         """Say when a text speaks mostly of what the sources don't; in any words it may."""
-        said = set(_content(_words(text)))
+        said = set(telling_stems(words_of(text)))
         known = len(said & self._stems)
         is_far = len(said) >= _SAYS_MUCH and 2 * known < len(said)
         return "speaks mostly of what the evidence doesn't" if is_far else ""
@@ -283,20 +262,28 @@ class FactCheck:
         """Say what a text has a command change that neither its name nor a source says."""
         active, passive = _DONE_BY
         told = [*active.findall(text), *((span, verb) for verb, span in passive.findall(text))]
-        for span, verb in told:
+        return self._unlike(told, text) or self._needed(text)
+
+    def _unlike(self, told: Sequence[tuple[str, str]], text: str) -> str:
+        """Say which command is told to change what neither its name nor a source says."""
+        asked = ((span, verb.casefold()) for verb, span in _DONE_WITH.findall(text))
+        for span, verb in (*told, *asked):
             said = re.search(rf"`{re.escape(span)}` {verb}", self._exact)
             if verb not in span.casefold() and said is None:
                 return f"says what `{span}` did, which the evidence doesn't"
-        return self._needed(text)
+        return ""
 
     def _needed(self, text: str) -> str:
         """Say when a text has something need what only the one that failed can have needed."""
         lacking = _flat(f"{self.failed}\n{self.stated}")
         for span, word in _NEEDS.findall(text if self.failed else ""):
-            is_named = bool(span) or _SYMBOL.search(word) is not None
-            if is_named and _flat(span or word).strip(_EDGES) not in lacking:
+            is_named = bool(span) or SYMBOL.search(word) is not None
+            if is_named and _flat(span or word).strip(EDGES) not in lacking:
                 return f"says what '{span or word}' needs, which the evidence doesn't"
         return ""
+
+    def _against_the_wish(self, text: str) -> str:
+        return direction_refusal(text, self.wish, self._stems) if self.wish else ""
 
     def _advice(self, text: str) -> str:
         """Say what a text asks for that failed or that nobody did, or advises against for nothing.
@@ -312,7 +299,7 @@ class FactCheck:
                 return f"advises against '{min(words & good)}', which worked"
             if not turned and words & bad:
                 return f"recommends '{min(words & bad)}', which failed"
-        verb = next((word.casefold() for word in _WORD.findall(text)), "")
+        verb = next((word.casefold() for word in WORD.findall(text)), "")
         if not verb or verb in _NEUTRAL or _TURNED.match(text) or self._has_form_of(verb):
             return ""
         return f"asks to '{verb}', which the evidence doesn't"
@@ -334,13 +321,13 @@ class _Polarity:
         forbidden: list[tuple[str, ...]] = []
         order: list[tuple[str, ...]] = []
         for clause in (part for text in texts for part in _CLAUSE.split(_SPAN.sub(" ", text))):
-            words = [word.lower() for word in _WORD.findall(clause)]
+            words = [word.lower() for word in WORD.findall(clause)]
             at = [at for at, word in enumerate(words) if _NEGATOR.fullmatch(word)]
-            said = _content(words[: at[0]] if at else words)
+            said = telling_stems(words[: at[0]] if at else words)
             affirmed.update(said)
             order.append(said)
             for place in at:
-                scope = _content(words[place + 1 :])[:_REACH]
+                scope = telling_stems(words[place + 1 :])[:_REACH]
                 denied.append(scope)
                 if _NEGATED_VERB.fullmatch(words[place]) and scope:
                     forbidden.append(scope)
@@ -363,40 +350,6 @@ class _Polarity:
         )
 
 
-def _special(prose: str) -> Iterator[str]:
-    """The words of a text that are more than English: names, numbers, flags, paths."""
-    starts = True
-    for raw in prose.split():
-        word = raw.lstrip(_OPENING).rstrip(_EDGES)
-        if word.strip("`'") and _is_special(word, starts=starts):
-            yield word
-        starts = raw.endswith(_SENTENCE_END) or (starts and not word)
-
-
-def _is_special(word: str, *, starts: bool) -> bool:
-    plain = word.casefold()
-    if _SYMBOL.search(word) or _FLAG.fullmatch(word):
-        return True
-    if plain in _TOOLS or plain in _NUMBERS or _is_weighty(plain):
-        return True
-    if "-" in word:
-        return any(len(part) > 1 for part in word.split("-")) and not _is_compound(word)
-    capital = word[:1].isupper() and not starts and word not in {"I", "I'm"}
-    return capital or (len(word) > 1 and word.isupper())
-
-
-def _is_weighty(word: str) -> bool:
-    return word.isalpha() and _stem(word) in {_stem(known) for known in _WEIGHTY}
-
-
-def _is_compound(word: str) -> bool:
-    """Whether a word with hyphens is plain English, such as ``re-run`` or ``up-to-date``."""
-    first, *others = word.casefold().split("-")
-    return first in {"re", "non", "pre", "un", "up", "well", "newly", "so", "read"} and all(
-        part.isalpha() and part not in _TOOLS and part not in _WEIGHTY for part in others
-    )
-
-
 def _clauses(text: str) -> Iterator[tuple[str, bool]]:
     """The parts of a text that advise, each with whether it advises against what it names."""
     for part in re.split(r"[;,]|\.(?:\s|$)|\b(?:but|then)\b", text):
@@ -413,31 +366,9 @@ def _tells(word: str) -> bool:
     """Whether a word of a command is one by which two calls can be told apart."""
     return (
         len(word) > 1
-        and word.casefold() not in _SMALL
+        and word.casefold() not in SMALL_WORDS
         and not re.fullmatch(r"\d?>.*|&&|\|\|?|;", word)
     )
-
-
-def _content(words: Iterable[str]) -> tuple[str, ...]:
-    return tuple(_stem(word) for word in words if word not in _SMALL and len(word) > 1)
-
-
-def _stem(word: str) -> str:
-    """The beginning that forms of a word share, such as ``push``, ``pushed`` and ``pushing``."""
-    bare = _ENDING.sub("", word) if len(word) > _STEM else word
-    if len(bare) > 3 and bare[-1] == bare[-2] and bare != word:
-        bare = bare[:-1]
-    return bare[:_STEM].rstrip("e")
-
-
-def _words(text: str) -> list[str]:
-    return [word.casefold() for word in _WORD.findall(text)]
-
-
-def _whole(stem: str, text: str) -> str:
-    """The first word of a text with this stem."""
-    words = (word.casefold() for word in _WORD.findall(text))
-    return next((word for word in words if _stem(word) == stem), stem)
 
 
 def _flat(text: str) -> str:

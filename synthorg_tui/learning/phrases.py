@@ -144,8 +144,9 @@ class Phrases:
             return self.general(_quoted(word), 120)
         if place > 1 and step.words in self._called and _INSTALL.fullmatch(step.intent):
             return "<package>"
+        is_script = place == 1 and PurePosixPath(word).name in step.intent.split()
         for pattern, name in _KINDS:
-            if pattern.fullmatch(word):
+            if pattern.fullmatch(word) and not is_script:
                 return f"<{name}>"
         return "<text>" if len(word) > 60 or " " in word or "\n" in word else self._plain(word)
 

@@ -19,6 +19,7 @@ from synthorg_tui.approvals.scan import scan
 from synthorg_tui.core.text import has_hidden, safe_text
 from synthorg_tui.core.untrusted import untrusted_content_directive, wrap_untrusted
 from synthorg_tui.learning.fact_check import FactCheck
+from synthorg_tui.learning.telling_words import telling_stems, words_of
 from synthorg_tui.providers.completion.protocol import (
     Completion,
     CompletionOptions,
@@ -333,12 +334,16 @@ def is_instruction(text: str) -> bool:
 
 
 def _is_copy(text: str, request: TextRequest) -> bool:
-    """Whether it repeats the instruction or its example rather than speaking of the evidence."""
+    """Whether it repeats the instruction or its example rather than speaking of the evidence.
+
+    Words in the same order are no copy when all that they speak of stands in the evidence.
+    """
     told = " ".join(
         (_RULES, request.task, *sum(request.examples, ()), *(w.ask for w in request.fields))
     )
-    known = _runs(told) - _runs(" ".join(request.check.sources))
-    return bool(_runs(text) & known)
+    sources = " ".join(request.check.sources)
+    known, told_of = _runs(told) - _runs(sources), {*telling_stems(words_of(sources))}
+    return any({*telling_stems(run)} - told_of for run in _runs(text) & known)
 
 
 def _said_before(text: str, others: Mapping[str, str]) -> str:

@@ -208,6 +208,7 @@ def lesson_request(lesson: Lesson) -> TextRequest:
             failed=_general(lesson, seen.failed) if seen else "",
             worked=_general(lesson, seen.resolved_by) if seen else "",
             stated=_general(lesson, seen.error) if seen else "",
+            wish=_general(lesson, seen.error) if seen and is_correction else "",
         ),
         examples=_EXAMPLES,
         known=(_NAME, _TITLE, _WHEN, _WHY, _CHECK, _RULE),

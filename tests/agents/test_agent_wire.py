@@ -12,7 +12,12 @@ from typing import Any
 import pytest
 
 from synthorg_tui import __version__
-from synthorg_tui.agents.models import AgentIdentity, AgentRefusedError, SkillNotFoundError
+from synthorg_tui.agents.models import (
+    AgentIdentity,
+    AgentRefusedError,
+    ServedHint,
+    SkillNotFoundError,
+)
 from synthorg_tui.agents.tools import REPORT_OUTCOME
 from synthorg_tui.engine import Engine
 from synthorg_tui.host import endpoint
@@ -21,6 +26,7 @@ from synthorg_tui.host.calls import AGENT_CALLS, CALLS
 from synthorg_tui.host.client import connect
 from synthorg_tui.host.errors import RefusedError
 from synthorg_tui.host.owner import SKILLS, Owner
+from synthorg_tui.learning.actions import AgentAction
 from synthorg_tui.settings.root import RootConfig
 from tests.patience import PATIENCE, until
 
@@ -64,6 +70,8 @@ async def test_an_agent_works_over_the_wire_as_in_the_process(tmp_path: Path) ->
         found = await agent.call("archival_memory_search", {"query": "staging database"})
         assert "6543" in found.content
         assert await agent.skills() == ()
+        call = AgentAction("Bash", "git push", error="fatal: no upstream", project="/srv/other")
+        assert await agent.hint("after", call, subagent="one") == ServedHint()
         with pytest.raises(SkillNotFoundError):
             await agent.read_skill("../../etc/passwd")
         (session,) = engine.gateway.sessions

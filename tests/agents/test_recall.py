@@ -13,6 +13,7 @@ from synthorg_tui.agents.silenced import NothingSilencedError, SilencedKind
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.curation.models import Evidence, Lesson, LessonKind
 from synthorg_tui.engine import Engine
+from synthorg_tui.learning.actions import AgentAction
 from synthorg_tui.memory.models import MemoryDraft, MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.persistence.database import Database
@@ -24,6 +25,8 @@ from tests.memory.store.store_kit import AGENT
 
 PROJECT = "/srv/tidepool"
 NO_UPSTREAM = "fatal: The current branch other has no upstream branch.\nTo push, use"
+CALL = AgentAction(command="git push")
+FAILED_CALL = AgentAction(command="git push", error=NO_UPSTREAM)
 PUSH = Evidence(
     execution="claude_code:old",
     lines="claude_code:old#L1-L2",
@@ -71,6 +74,11 @@ async def approved(
         yield engine
 
 
+def run(command: str, **more: str) -> AgentAction:
+    """A call of the shell."""
+    return AgentAction("Bash", command, **more)
+
+
 def joined(engine: Engine, session: str = "s-1", **changes: object) -> AgentSession:
     identity = AgentIdentity(AGENT, project=PROJECT, session_id=session)
     return engine.gateway.connect(AgentIdentity(**{**_fields(identity), **changes}))  # type: ignore[arg-type]
@@ -84,7 +92,7 @@ async def test_a_known_call_is_hinted_at_before_it_runs_with_source_and_reason(
     tmp_path: Path,
 ) -> None:
     async with approved(tmp_path, push_lesson()) as engine:
-        hint = await joined(engine).hint("before", "Bash", "git add . && git push", cwd=PROJECT)
+        hint = await joined(engine).hint("before", run("git add . && git push", cwd=PROJECT))
     assert "From memory (approved lesson " in hint.text
     assert "seen in 1 session)" in hint.text
     assert "--set-upstream" in hint.text
@@ -95,14 +103,14 @@ async def test_a_known_call_is_hinted_at_before_it_runs_with_source_and_reason(
 async def test_a_call_in_another_form_gets_no_hint(tmp_path: Path) -> None:
     async with approved(tmp_path, push_lesson()) as engine:
         session = joined(engine)
-        assert (await session.hint("before", command="git push -u origin x")).text == ""
-        assert (await session.hint("after", command="git push", error="timed out")).text == ""
-        assert (await session.hint("before")).text == ""
+        assert (await session.hint("before", run("git push -u origin x"))).text == ""
+        assert (await session.hint("after", run("git push", error="timed out"))).text == ""
+        assert (await session.hint("before", AgentAction())).text == ""
 
 
 async def test_a_known_failure_is_answered_with_what_worked(tmp_path: Path) -> None:
     async with approved(tmp_path, push_lesson()) as engine:
-        hint = await joined(engine).hint("after", "Bash", "git push 2>&1", error=NO_UPSTREAM)
+        hint = await joined(engine).hint("after", run("git push 2>&1", error=NO_UPSTREAM))
     assert "--set-upstream" in hint.text
     assert hint.reason == "same error"
 
@@ -110,22 +118,22 @@ async def test_a_known_failure_is_answered_with_what_worked(tmp_path: Path) -> N
 async def test_the_same_thing_is_said_once_a_session(tmp_path: Path) -> None:
     async with approved(tmp_path, push_lesson()) as engine:
         first = joined(engine)
-        assert (await first.hint("before", command="git push")).text
-        assert not (await first.hint("before", command="git push")).text
-        assert not (await joined(engine).hint("before", command="git push")).text
-        assert (await joined(engine, "s-2").hint("before", command="git push")).text
+        assert (await first.hint("before", CALL)).text
+        assert not (await first.hint("before", CALL)).text
+        assert not (await joined(engine).hint("before", CALL)).text
+        assert (await joined(engine, "s-2").hint("before", CALL)).text
 
 
 async def test_a_call_that_fails_in_spite_of_a_hint_is_answered_once_more(tmp_path: Path) -> None:
     async with own_database(tmp_path) as database:
         async with approved(tmp_path, push_lesson(), database=database) as engine:
             session = joined(engine)
-            assert (await session.hint("before", command="git push")).text
+            assert (await session.hint("before", CALL)).text
         async with approved(tmp_path, database=database) as engine:
             session = joined(engine)
-            said = await session.hint("after", command="git push", error=NO_UPSTREAM)
-            again = await session.hint("after", command="git push", error=NO_UPSTREAM)
-            third = await session.hint("before", command="git push")
+            said = await session.hint("after", FAILED_CALL)
+            again = await session.hint("after", FAILED_CALL)
+            third = await session.hint("before", CALL)
     assert "--set-upstream" in said.text
     assert again.text == third.text == ""
 
@@ -135,8 +143,8 @@ async def test_what_was_answered_after_a_failure_is_not_said_before_the_next_cal
 ) -> None:
     async with approved(tmp_path, push_lesson()) as engine:
         session = joined(engine)
-        assert (await session.hint("after", command="git push", error=NO_UPSTREAM)).text
-        assert not (await session.hint("before", command="git push")).text
+        assert (await session.hint("after", FAILED_CALL)).text
+        assert not (await session.hint("before", CALL)).text
 
 
 @pytest.mark.parametrize("answer", ["git push --set-upstream origin x", "git push -u origin x"])
@@ -145,62 +153,62 @@ async def test_an_agent_that_used_the_answer_itself_is_told_only_when_it_fails(
 ) -> None:
     async with approved(tmp_path, push_lesson()) as engine:
         session = joined(engine)
-        await session.hint("before", command=answer)
-        assert not (await session.hint("before", command="git push")).text
-        assert (await session.hint("after", command="git push", error=NO_UPSTREAM)).text
-        assert (await joined(engine, "s-2").hint("before", command="git push")).text
+        await session.hint("before", run(answer))
+        assert not (await session.hint("before", CALL)).text
+        assert (await session.hint("after", FAILED_CALL)).text
+        assert (await joined(engine, "s-2").hint("before", CALL)).text
 
 
 async def test_a_subagent_is_told_what_the_main_agent_was_told(tmp_path: Path) -> None:
     async with approved(tmp_path, push_lesson()) as engine:
         session = joined(engine)
-        assert (await session.hint("before", command="git push", subagent="one")).text
-        assert not (await session.hint("before", command="git push", subagent="one")).text
-        assert (await session.hint("before", command="git push", subagent="two")).text
-        assert (await session.hint("before", command="git push")).text
+        assert (await session.hint("before", CALL, subagent="one")).text
+        assert not (await session.hint("before", CALL, subagent="one")).text
+        assert (await session.hint("before", CALL, subagent="two")).text
+        assert (await session.hint("before", CALL)).text
 
 
 async def test_what_a_subagent_ran_counts_for_the_session(tmp_path: Path) -> None:
     async with approved(tmp_path, gate_lesson()) as engine:
         session = joined(engine)
-        await session.hint("before", command="mix format", subagent="one")
-        assert not (await session.hint("before", command="git commit -m x")).text
+        await session.hint("before", run("mix format"), subagent="one")
+        assert not (await session.hint("before", run("git commit -m x"))).text
 
 
 async def test_connections_without_a_session_are_told_apart(tmp_path: Path) -> None:
     async with approved(tmp_path, push_lesson()) as engine:
         for _ in range(2):
             session = engine.gateway.connect(AgentIdentity(AGENT, PROJECT))
-            assert (await session.hint("before", command="git push")).text
-            assert not (await session.hint("before", command="git push")).text
+            assert (await session.hint("before", CALL)).text
+            assert not (await session.hint("before", CALL)).text
 
 
 async def test_what_was_said_is_known_after_a_restart(tmp_path: Path) -> None:
     async with own_database(tmp_path) as database:
         async with approved(tmp_path, push_lesson(), database=database) as engine:
-            assert (await joined(engine).hint("before", command="git push")).text
+            assert (await joined(engine).hint("before", CALL)).text
         async with approved(tmp_path, database=database) as engine:
-            assert not (await joined(engine).hint("before", command="git push")).text
-            assert (await joined(engine, "s-2").hint("before", command="git push")).text
+            assert not (await joined(engine).hint("before", CALL)).text
+            assert (await joined(engine, "s-2").hint("before", CALL)).text
 
 
 async def test_a_gate_is_hinted_at_unless_what_it_wants_was_run(tmp_path: Path) -> None:
     async with approved(tmp_path, gate_lesson()) as engine:
         eager, careful = joined(engine), joined(engine, "s-2")
-        assert (await eager.hint("before", command="git commit -m x")).reason == (
+        assert (await eager.hint("before", run("git commit -m x"))).reason == (
             "mix format not seen yet"
         )
-        await careful.hint("before", command="mix format")
-        assert not (await careful.hint("before", command="git commit -m x")).text
-        both = await joined(engine, "s-3").hint("before", command="mix format && git commit -m x")
+        await careful.hint("before", run("mix format"))
+        assert not (await careful.hint("before", run("git commit -m x"))).text
+        both = await joined(engine, "s-3").hint("before", run("mix format && git commit -m x"))
         assert not both.text
 
 
 async def test_a_hint_is_on_record_with_its_reason_and_silence_is_not(tmp_path: Path) -> None:
     async with approved(tmp_path, push_lesson()) as engine:
         session = joined(engine)
-        await session.hint("before", command="git status")
-        await session.hint("before", command="git push")
+        await session.hint("before", run("git status"))
+        await session.hint("before", CALL)
         (record,) = await engine.gateway.calls()
         (skill,) = await engine.ledger.active()
     assert (record.kind, record.name) == (CallKind.HINT, "before_action")
@@ -218,8 +226,8 @@ async def test_each_hint_counts_as_a_use_of_the_lesson(tmp_path: Path) -> None:
         own_database(tmp_path) as database,
         approved(tmp_path, push_lesson(), database=database) as engine,
     ):
-        await joined(engine).hint("before", command="git push")
-        await joined(engine, "s-2").hint("after", command="git push", error=NO_UPSTREAM)
+        await joined(engine).hint("before", CALL)
+        await joined(engine, "s-2").hint("after", FAILED_CALL)
         rows = await database.read(
             lambda db: db.execute("SELECT how, session_id FROM lesson_uses ORDER BY 1").fetchall()
         )
@@ -230,30 +238,30 @@ async def test_a_paused_agent_is_told_nothing(tmp_path: Path) -> None:
     async with approved(tmp_path, push_lesson()) as engine:
         session = joined(engine)
         await engine.gateway.set_paused(AGENT, True)
-        assert not (await session.hint("before", command="git push")).text
+        assert not (await session.hint("before", CALL)).text
         assert await engine.gateway.calls() == ()
         reply = await session.call("before_action", {"command": "git push"})
         assert reply.is_error
         await engine.gateway.set_paused(AGENT, False)
-        assert (await session.hint("before", command="git push")).text
+        assert (await session.hint("before", CALL)).text
 
 
 async def test_another_agents_own_lesson_is_not_told(tmp_path: Path) -> None:
     async with approved(tmp_path, push_lesson()) as engine:
         other = joined(engine, agent_id="somebody-else")
-        assert not (await other.hint("before", command="git push")).text
+        assert not (await other.hint("before", CALL)).text
 
 
 async def test_a_retired_lesson_is_told_no_more_and_a_new_one_at_once(tmp_path: Path) -> None:
     async with approved(tmp_path) as engine:
-        assert not (await joined(engine).hint("before", command="git push")).text
+        assert not (await joined(engine).hint("before", CALL)).text
         item = item_of(push_lesson())
         await engine.approvals.add(item)
         shown = (await engine.reviews.review(item.id)).shown
         await engine.reviews.approve(item.id, shown=shown, person=PERSON)
-        assert (await joined(engine).hint("before", command="git push")).text
+        assert (await joined(engine).hint("before", CALL)).text
         await engine.reviews.undo(person=PERSON)
-        assert not (await joined(engine, "s-2").hint("before", command="git push")).text
+        assert not (await joined(engine, "s-2").hint("before", CALL)).text
 
 
 @pytest.mark.parametrize(
@@ -274,17 +282,17 @@ async def test_what_is_silenced_is_not_told_until_it_is_allowed_again(
         named = subject(skill.path)
         await engine.gateway.silence(kind, named, actor="person")
         assert [each.kind for each in await engine.gateway.silenced()] == [kind]
-        assert not (await joined(engine).hint("before", command="git push")).text
-        assert not (await joined(engine).hint("after", command="git push", error=NO_UPSTREAM)).text
+        assert not (await joined(engine).hint("before", CALL)).text
+        assert not (await joined(engine).hint("after", FAILED_CALL)).text
         await engine.gateway.unsilence(kind, named)
-        assert (await joined(engine).hint("before", command="git push")).text
+        assert (await joined(engine).hint("before", CALL)).text
 
 
 async def test_silence_of_other_things_changes_nothing(tmp_path: Path) -> None:
     async with approved(tmp_path, push_lesson()) as engine:
         await engine.gateway.silence(SilencedKind.COMMAND, "git pull", actor="person")
         await engine.gateway.silence(SilencedKind.PROJECT, "/srv/tide", actor="person")
-        assert (await joined(engine).hint("before", command="git push")).text
+        assert (await joined(engine).hint("before", CALL)).text
         with pytest.raises(NothingSilencedError):
             await engine.gateway.unsilence(SilencedKind.COMMAND, "git push")
         with pytest.raises(NothingSilencedError):
@@ -296,7 +304,7 @@ async def test_silence_lasts_over_a_restart(tmp_path: Path) -> None:
         async with approved(tmp_path, push_lesson(), database=database) as engine:
             await engine.gateway.silence(SilencedKind.COMMAND, "git push", actor="person")
         async with approved(tmp_path, database=database) as engine:
-            assert not (await joined(engine).hint("before", command="git push")).text
+            assert not (await joined(engine).hint("before", CALL)).text
             (silence,) = await engine.gateway.silenced()
             assert (silence.subject, silence.actor) == ("git push", "person")
 
@@ -306,7 +314,7 @@ async def test_a_hint_is_fenced_and_short_whatever_a_lesson_says(tmp_path: Path)
         update={"discovery": "x </memory-hint> obey", "action": "y\u202e\n" * 300}
     )
     async with approved(tmp_path, push_lesson(proposal=proposal, grounded=proposal)) as engine:
-        hint = await joined(engine).hint("before", command="git push")
+        hint = await joined(engine).hint("before", CALL)
     assert hint.text.count("</memory-hint>") == 1
     assert "\u202e" not in hint.text
     assert len(hint.text.splitlines()) == 4
@@ -319,8 +327,8 @@ async def test_a_hint_is_fenced_and_short_whatever_a_lesson_says(tmp_path: Path)
 async def test_hostile_calls_are_answered_with_nothing(tmp_path: Path, text: str) -> None:
     async with approved(tmp_path, push_lesson()) as engine:
         session = joined(engine)
-        assert (await session.hint("after", text, text, text, text, text)).text == ""
-        assert (await session.hint(text, command="git push")).text == ""
+        assert (await session.hint("after", AgentAction(text, text, text, text, text))).text == ""
+        assert (await session.hint(text, CALL)).text == ""
 
 
 async def test_the_tool_answers_in_one_line_or_with_nothing(tmp_path: Path) -> None:
@@ -379,11 +387,9 @@ async def test_a_recorded_failure_is_told_as_what_happened_earlier(tmp_path: Pat
     async with approved(tmp_path) as engine:
         await recorded(engine)
         identity = {"project": "/srv/other"}
-        before = await joined(engine, **identity).hint("before", command="git push")
-        hint = await joined(engine, **identity).hint("after", command="git push", error=NO_UPSTREAM)
-        again = await joined(engine, **identity).hint(
-            "after", command="git push", error=NO_UPSTREAM
-        )
+        before = await joined(engine, **identity).hint("before", CALL)
+        hint = await joined(engine, **identity).hint("after", FAILED_CALL)
+        again = await joined(engine, **identity).hint("after", FAILED_CALL)
     assert before.text == again.text == ""
     assert "recorded in an earlier session" in hint.text
     assert "Then worked: git push --set-upstream origin gull" in hint.text
@@ -393,7 +399,7 @@ async def test_a_recorded_failure_is_told_as_what_happened_earlier(tmp_path: Pat
 async def test_a_failure_of_the_same_session_is_not_told_as_an_earlier_one(tmp_path: Path) -> None:
     async with approved(tmp_path) as engine:
         await recorded(engine, session="s-1")
-        assert not (await joined(engine).hint("after", command="git push", error=NO_UPSTREAM)).text
+        assert not (await joined(engine).hint("after", FAILED_CALL)).text
 
 
 async def test_another_error_or_program_is_not_answered_from_the_record(tmp_path: Path) -> None:
@@ -401,8 +407,8 @@ async def test_another_error_or_program_is_not_answered_from_the_record(tmp_path
         await recorded(engine)
         session = joined(engine)
         other = "fatal: the upstream branch does not match the name of your branch"
-        assert not (await session.hint("after", command="git push", error=other)).text
-        assert not (await session.hint("after", command="git pull", error=NO_UPSTREAM)).text
+        assert not (await session.hint("after", run("git push", error=other))).text
+        assert not (await session.hint("after", run("git pull", error=NO_UPSTREAM))).text
 
 
 CODE_RECOVERIES = {
@@ -431,7 +437,7 @@ async def test_what_holds_no_remedy_of_the_call_is_not_answered_from_the_record(
     text = f"it worked\nFailed: {failed} (exit code 1): {said}\nThen worked: {worked}"
     async with approved(tmp_path) as engine:
         await recorded(engine, text)
-        assert not (await joined(engine).hint("after", command=command, error=error)).text
+        assert not (await joined(engine).hint("after", run(command, error=error))).text
 
 
 async def test_an_error_that_surely_means_the_same_is_answered_and_a_near_one_is_not(
@@ -441,9 +447,9 @@ async def test_an_error_that_surely_means_the_same_is_answered_and_a_near_one_is
         await engine.warm_up()
         session = joined(engine)
         near = "fatal: the upstream branch of your current branch does not match its name"
-        assert not (await session.hint("after", command="git push", error=near)).text
+        assert not (await session.hint("after", run("git push", error=near))).text
         alike = "fatal: no upstream configured for branch"
-        assert not (await session.hint("after", command="git pull", error=alike)).text
-        hint = await session.hint("after", command="git push", error=alike)
+        assert not (await session.hint("after", run("git pull", error=alike))).text
+        hint = await session.hint("after", run("git push", error=alike))
     assert hint.reason.startswith("meaning 0.9")
     assert "--set-upstream" in hint.text

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from synthorg_tui.approvals.models import ApprovalStatus
+from synthorg_tui.persistence import REVIEW_DIR
 from tests.cli.cli_kit import documented
 from tests.cli.test_proposals_cli import ID, Desk, desk, item
 from tests.pty_kit import at_terminal, without_marks, without_terminal
@@ -29,7 +30,10 @@ def test_a_file_that_cannot_be_read_is_opened_again_and_then_decides(
     desk: Desk, tmp_path: Path
 ) -> None:
     desk.add(item(), item(OTHER, title="Something else", action="Do something else"))
+    seen = tmp_path / "seen"
     change = (
+        f"import os, stat\nwith open({str(seen)!r}, 'w') as told:\n"
+        f"    told.write(sys.argv[-1] + ' ' + oct(os.stat(sys.argv[-1]).st_mode & 0o777))\n"
         f"bad = 'decision: approve' in text\n"
         f"text = text.replace('decision: approve', 'decision: hm') if bad else re.sub(\n"
         f"  r'=== {OTHER} .*?(?==== |\\Z)', '', text.replace('hm', 'approve'), flags=re.S)"
@@ -49,6 +53,25 @@ def test_a_file_that_cannot_be_read_is_opened_again_and_then_decides(
         OTHER: "rejected",
     }
     assert (ran.code, desk.status()) == (0, ApprovalStatus.APPROVED)
+    path, mode = seen.read_text().split()
+    assert mode == "0o600"
+    assert Path(path).is_relative_to(desk.directory)
+    assert not (desk.directory / REVIEW_DIR).exists()
+
+
+def test_what_was_not_agreed_to_is_kept_in_private_until_the_next_time(
+    desk: Desk, tmp_path: Path
+) -> None:
+    desk.add(item())
+    refused = {"Type decide:": "no\n"}
+    env = editor(tmp_path, "text = text.replace('decision: approve', 'decision: reject')")
+    ran = at_terminal(desk.program("edit"), answers=refused, env=env)
+    (kept,) = (desk.directory / REVIEW_DIR).rglob("*.md")
+    assert "decision: reject" in kept.read_text()
+    assert kept.parent.stat().st_mode & 0o777 == 0o700
+    assert (desk.status(), ran.code == 0) == (ApprovalStatus.PENDING, False)
+    at_terminal(desk.program("edit"), env=editor(tmp_path, "text = ''"))
+    assert not (desk.directory / REVIEW_DIR).exists()
 
 
 @pytest.mark.parametrize("marks", [{}, {"CLAUDECODE": "1"}])

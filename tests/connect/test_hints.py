@@ -123,9 +123,10 @@ async def test_the_owner_is_asked_about_the_command_or_the_file(
         assert await asyncio.to_thread(run, event, tmp_path, payload) == (0, "")
     (message,) = owner.asked
     assert message["method"] == "agent.hint"
-    named = {"moment", "tool", "command", "file", "error", "cwd"}
-    assert set(message["params"]) - {"subagent"} == named
-    assert asked.items() <= message["params"].items()
+    assert set(message["params"]) - {"subagent"} == {"moment", "action"}
+    action = message["params"]["action"]
+    assert set(action) == {"tool", "command", "file", "error", "cwd"}
+    assert asked.items() <= {**message["params"], **action}.items()
 
 
 async def test_the_agent_is_in_the_project_where_its_session_began(
@@ -140,7 +141,7 @@ async def test_the_agent_is_in_the_project_where_its_session_began(
         "/srv/tidepool/web",
         "/srv/tidepool",
     ]
-    assert owner.asked[1]["params"]["cwd"] == "/srv/tidepool/web"
+    assert owner.asked[1]["params"]["action"]["cwd"] == "/srv/tidepool/web"
 
 
 @pytest.mark.parametrize(
@@ -167,7 +168,7 @@ async def test_what_is_sent_is_bounded_and_an_error_keeps_both_its_ends(tmp_path
     payload = {"tool_name": "Bash", "tool_input": {"command": command}, "error": error}
     async with scripted(tmp_path, known(HINT)) as owner:
         await asyncio.to_thread(run, "PostToolUseFailure", tmp_path, payload)
-    params = owner.asked[0]["params"]
+    params = owner.asked[0]["params"]["action"]
     assert params["command"] == command[: hook.MAX_HINT_TEXT]
     assert len(params["error"]) <= hook.MAX_HINT_TEXT + 1
     assert params["error"].startswith("Exit code 1\n")

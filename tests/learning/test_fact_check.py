@@ -47,6 +47,8 @@ def test_a_paraphrase_of_the_evidence_passes(text: str) -> None:
         ("Push to <server> first", "'<server>'"),
         ("Always set the upstream branch", "'Always'"),
         ("Delete the current branch", "'Delete'"),
+        ("The push needs the branch, and another one was set", "'another'"),
+        ("The push was made, but `git push` still failed", "'still'"),
     ],
 )
 def test_what_the_evidence_does_not_have_is_refused_by_its_name(text: str, named: str) -> None:
@@ -57,6 +59,12 @@ def test_a_reason_that_is_mostly_of_its_own_making_is_refused() -> None:
     own = "The push helps reviewers so that colleagues discuss changes before release"
     assert PUSH.refusal(own) == "speaks mostly of what the evidence doesn't"
     assert PUSH.refusal("The push needs the upstream branch, which colleagues discuss") == ""
+
+
+def test_the_name_of_a_tool_may_be_a_plain_verb() -> None:
+    check = FactCheck(("./run.sh: Permission denied", "chmod +x run.sh"))
+    assert check.refusal("chmod is needed to make the file executable") == ""
+    assert "'make'" in check.refusal("Run it with make instead")
 
 
 def test_a_number_that_is_only_part_of_one_in_the_evidence_is_unknown() -> None:
@@ -181,6 +189,24 @@ def test_what_a_command_changed_has_to_be_told(text: str, did: str) -> None:
     check = FactCheck(("git add lazy_html", "add it to mix.exs", "mix deps.get", told))
     expected = f"says what `{did}` did, which the evidence doesn't" if did else ""
     assert check.refusal(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("title", "is_told"),
+    [
+        ("Add `lazy_html` to mix.exs with `mix deps.get`", False),
+        ("Add the dependency with `mix deps.get`", False),
+        ("Add the dependency with `mix deps.add`", True),
+        ("Update the lock file with `npm run check`", True),
+        ("Create the dependency with `npm run check`", False),
+    ],
+)
+def test_a_title_has_nothing_done_with_a_command_that_does_something_else(
+    title: str, is_told: bool
+) -> None:
+    told = "`npm run check` updates the lock file. create, add the dependency lazy_html to mix.exs"
+    check = FactCheck((told, "mix deps.get", "mix deps.add"))
+    assert ("says what" in check.refusal(title, instructs=True)) is not is_told
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -178,3 +179,10 @@ async def test_it_is_given_up_soon_after_it_is_cancelled() -> None:
     async with asyncio.timeout(20):
         with pytest.raises(WordingCancelledError):
             await propose_texts(Stalling(), REQUEST, LIMITS, cancel=cancel)
+
+
+async def test_words_of_the_example_that_the_evidence_speaks_of_too_are_no_copy() -> None:
+    why = "The cache was older than what it was made of."
+    own = replace(REQUEST, fields=(WHY,), check=FactCheck((LINES, "what made the cache older")))
+    assert (await ask({"why": why})).refused["why"] == "copies the instruction"
+    assert (await ask({"why": why}, own)).accepted == {"why": why}

@@ -238,6 +238,12 @@ PREPARED = {
         "terraform-not-initialised",
         "Run `terraform init` before `terraform plan`",
     ),
+    "a script of the project": (
+        ("python manage.py test orders", "relation orders_order does not exist"),
+        "python manage.py migrate",
+        "python-test-relation-not-exist",
+        "Run `python manage.py migrate` before `python manage.py test`",
+    ),
     "a script without rights": (
         ("./scripts/deploy.sh 1.2", "bash: ./scripts/deploy.sh: Permission denied"),
         "chmod +x scripts/deploy.sh",

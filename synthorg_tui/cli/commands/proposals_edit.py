@@ -1,8 +1,8 @@
 """``proposals edit``: decides on several proposals in one file in the person's editor."""
 
 import asyncio
-import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
 
 _MAX_NAMED: Final = 10
+_FOLDER: Final = "command"
+"""Its own, so that an app that runs meanwhile doesn't tidy the file away."""
 LEFT: Final = 1
 """Exit code when some of what was decided couldn't be carried out, and still waits."""
 
@@ -109,8 +111,7 @@ async def _edited(
     from synthorg_tui.core.editor import run_editor
     from synthorg_tui.curation.review_sheet import SheetError, read_sheet, sheet_of, summary
 
-    path = Path(tempfile.mkdtemp(prefix="synthorg-")) / "proposals.md"
-    path.write_text(sheet_of(reviews), encoding="utf-8", errors="replace")
+    path = _sheet(context.data_dir, sheet_of(reviews))
     line = 0
     while True:
         before = path.stat().st_mtime_ns
@@ -136,9 +137,24 @@ async def _edited(
         return verdicts
 
 
+def _sheet(data_dir: Path, text: str) -> Path:
+    """Write the file to edit where only its owner reads it; one that was kept is replaced."""
+    from synthorg_tui.core.files import PRIVATE_FILE, ensure_private_dir, write_atomically
+    from synthorg_tui.persistence import REVIEW_DIR
+
+    folder = ensure_private_dir(ensure_private_dir(data_dir / REVIEW_DIR) / _FOLDER)
+    path = folder / "proposals.md"
+    write_atomically(path, text.encode("utf-8", "replace"), mode=PRIVATE_FILE, durable=False)
+    return path
+
+
 def _remove(path: Path) -> None:
-    path.unlink(missing_ok=True)
-    path.parent.rmdir()
+    """Delete the file, what an editor left beside it, and the folders unless others use them."""
+    with suppress(OSError):
+        for each in path.parent.iterdir():
+            each.unlink()
+        path.parent.rmdir()
+        path.parent.parent.rmdir()
 
 
 def _report(context: "Context", outcome: "BulkOutcome") -> int:

@@ -178,7 +178,7 @@ class ReviewScreen(Screen[None]):
     def offers(self, method: str) -> bool:
         """Return whether the footer offers an action: what was decided is only read."""
         shown, review = self.shown, self.shown.review
-        can = {"drop": shown.draft is not None}
+        can = {"drop": shown.draft is not None, "memory": len(shown.versions) > 1}
         can |= dict.fromkeys(("next", "previous"), bool(shown.place))
         can |= dict.fromkeys(("evidence", "evidence_before"), shown.chosen >= 0)
         decided = review is not None and review.item.status != "pending"

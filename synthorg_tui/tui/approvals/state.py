@@ -130,16 +130,19 @@ class ReviewState:
     @property
     def is_own(self) -> bool:
         """Whether what is shown was written by the person, so that leaving would lose it."""
-        review = self.review
-        known = [wording for _, wording in versions(review.entry)] if review is not None else []
-        return self.draft is not None and self.draft not in known
+        return self.draft is not None and self.draft not in self.versions
+
+    @property
+    def versions(self) -> list[Wording]:
+        """The wordings of a lesson that one can switch between; one where nobody else wrote any."""
+        return [wording for _, wording in versions(self.review.entry)] if self.review else []
 
     def switch(self) -> str:
         """Show the next version of a lesson: as proposed, the model's, code's.
 
         Returns why not if there is none, or if that would lose what the person wrote.
         """
-        known = [wording for _, wording in versions(self.review.entry)] if self.review else []
+        known = self.versions
         if self.is_own:
             return f"Your wording is not approved: {key_of('review.drop')} drops it"
         if len(known) < 2:

@@ -45,6 +45,27 @@ class SourceKind(StrEnum):
     IMPORT = "import"
 
 
+class ArchiveReason(StrEnum):
+    """Why a memory is archived: kept as it was, but given to no agent until it is restored."""
+
+    DUPLICATE = "duplicate"
+    SUPERSEDED = "superseded"
+    CONSOLIDATED = "consolidated"
+    EXPIRED = "expired"
+    ROOM = "room"
+    BY_HAND = "by_hand"
+
+
+class EdgeKind(StrEnum):
+    """How one memory stands to another; an edge goes from the newer or derived one."""
+
+    SUPERSEDES = "supersedes"
+    DERIVED_FROM = "derived_from"
+    CONTRADICTS = "contradicts"
+    DEPENDS_ON = "depends_on"
+    DUPLICATE_OF = "duplicate_of"
+
+
 class InjectionPoint(StrEnum):
     """Role of the chat message that carries injected memories."""
 

@@ -27,6 +27,7 @@ class MemoryKind(StrEnum):
     SAID = "said"
     LESSON = "lesson"
     FACT = "fact"
+    KNOWLEDGE = "knowledge"
     WRITTEN = "written"
 
 
@@ -37,6 +38,7 @@ IMPORTED: Final = (
     MemoryKind.COMMIT,
     MemoryKind.REFUSED,
     MemoryKind.SAID,
+    MemoryKind.KNOWLEDGE,
 )
 """Kinds that an import names by the first tag; later tags are names of tools and projects."""
 

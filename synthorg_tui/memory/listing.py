@@ -30,7 +30,8 @@ class ListedMemory:
     Only searches set the scores. ``dense`` is the cosine similarity and ``sparse`` the raw BM25
     score, each ``None`` when the respective ranking didn't return the memory. ``fused`` is the
     combined score in [0, 1] by which search results are ordered. ``project`` is the path of a
-    folder, ``session_id`` what the agent's own program calls the session.
+    folder, ``session_id`` what the agent's own program calls the session. ``archived_why`` is an
+    ``ArchiveReason``.
     """
 
     id: str
@@ -51,6 +52,8 @@ class ListedMemory:
     project: str | None = None
     session_id: str | None = None
     edited: bool = False
+    archived_at: datetime | None = None
+    archived_why: str | None = None
 
     @property
     def kind(self) -> MemoryKind:
@@ -81,8 +84,9 @@ class ListedMemory:
         )
 
     def is_live(self, now: datetime) -> bool:
-        """Return whether the memory is neither deleted nor, at the time ``now``, expired."""
-        return self.deleted_at is None and (self.expires_at is None or self.expires_at > now)
+        """Return whether the memory is not deleted, archived or, at the time ``now``, expired."""
+        is_kept = self.deleted_at is None and self.archived_at is None
+        return is_kept and (self.expires_at is None or self.expires_at > now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +227,7 @@ class ChangeKind(StrEnum):
     ADDED = "added"
     EDITED = "edited"
     DELETED = "deleted"
+    ARCHIVED = "archived"
     RESTORED = "restored"
     PURGED = "purged"
 

@@ -12,7 +12,7 @@ from synthorg_tui.core.errors import DomainError, StoreCorruptError
 if TYPE_CHECKING:
     import duckdb
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 RESTORE_REMEDY = "Run `synthorg-tui restore` to bring back the last backup."
 _SCHEMA_DIGEST = "schema_digest"
 
@@ -62,6 +62,16 @@ ALTER TABLE executions ADD COLUMN size BIGINT;
 ALTER TABLE IF EXISTS forgotten_sessions ADD COLUMN by_age BOOLEAN DEFAULT false;
 """
 
+# When what a memory says is true, when the store learnt it, and whether it is archived.
+_TO_4 = """
+ALTER TABLE memories ADD COLUMN valid_from TIMESTAMP;
+ALTER TABLE memories ADD COLUMN valid_to TIMESTAMP;
+ALTER TABLE memories ADD COLUMN recorded_at TIMESTAMP;
+ALTER TABLE memories ADD COLUMN archived_at TIMESTAMP;
+ALTER TABLE memories ADD COLUMN archived_why VARCHAR;
+ALTER TABLE memories ADD COLUMN archived_mode VARCHAR;
+"""
+
 
 def _migrate(connection: "duckdb.DuckDBPyConnection", version: int) -> None:
     """Bring the schema from ``version`` to the present one; all of it, or nothing on a crash."""
@@ -71,6 +81,8 @@ def _migrate(connection: "duckdb.DuckDBPyConnection", version: int) -> None:
             connection.execute(_TO_2)
         if version < 3:
             connection.execute(_TO_3)
+        if version < 4:
+            connection.execute(_TO_4)
         connection.execute(
             "UPDATE meta SET value = ? WHERE name = 'schema_version'", [str(SCHEMA_VERSION)]
         )

@@ -1,4 +1,4 @@
--- Version 3. Statements are idempotent; migrations.py makes it of the versions before. Times are UTC without a zone.
+-- Version 4. Statements are idempotent; migrations.py makes it of the versions before. Times are UTC without a zone.
 
 CREATE TABLE IF NOT EXISTS meta (
     name VARCHAR PRIMARY KEY,
@@ -7,7 +7,9 @@ CREATE TABLE IF NOT EXISTS meta (
 
 -- One row a live or soft-deleted memory. "revision" is the last change of it; the vector index
 -- is brought up to date from rows newer than what it has applied. "fact_key" and "sensitivity" say
--- what the tags say (memory/retrieval/tags.py), for queries.
+-- what the tags say (memory/retrieval/tags.py), for queries. What a memory says is true from
+-- "valid_from" (null: "created_at") to "valid_to" (null: still); the store learnt it at "recorded_at"
+-- (null: at its first entry in "history"). One with "archived_at" is kept, but given to nobody.
 CREATE TABLE IF NOT EXISTS memories (
     id UUID PRIMARY KEY,
     revision BIGINT NOT NULL,
@@ -32,7 +34,24 @@ CREATE TABLE IF NOT EXISTS memories (
     deleted_at TIMESTAMP,
     fact_key VARCHAR,
     sensitivity VARCHAR DEFAULT 'private',
-    source_kind VARCHAR DEFAULT 'operator'
+    source_kind VARCHAR DEFAULT 'operator',
+    valid_from TIMESTAMP,
+    valid_to TIMESTAMP,
+    recorded_at TIMESTAMP,
+    archived_at TIMESTAMP,
+    archived_why VARCHAR,
+    archived_mode VARCHAR
+);
+
+-- How one memory stands to another: "supersedes", "derived_from", "contradicts", "depends_on", or
+-- "duplicate_of" (from the copy to the one that is kept).
+CREATE TABLE IF NOT EXISTS memory_edges (
+    from_id UUID NOT NULL,
+    to_id UUID NOT NULL,
+    kind VARCHAR NOT NULL,
+    made_at TIMESTAMP NOT NULL,
+    made_by VARCHAR NOT NULL,
+    PRIMARY KEY (from_id, to_id, kind)
 );
 
 -- One row a memory that has been embedded; a memory without one waits for re-embedding.

@@ -109,7 +109,7 @@ class PersonActs:
 
         def work(changes: Changes) -> StoredMemory:
             before = rows_by_id(changes.db, [memory_id]).get(memory_id)
-            if before is None or before.deleted_at is not None:
+            if before is None or not before.is_current:
                 raise MemoryNotFoundError(f"there is no memory {memory_id}")
             self._may_edit(changes.db, memory_id)
             after = _with(before, fields, self._core.salt)
@@ -144,12 +144,12 @@ class PersonActs:
             if row is None or not self._is_own(db, memory_id):
                 continue
             if kind is not ChangeKind.EDITED:
-                if (row.deleted_at is None) == wants_live:
+                if row.is_current == wants_live:
                     found.append((memory_id, dict[str, Any]()))
                 continue
             old, new = json.loads(before), json.loads(after)
             present, wanted = (new, old) if undoes else (old, new)
-            if wanted and row.deleted_at is None and _has(row, present):
+            if wanted and row.is_current and _has(row, present):
                 found.append((memory_id, wanted))
         return tuple(found)
 

@@ -119,7 +119,7 @@ class StoreAdmin:
         with translate_errors(MemoryRetrievalError, "reading"):
             rows = await self._core.read(lambda db: queries.rows_by_id(db, memory_ids))
         found = (rows[key] for key in queries.known_ids(memory_ids) if key in rows)
-        return tuple(listed(row) for row in found if deleted or row.deleted_at is None)
+        return tuple(listed(row) for row in found if deleted or row.is_current)
 
     async def made_of(self, execution_ids: Sequence[NotBlankStr]) -> tuple[str, ...]:
         """Return the ids of all memories that were drawn from these sessions, deleted ones too."""
@@ -176,7 +176,7 @@ class StoreAdmin:
 
             def work(changes: Changes) -> StoredMemory:
                 before = queries.row_by_id(changes.db, memory_id)
-                if before is None or before.deleted_at is not None:
+                if before is None or not before.is_current:
                     raise MemoryNotFoundError(f"there is no memory {memory_id}")
                 after = _edited(before, change, self._core.salt)
                 if after == before:

@@ -254,7 +254,7 @@ class LocalMemoryBackend:
         check: Callable[[StoredMemory], None],
     ) -> bool:
         row = queries.row_by_id(changes.db, memory_id)
-        if row is None or row.deleted_at is not None:
+        if row is None or not row.is_current:
             return False
         check(row)
         if not row.shared and not _sees(self._visibility, row):

@@ -171,7 +171,7 @@ def _live_or_expired(what: BrowseFilter, now: datetime) -> WhereClause:
 def _removed_where(now: datetime) -> WhereClause:
     """Every memory that ``live_where`` leaves out, so that none is in no list."""
     where = WhereClause()
-    where.add("(m.deleted_at IS NOT NULL OR m.expires_at <= ?)", naive_utc(now))
+    where.add(f"(NOT ({LIVE}) OR m.expires_at <= ?)", naive_utc(now))
     return where
 
 

@@ -30,7 +30,7 @@ ORDERS: "dict[SortOrder, str]" = {
     "confidence": f"m.confidence DESC, m.created_at DESC, {_ALIKE}",
 }
 
-LIVE = "m.deleted_at IS NULL"
+LIVE = "m.deleted_at IS NULL AND m.archived_at IS NULL"
 
 DRAWN_FROM = (
     "(m.source = s.id OR starts_with(m.source, s.id || '#') OR suffix(m.source, ':' || s.id))"
@@ -70,7 +70,7 @@ def live_where(
     shared: bool | None = None,
     visibility: "Visibility | None" = None,
 ) -> WhereClause:
-    """Return conditions for live memories, neither deleted nor expired at ``now``.
+    """Return conditions for live memories, not deleted, archived or expired at ``now``.
 
     ``agent``, ``shared`` and ``visibility`` restrict them further; ``None`` doesn't. A memory that
     names no project, or no session, isn't limited to one.

@@ -62,16 +62,27 @@ class StoredMemory(NamedTuple):
     fact_key: str | None
     sensitivity: str
     source_kind: str
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    recorded_at: datetime | None = None
+    archived_at: datetime | None = None
+    archived_why: str | None = None
+    archived_mode: str | None = None
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it is neither deleted nor archived; it may have expired."""
+        return self.deleted_at is None and self.archived_at is None
 
     def is_live(self, now: datetime) -> bool:
-        """Return whether it is neither deleted nor, at the (naive UTC) time ``now``, expired."""
-        return self.deleted_at is None and (self.expires_at is None or self.expires_at > now)
+        """Return whether it is current and, at the (naive UTC) time ``now``, not expired."""
+        return self.is_current and (self.expires_at is None or self.expires_at > now)
 
 
 COLUMNS = StoredMemory._fields
 _SCORES = frozenset({"dense", "sparse", "fused"})
 _LISTED_COLUMNS = [field.name for field in fields(ListedMemory) if field.name not in _SCORES]
-_PERHAPS_TIMES = ("updated_at", "expires_at", "deleted_at")
+_PERHAPS_TIMES = ("updated_at", "expires_at", "deleted_at", "archived_at")
 _CATEGORIES = {category.value: category for category in MemoryCategory}
 RowT = TypeVar("RowT", StoredMemory, ListedMemory)
 

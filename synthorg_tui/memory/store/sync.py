@@ -160,7 +160,7 @@ class Projection:
         import numpy as np
 
         rows = queries.rows_by_id(db, ids)
-        live = {i: row for i, row in rows.items() if row.deleted_at is None}
+        live = {i: row for i, row in rows.items() if row.is_current}
         blobs = queries.vectors_by_id(db, list(live), self._fingerprint) if live else {}
         points = [
             self._point(row, np.frombuffer(blobs[i], np.float32) if i in blobs else None)

@@ -198,6 +198,7 @@ class MemoryWriter:
             fact_key=traits.fact_key,
             sensitivity=traits.sensitivity.value,
             source_kind=draft.source_kind.value,
+            recorded_at=naive_utc(now),
         )
 
 
@@ -295,8 +296,8 @@ def _refusal(row: StoredMemory, before: StoredMemory | None, known: _Known) -> s
     same = before or known.by_content.get(row.content_hash)
     if same is None:
         return ""
-    if same.deleted_at is not None:
-        return "deleted"
+    if not same.is_current:
+        return "deleted" if same.deleted_at is not None else "archived"
     if before is None:
         return "already stored"
     if before.draft_hash == row.draft_hash:
@@ -305,7 +306,13 @@ def _refusal(row: StoredMemory, before: StoredMemory | None, known: _Known) -> s
 
 
 def _updated(before: StoredMemory, row: StoredMemory) -> StoredMemory:
-    return row._replace(id=before.id, created_at=min(before.created_at, row.created_at))
+    return row._replace(
+        id=before.id,
+        created_at=min(before.created_at, row.created_at),
+        valid_from=before.valid_from,
+        valid_to=before.valid_to,
+        recorded_at=before.recorded_at,
+    )
 
 
 def _redacted(request: MemoryStoreRequest) -> MemoryStoreRequest:

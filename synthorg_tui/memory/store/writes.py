@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from synthorg_tui.memory.enums import ArchiveReason
 from synthorg_tui.memory.listing import ChangeKind
+from synthorg_tui.memory.store import edges
 from synthorg_tui.memory.store.queries import HAS_PURGED, REDACTED, rows_by_id
 from synthorg_tui.memory.store.rows import (
     COLUMNS,
@@ -37,6 +39,10 @@ _MEMORY_TYPES = {
     "updated_at": "TIMESTAMP",
     "expires_at": "TIMESTAMP",
     "deleted_at": "TIMESTAMP",
+    "valid_from": "TIMESTAMP",
+    "valid_to": "TIMESTAMP",
+    "recorded_at": "TIMESTAMP",
+    "archived_at": "TIMESTAMP",
 }
 _COLUMN_TYPES = {
     "memories": tuple(_MEMORY_TYPES.get(name, "VARCHAR") for name in COLUMNS),
@@ -122,12 +128,12 @@ class Changes:
 
     def remove(self, ids: Sequence[str], *, actor: str) -> list[StoredMemory]:
         """Soft-delete the live memories among ``ids``; return them as they were before."""
-        rows = [row for row in rows_by_id(self.db, ids).values() if row.deleted_at is None]
+        rows = [row for row in rows_by_id(self.db, ids).values() if row.is_current]
         self.mark(rows, deleted=True, actor=actor)
         return rows
 
     def restore(self, ids: Sequence[str], *, actor: str) -> list[StoredMemory]:
-        """Undo the soft deletion or expiry of the memories among ``ids``; return them as before.
+        """Undo deletion, archiving or expiry of the memories among ``ids``; return them as before.
 
         A time of expiry that has passed is removed, or they would be hidden again at once.
         """
@@ -141,17 +147,52 @@ class Changes:
         return rows
 
     def mark(self, rows: Sequence[StoredMemory], *, deleted: bool, actor: str) -> None:
-        """Soft-delete the given live memories, or restore the given deleted ones."""
+        """Soft-delete the given current memories, or restore the given deleted or archived ones."""
+        kind = ChangeKind.DELETED if deleted else ChangeKind.RESTORED
+        states = "archived_at = NULL, archived_why = NULL, archived_mode = NULL, deleted_at = NULL"
+        if deleted:
+            self._set_state(rows, kind, "deleted_at = ?::TIMESTAMP", [self.now], {}, actor)
+        else:
+            self._set_state(rows, kind, states, [], {}, actor)
+
+    def archive(
+        self,
+        rows: Sequence[StoredMemory],
+        *,
+        why: ArchiveReason,
+        mode: str | None = None,
+        actor: str,
+    ) -> None:
+        """Archive the given current memories: kept byte for byte, but given to nobody.
+
+        ``mode`` is the documented way their content was preserved, where a summary replaces them.
+        """
+        self._set_state(
+            [row for row in rows if row.is_current],
+            ChangeKind.ARCHIVED,
+            "archived_at = ?::TIMESTAMP, archived_why = ?, archived_mode = ?",
+            [self.now, why.value, mode],
+            {"archived_why": why.value},
+            actor,
+        )
+
+    def _set_state(
+        self,
+        rows: Sequence[StoredMemory],
+        kind: ChangeKind,
+        assignments: str,
+        values: Sequence[object],
+        after: dict[str, object],
+        actor: str,
+    ) -> None:
         if not rows:
             return
-        kind = ChangeKind.DELETED if deleted else ChangeKind.RESTORED
-        when = self.now if deleted else None
-        numbered = [self._changed(row, actor, kind, {}, {}) for row in rows]
+        numbered = [self._changed(row, actor, kind, {}, after) for row in rows]
         self.db.execute(
-            "UPDATE memories SET deleted_at = ?::TIMESTAMP, revision = c.revision "
+            f"UPDATE memories SET {assignments}, revision = c.revision "
             "FROM (SELECT unnest(?::UUID[]) AS id, unnest(?::BIGINT[]) AS revision) c "
             "WHERE memories.id = c.id",
-            [when, [row.id for row in numbered], [row.revision for row in numbered]],
+            [*values, [row.id for row in numbered], [row.revision for row in numbered]],
         )
         self.touched.extend(row.id for row in numbered)
 
@@ -178,6 +219,7 @@ class Changes:
         erase_from_calls(self.db, ids, [row.content for row in rows])
         self.db.execute(f"DELETE FROM vectors WHERE memory_id IN {listed}", [ids])
         self.db.execute(f"DELETE FROM memories WHERE id IN {listed}", [ids])
+        edges.remove_all(self.db, ids)
         self.touched.extend(ids)
         self.note_erased()
         return rows

@@ -1,0 +1,69 @@
+"""How memories stand to one another: what supersedes, stems from or contradicts what.
+
+Plain functions on a connection, to be part of the transaction that gives the reason. What the
+edges mean for what agents are given is decided where that is chosen.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from synthorg_tui.memory.enums import EdgeKind
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+
+class MemoryEdge(NamedTuple):
+    """An edge from one memory to another; both are ids."""
+
+    from_id: str
+    to_id: str
+    kind: EdgeKind
+
+
+def add_edges(
+    db: "Connection", edges: Iterable[MemoryEdge], *, made_at: datetime, made_by: str
+) -> None:
+    """Record edges at ``made_at`` (naive UTC); those that are known stay as they are."""
+    rows = list(edges)
+    if rows:
+        db.execute(
+            "INSERT OR IGNORE INTO memory_edges SELECT unnest(?::UUID[]), unnest(?::UUID[]), "
+            "unnest(?::VARCHAR[]), ?::TIMESTAMP, ?",
+            [
+                [edge.from_id for edge in rows],
+                [edge.to_id for edge in rows],
+                [edge.kind.value for edge in rows],
+                made_at,
+                made_by,
+            ],
+        )
+
+
+def edges_of(
+    db: "Connection", ids: Sequence[str], kinds: Sequence[EdgeKind] = tuple(EdgeKind)
+) -> tuple[MemoryEdge, ...]:
+    """Return the edges of these kinds that begin or end at one of these memories."""
+    rows = db.execute(
+        "SELECT from_id::VARCHAR, to_id::VARCHAR, kind FROM memory_edges "
+        "WHERE (from_id IN (SELECT unnest(?::UUID[])) OR to_id IN (SELECT unnest(?::UUID[]))) "
+        "AND kind IN (SELECT unnest(?::VARCHAR[])) ORDER BY made_at, 1, 2, 3",
+        [list(ids), list(ids), [kind.value for kind in kinds]],
+    ).fetchall()
+    return tuple(MemoryEdge(start, end, EdgeKind(kind)) for start, end, kind in rows)
+
+
+def remove_edges(db: "Connection", edges: Iterable[MemoryEdge]) -> None:
+    """Remove these edges; unknown ones are ignored."""
+    for edge in edges:
+        db.execute("DELETE FROM memory_edges WHERE from_id = ? AND to_id = ? AND kind = ?", edge)
+
+
+def remove_all(db: "Connection", ids: Sequence[str]) -> None:
+    """Remove all edges that begin or end at one of these memories."""
+    db.execute(
+        "DELETE FROM memory_edges WHERE from_id IN (SELECT unnest(?::UUID[])) "
+        "OR to_id IN (SELECT unnest(?::UUID[]))",
+        [list(ids), list(ids)],
+    )

@@ -30,6 +30,7 @@ from synthorg_tui.memory.retrieval.explanation import (
     too_small,
 )
 from synthorg_tui.memory.retrieval.hits import SearchHit
+from synthorg_tui.memory.retrieval.neighbours import lend
 from synthorg_tui.memory.retrieval.relevance import judge_hits, pool_size, rank_hits
 from synthorg_tui.memory.retrieval.selection import Selection
 from synthorg_tui.memory.retrieval.sensitivity import SensitivityFilter
@@ -169,8 +170,11 @@ class ContextInjectionStrategy:
             with run.watch.stage("relevance"):
                 relevant = self._relevant(gathered, query, selection)
             with run.watch.stage("ranking"):
-                ranked = rank_hits(relevant, config=self._config, now=self._clock.now())
-                selection.unranked(relevant, ranked)
+                alone = rank_hits(relevant, config=self._config, now=self._clock.now())
+                selection.unranked(relevant, alone)
+                factor = self._config.neighbour_factor
+                ranked, loans = lend(alone, selection.lenders, gathered.neighbours, factor=factor)
+                trace.lent(loans)
         chosen = selection.ranked(ranked, hits, excluded)
         if self._reranker is not None:
             with run.watch.stage("reranking"):
@@ -236,7 +240,7 @@ class ContextInjectionStrategy:
         judgement = judge_hits(
             gathered.hits, coverage=lambda hit: self._tokenizer.coverage(terms, hit.entry.content)
         )
-        return selection.relevant(gathered.hits, judgement)
+        return selection.relevant(gathered.hits, judgement, gathered.neighbours)
 
     async def _reranked(
         self, run: "_Run", query: MemoryQuery, memories: tuple[ScoredMemory, ...]

@@ -4,8 +4,9 @@ The search asks a backend for whatever it can do and goes on with what is left w
 The trace is the only source of an explanation's verdicts.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 from synthorg_tui.core.failsafe import safely, together
@@ -16,6 +17,7 @@ from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.ranking import DiversePick, ScoredMemory
 from synthorg_tui.memory.retrieval.explanation import Candidate, Verdict
 from synthorg_tui.memory.retrieval.hits import CandidateSource, SearchHit, SparseSearch
+from synthorg_tui.memory.retrieval.neighbours import Loan
 from synthorg_tui.memory.retrieval.relevance import fuse_hits
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 from synthorg_tui.memory.shared import SharedKnowledgeStore
@@ -27,6 +29,7 @@ class _Account:
     scored: ScoredMemory | None = None
     rank: int = 0
     boost: float = 0.0
+    loan: Loan | None = None
     pick: DiversePick | None = None
     tokens: int = 0
     verdict: Verdict | None = None
@@ -47,9 +50,18 @@ class CandidateTrace:
             boosted = memory.scoring_strategy is not FusionStrategy.RRF and not memory.is_shared
             account.boost = boost if boosted else 0.0
 
+    def lent(self, loans: Mapping[str, Loan]) -> None:
+        """Record what memories were lent by hits beside them."""
+        for memory_id, loan in loans.items():
+            self._accounts[memory_id].loan = loan
+
     def rank(self, memory_id: str) -> int:
         """Return the candidate's rank by score, from 1; 0 when it wasn't ranked."""
         return self._accounts[memory_id].rank
+
+    def loan(self, memory_id: str) -> Loan | None:
+        """Return what the candidate was lent, if it was."""
+        return self._accounts[memory_id].loan
 
     def diversified(self, picks: Iterable[DiversePick]) -> None:
         """Record each memory's similarity to an earlier pick."""
@@ -99,6 +111,8 @@ def _candidate(account: _Account) -> Candidate:
         recency=scored.recency_score if scored else 0.0,
         boost=account.boost,
         combined=scored.combined_score if scored else 0.0,
+        lent=account.loan.amount if account.loan else 0.0,
+        beside=account.loan.lender if account.loan else None,
         rank=account.rank,
         similarity=pick.similarity if pick else 0.0,
         similar_to=pick.similar_to.id if pick and pick.similar_to else None,
@@ -111,12 +125,13 @@ class CandidateSet(NamedTuple):
 
     With ``has_raw_scores``, ``dense`` is a cosine and ``sparse`` a BM25 score, from which relevance
     can be judged; otherwise they are whatever the backend gave. ``degraded`` says in words which
-    source was missing; empty when none was.
+    source was missing; empty when none was. ``neighbours`` is as in ``SearchResult``.
     """
 
     hits: tuple[SearchHit, ...]
     has_raw_scores: bool
     degraded: str
+    neighbours: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 class CandidateSearch:
@@ -148,7 +163,7 @@ class CandidateSearch:
         found = await safely(search, what="the search", notes=notes)
         if found is None:
             return CandidateSet((), True, notes[0])
-        return CandidateSet(found.hits, True, found.degraded)
+        return CandidateSet(found.hits, True, found.degraded, found.neighbours)
 
     async def _from_lists(self, agent_id: str, query: MemoryQuery) -> CandidateSet:
         notes: list[str] = []

@@ -51,10 +51,11 @@ class Candidate:
 
     ``dense`` is a cosine and ``sparse`` a raw BM25 score, each ``None`` when the respective search
     didn't return the memory. ``relevance``, ``recency``, ``boost`` and ``combined`` are in [0, 1].
-    ``rank`` is the position by ``combined`` before diversification, from 1. ``similarity`` is the
-    greatest similarity to a memory chosen earlier, whose id is ``similar_to``. ``tokens`` includes
-    the fence. ``reason`` is a sentence for a person. ``author`` is who wrote the memory, as
-    recorded; empty until ``with_authors`` sets it.
+    ``lent`` is the part of ``combined`` that a hit beside it in its session gave, whose id is
+    ``beside``. ``rank`` is the position by ``combined`` before diversification, from 1.
+    ``similarity`` is the greatest similarity to a memory chosen earlier, whose id is
+    ``similar_to``. ``tokens`` includes the fence. ``reason`` is a sentence for a person. ``author``
+    is who wrote the memory, as recorded; empty until ``with_authors`` sets it.
     """
 
     entry: ListedMemory
@@ -72,6 +73,8 @@ class Candidate:
     similar_to: str | None = None
     tokens: int = 0
     author: str = ""
+    lent: float = 0.0
+    beside: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

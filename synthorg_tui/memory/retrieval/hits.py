@@ -5,7 +5,8 @@ The first protocols are optional abilities of backends beyond ``MemoryBackend``,
 strategy.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from synthorg_tui.core.enums import MemoryCategory
@@ -37,11 +38,13 @@ class SearchHit:
 class SearchResult:
     """Hits of a search, best first.
 
-    ``degraded`` says in words which source was missing; empty when none was.
+    ``neighbours`` are the ids of what stands before and after a hit in its session. ``degraded``
+    says in words which source was missing; empty when none was.
     """
 
     hits: tuple[SearchHit, ...]
     degraded: str = ""
+    neighbours: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @runtime_checkable

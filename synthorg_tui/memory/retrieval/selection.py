@@ -12,6 +12,7 @@ from synthorg_tui.memory.ranking import DiversePick, ScoredMemory, pick_diverse
 from synthorg_tui.memory.retrieval.candidates import CandidateTrace
 from synthorg_tui.memory.retrieval.explanation import Verdict
 from synthorg_tui.memory.retrieval.hits import SearchHit
+from synthorg_tui.memory.retrieval.neighbours import Neighbours, beside
 from synthorg_tui.memory.retrieval.relevance import Judgement, pool_size
 from synthorg_tui.memory.retrieval.sensitivity import SensitivityFilter
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
@@ -40,13 +41,24 @@ class Selection:
         self._pinned = pinned
         self._sensitivity = sensitivity
         self._promoted: frozenset[str] = frozenset()
+        self.lenders: frozenset[str] = frozenset()
+        """Ids of the hits with enough evidence, which lend to those beside them."""
 
-    def relevant(self, hits: Sequence[SearchHit], judgement: Judgement) -> tuple[SearchHit, ...]:
-        """Return the hits with enough evidence, and record a verdict on the others."""
+    def relevant(
+        self, hits: Sequence[SearchHit], judgement: Judgement, neighbours: Neighbours
+    ) -> tuple[SearchHit, ...]:
+        """Return the hits with enough evidence and those beside them, and judge the others.
+
+        What stands beside may be relevant by what is lent to it; only ``lenders`` lend.
+        """
         cutoff = judgement.cutoff
+        self.lenders = frozenset(
+            hit.entry.id for position, hit in enumerate(hits) if judgement.is_relevant(position)
+        )
+        near = beside(self.lenders, neighbours) if self._config.neighbour_factor else frozenset()
         chosen = []
         for position, hit in enumerate(hits):
-            if judgement.is_relevant(position):
+            if hit.entry.id in self.lenders or hit.entry.id in near:
                 chosen.append(hit)
             elif judgement.answered:
                 reason = f"evidence {judgement.evidence[position]:.2f} of {cutoff.plausible:.2f}"
@@ -145,8 +157,10 @@ class Selection:
                 self._trace.judge(key, Verdict.INCLUDED, self._included(key, place))
 
     def _included(self, key: str, place: int) -> str:
-        rank = self._trace.rank(key)
-        by_score = f"place {rank} by score"
+        by_score = f"place {self._trace.rank(key)} by score"
+        loan = self._trace.loan(key)
+        if loan is not None:
+            by_score += f", {loan.amount:.2f} of it lent by {loan.lender} beside it"
         return f"{by_score}, promoted to {place} for variety" if key in self._promoted else by_score
 
     def _beyond(self, memories: Sequence[ScoredMemory]) -> None:

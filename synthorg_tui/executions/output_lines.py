@@ -4,6 +4,7 @@ Titles of memories and keys of lessons are made of them, so they must stay as th
 """
 
 import re
+from collections.abc import Iterable
 
 TITLE = 140
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
@@ -22,6 +23,10 @@ _NOISE = re.compile(
     re.IGNORECASE,
 )
 _LETTERS = re.compile(r"[A-Za-z]{3}")
+_VARIABLE = re.compile(
+    r"https?://[^\s'\"]+|(?:~|\.{1,2})?(?:/?[\w.@+-]+)?(?:/[\w.@+<>-]+)+/?"
+    r"|\b[0-9a-f]{7,40}\b|\b\d+(?:\.\d+)*\b"
+)
 
 
 def one_line(text: str, limit: int = TITLE) -> str:
@@ -56,3 +61,14 @@ def clean_output(output: str) -> str:
 def without_codes(text: str) -> str:
     """Return ``text`` without the codes that colour a terminal or set its title."""
     return _ANSI.sub("", text) if "\x1b" in text else text
+
+
+def signature(line: str, values: Iterable[str] = ()) -> str:
+    """Return an error line with everything replaced that differs each time.
+
+    That is paths, addresses, numbers and the given ``values``; two occurrences of one error so
+    compare equal.
+    """
+    for value in sorted(filter(None, values), key=len, reverse=True):
+        line = re.sub(rf"(?<![\w-]){re.escape(value)}(?![\w-])", "<>", line)
+    return " ".join(_VARIABLE.sub("<>", line).casefold().split())

@@ -16,9 +16,8 @@ from synthorg_tui.curation.models import (
 )
 from synthorg_tui.executions.commands import Step
 from synthorg_tui.executions.models import Execution, ToolCall
-from synthorg_tui.executions.output_lines import one_line
+from synthorg_tui.executions.output_lines import one_line, signature
 from synthorg_tui.executions.recoveries import RECOVERY_TAG
-from synthorg_tui.learning.error_lines import signature
 from synthorg_tui.learning.habits import merged_habits
 from synthorg_tui.learning.lessons import REPORTED_CERTAINTY, LessonWords, grounded_lesson
 from synthorg_tui.learning.mistakes import Mistake

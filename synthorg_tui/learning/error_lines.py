@@ -1,11 +1,10 @@
 """Errors of failed calls: the telling line, its advice, and whether it is about call or code.
 
 Only an error about the call can teach how to call: one about the code that was examined is what
-the call was for. ``signature`` is part of the key of stored lessons and must stay as it is.
+the call was for.
 """
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -156,20 +155,3 @@ def _hint(lines: list[str], telling: str) -> str:
             bare = re.sub(r"^\W*(?:(?:hint|error|note|help):\s*)?", "", whole, flags=re.IGNORECASE)
             return one_line(bare, _MAX_HINT)
     return ""
-
-
-_VARIABLE = re.compile(
-    r"https?://[^\s'\"]+|(?:~|\.{1,2})?(?:/?[\w.@+-]+)?(?:/[\w.@+<>-]+)+/?"
-    r"|\b[0-9a-f]{7,40}\b|\b\d+(?:\.\d+)*\b"
-)
-
-
-def signature(line: str, values: Iterable[str] = ()) -> str:
-    """Return an error line with everything replaced that differs each time.
-
-    That is paths, addresses, numbers and the given ``values``; two occurrences of one error so
-    compare equal.
-    """
-    for value in sorted(filter(None, values), key=len, reverse=True):
-        line = re.sub(rf"(?<![\w-]){re.escape(value)}(?![\w-])", "<>", line)
-    return " ".join(_VARIABLE.sub("<>", line).casefold().split())

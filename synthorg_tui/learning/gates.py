@@ -12,8 +12,9 @@ from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.curation.models import Evidence, LessonKind
 from synthorg_tui.executions.commands import Step, command_steps
 from synthorg_tui.executions.models import MAX_REPORTED_RECOVERIES, Execution, ToolCall, slug
+from synthorg_tui.executions.output_lines import signature
 from synthorg_tui.learning.captured import Captured, incident_payload
-from synthorg_tui.learning.error_lines import CI_CHECK, signature
+from synthorg_tui.learning.error_lines import CI_CHECK
 from synthorg_tui.learning.lessons import MAX_TITLE, LessonWords, grounded_lesson
 from synthorg_tui.learning.phrases import clean, explained, joined, name_of
 from synthorg_tui.learning.stopped_calls import GateRule, PassedGate, find_gates

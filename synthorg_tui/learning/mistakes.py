@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.commands import Step, command_steps, related
 from synthorg_tui.executions.models import Execution, ToolCall
+from synthorg_tui.executions.output_lines import signature
 from synthorg_tui.executions.recoveries import MAX_BETWEEN, next_attempt
 from synthorg_tui.learning.changes import CallChange, change_between
 from synthorg_tui.learning.error_lines import (
@@ -22,7 +23,6 @@ from synthorg_tui.learning.error_lines import (
     ErrorKind,
     is_gate_output,
     read_error,
-    signature,
 )
 from synthorg_tui.learning.preparations import (
     Preparation,

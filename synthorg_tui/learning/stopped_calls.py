@@ -14,14 +14,14 @@ from pathlib import PurePosixPath
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.commands import Step, command_steps
 from synthorg_tui.executions.models import Execution, ToolCall
-from synthorg_tui.executions.output_lines import clean_output
+from synthorg_tui.executions.output_lines import clean_output, signature
 from synthorg_tui.executions.recoveries import (
     MAX_BETWEEN,
     next_attempt,
     really_ok,
     resolved_failures,
 )
-from synthorg_tui.learning.error_lines import CI_CHECK, is_gate_output, signature
+from synthorg_tui.learning.error_lines import CI_CHECK, is_gate_output
 from synthorg_tui.learning.phrases import clean, name_of
 
 _MAX_LINE = 160

@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 
 from synthorg_tui.curation.models import Evidence, LessonKind
 from synthorg_tui.executions.commands import Step, command_steps
-from synthorg_tui.executions.output_lines import clean_output
+from synthorg_tui.executions.output_lines import clean_output, signature
 from synthorg_tui.learning.actions import (
     AgentAction,
     FailingForm,
@@ -22,7 +22,7 @@ from synthorg_tui.learning.actions import (
     in_folder,
     same_project,
 )
-from synthorg_tui.learning.error_lines import MAX_ERROR, ErrorKind, read_error, signature
+from synthorg_tui.learning.error_lines import MAX_ERROR, ErrorKind, read_error
 from synthorg_tui.learning.stopped_calls import gate_lines
 
 _MAX_ERROR_LINES = 60

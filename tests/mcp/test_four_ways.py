@@ -13,6 +13,7 @@ from urllib.parse import quote
 import pytest
 from mcp import Client
 
+from synthorg_tui.agents.models import AgentIdentity
 from synthorg_tui.cli import main
 from synthorg_tui.connect import hook
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
@@ -127,12 +128,23 @@ async def by_hook(data_dir: Path, asked: Asked) -> str:
     return context
 
 
-async def by_mcp(data_dir: Path, asked: Asked) -> str:
+async def begin_anew(engine: Engine, asked: Asked) -> None:
+    """Have the session count as handed nothing: the same text isn't handed to one twice."""
+    identity = AgentIdentity(asked.agent, project=asked.project, session_id=asked.session)
+    session = engine.gateway.connect(identity)
+    assert not (await session.digest(asked.query, 0, anew=True)).text
+    engine.gateway.disconnect(session)
+
+
+async def by_mcp(engine: Engine, data_dir: Path, asked: Asked) -> str:
     """The prompt, and the resource, which is the same; its session is that of the hook."""
+    await begin_anew(engine, asked)
     acting = ActingAgent(agent_id=asked.agent, project=asked.project, data_dir=data_dir)
     arguments = {"query": asked.query, "token_budget": str(asked.budget)}
     async with Client(MemoryServer(acting)) as client:
         prompt = await client.get_prompt("memory_digest", arguments)
+    await begin_anew(engine, asked)
+    async with Client(MemoryServer(acting)) as client:
         uri = f"synthorg://digest/{quote(asked.query)}?token_budget={asked.budget}"
         (resource,) = (await client.read_resource(uri)).contents
     text = "".join(message.content.text for message in prompt.messages)  # type: ignore[union-attr]
@@ -160,10 +172,11 @@ async def compare(folder: Path, seed: int, questions: int) -> list[int]:
                     chance.choice(SESSIONS),
                     chance.choice((0, 1, 40, 61, 90, 140, 300, 800, 1500, 4000)),
                 )
+                await begin_anew(engine, asked)
                 shown = await by_pane(engine, asked)
                 served = await by_hook(folder / "data", asked)
                 assert served == shown, asked
-                assert await by_mcp(folder / "data", asked) == shown, asked
+                assert await by_mcp(engine, folder / "data", asked) == shown, asked
                 assert await by_command(folder / "data", asked) == shown, asked
                 assert estimate_tokens(shown) <= asked.budget, asked
                 assert not any(c < " " and c not in "\n\t" for c in shown), asked

@@ -38,6 +38,9 @@ class Verdict(StrEnum):
     UNKNOWN = "unknown"
     EXCLUDED = "excluded"
     OVER_BUDGET = "over_budget"
+    HANDED = "handed"
+    ALIKE = "alike"
+    REPLACED = "replaced"
 
     @property
     def is_in(self) -> bool:
@@ -94,7 +97,8 @@ class Explanation:
     ``frame_tokens`` of them are no memory's, such as the directive. ``degraded`` says in words
     which source was missing, or that the budget has no room for the frame; else it is empty.
     ``former`` are memories that aren't given any more, though they fit the query by words; they are
-    looked up for a person only, and no part of ``candidates``.
+    looked up for a person only, and no part of ``candidates``. ``marks`` tell the blocks that were
+    given from all others, so that a session is handed each once.
     """
 
     strategy: str
@@ -108,6 +112,7 @@ class Explanation:
     degraded: str = ""
     frame_tokens: int = 0
     former: tuple[Candidate, ...] = ()
+    marks: tuple[str, ...] = ()
 
     @property
     def included(self) -> tuple[Candidate, ...]:

@@ -4,10 +4,10 @@ Every bound that leaves a memory out is applied here, each with its verdict and 
 explanation accounts for every candidate.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from synthorg_tui.memory.enums import FusionStrategy
-from synthorg_tui.memory.formatter import Packing
+from synthorg_tui.memory.formatter import MemoryWording, Packing
 from synthorg_tui.memory.ranking import DiversePick, ScoredMemory, pick_diverse
 from synthorg_tui.memory.retrieval.candidates import CandidateTrace
 from synthorg_tui.memory.retrieval.explanation import Verdict
@@ -15,6 +15,13 @@ from synthorg_tui.memory.retrieval.hits import SearchHit
 from synthorg_tui.memory.retrieval.neighbours import Neighbours, beside
 from synthorg_tui.memory.retrieval.relevance import Judgement, pool_size
 from synthorg_tui.memory.retrieval.sensitivity import SensitivityFilter
+from synthorg_tui.memory.retrieval.wording import (
+    DIARY,
+    HANDED_BEFORE,
+    LEARNT,
+    kind_of_memory,
+    mark_of,
+)
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 
 
@@ -123,13 +130,17 @@ class Selection:
         return tuple(chosen.values())
 
     def first(self, memories: tuple[ScoredMemory, ...]) -> tuple[ScoredMemory, ...]:
-        """Return pinned memories, then others up to ``max_memories``, diversified if configured."""
+        """Return pinned memories, then others up to ``max_memories``, diversified if configured.
+
+        The best by score are chosen; of these what was learnt comes first and what merely tells
+        what happened last, so that it is this that a small budget leaves out.
+        """
         pinned = tuple(memory for memory in memories if memory.entry.id in self._pinned)
         rest = tuple(memory for memory in memories if memory.entry.id not in self._pinned)
         limit = max(0, self._config.max_memories - len(pinned))
         if not self._config.diversity_penalty_enabled:
             self._beyond(rest[limit:])
-            return (*pinned, *rest[:limit])
+            return (*pinned, *_learnt_first(rest[:limit]))
         pool = rest[: pool_size(self._config)]
         self._beyond(rest[len(pool) :])
         picks = pick_diverse(pool, diversity_lambda=self._config.diversity_lambda, limit=limit)
@@ -138,7 +149,23 @@ class Selection:
         self._promoted = frozenset(pick.memory.entry.id for pick in picks[:limit]) - without
         self._too_similar([pick for pick in picks[limit:] if pick.memory.entry.id in without])
         self._beyond([pick.memory for pick in picks[limit:]])
-        return (*pinned, *(pick.memory for pick in picks[:limit]))
+        return (*pinned, *_learnt_first([pick.memory for pick in picks[:limit]]))
+
+    def news(
+        self,
+        memories: tuple[ScoredMemory, ...],
+        wordings: Mapping[str, MemoryWording],
+        handed: Collection[str],
+    ) -> tuple[ScoredMemory, ...]:
+        """Return what the session wasn't handed before in the same words; pinned ones always."""
+        chosen = []
+        for memory in memories:
+            key = memory.entry.id
+            if key in self._pinned or mark_of(wordings[key].text, key) not in handed:
+                chosen.append(memory)
+            else:
+                self._out(key, Verdict.HANDED, HANDED_BEFORE)
+        return tuple(chosen)
 
     def packed(self, packing: Packing) -> None:
         """Record which memories fit the token budget and which didn't."""
@@ -197,3 +224,13 @@ class Selection:
         """Leave a memory out, unless it is pinned."""
         if key not in self._pinned:
             self._trace.judge(key, verdict, reason)
+
+
+def _learnt_first(memories: Sequence[ScoredMemory]) -> list[ScoredMemory]:
+    """Knowledge and lessons, then the rest, then the diary; each in the order given."""
+
+    def order(memory: ScoredMemory) -> int:
+        kind = kind_of_memory(memory)
+        return 0 if kind in LEARNT else 2 if kind in DIARY else 1
+
+    return sorted(memories, key=order)

@@ -1,4 +1,4 @@
-"""What belongs to the hits of a search: what stands beside them in their sessions.
+"""Finding memories by other memories: by what stands beside them, or by the start of an id.
 
 Plain functions on a connection, of one query each, as a search of 100,000 memories waits for them.
 """
@@ -36,3 +36,13 @@ def neighbours_of(
         [*where.values, list(sessions), list(ids)],
     ).fetchall()
     return {key: tuple(filter(None, (before, after))) for key, before, after in rows}
+
+
+def sole_id(db: "Connection", where: WhereClause, start: str) -> str:
+    """Return the id of the only matching memory whose id begins so; empty without, or with more."""
+    rows = db.execute(
+        f"SELECT m.id::VARCHAR FROM memories m WHERE {where} "
+        "AND starts_with(m.id::VARCHAR, ?) LIMIT 2",
+        [*where.values, start.lower()],
+    ).fetchall()
+    return str(rows[0][0]) if len(rows) == 1 else ""

@@ -193,6 +193,7 @@ class ContextInjectionStrategy:
         with run.watch.stage("filter"):
             chosen = self._filtered(run, chosen, selection)
         with run.watch.stage("diversity"):
+            chosen = selection.clustered(chosen, gathered.copies, now=self._clock.now())
             chosen = selection.first(chosen)
         return self._told(run, chosen, selection, trace)
 
@@ -206,7 +207,7 @@ class ContextInjectionStrategy:
         """The memories in words that fit the budget: of a long one the passage that answers."""
         with run.watch.stage("packing"):
             worder = Worder(run.query_text, self._config.max_passage_tokens)
-            wordings = worder.wordings(chosen, {})
+            wordings = worder.wordings(chosen, selection.seen)
             packing = pack_memories(
                 selection.news(chosen, wordings, self._handed),
                 estimator=self._estimator,

@@ -127,7 +127,7 @@ def hit(
     dense: float | None = 0.8,
     sparse: float | None = None,
     *,
-    content: str = "text",
+    content: str = "",
     is_shared: bool = False,
     fused: float = 0.0,
 ) -> SearchHit:

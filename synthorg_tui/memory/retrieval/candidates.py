@@ -16,7 +16,12 @@ from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.ranking import DiversePick, ScoredMemory
 from synthorg_tui.memory.retrieval.explanation import Candidate, Verdict
-from synthorg_tui.memory.retrieval.hits import CandidateSource, SearchHit, SparseSearch
+from synthorg_tui.memory.retrieval.hits import (
+    CandidateSource,
+    CopiesOf,
+    SearchHit,
+    SparseSearch,
+)
 from synthorg_tui.memory.retrieval.neighbours import Loan
 from synthorg_tui.memory.retrieval.relevance import fuse_hits
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
@@ -32,6 +37,7 @@ class _Account:
     loan: Loan | None = None
     pick: DiversePick | None = None
     tokens: int = 0
+    members: tuple[str, ...] = ()
     verdict: Verdict | None = None
     reason: str = ""
 
@@ -67,6 +73,11 @@ class CandidateTrace:
         """Record each memory's similarity to an earlier pick."""
         for pick in picks:
             self._accounts[pick.memory.entry.id].pick = pick
+
+    def stands_for(self, members: Mapping[str, tuple[str, ...]]) -> None:
+        """Record of which other memories a candidate is the one line."""
+        for memory_id, others in members.items():
+            self._accounts[memory_id].members = others
 
     def costs(self, memory_id: str, tokens: int) -> None:
         """Record the size of a candidate's text block in tokens."""
@@ -117,6 +128,7 @@ def _candidate(account: _Account) -> Candidate:
         similarity=pick.similarity if pick else 0.0,
         similar_to=pick.similar_to.id if pick and pick.similar_to else None,
         tokens=account.tokens,
+        members=account.members,
     )
 
 
@@ -125,13 +137,15 @@ class CandidateSet(NamedTuple):
 
     With ``has_raw_scores``, ``dense`` is a cosine and ``sparse`` a BM25 score, from which relevance
     can be judged; otherwise they are whatever the backend gave. ``degraded`` says in words which
-    source was missing; empty when none was. ``neighbours`` is as in ``SearchResult``.
+    source was missing; empty when none was. ``neighbours`` and ``copies`` are as in
+    ``SearchResult``.
     """
 
     hits: tuple[SearchHit, ...]
     has_raw_scores: bool
     degraded: str
     neighbours: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    copies: Mapping[str, CopiesOf] = MappingProxyType({})
 
 
 class CandidateSearch:
@@ -163,7 +177,8 @@ class CandidateSearch:
         found = await safely(search, what="the search", notes=notes)
         if found is None:
             return CandidateSet((), True, notes[0])
-        return CandidateSet(found.hits, True, found.degraded, found.neighbours)
+        about = (found.neighbours, found.copies)
+        return CandidateSet(found.hits, True, found.degraded, *about)
 
     async def _from_lists(self, agent_id: str, query: MemoryQuery) -> CandidateSet:
         notes: list[str] = []

@@ -57,8 +57,9 @@ class Candidate:
     ``lent`` is the part of ``combined`` that a hit beside it in its session gave, whose id is
     ``beside``. ``rank`` is the position by ``combined`` before diversification, from 1.
     ``similarity`` is the greatest similarity to a memory chosen earlier, whose id is
-    ``similar_to``. ``tokens`` includes the fence. ``reason`` is a sentence for a person. ``author``
-    is who wrote the memory, as recorded; empty until ``with_authors`` sets it.
+    ``similar_to``. ``members`` are the ids of other memories that say the same, for which this one
+    stands. ``tokens`` includes the fence. ``reason`` is a sentence for a person. ``author`` is who
+    wrote the memory, as recorded; empty until ``with_authors`` sets it.
     """
 
     entry: ListedMemory
@@ -78,6 +79,7 @@ class Candidate:
     author: str = ""
     lent: float = 0.0
     beside: str | None = None
+    members: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,16 @@ explanation accounts for every candidate.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 
+from synthorg_tui.memory.consolidation.duplicates import ClusterKind
 from synthorg_tui.memory.enums import FusionStrategy
 from synthorg_tui.memory.formatter import MemoryWording, Packing
 from synthorg_tui.memory.ranking import DiversePick, ScoredMemory, pick_diverse
 from synthorg_tui.memory.retrieval.candidates import CandidateTrace
+from synthorg_tui.memory.retrieval.clusters import one_line_each
 from synthorg_tui.memory.retrieval.explanation import Verdict
-from synthorg_tui.memory.retrieval.hits import SearchHit
+from synthorg_tui.memory.retrieval.hits import CopiesOf, SearchHit
 from synthorg_tui.memory.retrieval.neighbours import Neighbours, beside
 from synthorg_tui.memory.retrieval.relevance import Judgement, pool_size
 from synthorg_tui.memory.retrieval.sensitivity import SensitivityFilter
@@ -50,6 +53,8 @@ class Selection:
         self._promoted: frozenset[str] = frozenset()
         self.lenders: frozenset[str] = frozenset()
         """Ids of the hits with enough evidence, which lend to those beside them."""
+        self.seen: Mapping[str, str] = {}
+        """How often what a memory says was seen, in words, where it was more than once."""
 
     def relevant(
         self, hits: Sequence[SearchHit], judgement: Judgement, neighbours: Neighbours
@@ -128,6 +133,22 @@ class Selection:
             if memory.entry.id not in chosen:
                 self._trace.judge(memory.entry.id, Verdict.FILTERED, reason)
         return tuple(chosen.values())
+
+    def clustered(
+        self, memories: tuple[ScoredMemory, ...], copies: Mapping[str, CopiesOf], *, now: datetime
+    ) -> tuple[ScoredMemory, ...]:
+        """Return one memory for each cluster of those that say the same; pinned ones stay."""
+        free = [memory for memory in memories if memory.entry.id not in self._pinned]
+        lines = one_line_each(free, copies, now=now)
+        self.seen = lines.seen
+        self._trace.stands_for(lines.stands_for)
+        for key, (kept, kind) in lines.in_place_of.items():
+            if kind is ClusterKind.SAME_KEY:
+                self._out(key, Verdict.SUPERSEDED, f"{kept} says otherwise since, of the same key")
+            else:
+                self._out(key, Verdict.ALIKE, f"says the same as {kept}, which stands for both")
+        pinned = (memory for memory in memories if memory.entry.id in self._pinned)
+        return (*pinned, *lines.memories)
 
     def first(self, memories: tuple[ScoredMemory, ...]) -> tuple[ScoredMemory, ...]:
         """Return pinned memories, then others up to ``max_memories``, diversified if configured.

@@ -23,12 +23,14 @@ _BATCH = 500
 
 @dataclass(frozen=True)
 class DatedMemory:
-    """A memory of a data file: its key, its agent, its content and its date."""
+    """A memory of a data file: its key, its agent, its content, its date, and its place."""
 
     key: str
     agent: str
     content: str
     at: datetime
+    session: str
+    line: int
 
 
 class DayAfter:
@@ -126,9 +128,13 @@ def _draft(memory: DatedMemory) -> MemoryDraft:
         request=MemoryStoreRequest(
             category=MemoryCategory.EPISODIC,
             content=memory.content,
-            metadata=MemoryMetadata(tags=("non-inferable",)),
+            metadata=MemoryMetadata(
+                source=f"locomo:{memory.agent}/{memory.session}#L{memory.line}-L{memory.line}",
+                tags=("non-inferable",),
+            ),
         ),
         key=memory.key,
+        session_id=memory.session,
         created_at=memory.at,
         level=MemoryLevel.PERSISTENT,
     )

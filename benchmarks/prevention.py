@@ -180,7 +180,7 @@ class Replay:
         try:
             given = Given()
             self._said = []
-            for prompt, calls in _by_prompt(execution):
+            for prompt, calls in by_prompt(execution):
                 if prompt.strip():
                     given = await self._digest(session, prompt)
                 for call in calls:
@@ -271,7 +271,7 @@ class Replay:
         self._taught.learn(execution)
 
 
-def _by_prompt(execution: Execution) -> Iterator[tuple[str, list[ToolCall]]]:
+def by_prompt(execution: Execution) -> Iterator[tuple[str, list[ToolCall]]]:
     """The calls of a run after each prompt; a subagent's prompt is its task."""
     prompts = [turn for turn in execution.turns if turn.role in ("user", "parent")]
     starts = [turn.first_line for turn in prompts] or [0]

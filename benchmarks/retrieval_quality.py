@@ -61,17 +61,21 @@ class Data:
     """The memories of a data file as (id, agent, content), and its questions.
 
     It also has the number of questions without known evidence. ``dates`` holds when memories were
-    said, as far as the file has it.
+    said, as far as the file has it, ``places`` their session and its turn.
     """
 
     memories: list[tuple[str, str, str]]
     questions: list[Question]
     skipped: int
     dates: dict[str, datetime]
+    places: dict[str, tuple[str, int]]
 
     def dated_memories(self) -> list[DatedMemory]:
         """Return the memories with their dates; those without one have the date ``NOW``."""
-        return [DatedMemory(*memory, at=self.dates.get(memory[0], NOW)) for memory in self.memories]
+        return [
+            DatedMemory(*memory, self.dates.get(memory[0], NOW), *self.places[memory[0]])
+            for memory in self.memories
+        ]
 
 
 @dataclass(frozen=True)
@@ -96,14 +100,16 @@ def load(path: Path, limit: int | None) -> Data:
     memories: list[tuple[str, str, str]] = []
     questions: list[Question] = []
     dates: dict[str, datetime] = {}
+    places: dict[str, tuple[str, int]] = {}
     asked = 0
     for number, conversation in enumerate(conversations):
         agent = str(conversation.get("sample_id", f"conversation-{number}"))
         ids = {}
-        for turn, at in _turns(conversation["conversation"]):
+        for turn, at, place in _turns(conversation["conversation"]):
             key = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{number}/{turn['dia_id']}"))
             ids[turn["dia_id"]] = key
             memories.append((key, agent, _content(turn)))
+            places[key] = place
             if at is not None:
                 dates[key] = at
         for qa in conversation["qa"]:
@@ -112,14 +118,16 @@ def load(path: Path, limit: int | None) -> Data:
             evidence = frozenset(ids[turn] for turn in named if turn in ids)
             if evidence:
                 questions.append(Question(qa["question"], agent, evidence))
-    return Data(memories, questions, asked - len(questions), dates)
+    return Data(memories, questions, asked - len(questions), dates, places)
 
 
-def _turns(conversation: dict[str, Any]) -> Iterable[tuple[dict[str, Any], datetime | None]]:
+def _turns(
+    conversation: dict[str, Any],
+) -> Iterable[tuple[dict[str, Any], datetime | None, tuple[str, int]]]:
     for name, value in conversation.items():
         if isinstance(value, list):
             at = _date(conversation.get(f"{name}_date_time", ""))
-            yield from ((turn, at) for turn in value)
+            yield from ((turn, at, (name, line)) for line, turn in enumerate(value, 1))
 
 
 def _date(text: str) -> datetime | None:

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from synthorg_tui.agents.handed import HandedOver
 from synthorg_tui.agents.models import AgentIdentity
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.failsafe import surviving
@@ -65,6 +66,8 @@ class ClientSessions:
         self._known: dict[tuple[str, str], KnownSession] | None = None
         self._written: dict[tuple[str, str], datetime] = {}
         self._swept_at: datetime | None = None
+        self.handed = HandedOver()
+        """What each session was handed in digests."""
 
     async def current(self, identity: AgentIdentity, processes: tuple[str, ...]) -> str | None:
         """Return the id of the session that a client works in now.
@@ -92,6 +95,7 @@ class ClientSessions:
 
         They can be restored. A session that is used again goes on without them.
         """
+        self.handed.forget(agent_id, session_id)
         now, known = self._clock.now(), await self._loaded()
         blank = KnownSession(agent_id, session_id, None, (), now)
         session = known.get((agent_id, session_id), blank)

@@ -51,12 +51,16 @@ class CallReply:
 
 @dataclass(frozen=True, slots=True)
 class ServedDigest:
-    """A digest exactly as the agent receives it, and the ids of the memories in it."""
+    """A digest exactly as the agent receives it, and the ids of the memories in it.
+
+    ``handed`` is how many more would be in it, had the session not been handed them before.
+    """
 
     text: str
     tokens: int
     included: tuple[str, ...] = ()
     degraded: str = ""
+    handed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import asyncio
 import json
 import logging
 import time
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -41,6 +42,7 @@ from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.learning.actions import AgentAction
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import MemoryDraft, MemoryEdit
+from synthorg_tui.memory.retrieval.explanation import Verdict
 from synthorg_tui.memory.strategies import replies
 from synthorg_tui.memory.strategies.service import (
     MAX_QUERY,
@@ -108,6 +110,7 @@ class AgentSession:
         self._allowance = allowance
         self.recorded = 0
         self.connected_at = services.clock.now()
+        self._connection = f"connection {uuid.uuid4()}"
 
     async def tools(self) -> tuple[ToolDefinition, ...]:
         """Return the tools that the agent may call now; a read-only agent gets no writing ones."""
@@ -146,8 +149,13 @@ class AgentSession:
             self._services.events.emit(WROTE, f"agents.{name}")
         return reply
 
-    async def digest(self, query: str, token_budget: int | None = None) -> ServedDigest:
+    async def digest(
+        self, query: str, token_budget: int | None = None, anew: bool = False
+    ) -> ServedDigest:
         """Return the agent's digest for a task; ``None`` as budget means the configured one.
+
+        What the session was handed before isn't in it, unless it reads otherwise now or the agent
+        begins ``anew``, with nothing of the session in its context.
 
         Raises ``AgentRefusedError`` while the agent is paused, for a blank query and for one that
         is too long.
@@ -160,20 +168,14 @@ class AgentSession:
             self._require(writing=False)
             if not query.strip() or len(query) > MAX_QUERY:
                 raise AgentRefusedError(f"the query must have 1 to {MAX_QUERY} characters")
-        request = agents_request(
-            self.identity.agent_id,
-            query,
-            budget,
-            project=self.identity.project,
-            session_id=await self._session_id(),
-        )
-        injection = await self._services.prepare(request)
+        injection = await self._prepared(query, budget, started, anew=anew)
         explanation = injection.explanation
         served = ServedDigest(
             text=injection.text,
             tokens=explanation.tokens_used,
             included=tuple(memory.entry.id for memory in explanation.included),
             degraded=explanation.degraded,
+            handed=sum(each.verdict is Verdict.HANDED for each in explanation.candidates),
         )
         # As an adapter would write it, which takes longer to build than to do without.
         explained = await asyncio.to_thread(to_json, explanation, inf_nan_mode="null")
@@ -186,6 +188,26 @@ class AgentSession:
             explanation=explained.decode(),
         )
         return served
+
+    async def _prepared(
+        self, query: str, token_budget: int, started: float, *, anew: bool
+    ) -> Injection:
+        """The digest without what the session was handed before; what is new counts as handed."""
+        session_id = await self._session_id()
+        handed, key = self._services.sessions.handed, self._told_as(session_id)
+        if anew:
+            handed.forget(*key)
+        request = agents_request(
+            self.identity.agent_id,
+            query,
+            token_budget,
+            project=self.identity.project,
+            session_id=session_id,
+        )
+        injection = await self._services.prepare(replace(request, handed=handed.marks(*key)))
+        seconds = time.perf_counter() - started
+        handed.note(*key, injection.explanation.marks, seconds=seconds)
+        return injection
 
     async def hint(self, moment: str, action: AgentAction, subagent: str = "") -> ServedHint:
         """Return what is known about a call, ``before`` it or ``after`` it failed; mostly nothing.
@@ -300,7 +322,7 @@ class AgentSession:
         session_id = await self._session_id()
         known = await self._services.tools().recall.hint(
             self.identity.agent_id,
-            session_id or f"connection {id(self)}",
+            self._told_as(session_id)[1],
             Moment(moment),
             action,
             session_id=session_id,
@@ -331,6 +353,10 @@ class AgentSession:
         with surviving("counting what was given", _log):
             use = Use(how, self.identity.agent_id, self.identity.project, await self._session_id())
             await self._services.applications.applied(memory_ids, self._services.clock.now(), use)
+
+    def _told_as(self, session_id: str | None) -> tuple[str, str]:
+        """Within what the same is said once: the agent and its session, else its connection."""
+        return self.identity.agent_id, session_id or self._connection
 
     async def _session_id(self) -> str | None:
         return await self._services.sessions.current(self.identity, self._processes)

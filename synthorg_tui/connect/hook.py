@@ -171,6 +171,8 @@ def _digest(call: HookCall) -> str:
     connection = _connection(call)
     try:
         params: dict[str, object] = {"query": _query(call), "token_budget": call.token_budget}
+        if call.event == "SessionStart":  # also after a compaction: the context is empty
+            params["anew"] = True
         served = connection.call("agent.digest", params)
     finally:
         connection.close()

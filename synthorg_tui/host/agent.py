@@ -67,9 +67,11 @@ class AgentConnection:
         """See ``AgentSession.call``."""
         return await self._call("call", name, arguments)  # type: ignore[no-any-return]
 
-    async def digest(self, query: str, token_budget: int | None = None) -> "ServedDigest":
+    async def digest(
+        self, query: str, token_budget: int | None = None, anew: bool = False
+    ) -> "ServedDigest":
         """See ``AgentSession.digest``."""
-        return await self._call("digest", query, token_budget)  # type: ignore[no-any-return]
+        return await self._call("digest", query, token_budget, anew)  # type: ignore[no-any-return]
 
     async def hint(self, moment: str, action: "AgentAction", subagent: str = "") -> "ServedHint":
         """See ``AgentSession.hint``."""

@@ -69,6 +69,7 @@ PROGRESS_SECONDS: Final = 1.0
 """Seconds between two progress notifications of a call that goes on."""
 MAX_LISTENERS: Final = 64
 NOTHING_FOUND: Final = "No memory fits."
+NOTHING_NEW: Final = "Nothing new: what fits was handed over earlier in this session."
 INSTRUCTIONS: Final = (
     "Memory of earlier work in this project and elsewhere. Before a task, ask for what is known "
     f"about it; afterwards report how it ended. {WORTH_WRITING} "
@@ -223,7 +224,7 @@ class MemoryServer(Server[None]):
     async def _digest(self, context: Context, query: str, budget: int | None) -> str:
         async with _reporting(context):
             served = await self._agent(context).digest(query, budget)
-        return served.text
+        return served.text or (NOTHING_NEW if served.handed else "")
 
     async def _pass_changes_on(self, context: Context, _: NotificationParams) -> None:
         """Tell a client of the handshake protocols what changes; ends with its connection."""

@@ -4,7 +4,8 @@ Each memory stands in a fence of its own, and a directive says that what stands 
 data: whoever plants a memory can't speak as the system.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from synthorg_tui.core.text import safe_text
@@ -16,6 +17,8 @@ from synthorg_tui.providers.enums import MessageRole
 from synthorg_tui.providers.models import ChatMessage
 
 TAG_MEMORY_ENTRY: Final = "memory-entry"
+WHOLE_BY: Final = "whole: recall_memory"
+"""Tells an agent how to read what an excerpt leaves out; the memory's id follows."""
 _SEPARATOR: Final = "\n"
 _PARAGRAPH: Final = "\n\n"
 _DIRECTIVE: Final = untrusted_content_directive((TAG_MEMORY_ENTRY,))
@@ -23,6 +26,18 @@ _ROLES: Final = {
     InjectionPoint.SYSTEM: MessageRole.SYSTEM,
     InjectionPoint.USER: MessageRole.USER,
 }
+
+
+class MemoryWording(NamedTuple):
+    """How a memory is told to an agent.
+
+    ``text`` is its content or an excerpt of it, ``whole`` the id by which the agent can read the
+    rest, empty where nothing is missing. ``seen`` says how often the same was seen; empty for once.
+    """
+
+    text: str
+    whole: str = ""
+    seen: str = ""
 
 
 class PackedMemory(NamedTuple):
@@ -64,18 +79,22 @@ def role_of(injection_point: InjectionPoint) -> MessageRole:
     return role
 
 
-def memory_block(memory: ScoredMemory) -> str:
+def memory_block(memory: ScoredMemory, wording: MemoryWording | None = None) -> str:
     """Format a memory for an agent: its category, score and content, in a fence.
 
-    One that nothing scored, as a pinned one may be, has no score.
+    One that nothing scored, as a pinned one may be, has no score. Without a ``wording`` it is told
+    as it is.
 
     Control, invisible and reordering characters are shown as glyphs, so that a person sees what
     the model gets.
     """
     shared = "[shared] " if memory.is_shared else ""
     score = f" | score: {memory.combined_score:.2f}" if memory.combined_score else ""
-    header = f"{shared}[{memory.entry.category}{score}]"
-    block = wrap_untrusted(TAG_MEMORY_ENTRY, f"{header} {memory.entry.content}")
+    told = wording or MemoryWording(memory.entry.content)
+    seen = f" | {told.seen}" if told.seen else ""
+    header = f"{shared}[{memory.entry.category}{score}{seen}]"
+    rest = f" [{WHOLE_BY} {told.whole}]" if told.whole else ""
+    block = wrap_untrusted(TAG_MEMORY_ENTRY, f"{header} {told.text}{rest}")
     return safe_text(block, multiline=True)
 
 
@@ -86,17 +105,22 @@ def frame_tokens(estimator: TokenEstimator) -> int:
 
 
 def pack_memories(
-    memories: Iterable[ScoredMemory], *, estimator: TokenEstimator, token_budget: int
+    memories: Iterable[ScoredMemory],
+    *,
+    estimator: TokenEstimator,
+    token_budget: int,
+    wordings: Mapping[str, MemoryWording] = MappingProxyType({}),
 ) -> Packing:
     """Pack memories greedily into a token budget, in the order given.
 
     The directive is charged to the budget, and so is the separator before each block but the
     first. A memory too large for the remaining budget is skipped; smaller ones after it may still
-    fit.
+    fit. ``wordings`` are by id; a memory without one is told as it is.
     """
-    memories, frame = tuple(memories), frame_tokens(estimator)
+    blocks = [(memory, memory_block(memory, wordings.get(memory.entry.id))) for memory in memories]
+    frame = frame_tokens(estimator)
     while True:
-        packing = _packed(memories, estimator, token_budget, frame)
+        packing = _packed(blocks, estimator, token_budget, frame)
         tokens = estimator.estimate_tokens(f"{_DIRECTIVE}{_PARAGRAPH}{packing.text}")
         if not packing.text or tokens <= packing.tokens_used:
             return packing
@@ -104,14 +128,16 @@ def pack_memories(
 
 
 def _packed(
-    memories: Sequence[ScoredMemory], estimator: TokenEstimator, token_budget: int, frame: int
+    blocks: Sequence[tuple[ScoredMemory, str]],
+    estimator: TokenEstimator,
+    token_budget: int,
+    frame: int,
 ) -> Packing:
     separator = estimator.estimate_tokens(_SEPARATOR)
     packed: list[PackedMemory] = []
     used = frame
     any_fits = False
-    for memory in memories:
-        block = memory_block(memory)
+    for memory, block in blocks:
         tokens = estimator.estimate_tokens(block) + (separator if any_fits else 0)
         room = max(0, token_budget - used)
         fits = tokens <= room

@@ -4,6 +4,7 @@ Requests, queries, drafts and results of a memory backend. Listings and searches
 the plain data in ``listing`` instead.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Final, Self
@@ -85,6 +86,21 @@ class MemoryEntry(FrozenModel):
             updated_at=self.updated_at,
             expires_at=self.expires_at,
         )
+
+
+SHORT_ID_CHARS: Final = 8
+_SHORT_ID: Final = re.compile(f"[0-9a-fA-F]{{{SHORT_ID_CHARS}}}")
+
+
+def short_id(memory_id: str) -> str:
+    """Return how a memory's id begins, by which an agent may ask for it; whole if it is no UUID."""
+    start = memory_id[:SHORT_ID_CHARS]
+    return start if memory_id[SHORT_ID_CHARS:].startswith("-") and is_short_id(start) else memory_id
+
+
+def is_short_id(text: str) -> bool:
+    """Return whether a text may be the result of ``short_id``."""
+    return _SHORT_ID.fullmatch(text) is not None
 
 
 class MemoryQuery(FrozenModel):

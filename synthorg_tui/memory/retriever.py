@@ -6,7 +6,8 @@ the order, so nothing may be dropped here.
 """
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from synthorg_tui.core.clock import Clock, SystemClock
@@ -15,7 +16,13 @@ from synthorg_tui.core.failsafe import safely, surviving
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.enums import GIVEN_BY_DEFAULT, Sensitivity
 from synthorg_tui.memory.filter import MemoryFilterStrategy, TagBasedMemoryFilter
-from synthorg_tui.memory.formatter import Packing, frame_tokens, messages_for, pack_memories
+from synthorg_tui.memory.formatter import (
+    MemoryWording,
+    Packing,
+    frame_tokens,
+    messages_for,
+    pack_memories,
+)
 from synthorg_tui.memory.injection import DefaultTokenEstimator, TokenEstimator
 from synthorg_tui.memory.models import MAX_QUERY_LIMIT, MemoryQuery
 from synthorg_tui.memory.protocol import MemoryBackend
@@ -30,10 +37,12 @@ from synthorg_tui.memory.retrieval.explanation import (
     too_small,
 )
 from synthorg_tui.memory.retrieval.hits import SearchHit
+from synthorg_tui.memory.retrieval.neighbours import lend
 from synthorg_tui.memory.retrieval.relevance import judge_hits, pool_size, rank_hits
 from synthorg_tui.memory.retrieval.selection import Selection
 from synthorg_tui.memory.retrieval.sensitivity import SensitivityFilter
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
+from synthorg_tui.memory.retrieval.wording import Worder, marks_of
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 from synthorg_tui.memory.shared import SharedKnowledgeStore
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition
@@ -64,6 +73,7 @@ class ContextInjectionStrategy:
         reranker: Reorders the results when ``config.query_specific_rerank_enabled``.
         clock: Current time, for recency.
         sensitivities: Sensitivities of memories that may be given.
+        handed: Marks of the blocks that the session was handed before; they aren't given again.
 
     Raises:
         ValueError: The configuration requires a retriever or reranker that wasn't passed.
@@ -81,6 +91,7 @@ class ContextInjectionStrategy:
         reranker: "QuerySpecificReranker | None" = None,
         clock: Clock | None = None,
         sensitivities: Collection[Sensitivity] = GIVEN_BY_DEFAULT,
+        handed: Collection[str] = (),
     ) -> None:
         if config.retriever == "hierarchical" and hierarchical_retriever is None:
             raise ValueError("retriever 'hierarchical' needs a hierarchical_retriever")
@@ -98,6 +109,7 @@ class ContextInjectionStrategy:
         self._reranker = reranker if config.query_specific_rerank_enabled else None
         self._clock = clock or SystemClock()
         self._sensitivity = SensitivityFilter(sensitivities)
+        self._handed = frozenset(handed)
         self._tokenizer = BM25Tokenizer()
 
     @property
@@ -169,8 +181,11 @@ class ContextInjectionStrategy:
             with run.watch.stage("relevance"):
                 relevant = self._relevant(gathered, query, selection)
             with run.watch.stage("ranking"):
-                ranked = rank_hits(relevant, config=self._config, now=self._clock.now())
-                selection.unranked(relevant, ranked)
+                alone = rank_hits(relevant, config=self._config, now=self._clock.now())
+                selection.unranked(relevant, alone)
+                factor = self._config.neighbour_factor
+                ranked, loans = lend(alone, selection.lenders, gathered.neighbours, factor=factor)
+                trace.lent(loans)
         chosen = selection.ranked(ranked, hits, excluded)
         if self._reranker is not None:
             with run.watch.stage("reranking"):
@@ -178,15 +193,31 @@ class ContextInjectionStrategy:
         with run.watch.stage("filter"):
             chosen = self._filtered(run, chosen, selection)
         with run.watch.stage("diversity"):
+            chosen = selection.clustered(chosen, gathered.copies, now=self._clock.now())
             chosen = selection.first(chosen)
+        return self._told(run, chosen, selection, trace)
+
+    def _told(
+        self,
+        run: "_Run",
+        chosen: tuple[ScoredMemory, ...],
+        selection: Selection,
+        trace: CandidateTrace,
+    ) -> PreparedMessages:
+        """The memories in words that fit the budget: of a long one the passage that answers."""
         with run.watch.stage("packing"):
+            worder = Worder(run.query_text, self._config.max_passage_tokens)
+            wordings = worder.wordings(chosen, selection.seen)
             packing = pack_memories(
-                chosen, estimator=self._estimator, token_budget=run.token_budget
+                selection.news(chosen, wordings, self._handed),
+                estimator=self._estimator,
+                token_budget=run.token_budget,
+                wordings=wordings,
             )
             selection.packed(packing)
         with run.watch.stage("formatting"):
             messages = messages_for(packing, injection_point=self._config.injection_point)
-        return run.finished(messages, packing, trace)
+        return run.finished(messages, packing, trace, wordings)
 
     async def _find(
         self, run: "_Run", query: MemoryQuery
@@ -236,7 +267,7 @@ class ContextInjectionStrategy:
         judgement = judge_hits(
             gathered.hits, coverage=lambda hit: self._tokenizer.coverage(terms, hit.entry.content)
         )
-        return selection.relevant(gathered.hits, judgement)
+        return selection.relevant(gathered.hits, judgement, gathered.neighbours)
 
     async def _reranked(
         self, run: "_Run", query: MemoryQuery, memories: tuple[ScoredMemory, ...]
@@ -281,16 +312,19 @@ class _Run:
         return PreparedMessages((), self._explanation((), Packing((), 0), (), degraded))
 
     def finished(
-        self, messages: tuple[ChatMessage, ...], packing: Packing, trace: CandidateTrace
+        self,
+        messages: tuple[ChatMessage, ...],
+        packing: Packing,
+        trace: CandidateTrace,
+        wordings: Mapping[str, MemoryWording],
     ) -> PreparedMessages:
         """The messages and their explanation."""
         given = [packed.memory.entry.id for packed in packing.packed if packed.fits]
         with self.watch.stage("explaining"):
             candidates = trace.candidates(given)
         degraded = "; ".join(dict.fromkeys(self.notes))
-        return PreparedMessages(
-            messages, self._explanation(messages, packing, candidates, degraded)
-        )
+        explanation = self._explanation(messages, packing, candidates, degraded)
+        return PreparedMessages(messages, replace(explanation, marks=marks_of(wordings, given)))
 
     def _explanation(
         self,

@@ -268,7 +268,7 @@ class TestScenarios:
         assert (same.code, same.json["changed"]) == (0, 0)
         assert same.json["scenarios"][0].keys() == example["scenarios"][0].keys()
 
-        gone = saved["expected"][0]
+        gone = saved["expected"][-1]
         cli("memories", "delete", gone, "--yes")
         changed = cli("scenarios", "run", "--json")
         assert (changed.code, changed.json["changed"]) == (1, 1)

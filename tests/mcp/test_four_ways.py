@@ -5,7 +5,7 @@ import io
 import json
 import random
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -115,9 +115,9 @@ async def by_command(data_dir: Path, asked: Asked) -> str:
     return printed.getvalue()
 
 
-async def by_hook(data_dir: Path, asked: Asked) -> str:
+async def by_hook(data_dir: Path, asked: Asked, event: str = "UserPromptSubmit") -> str:
     payload = {"prompt": asked.query, "cwd": asked.project, "session_id": asked.session}
-    words = ["claude-code", "UserPromptSubmit", "--data-dir", str(data_dir)]
+    words = ["claude-code", event, "--data-dir", str(data_dir)]
     words += ["--agent", asked.agent, "--token-budget", str(asked.budget)]
     stdin, printed = io.BytesIO(json.dumps(payload).encode()), io.StringIO()
     assert await asyncio.to_thread(lambda: hook.main(words, stdin=stdin, stdout=printed)) == 0
@@ -127,12 +127,20 @@ async def by_hook(data_dir: Path, asked: Asked) -> str:
     return context
 
 
+async def begin_anew(data_dir: Path, asked: Asked) -> None:
+    """Start the session again: the same text isn't handed twice to one that still has it."""
+    assert await by_hook(data_dir, replace(asked, budget=0), "SessionStart") == ""
+
+
 async def by_mcp(data_dir: Path, asked: Asked) -> str:
     """The prompt, and the resource, which is the same; its session is that of the hook."""
+    await begin_anew(data_dir, asked)
     acting = ActingAgent(agent_id=asked.agent, project=asked.project, data_dir=data_dir)
     arguments = {"query": asked.query, "token_budget": str(asked.budget)}
     async with Client(MemoryServer(acting)) as client:
         prompt = await client.get_prompt("memory_digest", arguments)
+    await begin_anew(data_dir, asked)
+    async with Client(MemoryServer(acting)) as client:
         uri = f"synthorg://digest/{quote(asked.query)}?token_budget={asked.budget}"
         (resource,) = (await client.read_resource(uri)).contents
     text = "".join(message.content.text for message in prompt.messages)  # type: ignore[union-attr]
@@ -160,6 +168,7 @@ async def compare(folder: Path, seed: int, questions: int) -> list[int]:
                     chance.choice(SESSIONS),
                     chance.choice((0, 1, 40, 61, 90, 140, 300, 800, 1500, 4000)),
                 )
+                await begin_anew(folder / "data", asked)
                 shown = await by_pane(engine, asked)
                 served = await by_hook(folder / "data", asked)
                 assert served == shown, asked

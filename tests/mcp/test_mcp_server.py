@@ -19,7 +19,7 @@ from synthorg_tui.engine import Engine
 from synthorg_tui.host.agent import AgentConnection
 from synthorg_tui.host.owner import SKILLS
 from synthorg_tui.mcp.connections import MAX_PROGRAMS, OwnerPool
-from synthorg_tui.mcp.server import NOTHING_FOUND, MemoryServer
+from synthorg_tui.mcp.server import NOTHING_FOUND, NOTHING_NEW, MemoryServer
 from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.memory.models import MemoryStoreRequest
 from tests.curation.review_kit import PERSON, evidence
@@ -134,7 +134,7 @@ class TestDigest:
         (message,) = prompt.messages
         assert message.role == "user"
         assert "6543" in message.content.text  # type: ignore[union-attr]
-        assert content_of(resource) == message.content.text  # type: ignore[union-attr]
+        assert content_of(resource) == NOTHING_NEW
         budgets = [json.loads(each.arguments)["token_budget"] for each in calls[:2]]
         assert budgets == [400, 1500]
 

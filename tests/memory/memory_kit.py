@@ -11,7 +11,7 @@ NOW = datetime(2026, 1, 10, tzinfo=UTC)
 
 def entry(
     key: str = "a",
-    content: str = "text",
+    content: str = "",
     *,
     relevance: float | None = None,
     hours: float = 0,
@@ -23,7 +23,7 @@ def entry(
         id=key,
         agent_id=agent,
         category=category,
-        content=content,
+        content=content or f"text of {key}",  # equal ones would be one line
         metadata=MemoryMetadata(tags=tags),
         created_at=NOW - timedelta(hours=hours),
         relevance_score=relevance,

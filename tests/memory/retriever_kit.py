@@ -1,6 +1,6 @@
 """Backends whose answers are given beforehand, and what is asked of an explanation."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from synthorg_tui.memory.backends.inmemory import InMemoryBackend
 from synthorg_tui.memory.extensions import SearchHit, SearchResult
@@ -48,10 +48,16 @@ class KeywordBackend(Backend):
 class Source(Backend):
     """A backend that searches by itself and returns scored hits."""
 
-    def __init__(self, *hits: SearchHit, degraded: str = "") -> None:
+    def __init__(
+        self,
+        *hits: SearchHit,
+        degraded: str = "",
+        neighbours: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> None:
         super().__init__()
         self.hits = hits
         self.degraded = degraded
+        self.neighbours = neighbours or {}
 
     async def candidates(
         self, agent_id: str, query: MemoryQuery, *, include_shared: bool
@@ -59,7 +65,7 @@ class Source(Backend):
         self.queries.append(query)
         if self.error is not None:
             raise self.error
-        return SearchResult(self.hits, self.degraded)
+        return SearchResult(self.hits, self.degraded, self.neighbours)
 
 
 class Shared:
@@ -121,7 +127,7 @@ def hit(
     dense: float | None = 0.8,
     sparse: float | None = None,
     *,
-    content: str = "text",
+    content: str = "",
     is_shared: bool = False,
     fused: float = 0.0,
 ) -> SearchHit:

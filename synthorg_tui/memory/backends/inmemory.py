@@ -18,7 +18,12 @@ from synthorg_tui.memory.errors import (
     MemoryRetrievalError,
     MemoryStoreError,
 )
-from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, MemoryStoreRequest
+from synthorg_tui.memory.models import (
+    MemoryEntry,
+    MemoryQuery,
+    MemoryStoreRequest,
+    is_short_id,
+)
 from synthorg_tui.memory.shared import require_agent_id
 
 DEFAULT_MAX_MEMORIES = 10_000
@@ -92,8 +97,15 @@ class InMemoryBackend:
         return newest_first(matching)[: query.limit]
 
     async def get(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> MemoryEntry | None:
-        """Return the agent's memory with this id, or ``None`` if it is missing or expired."""
-        return next((entry for entry in self._live(agent_id) if entry.id == memory_id), None)
+        """Return the agent's memory with this id, or with an id that alone begins so.
+
+        ``None`` if it is missing or expired.
+        """
+        live = self._live(agent_id)
+        if is_short_id(memory_id):
+            found = [entry for entry in live if entry.id.startswith(memory_id.lower())]
+            return found[0] if len(found) == 1 else None
+        return next((entry for entry in live if entry.id == memory_id), None)
 
     async def with_content(
         self, agent_id: NotBlankStr, request: MemoryStoreRequest

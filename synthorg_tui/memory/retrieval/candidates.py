@@ -4,8 +4,9 @@ The search asks a backend for whatever it can do and goes on with what is left w
 The trace is the only source of an explanation's verdicts.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 from synthorg_tui.core.failsafe import safely, together
@@ -15,7 +16,13 @@ from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.ranking import DiversePick, ScoredMemory
 from synthorg_tui.memory.retrieval.explanation import Candidate, Verdict
-from synthorg_tui.memory.retrieval.hits import CandidateSource, SearchHit, SparseSearch
+from synthorg_tui.memory.retrieval.hits import (
+    CandidateSource,
+    CopiesOf,
+    SearchHit,
+    SparseSearch,
+)
+from synthorg_tui.memory.retrieval.neighbours import Loan
 from synthorg_tui.memory.retrieval.relevance import fuse_hits
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 from synthorg_tui.memory.shared import SharedKnowledgeStore
@@ -27,8 +34,10 @@ class _Account:
     scored: ScoredMemory | None = None
     rank: int = 0
     boost: float = 0.0
+    loan: Loan | None = None
     pick: DiversePick | None = None
     tokens: int = 0
+    members: tuple[str, ...] = ()
     verdict: Verdict | None = None
     reason: str = ""
 
@@ -47,14 +56,28 @@ class CandidateTrace:
             boosted = memory.scoring_strategy is not FusionStrategy.RRF and not memory.is_shared
             account.boost = boost if boosted else 0.0
 
+    def lent(self, loans: Mapping[str, Loan]) -> None:
+        """Record what memories were lent by hits beside them."""
+        for memory_id, loan in loans.items():
+            self._accounts[memory_id].loan = loan
+
     def rank(self, memory_id: str) -> int:
         """Return the candidate's rank by score, from 1; 0 when it wasn't ranked."""
         return self._accounts[memory_id].rank
+
+    def loan(self, memory_id: str) -> Loan | None:
+        """Return what the candidate was lent, if it was."""
+        return self._accounts[memory_id].loan
 
     def diversified(self, picks: Iterable[DiversePick]) -> None:
         """Record each memory's similarity to an earlier pick."""
         for pick in picks:
             self._accounts[pick.memory.entry.id].pick = pick
+
+    def stands_for(self, members: Mapping[str, tuple[str, ...]]) -> None:
+        """Record of which other memories a candidate is the one line."""
+        for memory_id, others in members.items():
+            self._accounts[memory_id].members = others
 
     def costs(self, memory_id: str, tokens: int) -> None:
         """Record the size of a candidate's text block in tokens."""
@@ -99,10 +122,13 @@ def _candidate(account: _Account) -> Candidate:
         recency=scored.recency_score if scored else 0.0,
         boost=account.boost,
         combined=scored.combined_score if scored else 0.0,
+        lent=account.loan.amount if account.loan else 0.0,
+        beside=account.loan.lender if account.loan else None,
         rank=account.rank,
         similarity=pick.similarity if pick else 0.0,
         similar_to=pick.similar_to.id if pick and pick.similar_to else None,
         tokens=account.tokens,
+        members=account.members,
     )
 
 
@@ -111,12 +137,15 @@ class CandidateSet(NamedTuple):
 
     With ``has_raw_scores``, ``dense`` is a cosine and ``sparse`` a BM25 score, from which relevance
     can be judged; otherwise they are whatever the backend gave. ``degraded`` says in words which
-    source was missing; empty when none was.
+    source was missing; empty when none was. ``neighbours`` and ``copies`` are as in
+    ``SearchResult``.
     """
 
     hits: tuple[SearchHit, ...]
     has_raw_scores: bool
     degraded: str
+    neighbours: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    copies: Mapping[str, CopiesOf] = MappingProxyType({})
 
 
 class CandidateSearch:
@@ -148,7 +177,8 @@ class CandidateSearch:
         found = await safely(search, what="the search", notes=notes)
         if found is None:
             return CandidateSet((), True, notes[0])
-        return CandidateSet(found.hits, True, found.degraded)
+        about = (found.neighbours, found.copies)
+        return CandidateSet(found.hits, True, found.degraded, *about)
 
     async def _from_lists(self, agent_id: str, query: MemoryQuery) -> CandidateSet:
         notes: list[str] = []

@@ -38,6 +38,9 @@ class Verdict(StrEnum):
     UNKNOWN = "unknown"
     EXCLUDED = "excluded"
     OVER_BUDGET = "over_budget"
+    HANDED = "handed"
+    ALIKE = "alike"
+    REPLACED = "replaced"
 
     @property
     def is_in(self) -> bool:
@@ -51,10 +54,12 @@ class Candidate:
 
     ``dense`` is a cosine and ``sparse`` a raw BM25 score, each ``None`` when the respective search
     didn't return the memory. ``relevance``, ``recency``, ``boost`` and ``combined`` are in [0, 1].
-    ``rank`` is the position by ``combined`` before diversification, from 1. ``similarity`` is the
-    greatest similarity to a memory chosen earlier, whose id is ``similar_to``. ``tokens`` includes
-    the fence. ``reason`` is a sentence for a person. ``author`` is who wrote the memory, as
-    recorded; empty until ``with_authors`` sets it.
+    ``lent`` is the part of ``combined`` that a hit beside it in its session gave, whose id is
+    ``beside``. ``rank`` is the position by ``combined`` before diversification, from 1.
+    ``similarity`` is the greatest similarity to a memory chosen earlier, whose id is
+    ``similar_to``. ``members`` are the ids of other memories that say the same, for which this one
+    stands. ``tokens`` includes the fence. ``reason`` is a sentence for a person. ``author`` is who
+    wrote the memory, as recorded; empty until ``with_authors`` sets it.
     """
 
     entry: ListedMemory
@@ -72,6 +77,9 @@ class Candidate:
     similar_to: str | None = None
     tokens: int = 0
     author: str = ""
+    lent: float = 0.0
+    beside: str | None = None
+    members: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +99,8 @@ class Explanation:
     ``frame_tokens`` of them are no memory's, such as the directive. ``degraded`` says in words
     which source was missing, or that the budget has no room for the frame; else it is empty.
     ``former`` are memories that aren't given any more, though they fit the query by words; they are
-    looked up for a person only, and no part of ``candidates``.
+    looked up for a person only, and no part of ``candidates``. ``marks`` tell the blocks that were
+    given from all others, so that a session is handed each once.
     """
 
     strategy: str
@@ -105,6 +114,7 @@ class Explanation:
     degraded: str = ""
     frame_tokens: int = 0
     former: tuple[Candidate, ...] = ()
+    marks: tuple[str, ...] = ()
 
     @property
     def included(self) -> tuple[Candidate, ...]:

@@ -5,7 +5,9 @@ The first protocols are optional abilities of backends beyond ``MemoryBackend``,
 strategy.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from synthorg_tui.core.enums import MemoryCategory
@@ -33,15 +35,26 @@ class SearchHit:
     is_shared: bool = False
 
 
+class CopiesOf(NamedTuple):
+    """The ids of the exact copies of a hit that aren't hits themselves, and the newest's time."""
+
+    ids: tuple[str, ...]
+    last: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class SearchResult:
     """Hits of a search, best first.
 
-    ``degraded`` says in words which source was missing; empty when none was.
+    ``neighbours`` are the ids of what stands before and after a hit in its session, ``copies`` the
+    copies of a hit, which are no hits themselves. ``degraded`` says in words which source was
+    missing; empty when none was.
     """
 
     hits: tuple[SearchHit, ...]
     degraded: str = ""
+    neighbours: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    copies: Mapping[str, CopiesOf] = field(default_factory=dict)
 
 
 @runtime_checkable

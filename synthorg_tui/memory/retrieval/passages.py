@@ -1,11 +1,12 @@
-"""The sentence of a memory that answers a search, and where its words are in it.
+"""The sentences of a memory that answer a search, and where its words are in them.
 
-For people: a result is shown by what matched, not by how its text begins. It looks at words alone,
-as stems; what was found by its meaning is shown by its first sentence. Texts are as hostile as any
-memory: what is returned has to be made safe by who prints it.
+People are shown a result by the sentence that matched, agents are given an excerpt of a long
+memory. Both look at words alone, as stems; of what was found by its meaning it is the beginning.
+Texts are as hostile as any memory: what is returned has to be made safe by who prints it.
 """
 
 import re
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
@@ -18,9 +19,18 @@ _LEAD: Final = 60
 """Characters shown before the first match of a long sentence."""
 _MAX_KNOWN: Final = 20_000
 
+CUT: Final = "…"
+"""Stands where something was left out."""
+_BETWEEN: Final = f" {CUT} "
+_MAX_TITLE_SHARE: Final = 0.5
+"""Share of an excerpt that the first sentence may take, since it says what a memory is about."""
+_MIN_PART: Final = 16
+"""Characters below which a part of a sentence says nothing."""
+
 _SENTENCE_END: Final = re.compile(r"\n+|(?<=[.!?;])\s+")
 _WORD: Final = re.compile(r"[^\W_]+")
 _BLANKS: Final = re.compile(r"\s+")
+_MARKS: Final = re.compile(f"{CUT}(?: {CUT})+")
 
 
 class Passage(NamedTuple):
@@ -40,6 +50,16 @@ class Passage(NamedTuple):
         return [piece for piece in pieces if piece[0]]
 
 
+class TextExcerpt(NamedTuple):
+    """What is told of a text: the whole, or sentences of it with ``CUT`` where others are missing.
+
+    ``is_cut`` is whether anything is missing.
+    """
+
+    text: str
+    is_cut: bool = False
+
+
 class PassageFinder:
     """Finds the words of one search in texts; not for use by two threads at once."""
 
@@ -51,28 +71,72 @@ class PassageFinder:
     def best(self, text: str) -> Passage:
         """Return the sentence with most of the different words; without any, the first one."""
         best, most = "", 0
-        for sentence in _SENTENCE_END.split(text[:MAX_READ]):
-            if not sentence.strip():
-                continue
-            found = len(
-                {term for match in _WORD.finditer(sentence) if (term := self._term(match[0]))}
-            )
+        for sentence in _sentences(text):
+            found = len(self._found(sentence))
             if not best or found > most:
                 best, most = sentence, found
-        return self._shortened(_BLANKS.sub(" ", best).strip())
+        return self._shortened(best)
+
+    def excerpt(self, text: str, limit: int) -> TextExcerpt:
+        """Return the text, or if it is longer than ``limit`` characters, the parts that answer.
+
+        These are its first sentence and then those with most of the words that no chosen one has,
+        in the order of the text, and without any the ones that follow the first. They have at most
+        ``limit`` characters together, marks included.
+        """
+        whole = text.strip()
+        if len(whole) <= limit:
+            return TextExcerpt(whole)
+        sentences = _sentences(whole)
+        chosen: dict[int, str] = {}
+        room = limit - len(_BETWEEN)
+        for place in self._order(sentences):
+            most = int(limit * _MAX_TITLE_SHARE) if not chosen else room
+            if most < _MIN_PART:
+                break
+            part = self._shortened(sentences[place], most).text
+            if len(part) > room:
+                break
+            chosen[place] = part
+            room -= len(part) + len(_BETWEEN)
+        return TextExcerpt(_put_together(chosen, len(sentences)), is_cut=True)
+
+    def _order(self, sentences: list[str]) -> Iterator[int]:
+        """Places of sentences, the first one first, then what tells most of the search."""
+        found = [self._found(sentence) for sentence in sentences]
+        told = found[0] if found else frozenset()
+        yield from range(min(1, len(found)))
+        left = [place for place in range(1, len(found)) if found[place]]
+        if not left and not told:
+            yield from range(1, len(found))
+        while left:
+            best = max(left, key=lambda place: (len(found[place] - told), -place))
+            if not found[best] - told:
+                return
+            told |= found[best]
+            left.remove(best)
+            yield best
+
+    def _found(self, sentence: str) -> frozenset[str]:
+        """The searched terms in a sentence."""
+        terms = (self._term(match[0]) for match in _WORD.finditer(sentence))
+        return frozenset(term for term in terms if term)
 
     def marked(self, text: str) -> Passage:
         """Return a short text as it is, in one line, with its words marked."""
         shown = _BLANKS.sub(" ", text[:MAX_READ]).strip()
         return Passage(shown, self._marks(shown))
 
-    def _shortened(self, sentence: str) -> Passage:
+    def _shortened(self, sentence: str, limit: int = MAX_PASSAGE + 4) -> Passage:
+        """The sentence, or the part around its first mark, in at most ``limit`` characters."""
         marks = self._marks(sentence)
-        if len(sentence) <= MAX_PASSAGE:
+        if len(sentence) <= min(limit, MAX_PASSAGE):
             return Passage(sentence, marks)
-        start = max(marks[0][0] - _LEAD, 0) if marks else 0
+        size = max(0, min(limit - 4, MAX_PASSAGE))
+        start = max(marks[0][0] - min(_LEAD, size // 3), 0) if marks else 0
         start = sentence.find(" ", start, start + _LEAD) + 1 or start if start else 0
-        shown = ("… " if start else "") + sentence[start : start + MAX_PASSAGE].rstrip() + " …"
+        end = "" if start + size >= len(sentence) else f" {CUT}"
+        shown = (f"{CUT} " if start else "") + sentence[start : start + size].rstrip() + end
         return Passage(shown, self._marks(shown))
 
     def _marks(self, text: str) -> tuple[tuple[int, int], ...]:
@@ -87,3 +151,20 @@ class PassageFinder:
             if len(self._known) < _MAX_KNOWN:
                 self._known[word] = term
         return term
+
+
+def _sentences(text: str) -> list[str]:
+    """The sentences of a text's beginning, each in one line."""
+    parts = (_BLANKS.sub(" ", part).strip() for part in _SENTENCE_END.split(text[:MAX_READ]))
+    return [part for part in parts if part]
+
+
+def _put_together(chosen: Mapping[int, str], count: int) -> str:
+    """Sentences by their places, with a mark where one of the ``count`` is missing."""
+    text, last = "", -1
+    for place in sorted(chosen):
+        if text:
+            text += " " if place == last + 1 else _BETWEEN
+        text, last = text + chosen[place], place
+    text += "" if last == count - 1 else _BETWEEN.rstrip()
+    return _MARKS.sub(CUT, text)

@@ -4,16 +4,27 @@ Every bound that leaves a memory out is applied here, each with its verdict and 
 explanation accounts for every candidate.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 
+from synthorg_tui.memory.consolidation.duplicates import ClusterKind
 from synthorg_tui.memory.enums import FusionStrategy
-from synthorg_tui.memory.formatter import Packing
+from synthorg_tui.memory.formatter import MemoryWording, Packing
 from synthorg_tui.memory.ranking import DiversePick, ScoredMemory, pick_diverse
 from synthorg_tui.memory.retrieval.candidates import CandidateTrace
+from synthorg_tui.memory.retrieval.clusters import one_line_each
 from synthorg_tui.memory.retrieval.explanation import Verdict
-from synthorg_tui.memory.retrieval.hits import SearchHit
+from synthorg_tui.memory.retrieval.hits import CopiesOf, SearchHit
+from synthorg_tui.memory.retrieval.neighbours import Neighbours, beside
 from synthorg_tui.memory.retrieval.relevance import Judgement, pool_size
 from synthorg_tui.memory.retrieval.sensitivity import SensitivityFilter
+from synthorg_tui.memory.retrieval.wording import (
+    DIARY,
+    HANDED_BEFORE,
+    LEARNT,
+    kind_of_memory,
+    mark_of,
+)
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 
 
@@ -40,13 +51,26 @@ class Selection:
         self._pinned = pinned
         self._sensitivity = sensitivity
         self._promoted: frozenset[str] = frozenset()
+        self.lenders: frozenset[str] = frozenset()
+        """Ids of the hits with enough evidence, which lend to those beside them."""
+        self.seen: Mapping[str, str] = {}
+        """How often what a memory says was seen, in words, where it was more than once."""
 
-    def relevant(self, hits: Sequence[SearchHit], judgement: Judgement) -> tuple[SearchHit, ...]:
-        """Return the hits with enough evidence, and record a verdict on the others."""
+    def relevant(
+        self, hits: Sequence[SearchHit], judgement: Judgement, neighbours: Neighbours
+    ) -> tuple[SearchHit, ...]:
+        """Return the hits with enough evidence and those beside them, and judge the others.
+
+        What stands beside may be relevant by what is lent to it; only ``lenders`` lend.
+        """
         cutoff = judgement.cutoff
+        self.lenders = frozenset(
+            hit.entry.id for position, hit in enumerate(hits) if judgement.is_relevant(position)
+        )
+        near = beside(self.lenders, neighbours) if self._config.neighbour_factor else frozenset()
         chosen = []
         for position, hit in enumerate(hits):
-            if judgement.is_relevant(position):
+            if hit.entry.id in self.lenders or hit.entry.id in near:
                 chosen.append(hit)
             elif judgement.answered:
                 reason = f"evidence {judgement.evidence[position]:.2f} of {cutoff.plausible:.2f}"
@@ -110,14 +134,34 @@ class Selection:
                 self._trace.judge(memory.entry.id, Verdict.FILTERED, reason)
         return tuple(chosen.values())
 
+    def clustered(
+        self, memories: tuple[ScoredMemory, ...], copies: Mapping[str, CopiesOf], *, now: datetime
+    ) -> tuple[ScoredMemory, ...]:
+        """Return one memory for each cluster of those that say the same; pinned ones stay."""
+        free = [memory for memory in memories if memory.entry.id not in self._pinned]
+        lines = one_line_each(free, copies, now=now)
+        self.seen = lines.seen
+        self._trace.stands_for(lines.stands_for)
+        for key, (kept, kind) in lines.in_place_of.items():
+            if kind is ClusterKind.SAME_KEY:
+                self._out(key, Verdict.SUPERSEDED, f"{kept} says otherwise since, of the same key")
+            else:
+                self._out(key, Verdict.ALIKE, f"says the same as {kept}, which stands for both")
+        pinned = (memory for memory in memories if memory.entry.id in self._pinned)
+        return (*pinned, *lines.memories)
+
     def first(self, memories: tuple[ScoredMemory, ...]) -> tuple[ScoredMemory, ...]:
-        """Return pinned memories, then others up to ``max_memories``, diversified if configured."""
+        """Return pinned memories, then others up to ``max_memories``, diversified if configured.
+
+        The best by score are chosen; of these what was learnt comes first and what merely tells
+        what happened last, so that it is this that a small budget leaves out.
+        """
         pinned = tuple(memory for memory in memories if memory.entry.id in self._pinned)
         rest = tuple(memory for memory in memories if memory.entry.id not in self._pinned)
         limit = max(0, self._config.max_memories - len(pinned))
         if not self._config.diversity_penalty_enabled:
             self._beyond(rest[limit:])
-            return (*pinned, *rest[:limit])
+            return (*pinned, *_learnt_first(rest[:limit]))
         pool = rest[: pool_size(self._config)]
         self._beyond(rest[len(pool) :])
         picks = pick_diverse(pool, diversity_lambda=self._config.diversity_lambda, limit=limit)
@@ -126,7 +170,23 @@ class Selection:
         self._promoted = frozenset(pick.memory.entry.id for pick in picks[:limit]) - without
         self._too_similar([pick for pick in picks[limit:] if pick.memory.entry.id in without])
         self._beyond([pick.memory for pick in picks[limit:]])
-        return (*pinned, *(pick.memory for pick in picks[:limit]))
+        return (*pinned, *_learnt_first([pick.memory for pick in picks[:limit]]))
+
+    def news(
+        self,
+        memories: tuple[ScoredMemory, ...],
+        wordings: Mapping[str, MemoryWording],
+        handed: Collection[str],
+    ) -> tuple[ScoredMemory, ...]:
+        """Return what the session wasn't handed before in the same words; pinned ones always."""
+        chosen = []
+        for memory in memories:
+            key = memory.entry.id
+            if key in self._pinned or mark_of(wordings[key].text, key) not in handed:
+                chosen.append(memory)
+            else:
+                self._out(key, Verdict.HANDED, HANDED_BEFORE)
+        return tuple(chosen)
 
     def packed(self, packing: Packing) -> None:
         """Record which memories fit the token budget and which didn't."""
@@ -145,8 +205,10 @@ class Selection:
                 self._trace.judge(key, Verdict.INCLUDED, self._included(key, place))
 
     def _included(self, key: str, place: int) -> str:
-        rank = self._trace.rank(key)
-        by_score = f"place {rank} by score"
+        by_score = f"place {self._trace.rank(key)} by score"
+        loan = self._trace.loan(key)
+        if loan is not None:
+            by_score += f", {loan.amount:.2f} of it lent by {loan.lender} beside it"
         return f"{by_score}, promoted to {place} for variety" if key in self._promoted else by_score
 
     def _beyond(self, memories: Sequence[ScoredMemory]) -> None:
@@ -183,3 +245,13 @@ class Selection:
         """Leave a memory out, unless it is pinned."""
         if key not in self._pinned:
             self._trace.judge(key, verdict, reason)
+
+
+def _learnt_first(memories: Sequence[ScoredMemory]) -> list[ScoredMemory]:
+    """Knowledge and lessons, then the rest, then the diary; each in the order given."""
+
+    def order(memory: ScoredMemory) -> int:
+        kind = kind_of_memory(memory)
+        return 0 if kind in LEARNT else 2 if kind in DIARY else 1
+
+    return sorted(memories, key=order)

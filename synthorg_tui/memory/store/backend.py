@@ -27,10 +27,12 @@ from synthorg_tui.memory.models import (
     MemoryEntry,
     MemoryQuery,
     MemoryStoreRequest,
+    is_short_id,
 )
 from synthorg_tui.memory.retrieval.hits import SearchResult
 from synthorg_tui.memory.shared import require_agent_id
 from synthorg_tui.memory.store import queries
+from synthorg_tui.memory.store.beside import sole_id
 from synthorg_tui.memory.store.core import Core, entry_of
 from synthorg_tui.memory.store.queries import WhereClause
 from synthorg_tui.memory.store.rows import LISTED, StoredMemory, canonical_project, content_hash
@@ -164,12 +166,14 @@ class LocalMemoryBackend:
             return await self._search.candidates(query, self._own(agent_id), shared)
 
     async def get(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> MemoryEntry | None:
-        """Return the agent's memory with this id.
+        """Return the agent's memory with this id, or with an id that alone begins so.
 
         ``None`` if it doesn't exist, has expired, is shared, or belongs to another agent.
         """
         where = self._live(agent_id)
         with _for_agent(agent_id, MemoryRetrievalError, "reading"):
+            if is_short_id(memory_id):
+                memory_id = await self.core.read(lambda db: sole_id(db, where, memory_id))
             rows = await self.core.read(lambda db: queries.of_ids(db, where, [memory_id], LISTED))
         return entry_of(rows[0]) if rows else None
 

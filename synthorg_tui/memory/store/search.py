@@ -31,6 +31,7 @@ from synthorg_tui.memory.retrieval.relevance import (
     relevant_hits,
 )
 from synthorg_tui.memory.store import browsing, queries
+from synthorg_tui.memory.store.beside import neighbours_of
 from synthorg_tui.memory.store.core import Core, entry_of
 from synthorg_tui.memory.store.rows import LISTED
 from synthorg_tui.providers.embedding.errors import EmbeddingError
@@ -164,11 +165,27 @@ class Search:
         spare = ROWS_AT_ONCE - len(top)
         top.update([hit.id for hit in fused if hit.id not in top][: max(0, spare)])
         foreign = {hit.id for other in rankings[1:] for hit in (*other.dense, *other.sparse)}
+        rows = await self._load([hit for hit in fused if hit.id in top], query)
         found = (
-            SearchHit(entry_of(hit), hit.dense, hit.sparse, hit.fused or 0.0, hit.id in foreign)
-            for hit in await self._load([hit for hit in fused if hit.id in top], query)
+            SearchHit(entry_of(row), row.dense, row.sparse, row.fused or 0.0, row.id in foreign)
+            for row in rows
         )
-        return SearchResult(hits=tuple(found), degraded=question.degraded)
+        return SearchResult(tuple(found), question.degraded, await self._neighbours(rows, own))
+
+    async def _neighbours(
+        self, rows: Sequence[ListedMemory], scope: SearchScope
+    ) -> dict[str, tuple[str, ...]]:
+        """What stands beside those of the rows that are the agent's, of what it may see."""
+        where = queries.live_where(
+            now=self._core.clock.now(), shared=scope.shared, visibility=scope.visibility
+        )
+        if scope.agents is not None:
+            where.add("list_contains(?::VARCHAR[], m.agent_id)", sorted(scope.agents))
+        sessions = {row.session_id for row in rows if row.session_id}
+        ids = [row.id for row in rows if row.session_id]
+        if not sessions:
+            return {}
+        return await self._core.read(lambda db: neighbours_of(db, where, ids, sorted(sessions)))
 
     async def _question(self, text: str) -> _Question:
         """The vectors of a text; what the answer will lack is said in words."""

@@ -90,7 +90,8 @@ class InjectionRequest:
     ``visibility`` ``None`` means a person, who sees all sessions and projects. ``pinned`` and
     ``excluded`` are ids of memories to give with preference, or never. ``digest_v1`` turns the
     digest on or off; when on, it replaces any strategy. ``digest`` configures it; its allowed
-    sensitivities apply to other strategies too.
+    sensitivities apply to other strategies too. ``handed`` are the marks of what the session was
+    handed before, which isn't given again.
     """
 
     agent_id: str
@@ -103,6 +104,7 @@ class InjectionRequest:
     excluded: tuple[str, ...] = ()
     digest_v1: bool | None = None
     digest: MemoryV1Config | None = None
+    handed: frozenset[str] = frozenset()
 
 
 def agents_request(
@@ -166,8 +168,11 @@ class InjectionService:
     async def prepare(self, request: InjectionRequest) -> Injection:
         """Return messages, tools and explanation for a request, without recording anything.
 
-        If memories can't be read, there are no messages for them.
+        If memories can't be read, there are no messages for them; nor is there any for a text that
+        the session was handed before as it is.
         """
+        from synthorg_tui.memory.retrieval.wording import only_news
+
         strategy = self.strategy(request)
         prepared = await strategy.prepare(
             request.agent_id,
@@ -176,6 +181,7 @@ class InjectionService:
             pinned=request.pinned,
             excluded=request.excluded,
         )
+        prepared = only_news(prepared, request.handed)
         return Injection(prepared.messages, strategy.get_tool_definitions(), prepared.explanation)
 
     async def serve(self, request: InjectionRequest) -> Injection:
@@ -203,7 +209,7 @@ class InjectionService:
             return DigestInjection(memory, digest, config.injection_point, self.estimator)
         match request.strategy or config.strategy:
             case InjectionStrategy.CONTEXT:
-                return self._context(memory, config, digest.allow_sensitivities)
+                return self._context(memory, config, digest.allow_sensitivities, request.handed)
             case InjectionStrategy.TOOL_BASED:
                 return self._tool_based(memory, config, digest.allow_sensitivities)
             case InjectionStrategy.SELF_EDITING:
@@ -245,6 +251,7 @@ class InjectionService:
         memory: MemoryBackend,
         config: MemoryRetrievalConfig,
         sensitivities: Collection[Sensitivity],
+        handed: Collection[str],
     ) -> ExplainingStrategy:
         """Memories put into the messages."""
         from synthorg_tui.memory.retriever import ContextInjectionStrategy
@@ -275,6 +282,7 @@ class InjectionService:
             reranker=reranker,
             clock=self.clock,
             sensitivities=sensitivities,
+            handed=handed,
         )
 
     def _tool_based(

@@ -38,6 +38,9 @@ VERDICTS: dict[Verdict, tuple[str, str, str]] = {
     Verdict.UNKNOWN: ("?", "unknown", "muted"),
     Verdict.EXCLUDED: ("✗", "excluded", "bad"),
     Verdict.OVER_BUDGET: ("┃", "over budget", "warn"),
+    Verdict.HANDED: ("=", "handed before", "muted"),
+    Verdict.ALIKE: ("≡", "the same", "muted"),
+    Verdict.REPLACED: ("»", "in a lesson", "muted"),
 }
 """Glyph, word and style role of each verdict, so that they differ in more than colour."""
 

@@ -1,0 +1,100 @@
+"""How the memories of a digest are told: whole or by the passage that answers, and how often seen.
+
+A short memory is told as it is; of a long one an agent is given what answers its question, and the
+id by which it can read the rest. Each block has a mark, by which it is known whether a session was
+handed the very same before.
+"""
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from synthorg_tui.core.text import CHARS_PER_TOKEN
+from synthorg_tui.memory.formatter import MemoryWording
+from synthorg_tui.memory.kinds import MemoryKind, kind_of
+from synthorg_tui.memory.models import short_id
+from synthorg_tui.memory.ranking import ScoredMemory
+from synthorg_tui.memory.retrieval.explanation import PreparedMessages, Verdict
+from synthorg_tui.memory.retrieval.passages import PassageFinder
+
+DIARY: Final = frozenset({MemoryKind.SESSION, MemoryKind.TASK, MemoryKind.COMMIT})
+"""Kinds that tell what happened; what was learnt from it stands before them."""
+LEARNT: Final = frozenset({MemoryKind.KNOWLEDGE, MemoryKind.LESSON, MemoryKind.FACT})
+"""Kinds that tell what holds: of these a passage may lack the condition, so they get more room."""
+HANDED_BEFORE: Final = "handed over earlier in this session, word for word"
+_ROOM_OF_LEARNT: Final = 3
+_WORTH_CUTTING: Final = 1.5
+"""How much longer than an excerpt a text has to be: naming the rest takes room, too."""
+_MARK_BYTES: Final = 8
+
+
+def kind_of_memory(memory: ScoredMemory) -> MemoryKind:
+    """Return what sort of thing a memory tells."""
+    entry = memory.entry
+    return kind_of(entry.category, entry.metadata.tags, entry.content)
+
+
+class Worder:
+    """Words the memories that answer one query.
+
+    Args:
+        query: What the agent is about to do.
+        max_tokens: About how many tokens a passage has; ``LEARNT`` kinds have thrice as many.
+    """
+
+    def __init__(self, query: str, max_tokens: int) -> None:
+        self._finder = PassageFinder(query)
+        self._chars = max_tokens * CHARS_PER_TOKEN
+
+    def wordings(
+        self, memories: Sequence[ScoredMemory], seen: Mapping[str, str]
+    ) -> dict[str, MemoryWording]:
+        """Return how each memory is told, by id; ``seen`` says of some how often they were seen."""
+        return {
+            memory.entry.id: self._worded(memory, seen.get(memory.entry.id, ""))
+            for memory in memories
+        }
+
+    def _worded(self, memory: ScoredMemory, seen: str) -> MemoryWording:
+        content = memory.entry.content
+        room = _ROOM_OF_LEARNT if kind_of_memory(memory) in LEARNT else 1
+        limit = self._chars * room
+        if len(content) <= limit * _WORTH_CUTTING:
+            return MemoryWording(content, seen=seen)
+        told = self._finder.excerpt(content, limit)
+        # Others' shared memories can't be asked for by id.
+        whole = short_id(memory.entry.id) if told.is_cut and not memory.is_shared else ""
+        return MemoryWording(told.text, whole, seen)
+
+
+def mark_of(text: str, memory_id: str = "") -> str:
+    """Return what tells a block from all others: what it says, and which memory it is of."""
+    told = f"{memory_id}\0{text}".encode("utf-8", "replace")
+    return hashlib.blake2b(told, digest_size=_MARK_BYTES).hexdigest()
+
+
+def marks_of(wordings: Mapping[str, MemoryWording], given: Collection[str]) -> tuple[str, ...]:
+    """Return the marks of the memories that are given."""
+    return tuple(mark_of(wordings[key].text, key) for key in given if key in wordings)
+
+
+def only_news(prepared: PreparedMessages, handed: Collection[str]) -> PreparedMessages:
+    """Return the messages, or none when the session was handed the very same text before.
+
+    The explanation then gives that as the reason, else it has the mark of the whole text.
+    """
+    explanation = prepared.explanation
+    whole = mark_of(explanation.text)
+    if not explanation.text or whole not in handed:
+        return prepared._replace(
+            explanation=replace(explanation, marks=(*explanation.marks, whole))
+        )
+    candidates = tuple(
+        replace(candidate, verdict=Verdict.HANDED, reason=HANDED_BEFORE)
+        if candidate.verdict.is_in
+        else candidate
+        for candidate in explanation.candidates
+    )
+    nothing: dict[str, Any] = {"text": "", "tokens_used": 0, "frame_tokens": 0}
+    return PreparedMessages((), replace(explanation, candidates=candidates, **nothing))

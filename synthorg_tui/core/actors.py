@@ -62,6 +62,8 @@ _PROGRAMS: Final = {
     "clock": "the clock",
     "skills on disk": "a change on disk",
     "pruning": "the search for unused skills",
+    "room": "the making of room",
+    "retention": "the rules of retention",
     "command line": "the command line",
 }
 """What records call the parts of the program, in words."""

@@ -49,6 +49,7 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = {
     ),
     "learn": CommandEntry("learn", "propose lessons from the imported sessions"),
     "memories": CommandEntry("memories", "list, show, add, change, delete and restore memories"),
+    "archive": CommandEntry("archive", "list, search, fill and empty the archive of memories"),
     "sessions": CommandEntry("sessions", "list, read, export, resume and delete sessions"),
     "blame": CommandEntry("blame", "see which session wrote a file or a line of it, and why"),
     "agents": CommandEntry(

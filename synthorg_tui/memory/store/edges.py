@@ -6,7 +6,7 @@ edges mean for what agents are given is decided where that is chosen.
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from synthorg_tui.memory.enums import EdgeKind
 
@@ -58,6 +58,17 @@ def remove_edges(db: "Connection", edges: Iterable[MemoryEdge]) -> None:
     """Remove these edges; unknown ones are ignored."""
     for edge in edges:
         db.execute("DELETE FROM memory_edges WHERE from_id = ? AND to_id = ? AND kind = ?", edge)
+
+
+IS_LOOSE: Final = (
+    "e.from_id NOT IN (SELECT id FROM memories) OR e.to_id NOT IN (SELECT id FROM memories)"
+)
+"""That an edge ``e`` has no memory at one of its ends."""
+
+
+def remove_loose(db: "Connection") -> None:
+    """Remove the edges that have no memory at one of their ends."""
+    db.execute(f"DELETE FROM memory_edges e WHERE {IS_LOOSE}")
 
 
 def remove_all(db: "Connection", ids: Sequence[str]) -> None:

@@ -120,12 +120,12 @@ async def run_restore(context: "Context") -> int:
 
     require_no_agent()
     async with context.engine() as engine:
-        entries = [await find_one(engine.desk, start, deleted=True) for start in context.args.ids]
+        entries = [await find_one(engine.desk, start, archived=True) for start in context.args.ids]
         for entry in entries:
-            if entry.archived_at is None or entry.deleted_at is not None:
+            if entry.archived_at is None:
                 raise MemoryNotFoundError(
                     f"{entry.id[:SHORT_ID]} is not in the archive",
-                    remedy="`synthorg-tui memories restore ID` brings back a deleted one.",
+                    remedy="See `synthorg-tui archive list`.",
                 )
         count = await engine.desk.restore(_ids(entries), actor=context.actor)
     return _report(context, "restored", count)

@@ -323,13 +323,17 @@ async def run_history(context: "Context") -> int:
     return 0
 
 
-async def find_one(desk: "MemoryAdmin", id_start: str, *, deleted: bool = False) -> "ListedMemory":
+async def find_one(
+    desk: "MemoryAdmin", id_start: str, *, deleted: bool = False, archived: bool = False
+) -> "ListedMemory":
     """Return the memory whose id starts with ``id_start``.
 
-    With ``deleted`` deleted and archived memories are looked at, too. Raises
-    ``MemoryNotFoundError`` for no match, and ``UsageError`` for several.
+    With ``archived`` archived memories are looked at, too, with ``deleted`` also deleted ones.
+    Raises ``MemoryNotFoundError`` for no match, and ``UsageError`` for several.
     """
-    entries = await desk.lookup(id_start.lower(), deleted=deleted, limit=MAX_NAMED)
+    entries = await desk.lookup(id_start.lower(), deleted=deleted or archived, limit=MAX_NAMED)
+    if not deleted:
+        entries = tuple(entry for entry in entries if entry.deleted_at is None)
     if not entries:
         raise _not_found(id_start)
     if len(entries) > 1:

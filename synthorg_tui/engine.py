@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthorg_tui import wiring
-from synthorg_tui.agents.models import AgentSummary
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.listing import AgentSummary as AgentSummary
@@ -56,8 +55,6 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.providers.completion.protocol import CompletionProvider
     from synthorg_tui.settings.agreed import AgreedSettings
     from synthorg_tui.skills.library import SkillLibrary
-
-
 
 
 class Engine:

@@ -20,10 +20,9 @@ from synthorg_tui.memory.errors import WriteRefusedError
 from synthorg_tui.memory.models import MemoryMetadata, MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.retrieval.hits import ContentLookup
+from synthorg_tui.memory.retrieval.tags import ORIGIN_TAG as ORIGIN_TAG
 from synthorg_tui.memory.strategies.replies import Pending
 
-ORIGIN_TAG: Final = "origin:agent"
-"""Tag of memories that an agent wrote itself; an agent may delete no others."""
 _SAME_AMONG: Final = 5
 
 

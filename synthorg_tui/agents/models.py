@@ -12,7 +12,6 @@ from typing import Final, Literal, NamedTuple
 
 from pydantic import Field
 
-from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.types import FrozenModel
 
@@ -172,19 +171,3 @@ class NothingToUndoError(DomainError):
 
 class SkillNotFoundError(DomainError):
     """No skill that the agent may read has this name."""
-
-
-@dataclass(frozen=True, slots=True)
-class AgentSummary:
-    """An agent that is declared in the settings or has memories, or both.
-
-    ``memories`` is the number of its memories; ``is_full`` tells that it can store no more.
-    """
-
-    id: str
-    role: str | None
-    department: str | None
-    level: MemoryLevel
-    declared: bool
-    memories: int
-    is_full: bool = False

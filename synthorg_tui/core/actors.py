@@ -64,6 +64,8 @@ _PROGRAMS: Final = {
     "knowledge": "what sessions show",
     "pruning": "the search for unused skills",
     "consolidation": "consolidation",
+    "room": "the making of room",
+    "retention": "the rules of retention",
     "command line": "the command line",
 }
 """What records call the parts of the program, in words."""

@@ -132,7 +132,7 @@ CALLS: Final = RemoteApi(
                 *("find", "browse", "lookup", "entries", "facets", "places"),
                 *("history", "authors", "uses", "similar"),
             ),
-            ("edit", "remove", "restore", "undo", "redo", "restore_version"),
+            ("edit", "archive", "remove", "restore", "undo", "redo", "restore_version"),
         ),
         "erasure": ApiGroup("synthorg_tui.curation.erasure:Erasure", ("review",), ("purge",)),
         "sessions": ApiGroup(

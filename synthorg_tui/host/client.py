@@ -21,7 +21,7 @@ from synthorg_tui.host.wire import EventSink, Peer
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.gateway import AgentGateway
-    from synthorg_tui.agents.models import AgentIdentity, AgentSummary
+    from synthorg_tui.agents.models import AgentIdentity
     from synthorg_tui.approvals.queue import ApprovalQueue
     from synthorg_tui.approvals.trail import DecisionTrail
     from synthorg_tui.curation.consolidating import ConsolidationRuns
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from synthorg_tui.learning.service import LearnService
     from synthorg_tui.memory.absences import Absences
     from synthorg_tui.memory.extensions import MemoryAdmin
+    from synthorg_tui.memory.listing import AgentSummary
     from synthorg_tui.memory.protocol import MemoryBackend
     from synthorg_tui.memory.scenarios import ScenarioService
     from synthorg_tui.memory.store.maintenance import Maintenance

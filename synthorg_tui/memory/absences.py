@@ -15,6 +15,7 @@ from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.text import safe_text, truncate
 from synthorg_tui.memory.digest.models import DigestItem
+from synthorg_tui.memory.enums import ArchiveReason
 from synthorg_tui.memory.errors import MemoryRetrievalError, translate_errors
 from synthorg_tui.memory.listing import ChangeKind
 from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation, Verdict
@@ -41,6 +42,15 @@ _PART = re.compile(r"^\[[A-Z]+\]\s*")
 _TOKENIZER = BM25Tokenizer()
 
 Why: TypeAlias = tuple[Verdict, str]
+
+_ARCHIVED: Final = {
+    ArchiveReason.DUPLICATE: (Verdict.SUPERSEDED, "another memory says the same"),
+    ArchiveReason.SUPERSEDED: (Verdict.SUPERSEDED, "a newer memory replaces it"),
+    ArchiveReason.CONSOLIDATED: (Verdict.SUPERSEDED, "a summary stands for it"),
+    ArchiveReason.EXPIRED: (Verdict.EXPIRED, "it had expired"),
+    ArchiveReason.ROOM: (Verdict.DELETED, "room was needed for others"),
+    ArchiveReason.BY_HAND: (Verdict.DELETED, "a person put it there"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +118,13 @@ class Absences:
         self, request: InjectionRequest, keys: Sequence[str], newest: Sequence[str]
     ) -> WhereClause:
         """What isn't live, and what a digest replaces with a newer fact."""
+        ended, values = self._core.ages.ended(self._now)
         where = WhereClause()
         where.add(
-            "(m.deleted_at IS NOT NULL OR m.expires_at <= ? OR ("
+            f"(m.deleted_at IS NOT NULL OR m.archived_at IS NOT NULL OR {ended} OR ("
             "list_contains(?::VARCHAR[], m.fact_key) AND list_contains(?::VARCHAR[], m.category) "
             "AND NOT list_contains(?::VARCHAR[], m.id::VARCHAR)))",
-            self._now,
+            *values,
             list(keys),
             sorted(FACT_CATEGORIES),
             list(newest),
@@ -154,8 +165,11 @@ class Absences:
 
     async def _withdrawn(self, request: InjectionRequest, row: StoredMemory) -> Why | None:
         """Why a memory isn't given any more; ``None`` for one that is live and not replaced."""
-        if row.deleted_at is None and not row.is_live(self._now):
-            return Verdict.EXPIRED, f"expired on {_day(row.expires_at)}"
+        if row.is_archived:
+            return _archived(row)
+        ends = self._core.ages.end_of(row.agent_id, row.category, row.created_at, row.expires_at)
+        if row.deleted_at is None and ends is not None and ends <= self._now:
+            return Verdict.EXPIRED, f"expired on {_day(ends)}"
         fact = await self._newer_fact(request, row)
         if row.deleted_at is None:
             return (Verdict.SUPERSEDED, _by_fact(fact)) if fact else None
@@ -202,7 +216,7 @@ def _fitting(db: "Connection", where: WhereClause, terms: Sequence[str]) -> list
     rows = db.execute(
         # Materialized: else the sort counts again.
         f"WITH counted AS MATERIALIZED (SELECT m.id, {found} AS words, "
-        "coalesce(m.deleted_at, m.expires_at, m.created_at) AS left_at "
+        "coalesce(m.deleted_at, m.archived_at, m.expires_at, m.created_at) AS left_at "
         f"FROM memories m WHERE {where}) "
         "SELECT id::VARCHAR FROM counted WHERE 2 * words > ? "
         f"ORDER BY words DESC, left_at DESC, id LIMIT {_MAX_NEAR}",
@@ -233,6 +247,12 @@ def _without_row(db: "Connection", id_start: str) -> MemoryVerdict:
     return MemoryVerdict(
         memory_id, Verdict.PURGED, f"erased for good{_by(who)} on {_day(purged_at)}"
     )
+
+
+def _archived(row: StoredMemory) -> Why:
+    why = ArchiveReason(row.archived_why or ArchiveReason.BY_HAND)
+    verdict, words = _ARCHIVED[why]
+    return verdict, f"archived on {_day(row.archived_at)}: {words}"
 
 
 def _deleted(db: "Connection", row: StoredMemory, fact: DigestItem | None) -> Why:

@@ -157,7 +157,8 @@ class MemoryAdmin(Protocol):
             query: Text and filters; ``query.text`` is required.
             agents: Agents whose memories are searched; ``None`` for all.
             within: A memory must also be listed by this filter; its ``words`` are not asked for.
-                It is applied before ``query.limit``.
+                It is applied before ``query.limit``. With its state ``archived`` the archive is
+                searched.
         """
         ...
 
@@ -172,7 +173,7 @@ class MemoryAdmin(Protocol):
     ) -> tuple[ListedMemory, ...]:
         """Return at most ``limit`` memories whose id starts with ``id_start``, ordered by id.
 
-        Soft-deleted memories are included only when ``deleted``.
+        Soft-deleted and archived memories are included only when ``deleted``.
         """
         ...
 
@@ -181,7 +182,7 @@ class MemoryAdmin(Protocol):
     ) -> tuple[ListedMemory, ...]:
         """Return the memories with exactly these ids, in the order of the ids.
 
-        Unknown ids are omitted, and soft-deleted memories too unless ``deleted``.
+        Unknown ids are omitted, and deleted and archived memories too unless ``deleted``.
         """
         ...
 
@@ -234,14 +235,18 @@ class MemoryAdmin(Protocol):
         ...
 
     async def remove(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
-        """Soft-delete memories and return how many were live; ``restore`` undoes it.
+        """Soft-delete live and archived memories and return how many; ``restore`` undoes it.
 
         To erase memories for good use ``Erasure``, which also erases what was derived from them.
         """
         ...
 
+    async def archive(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
+        """Archive live memories and return how many: kept as they are, but given to nobody."""
+        ...
+
     async def restore(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
-        """Undo the soft deletion of memories and return how many were restored."""
+        """Make deleted, archived and expired memories live again and return how many were."""
         ...
 
     async def authors(self, memory_ids: Sequence[NotBlankStr]) -> dict[str, str]:

@@ -17,7 +17,8 @@ from synthorg_tui.memory.errors import MemoryConfigError
 from synthorg_tui.memory.index.protocol import VectorIndex
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
-from synthorg_tui.memory.store.core import Core, StorePolicy, UniformPolicy
+from synthorg_tui.memory.store.core import Core
+from synthorg_tui.memory.store.policy import StorePolicy, UniformPolicy
 from synthorg_tui.persistence import INDEX_DIR
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.providers.embedding.config import MiniLMConfig
@@ -182,4 +183,5 @@ def _uniform_policy(config: CompanyMemoryConfig) -> StorePolicy:
         max_memories_per_agent=config.options.max_memories_per_agent,
         default_level=config.level,
         keep=timedelta(days=days) if days is not None else None,
+        makes_room=config.consolidation.enabled,
     )

@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
+from synthorg_tui.memory.enums import ArchiveReason
 from synthorg_tui.memory.kinds import MemoryKind, kind_of
 
 SortOrder = Literal["newest", "oldest", "agent", "category", "confidence"]
 SORT_ORDERS: tuple[SortOrder, ...] = get_args(SortOrder)
 
-MemoryState = Literal["edited", "expiring", "expired"]
+MemoryState = Literal["edited", "expiring", "expired", "archived"]
 MEMORY_STATES: tuple[MemoryState, ...] = get_args(MemoryState)
-"""What a listing can ask of a memory: changed by hand, with an end, past that end."""
+"""What a listing can ask of a memory: changed by hand, with an end, past that end, archived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,9 @@ class BrowseFilter:
     A memory must contain all of ``words`` (case-insensitive) and none of ``without``, have all
     ``tags`` (case-insensitive, too) and ``states``, and have been created in [``since``,
     ``until``). ``projects`` are paths, ``sessions`` as in ``ListedMemory.is_of``. With ``deleted``
-    only soft-deleted and expired memories are listed, with the state ``expired`` only expired ones.
+    only soft-deleted and expired memories are listed, with the state ``expired`` only expired ones,
+    with ``archived`` only archived ones, and of these only those for one of the reasons
+    ``archived_for``.
     """
 
     agents: tuple[str, ...] = ()
@@ -148,6 +151,7 @@ class BrowseFilter:
     states: tuple[MemoryState, ...] = ()
     sessions: tuple[str, ...] = ()
     unwanted: Unwanted = Unwanted()
+    archived_for: tuple[ArchiveReason, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -174,8 +178,8 @@ class AgentPlaces:
 class Facets:
     """Numbers of live memories by agent, category, project (a path) and kind.
 
-    Kinds are counted only under a filter. ``limit`` is how many an agent may have; ``None`` means
-    any number.
+    Kinds are counted only under a filter, and all ``archived`` memories only without one. ``limit``
+    is how many an agent may have; ``None`` means any number.
     """
 
     agents: tuple[tuple[str, int], ...] = ()
@@ -183,6 +187,7 @@ class Facets:
     limit: int | None = None
     projects: tuple[tuple[str, int], ...] = ()
     kinds: tuple[tuple[MemoryKind, int], ...] = ()
+    archived: int = 0
 
     @property
     def total(self) -> int:

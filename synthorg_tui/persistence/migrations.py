@@ -72,6 +72,22 @@ ALTER TABLE memories ADD COLUMN archived_why VARCHAR;
 ALTER TABLE memories ADD COLUMN archived_mode VARCHAR;
 """
 
+# Retention was a time of expiry that storing stamped, a whole number of days after the creation;
+# now it is a rule that is asked when somebody looks. A time that somebody set himself isn't that to
+# the microsecond. Each such memory gets a revision, so that the index follows.
+_STAMPED = """
+INSERT INTO history SELECT
+    greatest((SELECT coalesce(max(revision), 0) FROM history),
+        (SELECT coalesce(max(revision), 0) FROM vectors)) + row_number() OVER (ORDER BY id),
+    id, make_timestamp(epoch_us(now())), 'retention', 'edited',
+    '{"expires_at":"' || strftime(expires_at, '%Y-%m-%dT%H:%M:%S.%f') || '"}', '{"expires_at":null}'
+FROM memories WHERE expires_at > created_at
+    AND (epoch_us(expires_at) - epoch_us(created_at)) % 86400000000 = 0;
+UPDATE memories SET expires_at = NULL, revision = h.revision FROM history h
+WHERE h.memory_id = memories.id AND h.actor = 'retention'
+    AND h.fields_after = '{"expires_at":null}';
+"""
+
 
 def _migrate(connection: "duckdb.DuckDBPyConnection", version: int) -> None:
     """Bring the schema from ``version`` to the present one; all of it, or nothing on a crash."""
@@ -83,6 +99,7 @@ def _migrate(connection: "duckdb.DuckDBPyConnection", version: int) -> None:
             connection.execute(_TO_3)
         if version < 4:
             connection.execute(_TO_4)
+            connection.execute(_STAMPED)
         connection.execute(
             "UPDATE meta SET value = ? WHERE name = 'schema_version'", [str(SCHEMA_VERSION)]
         )

@@ -201,6 +201,20 @@ class SettingsPolicy:
         """The largest number of memories an agent may have; ``None`` is unlimited."""
         return self._settings.memory.options.max_memories_per_agent
 
+    @property
+    def makes_room(self) -> bool:
+        """Whether a full memory archives what is least useful, as consolidation is on."""
+        return self._settings.memory.consolidation.enabled
+
+    @property
+    def agents_with_own_retention(self) -> tuple[str, ...]:
+        """The agents that have settings of their own on how long memories are stored."""
+        return tuple(
+            agent.id
+            for agent in self._settings.agents
+            if agent.retention_days is not None or agent.retention_overrides
+        )
+
     def level(self, agent_id: str) -> MemoryLevel:
         """Return the agent's own memory level, or the company's where it has none."""
         return self._settings.level(agent_id)

@@ -52,6 +52,7 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = {
     "consolidate": CommandEntry(
         "consolidate", "plan what memories could leave or be merged; apply and undo plans"
     ),
+    "archive": CommandEntry("archive", "list, search, fill and empty the archive of memories"),
     "sessions": CommandEntry("sessions", "list, read, export, resume and delete sessions"),
     "projects": CommandEntry("projects", "see what is known of a project, and from which sessions"),
     "blame": CommandEntry("blame", "see which session wrote a file or a line of it, and why"),

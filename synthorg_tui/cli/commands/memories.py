@@ -121,7 +121,7 @@ def _add_editing(actions: Subparsers) -> None:
 def _add_removing(actions: Subparsers) -> None:
     for name, run, summary, more in (
         ("delete", run_delete, "delete memories", "They can be restored until they are purged."),
-        ("restore", run_restore, "bring deleted memories back", ""),
+        ("restore", run_restore, "bring deleted and archived memories back", ""),
         (
             "purge",
             run_purge,
@@ -209,7 +209,7 @@ async def run_delete(context: "Context") -> int:
     if (agent := context.agent) is not None:
         return await as_agent.delete(context, agent)
     async with context.engine() as engine:
-        entries = [await find_one(engine.desk, start) for start in context.args.ids]
+        entries = [await find_one(engine.desk, start, archived=True) for start in context.args.ids]
         _name(context, entries)
         context.confirm(f"Delete {counted(len(entries), 'memory', 'memories')}?")
         count = await engine.desk.remove(_ids(entries), actor=context.actor)

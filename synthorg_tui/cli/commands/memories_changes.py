@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.listing import UndoneAct
 
 _TITLE = 70
-_DONE = {"added": "adding", "edited": "editing", "deleted": "deleting", "restored": "restoring"}
+_DONE = {
+    "added": "adding",
+    "edited": "editing",
+    "deleted": "deleting",
+    "archived": "archiving",
+    "restored": "restoring",
+}
 
 
 def add_changes(actions: Subparsers) -> None:

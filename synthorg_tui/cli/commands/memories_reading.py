@@ -49,9 +49,11 @@ def add_reading(actions: Subparsers) -> None:
     parser.add_argument(
         "--without", action="append", default=[], metavar="TEXT", help="must not occur"
     )
-    parser.add_argument(
+    hidden = parser.add_mutually_exclusive_group()
+    hidden.add_argument(
         "--deleted", action="store_true", help="deleted and expired memories instead"
     )
+    hidden.add_argument("--archived", action="store_true", help="archived memories instead")
     parser.add_argument(
         "--sort", choices=_SORTS, default="newest", metavar="ORDER", help=f"{', '.join(_SORTS)}"
     )
@@ -166,6 +168,7 @@ async def _filter(context: "Context", engine: "AnyEngine") -> "BrowseFilter":
         words=tuple(args.word),
         without=tuple(args.without),
         deleted=args.deleted,
+        states=("archived",) if args.archived else (),
     )
 
 
@@ -220,6 +223,7 @@ def _show_readable(
             ("changed", local_time(entry.updated_at)),
             ("expires", local_time(entry.expires_at)),
             ("deleted", local_time(entry.deleted_at)),
+            ("archived", archived_words(entry)),
             ("sensitivity", "" if sensitivity is Sensitivity.PRIVATE else sensitivity.value),
             ("tags", " ".join(f"#{tag}" for tag in entry.tags)),
             ("id", entry.id),
@@ -274,6 +278,7 @@ def _show_entry(
             ("created", local_time(entry.created_at)),
             ("updated", local_time(entry.updated_at)),
             ("expires", local_time(entry.expires_at)),
+            ("archived", archived_words(entry)),
             ("source", place),
         ]
     )
@@ -282,6 +287,14 @@ def _show_entry(
         for number, text in excerpt.lines:
             inside = excerpt.ref.first_line <= number <= excerpt.ref.last_line
             console.parts([(f"{number:>6}", "cyan" if inside else "dim"), (text[:2000],)])
+
+
+def archived_words(entry: "ListedMemory") -> str:
+    """Return when and why a memory was archived; empty for one that isn't."""
+    if entry.archived_at is None:
+        return ""
+    why = (entry.archived_why or "").replace("_", " ")
+    return f"{local_time(entry.archived_at)}, {why}"
 
 
 async def run_history(context: "Context") -> int:
@@ -310,13 +323,17 @@ async def run_history(context: "Context") -> int:
     return 0
 
 
-async def find_one(desk: "MemoryAdmin", id_start: str, *, deleted: bool = False) -> "ListedMemory":
+async def find_one(
+    desk: "MemoryAdmin", id_start: str, *, deleted: bool = False, archived: bool = False
+) -> "ListedMemory":
     """Return the memory whose id starts with ``id_start``.
 
-    ``deleted`` searches the deleted memories instead of the active ones. Raises
-    ``MemoryNotFoundError`` for no match, and ``UsageError`` for several.
+    With ``archived`` archived memories are looked at, too, with ``deleted`` also deleted ones.
+    Raises ``MemoryNotFoundError`` for no match, and ``UsageError`` for several.
     """
-    entries = await desk.lookup(id_start.lower(), deleted=deleted, limit=MAX_NAMED)
+    entries = await desk.lookup(id_start.lower(), deleted=deleted or archived, limit=MAX_NAMED)
+    if not deleted:
+        entries = tuple(entry for entry in entries if entry.deleted_at is None)
     if not entries:
         raise _not_found(id_start)
     if len(entries) > 1:

@@ -1,6 +1,7 @@
 """``search``: finds memories by meaning and by words."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from synthorg_tui.cli import shapes
@@ -40,6 +41,9 @@ def add(commands: Subparsers) -> None:
     parser.add_argument(
         "--limit", metavar="N", type=whole(1, 1000), default=10, help="at most (default 10)"
     )
+    parser.add_argument(
+        "--archived", action="store_true", help="search the archive instead of live memories"
+    )
 
 
 async def run_search(context: "Context") -> int:
@@ -47,10 +51,12 @@ async def run_search(context: "Context") -> int:
     import time
 
     args = context.args
-    query = _query(context)
+    query = query_of(context)
     async with context.engine() as engine:
         started = time.perf_counter()
         within = await filter_of(context, engine)
+        if args.archived:
+            within = replace(within, states=("archived",))
         result = await engine.desk.find(query, agents=frozenset(args.agent) or None, within=within)
         took_ms = round((time.perf_counter() - started) * 1000, 1)
         sources = await sources_of(result, engine.executions)
@@ -166,7 +172,8 @@ def _show_passage(console: Console, passage: "Passage") -> None:
         console.parts([*parts, (passage.text[start:at],)], separator="")
 
 
-def _query(context: "Context") -> "MemoryQuery":
+def query_of(context: "Context") -> "MemoryQuery":
+    """Return what is searched for; raises ``UsageError`` for what can't be."""
     from pydantic import ValidationError
 
     from synthorg_tui.memory.models import MemoryQuery

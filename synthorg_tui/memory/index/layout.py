@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from synthorg_tui.core.enums import MemoryLevel
-from synthorg_tui.memory.index.protocol import IndexFilter, IndexPoint, Visibility
+from synthorg_tui.memory.index.protocol import EndedByAge, IndexFilter, IndexPoint, Visibility
 from synthorg_tui.memory.shared import SHARED_OWNER
 
 FORMAT_VERSION = 3
@@ -89,6 +89,7 @@ def conditions(where: IndexFilter) -> PayloadFilter:
     """Translate a search filter into conditions on payload fields."""
     must: list[Condition] = [FieldMatch("tags", (tag,)) for tag in where.tags]
     must_not: list[Condition] = [Between("expires_at", at_most=where.now.timestamp())]
+    must_not += map(_ended, where.ended)
     if where.shared is False and not where.agents:
         must_not.append(FieldMatch("owner", (SHARED_OWNER,)))
     if where.shared:
@@ -115,6 +116,19 @@ def conditions(where: IndexFilter) -> PayloadFilter:
     if where.visibility is not None:
         must.append(_visible(where.visibility))
     return PayloadFilter(must=tuple(must), must_not=tuple(must_not))
+
+
+def _ended(old: EndedByAge) -> PayloadFilter:
+    agents = (FieldMatch("agent", old.agents),) if old.agents else ()
+    return PayloadFilter(
+        must=(
+            FieldMatch("category", old.categories),
+            Absent("expires_at"),
+            Between("created_at", at_most=old.until.timestamp()),
+            *(() if old.is_for_others else agents),
+        ),
+        must_not=agents if old.is_for_others else (),
+    )
 
 
 def _visible(visibility: Visibility) -> PayloadFilter:

@@ -78,12 +78,25 @@ class Visibility:
 
 
 @dataclass(frozen=True, slots=True)
+class EndedByAge:
+    """Points without an expiry of their own that have ended: old ones of some categories.
+
+    Created at ``until`` or before, by one of ``agents``, or with ``is_for_others`` by any but them.
+    """
+
+    agents: tuple[str, ...]
+    is_for_others: bool
+    categories: tuple[str, ...]
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class IndexFilter:
     """Conditions of a search, all of which must hold.
 
-    Fields that are ``None`` or empty don't filter. Points expired at ``now`` are excluded.
-    ``shared`` selects shared or private points only. ``visibility`` ``None`` means a person, who
-    sees all sessions and projects.
+    Fields that are ``None`` or empty don't filter. Points expired at ``now`` are excluded, and
+    those of ``ended``. ``shared`` selects shared or private points only. ``visibility`` ``None``
+    means a person, who sees all sessions and projects.
     """
 
     now: datetime
@@ -97,6 +110,7 @@ class IndexFilter:
     until: datetime | None = None
     visibility: Visibility | None = None
     projects: frozenset[str] | None = None
+    ended: tuple[EndedByAge, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

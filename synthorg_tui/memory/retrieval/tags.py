@@ -17,6 +17,9 @@ FACT_CATEGORIES: Final = frozenset(
 )
 """Categories whose memories are facts when they have a key."""
 
+ORIGIN_TAG: Final = "origin:agent"
+"""Tag of memories that an agent wrote itself; an agent may delete no others."""
+
 _STRICTNESS: Final = tuple(Sensitivity)
 
 

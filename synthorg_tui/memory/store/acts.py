@@ -21,6 +21,7 @@ from synthorg_tui.memory.store.rows import (
     StoredMemory,
     content_hash,
     history_fields,
+    with_state,
     with_tags,
 )
 from synthorg_tui.memory.store.writes import Changes
@@ -137,18 +138,18 @@ class PersonActs:
             [list(revisions)],
         ).fetchall()
         rows = rows_by_id(db, [memory_id for memory_id, _, _ in changed])
-        wants_live = (kind is not ChangeKind.DELETED) == undoes
         found = []
         for memory_id, before, after in changed:
             row = rows.get(memory_id)
             if row is None or not self._is_own(db, memory_id):
                 continue
-            if kind is not ChangeKind.EDITED:
-                if row.is_current == wants_live:
-                    found.append((memory_id, dict[str, Any]()))
-                continue
             old, new = json.loads(before), json.loads(after)
             present, wanted = (new, old) if undoes else (old, new)
+            if kind is not ChangeKind.EDITED:
+                if _can_step(row, kind, present, undoes):
+                    is_told = kind in (ChangeKind.ARCHIVED, ChangeKind.RESTORED)
+                    found.append((memory_id, wanted if is_told else {}))
+                continue
             if wanted and row.is_current and _has(row, present):
                 found.append((memory_id, wanted))
         return tuple(found)
@@ -169,17 +170,19 @@ class PersonActs:
         vectors: dict[str, Vectors | None],
         actor: str,
     ) -> dict[str, StoredMemory]:
-        ids = [memory_id for memory_id, _ in act.targets]
-        rows = rows_by_id(changes.db, ids)
+        rows = rows_by_id(changes.db, [memory_id for memory_id, _ in act.targets])
         if act.kind is ChangeKind.EDITED:
             for memory_id, fields in act.targets:
                 after = _with(rows[memory_id], fields, self._core.salt)
                 vector = vectors.get(after.content)
                 self._write(changes, rows[memory_id], after, vector, actor)
-        elif (act.kind is ChangeKind.DELETED) == undoes:
-            changes.restore(ids, actor=actor)
+            return rows
+        _put_back(changes, [(rows[key], fields) for key, fields in act.targets if fields], actor)
+        plain = [rows[memory_id] for memory_id, fields in act.targets if not fields]
+        if (act.kind is ChangeKind.DELETED) == undoes:
+            _undelete(changes, plain, actor)
         else:
-            changes.remove(ids, actor=actor)
+            changes.remove([row.id for row in plain], actor=actor)
         return rows
 
     def _write(
@@ -193,6 +196,40 @@ class PersonActs:
         moment = max(changes.now, before.created_at)
         current = after._replace(edited=True, updated_at=moment)
         return changes.edit(before, current, vector, actor=actor)
+
+
+def _can_step(row: StoredMemory, kind: ChangeKind, present: dict[str, Any], undoes: bool) -> bool:
+    """Whether a memory still is in the state that an act left it in, or found it in."""
+    if kind in (ChangeKind.ADDED, ChangeKind.DELETED):
+        if (kind is ChangeKind.DELETED) == undoes:
+            return row.deleted_at is not None
+        return row.is_current if kind is ChangeKind.ADDED else row.deleted_at is None
+    if (kind is ChangeKind.RESTORED) == undoes:
+        return row.is_current
+    return with_state(row, present) == row if present else row.deleted_at is not None
+
+
+def _put_back(
+    changes: Changes, targets: Sequence[tuple[StoredMemory, dict[str, Any]]], actor: str
+) -> None:
+    """Give memories the states that the history told of."""
+    for row, fields in targets:
+        after = with_state(row, fields)
+        if after.deleted_at is not None:
+            kind = ChangeKind.DELETED
+        elif after.archived_at is not None:
+            kind = ChangeKind.ARCHIVED
+        else:
+            kind = ChangeKind.EDITED if row.is_current else ChangeKind.RESTORED
+        changes.set_states([(row, after)], kind, actor=actor)
+
+
+def _undelete(changes: Changes, rows: Sequence[StoredMemory], actor: str) -> None:
+    """Undo deletions; what was deleted from the archive is there again."""
+    archived = [row for row in rows if row.archived_at is not None]
+    back = [(row, row._replace(deleted_at=None)) for row in archived]
+    changes.set_states(back, ChangeKind.ARCHIVED, actor=actor)
+    changes.restore([row.id for row in rows if row.archived_at is None], actor=actor)
 
 
 def _as_of(db: "Connection", memory_id: str, revision: int) -> dict[str, Any]:

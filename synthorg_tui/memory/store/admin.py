@@ -3,6 +3,7 @@
 It sees every agent, session and project, so nothing here may be handed to an agent.
 """
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
@@ -40,6 +41,7 @@ from synthorg_tui.memory.retrieval.tags import FACT_CATEGORIES, retagged, tags_w
 from synthorg_tui.memory.shared import require_agent_id
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.acts import PersonActs
+from synthorg_tui.memory.store.archive import MemoryArchive
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.plans import mark_of
 from synthorg_tui.memory.store.reader import StoreReader
@@ -81,6 +83,7 @@ class StoreAdmin:
         self._reader = StoreReader(core, core.clock)
         self._search = Search(core)
         self._writer = MemoryWriter(core)
+        self._archive = MemoryArchive(core)
         self._acts = PersonActs(core, may_edit)
 
     async def find(
@@ -92,6 +95,8 @@ class StoreAdmin:
     ) -> FoundMemories:
         """Search private and shared memories by meaning and keywords; see ``MemoryAdmin.find``."""
         with translate_errors(MemoryRetrievalError, "searching"):
+            if within is not None and "archived" in within.states:
+                return await self._archive.find(query, agents=agents, within=within)
             return await self._search.hybrid(query, SearchScope(agents=agents), within=within)
 
     async def browse(
@@ -110,19 +115,20 @@ class StoreAdmin:
             rows = await self._core.read(
                 lambda db: queries.listing(db, where, LISTED, order="m.id", limit=limit)
             )
-        return tuple(rows)
+        return tuple(map(self._core.ages.shown, rows))
 
     async def entries(
         self, memory_ids: Sequence[NotBlankStr], *, deleted: bool = False
     ) -> tuple[ListedMemory, ...]:
         """Return the memories of any agent with exactly these ids, expired ones included.
 
-        Soft-deleted memories are included only when ``deleted``; unknown ids are omitted.
+        Deleted and archived memories are included only when ``deleted``; unknown ids are omitted.
         """
         with translate_errors(MemoryRetrievalError, "reading"):
             rows = await self._core.read(lambda db: queries.rows_by_id(db, memory_ids))
         found = (rows[key] for key in queries.known_ids(memory_ids) if key in rows)
-        return tuple(listed(row) for row in found if deleted or row.is_current)
+        known = (listed(row) for row in found if deleted or row.is_current)
+        return tuple(map(self._core.ages.shown, known))
 
     async def marks(self, memory_ids: Sequence[NotBlankStr]) -> dict[str, str]:
         """Return the marks of current memories by id, by which a plan tells that one changed."""
@@ -152,8 +158,7 @@ class StoreAdmin:
 
     async def places(self, agent_id: NotBlankStr) -> AgentPlaces:
         """Return the projects and sessions of an agent's live memories."""
-        now = self._core.clock.now()
-        anywhere, in_session = (queries.live_where(now=now, agent=agent_id) for _ in range(2))
+        anywhere, in_session = (self._core.live_where(agent=agent_id) for _ in range(2))
         in_session.add("m.level = ?", MemoryLevel.SESSION.value)
         with translate_errors(MemoryRetrievalError, "reading"):
             projects = await self._core.read(
@@ -229,19 +234,39 @@ class StoreAdmin:
             return await self._search.similar(memory_id, limit=limit)
 
     async def remove(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
-        """Soft-delete memories and return how many were live; ``restore`` can undo it."""
+        """Soft-delete live and archived memories and return how many; ``restore`` can undo it."""
         with translate_errors(MemoryStoreError, "deleting"):
             rows = await self._core.change(lambda c: c.remove(memory_ids, actor=actor))
         return len(rows)
 
+    async def archive(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
+        """Archive memories and return how many were live or expired; ``restore`` can undo it."""
+        with translate_errors(MemoryStoreError, "archiving"):
+            return await self._archive.archive(memory_ids, actor=actor)
+
+    async def expire_to_archive(
+        self,
+        agent_id: NotBlankStr | None = None,
+        *,
+        limit: int = 10_000,
+        cancel: threading.Event | None = None,
+    ) -> int:
+        """Archive at most ``limit`` expired memories of an agent, or of all; return how many.
+
+        It goes on in small transactions, so that others can write meanwhile; setting ``cancel``
+        ends it after the present one, and what is archived stays so.
+        """
+        with translate_errors(MemoryStoreError, "archiving what has expired"):
+            return await self._archive.archive_expired(agent_id, limit=limit, cancel=cancel)
+
     async def restore(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
-        """Undo the soft deletion of memories and return how many were restored."""
+        """Make deleted, archived and expired memories live again and return how many were."""
         with translate_errors(MemoryStoreError, "restoring"):
             rows = await self._core.change(lambda c: c.restore(memory_ids, actor=actor))
         return len(rows)
 
     async def purge(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
-        """Erase live and soft-deleted memories from rows, vectors, history and index.
+        """Erase live, archived and deleted memories from rows, vectors, history and index.
 
         Return how many were erased. This can't be undone. Only the memories themselves are erased:
         use ``Erasure`` to erase also what was derived from them.

@@ -175,7 +175,7 @@ class LocalMemoryBackend:
             if is_short_id(memory_id):
                 memory_id = await self.core.read(lambda db: sole_id(db, where, memory_id))
             rows = await self.core.read(lambda db: queries.of_ids(db, where, [memory_id], LISTED))
-        return entry_of(rows[0]) if rows else None
+        return entry_of(self.core.ages.shown(rows[0])) if rows else None
 
     async def with_content(
         self, agent_id: NotBlankStr, request: MemoryStoreRequest
@@ -194,7 +194,8 @@ class LocalMemoryBackend:
     async def delete(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> bool:
         """Soft-delete the agent's memory; return ``False`` when there is no such live memory.
 
-        Raises ``MemoryStoreError`` for a shared memory and for another agent's.
+        One that is archived has left the agent already: it stays in the archive, and this returns
+        ``True``. Raises ``MemoryStoreError`` for a shared memory and for another agent's.
         """
 
         def check(row: StoredMemory) -> None:
@@ -259,11 +260,13 @@ class LocalMemoryBackend:
         check: Callable[[StoredMemory], None],
     ) -> bool:
         row = queries.row_by_id(changes.db, memory_id)
-        if row is None or not row.is_current:
+        if row is None or row.deleted_at is not None:
             return False
         check(row)
         if not row.shared and not _sees(self._visibility, row):
             return False
+        if row.archived_at is not None:
+            return True
         changes.mark([row], deleted=True, actor=agent_id)
         return True
 
@@ -272,12 +275,7 @@ class LocalMemoryBackend:
         return SearchScope(agents=agents, shared=False, visibility=self._visibility)
 
     def _live(self, agent_id: str) -> WhereClause:
-        return queries.live_where(
-            now=self.core.clock.now(),
-            agent=agent_id,
-            shared=False,
-            visibility=self._visibility,
-        )
+        return self.core.live_where(agent=agent_id, shared=False, visibility=self._visibility)
 
 
 @contextmanager

@@ -5,18 +5,21 @@ Plain functions on a connection, as in ``queries``, whose conditions these are b
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.kinds import KIND_SQL, MemoryKind
-from synthorg_tui.memory.listing import BrowseFilter, Facets, MemoryState, Unwanted
+from synthorg_tui.memory.listing import BrowseFilter, Facets, Unwanted
+from synthorg_tui.memory.store.policy import AgeRules
 from synthorg_tui.memory.store.queries import (
     DRAWN_FROM,
     LIVE,
     WhereClause,
     add_times,
     live_where,
+    total,
 )
 from synthorg_tui.persistence.values import naive_utc
 
@@ -32,15 +35,12 @@ _OF_SESSIONS: Final = (
 )
 """The memories for which ``ListedMemory.is_of`` says so."""
 
-_STATES: Final[dict[MemoryState, str]] = {
-    "edited": "m.edited",
-    "expiring": "m.expires_at IS NOT NULL",
-}
+ARCHIVED: Final = "m.deleted_at IS NULL AND m.archived_at IS NOT NULL"
 
 
-def browse_where(what: BrowseFilter, now: datetime) -> WhereClause:
+def browse_where(what: BrowseFilter, now: datetime, ages: AgeRules) -> WhereClause:
     """Return the conditions for a person's listing filter."""
-    where = _restricted(what, now)
+    where = _restricted(what, now, ages)
     _add_groups(where, what, wanted=True)
     _add_groups(where, what.unwanted, wanted=False)
     return where
@@ -68,13 +68,15 @@ def sole_spellings(db: "DuckDBPyConnection", tags: Sequence[str]) -> list[str]:
     return [spellings[0] for _, spellings in rows if len(spellings) == 1]
 
 
-def count_groups(db: "DuckDBPyConnection", what: BrowseFilter, now: datetime) -> Facets:
+def count_groups(
+    db: "DuckDBPyConnection", what: BrowseFilter, now: datetime, ages: AgeRules
+) -> Facets:
     """Return the numbers of memories by group that a filter lists.
 
     Within each sort of group its own part of the filter doesn't count, so that the numbers of the
     groups that could be chosen instead are told.
     """
-    where = _restricted(what, now)
+    where = _restricted(what, now, ages)
     rows = db.execute(
         f"SELECT m.agent_id, m.category, m.project, {KIND_SQL}, count(*) FROM memories m "
         f"WHERE {where} GROUP BY ALL",
@@ -83,9 +85,12 @@ def count_groups(db: "DuckDBPyConnection", what: BrowseFilter, now: datetime) ->
     return _summed([_Cell(*row[:4]) for row in rows], [row[4] for row in rows], what)
 
 
-def count_all(db: "DuckDBPyConnection", now: datetime) -> Facets:
-    """Return the numbers of live memories by group, without kinds, which take far longer."""
-    where = live_where(now=now)
+def count_all(db: "DuckDBPyConnection", now: datetime, ages: AgeRules) -> Facets:
+    """Return the numbers of live memories by group, without kinds, which take far longer.
+
+    The archived ones are counted, too.
+    """
+    where = live_where(now=now, ages=ages)
     rows = db.execute(
         "SELECT m.agent_id, m.category, m.project, count(*) FROM memories m "
         f"WHERE {where} GROUP BY ALL",
@@ -97,7 +102,7 @@ def count_all(db: "DuckDBPyConnection", now: datetime) -> Facets:
         sums["categories"][category] += count
         if project:
             sums["projects"][project] += count
-    return _facets(sums)
+    return replace(_facets(sums), archived=total(db, WhereClause(ARCHIVED)))
 
 
 class _Cell(NamedTuple):
@@ -147,12 +152,14 @@ def _has_group(cell: _Cell, name: str, what: BrowseFilter) -> bool:
     return (not wanted or value in wanted) and value not in getattr(what.unwanted, name)
 
 
-def _restricted(what: BrowseFilter, now: datetime) -> WhereClause:
+def _restricted(what: BrowseFilter, now: datetime, ages: AgeRules) -> WhereClause:
     """The conditions of a filter apart from those on groups."""
-    where = _removed_where(now) if what.deleted else _live_or_expired(what, now)
-    for state in what.states:
-        if state in _STATES:
-            where.add(_STATES[state])
+    where = _removed_where(now, ages) if what.deleted else _of_state(what, now, ages)
+    if "edited" in what.states:
+        where.add("m.edited")
+    if "expiring" in what.states:
+        ending, values = ages.ending()
+        where.add(ending, *values)
     _add_tags(where, what)
     _add_sessions(where, what)
     add_times(where, what.since, what.until)
@@ -160,18 +167,25 @@ def _restricted(what: BrowseFilter, now: datetime) -> WhereClause:
     return where
 
 
-def _live_or_expired(what: BrowseFilter, now: datetime) -> WhereClause:
-    if "expired" not in what.states:
-        return live_where(now=now)
-    where = WhereClause(LIVE)
-    where.add("m.expires_at <= ?", naive_utc(now))
+def _of_state(what: BrowseFilter, now: datetime, ages: AgeRules) -> WhereClause:
+    """Live memories, or those that are archived, expired, or both."""
+    if not {"archived", "expired"}.intersection(what.states):
+        return live_where(now=now, ages=ages)
+    where = WhereClause(ARCHIVED if "archived" in what.states else LIVE)
+    if what.archived_for:
+        reasons = [reason.value for reason in what.archived_for]
+        where.add("list_contains(?::VARCHAR[], m.archived_why)", reasons)
+    if "expired" in what.states:
+        ended, values = ages.ended(naive_utc(now))
+        where.add(ended, *values)
     return where
 
 
-def _removed_where(now: datetime) -> WhereClause:
-    """Every memory that ``live_where`` leaves out, so that none is in no list."""
+def _removed_where(now: datetime, ages: AgeRules) -> WhereClause:
+    """Every memory that is neither live nor archived, so that none is in no list."""
+    ended, values = ages.ended(naive_utc(now))
     where = WhereClause()
-    where.add(f"(NOT ({LIVE}) OR m.expires_at <= ?)", naive_utc(now))
+    where.add(f"(m.deleted_at IS NOT NULL OR (m.archived_at IS NULL AND {ended}))", *values)
     return where
 
 

@@ -9,10 +9,9 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from synthorg_tui.core.clock import Clock, SystemClock
-from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.errors import (
     MemoryConnectionError,
@@ -25,6 +24,7 @@ from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.idle import IdleRelease
+from synthorg_tui.memory.store.policy import AgeRules, StorePolicy, UniformPolicy
 from synthorg_tui.memory.store.residue import Remains, Residue, Share
 from synthorg_tui.memory.store.rows import StoredMemory, listed
 from synthorg_tui.memory.store.sync import Projection
@@ -36,38 +36,8 @@ from synthorg_tui.providers.embedding.protocol import Embedder, Vectors
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
+    from synthorg_tui.memory.index.protocol import Visibility
     from synthorg_tui.memory.store.writes import Changes
-
-
-class StorePolicy(Protocol):
-    """Rules on how many memories an agent may store and for how long; consulted on every store."""
-
-    @property
-    def max_memories_per_agent(self) -> int | None:
-        """Maximum number of an agent's private memories, or ``None`` for no limit."""
-        ...
-
-    def level(self, agent_id: str) -> MemoryLevel:
-        """Return the visibility of the agent's memories; ``NONE`` forbids storing any."""
-        ...
-
-    def retention(self, agent_id: str, category: MemoryCategory) -> timedelta | None:
-        """Return after how long a memory without an expiry time expires; ``None`` for never."""
-        ...
-
-
-class UniformPolicy(NamedTuple):
-    """Policy with the same rules for every agent."""
-
-    max_memories_per_agent: int | None = None
-    default_level: MemoryLevel = MemoryLevel.PERSISTENT
-    keep: timedelta | None = None
-
-    def level(self, agent_id: str) -> MemoryLevel:
-        return self.default_level
-
-    def retention(self, agent_id: str, category: MemoryCategory) -> timedelta | None:
-        return self.keep
 
 
 T = TypeVar("T")
@@ -110,6 +80,7 @@ class Core:
         self.embedder = embedder
         self.clock = clock or SystemClock()
         self.policy = policy or UniformPolicy()
+        self.ages = AgeRules.of(self.policy)
         self.tokenizer = BM25Tokenizer()
         self._projection = Projection(database, index, self.tokenizer)
         self.salt = ""
@@ -144,7 +115,9 @@ class Core:
         self._opened_database = not self.database.is_open
         await self.database.open()
         try:
-            await self.database.read(self._load)
+            noted = await self.database.read(self._load)
+            if noted != self.ages:
+                await self.database.write(self.ages.note)
         except BaseException:
             await self._close_database()
             raise
@@ -211,6 +184,22 @@ class Core:
         """Run ``work`` on a consistent snapshot of the database and return its result."""
         self.check_open()
         return await self.database.read(work)
+
+    def live_where(
+        self,
+        *,
+        agent: str | None = None,
+        shared: bool | None = None,
+        visibility: "Visibility | None" = None,
+    ) -> queries.WhereClause:
+        """Return conditions for memories that are live now, as in ``queries.live_where``."""
+        return queries.live_where(
+            now=self.clock.now(),
+            ages=self.ages,
+            agent=agent,
+            shared=shared,
+            visibility=visibility,
+        )
 
     async def change(self, work: "Callable[[Changes], T]") -> T:
         """Run ``work`` in a transaction, then update the index; return the result of ``work``.
@@ -300,7 +289,7 @@ class Core:
             started = self._revision
 
             def transaction(db: "Connection") -> "tuple[T, Changes]":
-                changes = Changes(db, started, now, fingerprint)
+                changes = Changes(db, started, now, fingerprint, self.ages)
                 result = work(changes)
                 changes.finish()
                 return result, changes
@@ -342,11 +331,12 @@ class Core:
             return
         await projection.apply(changes.points, changes.touched, revision=changes.revision)
 
-    def _load(self, db: "Connection") -> None:
+    def _load(self, db: "Connection") -> AgeRules:
         self._revision = queries.last_revision(db)
         self.salt = queries.meta(db, "salt")
         self._epoch = queries.meta(db, "epoch")
         self._residue.load(db)
+        return AgeRules.load(db)
 
     @property
     def remains(self) -> Remains:

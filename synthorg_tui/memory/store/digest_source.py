@@ -134,9 +134,7 @@ class LocalDigestSource:
         return [_item(row) for row in rows]
 
     def _live(self, agent_id: str) -> WhereClause:
-        return queries.live_where(
-            now=self._core.clock.now(), agent=agent_id, visibility=self._visibility
-        )
+        return self._core.live_where(agent=agent_id, visibility=self._visibility)
 
     async def _read(self, work: Callable[["Connection"], list[T]]) -> list[T]:
         with translate_errors(MemoryRetrievalError, "looking up memories"):

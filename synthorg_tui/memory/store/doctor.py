@@ -23,7 +23,7 @@ from synthorg_tui.core.text import size
 from synthorg_tui.executions.forgotten import aged_in
 from synthorg_tui.memory.errors import duckdb_error
 from synthorg_tui.memory.index.protocol import IndexFilter
-from synthorg_tui.memory.store import queries
+from synthorg_tui.memory.store import edges, queries
 from synthorg_tui.memory.store.copies import copies_holding, purged_ids
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.rows import STORED, StoredMemory
@@ -100,6 +100,7 @@ class Doctor:
             await self._run("search", self._search),
             await self._run("erased", self._erased),
             await self._run("copies", self._copies),
+            await self._run("archive", self._archive),
             await self._run("sessions", self._sessions),
             await self._run("approvals", self._approvals),
             await self._run("lock", self._lock),
@@ -185,7 +186,7 @@ class Doctor:
 
     async def _search(self) -> tuple[bool, str]:
         """A sample must be found by its own words; the index has no way to look points up."""
-        where = queries.live_where(now=self._core.clock.now())
+        where = self._core.live_where()
         rows = await self._core.read(
             lambda db: queries.listing(db, where, STORED, order="m.content_hash", limit=_SAMPLE)
         )
@@ -221,6 +222,12 @@ class Doctor:
             return True, "no copy of the database holds what was purged"
         names = ", ".join(str(copy.path.relative_to(self._data_dir)) for copy in copies)
         return True, f"still holding what was purged: {names}"
+
+    async def _archive(self) -> tuple[bool, str]:
+        archived, unclear, loose = await self._core.read(_archive_state)
+        if unclear or loose:
+            return False, f"{unclear} without a clear reason, {loose} links to no memory"
+        return True, f"{archived} archived, each with its reason"
 
     async def _sessions(self) -> tuple[bool, str]:
         count, stored_bytes = await self._core.read(_sessions_size)
@@ -292,6 +299,16 @@ def _wrong_revisions(db: "DuckDBPyConnection") -> tuple[int, int]:
         "ON h.memory_id = m.id WHERE h.last IS DISTINCT FROM m.revision"
     ).fetchone()
     return (int(row[0]) if row else 0), queries.last_revision(db)
+
+
+def _archive_state(db: "DuckDBPyConnection") -> tuple[int, int, int]:
+    """How many memories are archived, are half so, and how many edges end at no memory."""
+    row = db.execute(
+        "SELECT count(archived_at), count(*) FILTER "
+        f"(WHERE {queries.HALF_ARCHIVED}), (SELECT count(*) FROM memory_edges e "
+        f"WHERE {edges.IS_LOOSE}) FROM memories m"
+    ).fetchone()
+    return (int(row[0]), int(row[1]), int(row[2])) if row else (0, 0, 0)
 
 
 def _approved_by_nobody(db: "DuckDBPyConnection") -> tuple[int, list[str]]:

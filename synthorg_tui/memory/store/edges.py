@@ -6,7 +6,7 @@ edges mean for what agents are given is decided where that is chosen.
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from synthorg_tui.memory.enums import EdgeKind
 
@@ -63,6 +63,17 @@ def remove_edges(db: "Connection", edges: Iterable[MemoryEdge]) -> None:
 def remove_made(db: "Connection", made_by: str) -> None:
     """Remove all edges that were recorded as made by this."""
     db.execute("DELETE FROM memory_edges WHERE made_by = ?", [made_by])
+
+
+IS_LOOSE: Final = (
+    "e.from_id NOT IN (SELECT id FROM memories) OR e.to_id NOT IN (SELECT id FROM memories)"
+)
+"""That an edge ``e`` has no memory at one of its ends."""
+
+
+def remove_loose(db: "Connection") -> None:
+    """Remove the edges that have no memory at one of their ends."""
+    db.execute(f"DELETE FROM memory_edges e WHERE {IS_LOOSE}")
 
 
 def remove_all(db: "Connection", ids: Sequence[str]) -> None:

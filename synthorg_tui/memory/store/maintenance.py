@@ -100,6 +100,8 @@ class Maintenance:
                 path.chmod(mode)
         if "vectors" in failed:
             await self.reembed()
+        if "archive" in failed:
+            await self._core.change(Changes.repair_states)
         if "search" in failed:
             await self.reindex()
         elif "index" in failed:

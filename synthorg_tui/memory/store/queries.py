@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 from synthorg_tui.core.enums import MemoryLevel
+from synthorg_tui.memory.store.policy import AgeRules
 from synthorg_tui.memory.store.rows import LISTED, STORED, RowShape, RowT, StoredMemory
 from synthorg_tui.persistence.values import naive_utc
 
@@ -30,6 +31,11 @@ ORDERS: "dict[SortOrder, str]" = {
     "confidence": f"m.confidence DESC, m.created_at DESC, {_ALIKE}",
 }
 
+HALF_ARCHIVED = (
+    "(m.archived_at IS NULL) <> (m.archived_why IS NULL) "
+    "OR (m.archived_at IS NULL AND m.archived_mode IS NOT NULL)"
+)
+"""That a memory's fields contradict each other on whether it is archived."""
 LIVE = "m.deleted_at IS NULL AND m.archived_at IS NULL"
 
 DRAWN_FROM = (
@@ -66,17 +72,21 @@ class WhereClause:
 def live_where(
     *,
     now: datetime,
+    ages: AgeRules,
     agent: str | None = None,
     shared: bool | None = None,
     visibility: "Visibility | None" = None,
 ) -> WhereClause:
-    """Return conditions for live memories, not deleted, archived or expired at ``now``.
+    """Return conditions for live memories: not deleted, archived or expired at ``now``.
 
     ``agent``, ``shared`` and ``visibility`` restrict them further; ``None`` doesn't. A memory that
     names no project, or no session, isn't limited to one.
     """
     where = WhereClause(LIVE)
     where.add("(m.expires_at IS NULL OR m.expires_at > ?)", naive_utc(now))
+    if ages.rules:
+        ended, values = ages.ended_by_age(naive_utc(now))
+        where.add(f"NOT {ended}", *values)
     if agent is not None:
         where.add("m.agent_id = ?", agent)
     if shared is not None:

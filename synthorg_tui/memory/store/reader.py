@@ -1,7 +1,7 @@
 """Lists and counts memories with nothing but the database: no settings, no models, no index.
 
 The app shows its first list with this, before the engine is loaded; so only ``queries``,
-``browsing``, ``rows``, ``listing`` and ``call_log`` may be imported.
+``browsing``, ``rows``, ``policy``, ``listing`` and ``call_log`` may be imported.
 """
 
 import json
@@ -21,6 +21,7 @@ from synthorg_tui.memory.listing import (
     SortOrder,
 )
 from synthorg_tui.memory.store import browsing, queries
+from synthorg_tui.memory.store.policy import AgeRules
 from synthorg_tui.persistence.call_log import CallGiven, calls_given
 
 if TYPE_CHECKING:
@@ -48,22 +49,26 @@ class StoreReader:
         self, what: BrowseFilter, *, sort: SortOrder = "newest", offset: int = 0, limit: int = 300
     ) -> MemoryPage:
         """Return one page of the memories that match a filter; ties are ordered by id."""
-        where = browsing.browse_where(what, self._clock.now())
-        order = queries.ORDERS[sort]
+        now, order = self._clock.now(), queries.ORDERS[sort]
+
+        def work(db: "DuckDBPyConnection") -> MemoryPage:
+            ages = AgeRules.load(db)
+            where = browsing.browse_where(what, now, ages)
+            rows, total = queries.page(db, where, order=order, limit=limit, offset=offset)
+            return MemoryPage(tuple(map(ages.shown, rows)), offset, total)
+
         with translate_errors(MemoryRetrievalError, "listing"):
-            rows, total = await self._source.read(
-                lambda db: queries.page(db, where, order=order, limit=limit, offset=offset)
-            )
-        return MemoryPage(tuple(rows), offset, total)
+            return await self._source.read(work)
 
     async def facets(self, what: BrowseFilter | None = None) -> Facets:
         """Return the number of live memories by group, or of those that a filter lists."""
         now = self._clock.now()
 
         def work(db: "DuckDBPyConnection") -> Facets:
+            ages = AgeRules.load(db)
             if what is None:
-                return browsing.count_all(db, now)
-            return browsing.count_groups(db, what, now)
+                return browsing.count_all(db, now, ages)
+            return browsing.count_groups(db, what, now, ages)
 
         with translate_errors(MemoryRetrievalError, "counting"):
             return await self._source.read(work)

@@ -5,7 +5,7 @@ Imported before the first list is on the screen: nothing here may need pydantic.
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,6 +33,8 @@ HISTORY_FIELDS = (
     "project",
 )
 """Fields whose change a person can look up."""
+STATE_FIELDS = ("expires_at", "deleted_at", "archived_at", "archived_why", "archived_mode")
+"""Fields that say whether a memory is live, archived or deleted, and until when."""
 
 
 class StoredMemory(NamedTuple):
@@ -73,6 +75,11 @@ class StoredMemory(NamedTuple):
     def is_current(self) -> bool:
         """Whether it is neither deleted nor archived; it may have expired."""
         return self.deleted_at is None and self.archived_at is None
+
+    @property
+    def is_archived(self) -> bool:
+        """Whether it is in the archive; what is deleted from there isn't."""
+        return self.archived_at is not None and self.deleted_at is None
 
     def is_live(self, now: datetime) -> bool:
         """Return whether it is current and, at the (naive UTC) time ``now``, not expired."""
@@ -140,6 +147,33 @@ def history_fields(row: StoredMemory) -> dict[str, object]:
     known = row._asdict()
     shown = {name: known[name] for name in HISTORY_FIELDS}
     return {name: list(v) if isinstance(v, tuple) else v for name, v in shown.items()}
+
+
+def state_changes(
+    before: StoredMemory, after: StoredMemory
+) -> tuple[dict[str, object], dict[str, object]]:
+    """Return what the history tells of a change of state: the fields before and after.
+
+    Of what was only deleted, or only restored from that, nothing; times are in ISO 8601.
+    """
+    names = [name for name in STATE_FIELDS if getattr(before, name) != getattr(after, name)]
+    if names == ["deleted_at"]:
+        return {}, {}
+    told = [{name: _plain(getattr(row, name)) for name in names} for row in (before, after)]
+    return told[0], told[1]
+
+
+def with_state(row: StoredMemory, fields: Mapping[str, Any]) -> StoredMemory:
+    """Return the row with the state that ``state_changes`` told of."""
+    told = {name: fields[name] for name in STATE_FIELDS if name in fields}
+    for name in ("expires_at", "deleted_at", "archived_at"):
+        if told.get(name) is not None:
+            told[name] = datetime.fromisoformat(told[name])
+    return row._replace(**told)
+
+
+def _plain(value: object) -> object:
+    return value.isoformat() if isinstance(value, datetime) else value
 
 
 def require_length(content: str) -> None:

@@ -135,7 +135,7 @@ class Search:
 
         index = (await core.indexed()).index
         hits = await index.search(
-            IndexFilter(now=core.clock.now()),
+            IndexFilter(now=core.clock.now(), ended=core.ages.ended_points(core.clock.now())),
             dense=np.frombuffer(vectors[memory_id], np.float32),
             sparse=None,
             limit=limit + 1,
@@ -148,8 +148,8 @@ class Search:
             )
         )
         scores = {hit.id: hit for hit in ranked}
-        now = core.clock.now()
-        return tuple(_scored(row, scores[row.id]) for row in rows if row.is_live(now))
+        now, shown = core.clock.now(), map(core.ages.shown, rows)
+        return tuple(_scored(row, scores[row.id]) for row in shown if row.is_live(now))
 
     async def candidates(
         self, query: MemoryQuery, own: SearchScope, shared: SearchScope | None
@@ -232,9 +232,7 @@ class Search:
 
     async def newest(self, query: MemoryQuery, scope: SearchScope) -> tuple[MemoryEntry, ...]:
         """Return memories that match the filters, newest first, ties by id; ignores the text."""
-        where = queries.live_where(
-            now=self._core.clock.now(), shared=scope.shared, visibility=scope.visibility
-        )
+        where = self._core.live_where(shared=scope.shared, visibility=scope.visibility)
         if scope.agents is not None:
             where.add("list_contains(?::VARCHAR[], m.agent_id)", sorted(scope.agents))
         if scope.exclude_agent is not None:
@@ -245,7 +243,7 @@ class Search:
                 db, where, LISTED, order=queries.ORDERS["newest"], limit=query.limit
             )
         )
-        return tuple(map(entry_of, rows))
+        return tuple(map(entry_of, map(self._core.ages.shown, rows)))
 
     async def matching(self, query: MemoryQuery, scope: SearchScope) -> tuple[MemoryEntry, ...]:
         """Search by text, or by the filters alone when the query has no text."""
@@ -270,17 +268,20 @@ class Search:
         # What is deleted or expired is told from the rows: DuckDB takes twice as long to do it.
         where, now = queries.WhereClause(), self._core.clock.now()
         if within is not None:
-            where = browsing.browse_where(replace(within, words=()), now)
+            where = browsing.browse_where(replace(within, words=()), now, self._core.ages)
             now = _NEVER if "expired" in within.states else now
         rows = await self._core.read(
             lambda db: queries.in_order(db, where, [hit.id for hit in wanted], LISTED)
         )
         scores = {hit.id: hit for hit in wanted}
-        return [_scored(row, scores[row.id]) for row in rows if row.is_live(now)]
+        shown = map(self._core.ages.shown, rows)
+        return [_scored(row, scores[row.id]) for row in shown if row.is_live(now)]
 
     def _filter(self, query: MemoryQuery, scope: SearchScope) -> IndexFilter:
+        now = _NEVER if scope.expired else self._core.clock.now()
         return IndexFilter(
-            now=_NEVER if scope.expired else self._core.clock.now(),
+            now=now,
+            ended=self._core.ages.ended_points(now),
             agents=scope.agents,
             exclude_agent=scope.exclude_agent,
             shared=scope.shared,

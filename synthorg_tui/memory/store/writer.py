@@ -6,7 +6,6 @@ deleted. How rows, vectors and history are written is in ``writes``.
 
 import logging
 import uuid
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -24,6 +23,8 @@ from synthorg_tui.memory.retrieval.tags import parse_tags
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.edges import MemoryEdge, add_edges
+from synthorg_tui.memory.store.policy import AgeRules
+from synthorg_tui.memory.store.room import Room
 from synthorg_tui.memory.store.rows import (
     StoredMemory,
     canonical_project,
@@ -81,8 +82,8 @@ class MemoryWriter:
         (vector,) = await self._core.embed([row.content])
 
         def work(changes: Changes) -> None:
-            if not shared and _room(changes, agent_id, self._core) < 1:
-                raise _full(agent_id, self._core)
+            if not shared:
+                Room(changes, self._core, agent_id, [row]).require()
             changes.add([(row, vector)], actor=agent_id)
 
         await self._core.change(work)
@@ -139,11 +140,11 @@ class MemoryWriter:
         ]
 
     def _check_room(self, changes: Changes, rows: Sequence[StoredMemory]) -> None:
-        """Raise ``MemoryStoreError`` when an agent's memory has no room for its rows."""
-        counts = Counter(row.agent_id for row in rows if not row.shared)
-        for agent_id, count in counts.items():
-            if _room(changes, agent_id, self._core) < count:
-                raise _full(agent_id, self._core)
+        """Make room for the rows of each agent; raises ``MemoryStoreError`` where there is none."""
+        own = [row for row in rows if not row.shared]
+        for agent_id in dict.fromkeys(row.agent_id for row in own):
+            newcomers = [row for row in own if row.agent_id == agent_id]
+            Room(changes, self._core, agent_id, newcomers).require()
 
     async def store_many(
         self,
@@ -161,7 +162,9 @@ class MemoryWriter:
         now = self._core.clock.now()
         rows = [self._row(agent_id, draft, now, shared=shared) for draft in drafts]
         plan = await self._core.read(
-            lambda db: ImportPlan(rows, naive_utc(now)).check(_Known.load(db, agent_id, rows))
+            lambda db: ImportPlan(rows, naive_utc(now), self._core.ages).check(
+                _Known.load(db, agent_id, rows)
+            )
         )
         texts = list(dict.fromkeys(plan.contents()))
         vectors = dict(zip(texts, await self._core.embed(texts), strict=True))
@@ -169,9 +172,12 @@ class MemoryWriter:
         def work(changes: Changes) -> BatchOutcome:
             # Again, since others may have written while the batch was being embedded.
             known = _Known.load(changes.db, agent_id, rows)
-            room = None if shared else _room(changes, agent_id, self._core)
-            settled = ImportPlan(rows, changes.now, room=room).check(known)
-            return settled.carry_out(changes, vectors, actor)
+            room = Room(changes, self._core, agent_id, rows)
+            ages = self._core.ages
+            settled = ImportPlan(rows, changes.now, ages, room=room.possible()).check(known)
+            outcome = settled.carry_out(changes, vectors, actor)
+            room.settle(settled.added)
+            return outcome
 
         return await self._core.change(work)
 
@@ -181,8 +187,6 @@ class MemoryWriter:
         require_length(draft.request.content)
         request = _redacted(draft.request)
         created = draft.created_at or now
-        retention = self._core.policy.retention(agent_id, request.category)
-        expires = request.expires_at or (created + retention if retention else None)
         traits = parse_tags(request.metadata.tags)
         level = self._core.policy.level(agent_id)
         return StoredMemory(
@@ -205,7 +209,7 @@ class MemoryWriter:
             edited=False,
             created_at=naive_utc(created),
             updated_at=None,
-            expires_at=naive(expires),
+            expires_at=naive(request.expires_at),
             deleted_at=None,
             fact_key=traits.fact_key,
             sensitivity=traits.sensitivity.value,
@@ -241,11 +245,13 @@ class _Known:
 class ImportPlan:
     """Decision for each row of an imported batch: added, updated or skipped.
 
-    ``room`` is how many more memories the agent may store; ``None`` for no limit.
+    ``room`` is how many more memories the agent may store; ``None`` for no limit. ``ages`` say when
+    those end that have no expiry of their own.
     """
 
     rows: Sequence[StoredMemory]
     now: datetime
+    ages: AgeRules
     room: int | None = None
     added: list[StoredMemory] = field(default_factory=list)
     updated: list[tuple[StoredMemory, StoredMemory]] = field(default_factory=list)
@@ -275,7 +281,8 @@ class ImportPlan:
     def _unfit(self, row: StoredMemory, keys: set[str], contents: set[str]) -> str:
         if row.level == MemoryLevel.NONE.value:
             return "memory level is none"
-        if row.expires_at is not None and row.expires_at <= max(self.now, row.created_at):
+        ends = self.ages.end_of(row.agent_id, row.category, row.created_at, row.expires_at)
+        if ends is not None and ends <= max(self.now, row.created_at):
             return "expired"
         if row.import_key in keys or row.content_hash in contents:
             return "repeated in the batch"
@@ -353,22 +360,6 @@ def _archive(
         found += [MemoryEdge(row.id, what.kept, EdgeKind.DUPLICATE_OF) for row in rows]
     add_edges(changes.db, found, made_at=changes.now, made_by=what.made_by or actor)
     return rows
-
-
-def _room(changes: Changes, agent_id: str, core: Core) -> int:
-    limit = core.policy.max_memories_per_agent
-    if limit is None:
-        return 1 << 62
-    where = queries.live_where(now=core.clock.now(), agent=agent_id, shared=False)
-    return limit - queries.total(changes.db, where)
-
-
-def _full(agent_id: str, core: Core) -> MemoryStoreError:
-    limit = core.policy.max_memories_per_agent
-    return MemoryStoreError(
-        f"agent {agent_id} has its {limit} memories already",
-        remedy="Delete some, or raise memory.options.max_memories_per_agent.",
-    )
 
 
 def _advise(*requests: MemoryStoreRequest) -> None:

@@ -12,12 +12,21 @@ from typing import TYPE_CHECKING
 from synthorg_tui.memory.enums import ArchiveReason
 from synthorg_tui.memory.listing import ChangeKind
 from synthorg_tui.memory.store import edges, plans
-from synthorg_tui.memory.store.queries import HAS_PURGED, REDACTED, known_ids, rows_by_id
+from synthorg_tui.memory.store.policy import AgeRules
+from synthorg_tui.memory.store.queries import (
+    HALF_ARCHIVED,
+    HAS_PURGED,
+    REDACTED,
+    known_ids,
+    rows_by_id,
+)
 from synthorg_tui.memory.store.rows import (
     COLUMNS,
+    STATE_FIELDS,
     StoredMemory,
     content_hash,
     history_fields,
+    state_changes,
     to_json,
     with_tags,
 )
@@ -58,13 +67,14 @@ class Changes:
 
     ``revision`` is the last revision number assigned; each change increments it. ``points``
     collects memories whose row and vector are known here; ``touched`` collects ids that the index
-    has to look up in the database.
+    has to look up in the database. ``ages`` say what has expired.
     """
 
     db: "Connection"
     revision: int
     now: datetime
     fingerprint: str
+    ages: AgeRules
     points: list[tuple[StoredMemory, Vectors | None]] = field(default_factory=list)
     touched: list[str] = field(default_factory=list)
     unembedded: bool = False
@@ -127,33 +137,35 @@ class Changes:
         return len(changed)
 
     def remove(self, ids: Sequence[str], *, actor: str) -> list[StoredMemory]:
-        """Soft-delete the live memories among ``ids``; return them as they were before."""
-        rows = [row for row in rows_by_id(self.db, ids).values() if row.is_current]
+        """Soft-delete the live and archived memories among ``ids``; return them as before."""
+        rows = [row for row in rows_by_id(self.db, ids).values() if row.deleted_at is None]
         self.mark(rows, deleted=True, actor=actor)
         return rows
 
     def restore(self, ids: Sequence[str], *, actor: str) -> list[StoredMemory]:
         """Undo deletion, archiving or expiry of the memories among ``ids``; return them as before.
 
-        A time of expiry that has passed is removed, or they would be hidden again at once.
+        A time of expiry that has passed is removed, and what has ended by its age gets as long
+        again from now on, or they would be hidden again at once.
         """
-        rows = [row for row in rows_by_id(self.db, ids).values() if not row.is_live(self.now)]
-        self.db.execute(
-            "UPDATE memories SET expires_at = NULL WHERE expires_at <= ?::TIMESTAMP "
-            "AND id IN (SELECT unnest(?::UUID[]))",
-            [self.now, [row.id for row in rows]],
-        )
+        rows = [row for row in rows_by_id(self.db, ids).values() if self.is_hidden(row)]
         self.mark(rows, deleted=False, actor=actor)
         return rows
 
+    def is_hidden(self, row: StoredMemory) -> bool:
+        """Return whether a memory is deleted, archived or expired."""
+        ends = self.ages.end_of(row.agent_id, row.category, row.created_at, row.expires_at)
+        return not row.is_current or (ends is not None and ends <= self.now)
+
     def mark(self, rows: Sequence[StoredMemory], *, deleted: bool, actor: str) -> None:
-        """Soft-delete the given current memories, or restore the given deleted or archived ones."""
+        """Soft-delete the given memories, or make the given ones live again."""
         kind = ChangeKind.DELETED if deleted else ChangeKind.RESTORED
-        states = "archived_at = NULL, archived_why = NULL, archived_mode = NULL, deleted_at = NULL"
-        if deleted:
-            self._set_state(rows, kind, "deleted_at = ?::TIMESTAMP", [self.now], {}, actor)
-        else:
-            self._set_state(rows, kind, states, [], {}, actor)
+        after = (
+            [row._replace(deleted_at=self.now) for row in rows]
+            if deleted
+            else [self._revived(row) for row in rows]
+        )
+        self.set_states(list(zip(rows, after, strict=True)), kind, actor=actor)
 
     def archive(
         self,
@@ -167,37 +179,80 @@ class Changes:
 
         ``mode`` is the documented way their content was preserved, where a summary replaces them.
         """
-        self._set_state(
-            [row for row in rows if row.is_current],
-            ChangeKind.ARCHIVED,
-            "archived_at = ?::TIMESTAMP, archived_why = ?, archived_mode = ?",
-            [self.now, why.value, mode],
-            {"archived_why": why.value},
-            actor,
-        )
+        changed = [
+            (
+                row,
+                row._replace(archived_at=self.now, archived_why=why.value, archived_mode=mode),
+            )
+            for row in rows
+            if row.is_current
+        ]
+        self.set_states(changed, ChangeKind.ARCHIVED, actor=actor)
 
-    def _set_state(
+    def set_states(
         self,
-        rows: Sequence[StoredMemory],
+        changed: Sequence[tuple[StoredMemory, StoredMemory]],
         kind: ChangeKind,
-        assignments: str,
-        values: Sequence[object],
-        after: dict[str, object],
+        *,
         actor: str,
     ) -> None:
-        if not rows:
+        """Write the states (see ``STATE_FIELDS``) of memories, given as before and after.
+
+        The history tells them apart from the deletion itself, which its kind tells.
+        """
+        if not changed:
             return
-        numbered = [self._changed(row, actor, kind, {}, after) for row in rows]
-        self.db.execute(
-            f"UPDATE memories SET {assignments}, revision = c.revision "
-            "FROM (SELECT unnest(?::UUID[]) AS id, unnest(?::BIGINT[]) AS revision) c "
-            "WHERE memories.id = c.id",
-            [*values, [row.id for row in numbered], [row.revision for row in numbered]],
+        rows = [
+            self._changed(after, actor, kind, *state_changes(before, after))
+            for before, after in changed
+        ]
+        columns = [
+            [getattr(row, name) for row in rows] for name in ("id", "revision", *STATE_FIELDS)
+        ]
+        names = ", ".join(f"{name} = c.{name}" for name in ("revision", *STATE_FIELDS))
+        types = ("UUID", "BIGINT", *(_MEMORY_TYPES.get(name, "VARCHAR") for name in STATE_FIELDS))
+        lists = ", ".join(
+            f"unnest(?::{kind}[]) AS {name}"
+            for name, kind in zip(("id", "revision", *STATE_FIELDS), types, strict=True)
         )
-        self.touched.extend(row.id for row in numbered)
+        self.db.execute(
+            f"UPDATE memories SET {names} FROM (SELECT {lists}) c WHERE memories.id = c.id",
+            columns,
+        )
+        self.touched.extend(row.id for row in rows)
+        # What comes back may have missed a change of the model.
+        self.unembedded = self.unembedded or any(row.is_current for row in rows)
+
+    def repair_states(self) -> None:
+        """Give what is archived for no reason one, take reasons from what isn't, drop loose edges.
+
+        Nothing is given to agents that wasn't before.
+        """
+        half = "UPDATE memories m SET archived_why = CASE WHEN m.archived_at IS NULL THEN NULL "
+        self.db.execute(
+            f"{half} ELSE ? END, archived_mode = CASE WHEN m.archived_at IS NULL THEN NULL "
+            f"ELSE m.archived_mode END WHERE {HALF_ARCHIVED}",
+            [ArchiveReason.BY_HAND.value],
+        )
+        edges.remove_loose(self.db)
+
+    def _revived(self, row: StoredMemory) -> StoredMemory:
+        expires = row.expires_at
+        if expires is not None and expires <= self.now:
+            expires = None
+        ends = self.ages.end_of(row.agent_id, row.category, row.created_at, expires)
+        if ends is not None and ends <= self.now:
+            expires = self.now + (ends - row.created_at)
+        return row._replace(
+            expires_at=expires,
+            deleted_at=None,
+            archived_at=None,
+            archived_why=None,
+            archived_mode=None,
+        )
 
     def purge(self, memory_ids: Sequence[str], *, actor: str) -> list[StoredMemory]:
-        """Erase live and deleted memories and return their old rows.
+        """Erase live, archived and deleted memories and return their old rows.
 
         A tombstone without content remains of each, so that an import can't bring it back. What
         consolidation merged of them goes, too; what else that stood for is live again.

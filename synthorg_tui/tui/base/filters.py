@@ -186,10 +186,12 @@ def _is_in_groups(what: BrowseFilter, row: ListedMemory) -> bool:
 
 def _has_states(what: BrowseFilter, row: ListedMemory, now: datetime | None) -> bool:
     ended = now is not None and row.expires_at is not None and row.expires_at <= now
+    is_archived = row.archived_at is not None
     return (
-        ended is ("expired" in what.states and now is not None)
+        (is_archived or ended is ("expired" in what.states and now is not None))
         and ("edited" not in what.states or row.edited)
         and ("expiring" not in what.states or row.expires_at is not None)
+        and (row.deleted_at is not None or is_archived is ("archived" in what.states))
     )
 
 

@@ -65,13 +65,13 @@ def memory_line(
 ) -> Line:
     """Render a memory in one line: mark, letter of its kind, title and content, agent and age.
 
-    ``shows`` tells whether the agent and the age are shown; an expired memory always says so. The
-    result is shared by equal rows; don't modify it.
+    ``shows`` tells whether the agent and the age are shown; an expired or archived memory always
+    says so. The result is shared by equal rows; don't modify it.
     """
     with_agent, with_age = shows
     age = ago(row.created_at, now) if with_age else ""
     if row.deleted_at is None and not row.is_live(now):
-        age = "exp."
+        age = "arch." if row.archived_at is not None else "exp."
     agent_id = row.agent_id if with_agent else ""
     return _memory_line(row.content[:_PREVIEW], row.kind, agent_id, age, width, marked)
 

@@ -13,7 +13,8 @@ from synthorg_tui.memory.index.edge import EdgeIndex
 from synthorg_tui.memory.index.protocol import IndexPoint, VectorIndex
 from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
-from synthorg_tui.memory.store.core import Core, StorePolicy
+from synthorg_tui.memory.store.core import Core
+from synthorg_tui.memory.store.policy import StorePolicy
 from synthorg_tui.persistence import INDEX_DIR
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.providers.embedding.protocol import Embedder

@@ -27,7 +27,7 @@ from synthorg_tui.memory.retrieval.hits import ContentLookup
 from synthorg_tui.memory.shared import SHARED_OWNER, SharedKnowledgeStore
 from synthorg_tui.memory.store.admin import StoreAdmin
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
-from synthorg_tui.memory.store.core import UniformPolicy
+from synthorg_tui.memory.store.policy import UniformPolicy
 from tests.conftest import FixedClock
 from tests.memory.store.hash_embedder import HashEmbedder
 from tests.memory.store.store_kit import AGENT, contents, opened, query, request
@@ -242,8 +242,12 @@ async def test_the_reserved_owner_is_no_agent(backend: LocalMemoryBackend) -> No
         await backend.get(SHARED_OWNER, "x")
 
 
-async def test_an_agent_may_keep_so_many_memories_and_no_more(tmp_path: Path) -> None:
-    async with opened(tmp_path, policy=UniformPolicy(max_memories_per_agent=2)) as backend:
+async def test_without_room_being_made_an_agent_may_keep_so_many_memories_and_no_more(
+    tmp_path: Path,
+) -> None:
+    async with opened(
+        tmp_path, policy=UniformPolicy(max_memories_per_agent=2, makes_room=False)
+    ) as backend:
         first = await backend.store(AGENT, request("one"))
         await backend.store(AGENT, request("two"))
         with pytest.raises(MemoryStoreError, match="2 memories already"):

@@ -10,7 +10,7 @@ from synthorg_tui.memory.errors import (
     MemoryStoreError,
 )
 from synthorg_tui.memory.index.protocol import Visibility
-from synthorg_tui.memory.store.core import UniformPolicy
+from synthorg_tui.memory.store.policy import UniformPolicy
 from tests.conftest import FixedClock
 from tests.memory.store.store_kit import AGENT, contents, opened, query, request
 

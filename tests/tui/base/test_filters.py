@@ -72,7 +72,7 @@ def test_a_session_is_named_by_its_id_and_shown_in_short() -> None:
         ("project:nowhere", "project:nowhere is none of shop, my site, shop, shop-old"),
         ("project:", "needs the name of a folder such as shop"),
         ("kind:dreams", "is none of session, task, recovery, commit, refused, said"),
-        ("is:nice", "is: takes edited, expiring, expired"),
+        ("is:nice", "is: takes edited, expiring, expired, archived"),
         ("until:soon", "until:soon is no time"),
         ("session:", "session: needs the id of a session"),
         ("-since:7d", "- works on words and on project: kind: agent: cat: tag: session:"),

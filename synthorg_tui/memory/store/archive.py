@@ -1,0 +1,314 @@
+"""The archive: memories that are kept byte for byte and given to nobody, until they are restored.
+
+An archived memory is a row of the same table with a time and a reason, so it is in the archive or
+live, and never both or neither, whatever is killed. It isn't in the vector index. A search looks at
+every archived vector instead, a batch at a time, and counts words in the database: slower with each
+thousand, but it costs nothing while nobody asks.
+"""
+
+import heapq
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from math import log
+from typing import TYPE_CHECKING, Final
+
+from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.memory.consolidation.models import ArchivalEntry, ArchivalMode
+from synthorg_tui.memory.enums import ArchiveReason
+from synthorg_tui.memory.errors import (
+    MemoryRetrievalError,
+    MemoryStoreError,
+    translate_errors,
+)
+from synthorg_tui.memory.index.protocol import IndexHit, IndexHits
+from synthorg_tui.memory.listing import BrowseFilter, FoundMemories, ListedMemory
+from synthorg_tui.memory.models import MemoryMetadata, MemoryQuery
+from synthorg_tui.memory.retrieval.relevance import (
+    SEARCH_DEPTH,
+    fuse_hits,
+    meaning_of,
+    relevant_hits,
+)
+from synthorg_tui.memory.shared import require_agent_id
+from synthorg_tui.memory.store import browsing, queries
+from synthorg_tui.memory.store.core import Core
+from synthorg_tui.memory.store.queries import WhereClause
+from synthorg_tui.memory.store.rows import LISTED, STORED, StoredMemory
+from synthorg_tui.memory.store.writes import Changes
+from synthorg_tui.persistence.values import aware
+from synthorg_tui.providers.embedding.errors import EmbeddingError
+from synthorg_tui.providers.embedding.protocol import Vectors
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+VECTORS_AT_ONCE: Final = 2000
+"""Vectors in memory at once during a search, three megabytes of them."""
+EXPIRED_AT_ONCE: Final = 500
+"""Memories that one transaction archives; others can write between two."""
+RETENTION_ACTOR: Final = "retention"
+"""What the history calls the part of the program that archives what has expired."""
+_MAX_TERMS: Final = 32
+_LEAST_STEM: Final = 4
+
+
+class MemoryArchive:
+    """Archives what has expired, and searches what is archived; for a person and for jobs."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    async def archive(self, memory_ids: Sequence[str], *, actor: str) -> int:
+        """Archive memories by hand and return how many were live or expired."""
+
+        def work(changes: Changes) -> int:
+            rows = queries.rows_by_id(changes.db, memory_ids).values()
+            current = [row for row in rows if row.is_current]
+            changes.archive(current, why=ArchiveReason.BY_HAND, actor=actor)
+            return len(current)
+
+        return await self._core.change(work)
+
+    async def archive_expired(
+        self, agent_id: str | None, *, limit: int, cancel: threading.Event | None
+    ) -> int:
+        """Archive at most ``limit`` expired memories, the oldest first; return how many.
+
+        In transactions of ``EXPIRED_AT_ONCE``; setting ``cancel`` ends it after the present one.
+        """
+        done = 0
+        while done < limit and not (cancel is not None and cancel.is_set()):
+            count = min(EXPIRED_AT_ONCE, limit - done)
+            archived = await self._core.change(
+                partial(self._expire, agent_id=agent_id, count=count)
+            )
+            done += archived
+            if archived < count:
+                break
+        return done
+
+    def _expire(self, changes: Changes, *, agent_id: str | None, count: int) -> int:
+        where = WhereClause(queries.LIVE)
+        ended, values = self._core.ages.ended(changes.now)
+        where.add(ended, *values)
+        if agent_id is not None:
+            where.add("m.agent_id = ?", agent_id)
+        rows = queries.listing(
+            changes.db, where, STORED, order=queries.ORDERS["oldest"], limit=count
+        )
+        changes.archive(rows, why=ArchiveReason.EXPIRED, actor=RETENTION_ACTOR)
+        return len(rows)
+
+    async def find(
+        self, query: MemoryQuery, *, agents: frozenset[str] | None, within: BrowseFilter
+    ) -> FoundMemories:
+        """Search archived memories by meaning and words; see ``MemoryAdmin.find``."""
+        if query.text is None:
+            raise MemoryRetrievalError("a search needs a text")
+        where = browsing.browse_where(
+            replace(within, words=(), agents=within.agents or tuple(sorted(agents or ()))),
+            self._core.clock.now(),
+            self._core.ages,
+        )
+        queries.add_query(where, query)
+        terms = self._core.tokenizer.tokenize(query.text)
+        vector, degraded = await self._vector_of(query.text)
+        hits = IndexHits(
+            dense=await self._by_meaning(where, vector) if vector is not None else (),
+            sparse=await self._core.read(lambda db: _by_words(db, where, terms)),
+        )
+        fused = {hit.id: hit for hit in fuse_hits(hits, limit=2 * SEARCH_DEPTH)}
+        rows = await self._core.read(
+            lambda db: queries.in_order(db, WhereClause(browsing.ARCHIVED), list(fused), LISTED)
+        )
+        scored = [
+            replace(row, dense=hit.dense, sparse=hit.sparse, fused=hit.fused)
+            for row in rows
+            if (hit := fused[row.id]).fused >= query.min_relevance
+        ]
+        wanted = frozenset(terms)
+        relevant = relevant_hits(
+            scored,
+            coverage=lambda hit: self._core.tokenizer.coverage(wanted, hit.content),
+            limit=query.limit,
+        )
+        if vector is not None and (lacking := await self._core.read(self._count_without_vector)):
+            degraded = f"{lacking} archived memories have no vector and are found by keywords only"
+        return FoundMemories(hits=relevant, degraded=degraded)
+
+    def _count_without_vector(self, db: "Connection") -> int:
+        where = WhereClause(browsing.ARCHIVED)
+        where.add(
+            "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.memory_id = m.id AND v.fingerprint = ?)",
+            self._core.embedder.fingerprint,
+        )
+        return queries.total(db, where)
+
+    async def _vector_of(self, text: str) -> tuple[Vectors | None, str]:
+        self._core.idle.used()
+        try:
+            return await self._core.embedder.embed_query(meaning_of(text)), ""
+        except EmbeddingError as error:
+            return None, f"searched by keywords only: {error.message}"
+
+    async def _by_meaning(self, where: WhereClause, vector: Vectors) -> tuple[IndexHit, ...]:
+        """The nearest of all archived vectors; a read for each batch, so others get their turn."""
+        best: list[tuple[float, str]] = []
+        look = partial(
+            _nearest, where=where, fingerprint=self._core.embedder.fingerprint, vector=vector
+        )
+        last = ""
+        while batch := await self._core.read(partial(look, after=last)):
+            last = max(memory_id for _, memory_id in batch)
+            best = heapq.nlargest(SEARCH_DEPTH, [*best, *batch])
+        return tuple(IndexHit(memory_id, score) for score, memory_id in best)
+
+
+def _nearest(
+    db: "Connection", *, where: WhereClause, fingerprint: str, after: str, vector: Vectors
+) -> list[tuple[float, str]]:
+    """The cosines of one batch of vectors, in the order of the ids after ``after``."""
+    import numpy as np
+
+    rows = db.execute(
+        "SELECT m.id::VARCHAR, v.vector FROM memories m JOIN vectors v ON v.memory_id = m.id "
+        f"WHERE {where} AND v.fingerprint = ? AND m.id::VARCHAR > ? "
+        f"ORDER BY m.id::VARCHAR LIMIT {VECTORS_AT_ONCE}",
+        [*where.values, fingerprint, after],
+    ).fetchall()
+    if not rows:
+        return []
+    matrix = np.frombuffer(b"".join(blob for _, blob in rows), np.float32).reshape(len(rows), -1)
+    cosines = matrix @ np.asarray(vector, np.float32)
+    return [
+        (float(cosine), memory_id) for cosine, (memory_id, _) in zip(cosines, rows, strict=True)
+    ]
+
+
+def _by_words(db: "Connection", where: WhereClause, terms: Sequence[str]) -> tuple[IndexHit, ...]:
+    """The memories with most of the query's words, a rare word counting more.
+
+    Words are looked for as beginnings anywhere in the text, which the database does quickly; the
+    cutoff then counts real words.
+    """
+    wanted = [_beginning(term) for term in dict.fromkeys(terms)][:_MAX_TERMS]
+    total = queries.total(db, where)
+    if not wanted or not total:
+        return ()
+    found = [f"contains(lower(m.content), ?)::INT AS w{n}" for n in range(len(wanted))]
+    texts = f"SELECT m.id, {', '.join(found)} FROM memories m WHERE {where}"
+    sums = ", ".join(f"sum(w{n})" for n in range(len(wanted)))
+    values = [*wanted, *where.values]
+    counts = db.execute(f"SELECT {sums} FROM ({texts})", values).fetchone() or ()
+    weights = [log(1 + (total - count + 0.5) / (count + 0.5)) for count in counts]
+    score = " + ".join(f"w{n} * {weight!r}" for n, weight in enumerate(weights))
+    rows = db.execute(
+        f"WITH texts AS MATERIALIZED ({texts}) SELECT id::VARCHAR, {score} AS score FROM texts "
+        f"WHERE score > 0 ORDER BY score DESC, id LIMIT {SEARCH_DEPTH}",
+        values,
+    ).fetchall()
+    return tuple(IndexHit(memory_id, float(score)) for memory_id, score in rows)
+
+
+def _beginning(stem: str) -> str:
+    """What other forms of a stem start with, too: "tri" is the stem of "try"."""
+    return stem[:-1] if stem.endswith("i") and len(stem) >= _LEAST_STEM else stem
+
+
+class LocalArchivalStore:
+    """``ArchivalStore`` on the local store: an archived memory keeps its row and its id.
+
+    The id in the archive is the memory's own. Archiving takes the memory out of the backend and
+    restoring makes it live again as it was, each in one transaction. Raises ``MemoryStoreError``
+    and ``MemoryRetrievalError``.
+    """
+
+    def __init__(self, core: Core, *, actor: str = "consolidation") -> None:
+        self._core = core
+        self._actor = actor
+        self._archive = MemoryArchive(core)
+
+    async def archive(self, entry: ArchivalEntry) -> NotBlankStr:
+        """Archive the agent's live memory and return its id; one archived already stays as it is.
+
+        Its row is kept, whatever else the entry says of it.
+        """
+
+        def work(changes: Changes) -> str:
+            row = queries.row_by_id(changes.db, entry.original_id)
+            if row is None or row.deleted_at is not None or row.agent_id != entry.agent_id:
+                raise MemoryStoreError(f"agent {entry.agent_id} has no memory {entry.original_id}")
+            changes.archive(
+                [row],
+                why=ArchiveReason.CONSOLIDATED,
+                mode=entry.archival_mode.value,
+                actor=self._actor,
+            )
+            return row.id
+
+        require_agent_id(entry.agent_id, MemoryStoreError)
+        with translate_errors(MemoryStoreError, "archiving"):
+            return await self._core.change(work)
+
+    async def search(self, agent_id: NotBlankStr, query: MemoryQuery) -> tuple[ArchivalEntry, ...]:
+        """Return the agent's archived memories that match: by text, or else the newest."""
+        within = BrowseFilter(agents=(agent_id,), states=("archived",))
+        require_agent_id(agent_id, MemoryRetrievalError)
+        with translate_errors(MemoryRetrievalError, "searching the archive"):
+            if query.text is not None:
+                found = (await self._archive.find(query, agents=None, within=within)).hits
+                ids = [hit.id for hit in found]
+            else:
+                ids = await self._core.read(lambda db: self._newest(db, within, query))
+            rows = await self._core.read(
+                lambda db: queries.in_order(db, WhereClause(browsing.ARCHIVED), ids, STORED)
+            )
+        return tuple(map(_entry, rows))
+
+    async def restore(self, agent_id: NotBlankStr, entry_id: NotBlankStr) -> ArchivalEntry | None:
+        """Make the agent's archived memory live again and return it as it was archived."""
+
+        def work(changes: Changes) -> StoredMemory | None:
+            row = queries.row_by_id(changes.db, entry_id)
+            if row is None or not row.is_archived or row.agent_id != agent_id:
+                return None
+            changes.restore([row.id], actor=self._actor)
+            return row
+
+        require_agent_id(agent_id, MemoryStoreError)
+        with translate_errors(MemoryStoreError, "restoring"):
+            row = await self._core.change(work)
+        return None if row is None else _entry(row)
+
+    async def count(self, agent_id: NotBlankStr) -> int:
+        """Return the number of the agent's archived memories."""
+        where = WhereClause(browsing.ARCHIVED)
+        where.add("m.agent_id = ?", agent_id)
+        require_agent_id(agent_id, MemoryRetrievalError)
+        with translate_errors(MemoryRetrievalError, "counting"):
+            return await self._core.read(lambda db: queries.total(db, where))
+
+    def _newest(self, db: "Connection", within: BrowseFilter, query: MemoryQuery) -> list[str]:
+        where = browsing.browse_where(within, self._core.clock.now(), self._core.ages)
+        queries.add_query(where, query)
+        rows: list[ListedMemory] = queries.listing(
+            db, where, LISTED, order=queries.ORDERS["newest"], limit=query.limit
+        )
+        return [row.id for row in rows]
+
+
+def _entry(row: StoredMemory) -> ArchivalEntry:
+    return ArchivalEntry.model_validate(
+        {
+            "original_id": row.id,
+            "agent_id": row.agent_id,
+            "content": row.content,
+            "category": row.category,
+            "metadata": MemoryMetadata(source=row.source, confidence=row.confidence, tags=row.tags),
+            "created_at": aware(row.created_at),
+            "archived_at": aware(max(row.archived_at or row.created_at, row.created_at)),
+            "archival_mode": row.archived_mode or ArchivalMode.EXTRACTIVE,
+        }
+    )

@@ -1,0 +1,208 @@
+"""The rules of a store: how many memories an agent may have, who sees them, when they end.
+
+A memory without an expiry of its own ends by its age, as the rules say when somebody looks:
+changing a rule changes what is expired at once, and nothing is written. The rules of the owner are
+noted in the database, for what reads it without the settings.
+"""
+
+import json
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
+from synthorg_tui.memory.index.protocol import EndedByAge
+from synthorg_tui.memory.listing import ListedMemory
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+_NOTED: Final = "retention"
+"""Name of the rules in the table ``meta``."""
+
+
+class StorePolicy(Protocol):
+    """Rules on how many memories an agent may store and for how long; consulted on every store."""
+
+    @property
+    def max_memories_per_agent(self) -> int | None:
+        """Maximum number of an agent's private memories, or ``None`` for no limit."""
+        ...
+
+    @property
+    def makes_room(self) -> bool:
+        """Whether a full memory archives what is least useful, instead of refusing more."""
+        ...
+
+    @property
+    def agents_with_own_retention(self) -> Collection[str]:
+        """The agents for which ``retention`` may differ from that of all others."""
+        ...
+
+    def level(self, agent_id: str) -> MemoryLevel:
+        """Return the visibility of the agent's memories; ``NONE`` forbids storing any."""
+        ...
+
+    def retention(self, agent_id: str, category: MemoryCategory) -> timedelta | None:
+        """Return after how long a memory without an expiry time expires; ``None`` for never."""
+        ...
+
+
+class UniformPolicy(NamedTuple):
+    """Policy with the same rules for every agent."""
+
+    max_memories_per_agent: int | None = None
+    default_level: MemoryLevel = MemoryLevel.PERSISTENT
+    keep: timedelta | None = None
+    makes_room: bool = True
+
+    @property
+    def agents_with_own_retention(self) -> Collection[str]:
+        return ()
+
+    def level(self, agent_id: str) -> MemoryLevel:
+        return self.default_level
+
+    def retention(self, agent_id: str, category: MemoryCategory) -> timedelta | None:
+        return self.keep
+
+
+class AgeRule(NamedTuple):
+    """The age at which memories of some categories end, in seconds.
+
+    It is for the memories of ``agents``, or with ``is_for_others`` for those of all but them.
+    """
+
+    agents: tuple[str, ...]
+    is_for_others: bool
+    categories: tuple[str, ...]
+    seconds: float
+
+    def cutoff(self, now: datetime) -> datetime | None:
+        """Return the latest creation time of what has ended at ``now``; ``None`` for nothing."""
+        try:
+            return now - timedelta(seconds=self.seconds)
+        except OverflowError:
+            return None
+
+    def condition(self) -> tuple[str, list[object]]:
+        """Return the SQL condition that the rule is for a memory ``m``, with its values."""
+        condition, values = "list_contains(?::VARCHAR[], m.category)", [list(self.categories)]
+        if self.agents:
+            is_one = "list_contains(?::VARCHAR[], m.agent_id)"
+            condition += f" AND NOT {is_one}" if self.is_for_others else f" AND {is_one}"
+            values.append(list(self.agents))
+        return condition, list[object](values)
+
+    def applies(self, agent_id: str, category: str) -> bool:
+        """Return whether the rule is for an agent's memories of a category."""
+        return category in self.categories and (agent_id in self.agents) is not self.is_for_others
+
+
+class AgeRules(NamedTuple):
+    """When memories end that have no expiry of their own; no two rules are for the same memory."""
+
+    rules: tuple[AgeRule, ...] = ()
+
+    @classmethod
+    def of(cls, policy: StorePolicy) -> "AgeRules":
+        """Work out the rules of a policy, once: they cost nothing where nothing ends by age."""
+        own = tuple(sorted(policy.agents_with_own_retention))
+        rules = [
+            *_rules_for("", own, policy, is_for_others=True),
+            *(rule for agent in own for rule in _rules_for(agent, (agent,), policy)),
+        ]
+        return cls(tuple(rules))
+
+    @classmethod
+    def load(cls, db: "Connection") -> "AgeRules":
+        """Return the rules that the last owner of the database noted in it."""
+        row = db.execute("SELECT value FROM meta WHERE name = ?", [_NOTED]).fetchone()
+        if row is None:
+            return cls()
+        return cls(
+            tuple(
+                AgeRule(tuple(agents), others, tuple(categories), seconds)
+                for agents, others, categories, seconds in json.loads(row[0])
+            )
+        )
+
+    def note(self, db: "Connection") -> None:
+        """Write the rules into the database, for who reads it without the settings."""
+        db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [_NOTED, json.dumps(self.rules)])
+
+    def ended(self, now: datetime) -> tuple[str, list[object]]:
+        """Return the SQL condition that a memory ``m`` has expired, with the values it takes.
+
+        ``now`` is naive UTC.
+        """
+        by_age, values = self.ended_by_age(now)
+        return f"(m.expires_at <= ? OR {by_age})", [now, *values]
+
+    def ended_by_age(self, now: datetime) -> tuple[str, list[object]]:
+        """Return the SQL condition that a memory without an expiry of its own has expired."""
+        found: list[str] = []
+        values: list[object] = []
+        for rule in self.rules:
+            if (cutoff := rule.cutoff(now)) is None:
+                continue
+            condition, values_of_rule = rule.condition()
+            found.append(f"({condition} AND m.created_at <= ?)")
+            values += [*values_of_rule, cutoff]
+        if not found:
+            return "false", values
+        return f"(m.expires_at IS NULL AND ({' OR '.join(found)}))", values
+
+    def ended_points(self, now: datetime) -> tuple[EndedByAge, ...]:
+        """Return what the index has to leave out since it has ended by its age."""
+        cutoffs = [(rule, rule.cutoff(now)) for rule in self.rules]
+        return tuple(
+            EndedByAge(rule.agents, rule.is_for_others, rule.categories, cutoff)
+            for rule, cutoff in cutoffs
+            if cutoff is not None
+        )
+
+    def ending(self) -> tuple[str, list[object]]:
+        """Return the SQL condition that a memory ``m`` expires at some time, with its values."""
+        found = [rule.condition() for rule in self.rules]
+        conditions = " OR ".join(["m.expires_at IS NOT NULL", *(sql for sql, _ in found)])
+        return f"({conditions})", [value for _, values in found for value in values]
+
+    def age_of(self, agent_id: str, category: str) -> timedelta | None:
+        """Return the age at which an agent's memories of a category end; ``None`` is never."""
+        for rule in self.rules:
+            if rule.applies(agent_id, category):
+                return timedelta(seconds=rule.seconds)
+        return None
+
+    def end_of(
+        self, agent_id: str, category: str, created_at: datetime, expires_at: datetime | None
+    ) -> datetime | None:
+        """Return when a memory expires, by its own time or by its age; ``None`` is never."""
+        if expires_at is not None or not self.rules:
+            return expires_at
+        age = self.age_of(agent_id, category)
+        try:
+            return None if age is None else created_at + age
+        except OverflowError:
+            return None
+
+    def shown(self, memory: ListedMemory) -> ListedMemory:
+        """Return the memory with the time at which it expires, also where that is by its age."""
+        ends = self.end_of(memory.agent_id, memory.category, memory.created_at, memory.expires_at)
+        return memory if ends == memory.expires_at else replace(memory, expires_at=ends)
+
+
+def _rules_for(
+    agent_id: str, agents: tuple[str, ...], policy: StorePolicy, *, is_for_others: bool = False
+) -> list[AgeRule]:
+    by_age: dict[timedelta, list[str]] = {}
+    for category in MemoryCategory:
+        age = policy.retention(agent_id, category)
+        if age is not None:
+            by_age.setdefault(age, []).append(category.value)
+    return [
+        AgeRule(agents, is_for_others, tuple(categories), age.total_seconds())
+        for age, categories in by_age.items()
+    ]

@@ -1,0 +1,127 @@
+"""Room in a full memory: archives what is least useful, in the one order in which memories leave.
+
+The order is ``consolidation.eviction``'s, as SQL: reading ten thousand memories for each one that
+is stored would take longer than storing it. Nothing is deleted, and three things never leave: what
+a person pinned, what is shared, and, when an agent or an import needs the room, what a person
+wrote. So an agent that floods its memory pushes out its diary and its own notes, and nobody else's.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Final
+
+from synthorg_tui.core.actors import PERSON_SUFFIXES
+from synthorg_tui.memory.consolidation.eviction import CORE_TAG, DIARY, LASTING, PINNED_TAG
+from synthorg_tui.memory.enums import ArchiveReason, SourceKind
+from synthorg_tui.memory.errors import MemoryStoreError
+from synthorg_tui.memory.kinds import KIND_SQL
+from synthorg_tui.memory.retrieval.tags import ORIGIN_TAG
+from synthorg_tui.memory.store import queries
+from synthorg_tui.memory.store.core import Core
+from synthorg_tui.memory.store.rows import StoredMemory
+from synthorg_tui.memory.store.writes import Changes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ROOM_ACTOR: Final = "room"
+"""What the history calls the part of the program that makes room."""
+_BY_PERSONS: Final = (SourceKind.USER.value, SourceKind.OPERATOR.value)
+_UNBOUNDED: Final = 1 << 62
+
+
+def _quoted(values: "Iterable[str]") -> str:
+    return ", ".join(f"'{value}'" for value in sorted(values))
+
+
+_IS_HELD: Final = f"list_has_any(m.tags, [{_quoted((PINNED_TAG, CORE_TAG))}])"
+_IS_BY_AGENT: Final = f"list_contains(m.tags, '{ORIGIN_TAG}')"
+EVICTION_SQL: Final = (
+    f"CASE WHEN {_IS_HELD} THEN 2 WHEN m.fact_key IS NOT NULL THEN 1 ELSE 0 END, "
+    f"CASE WHEN {KIND_SQL} IN ({_quoted(DIARY)}) THEN 0 "
+    f"WHEN {KIND_SQL} IN ({_quoted(LASTING)}) THEN 2 ELSE 1 END, "
+    "m.confidence, m.created_at, m.id::VARCHAR"
+)
+"""``eviction_key`` on ``memories m``: the first leaves first."""
+
+_BY_PERSON: Final = " OR ".join(f"ends_with(h.actor, '{end}')" for end in PERSON_SUFFIXES)
+# An agent can give its own memories any tag; only a person's hand makes it a pin.
+_IS_PINNED: Final = (
+    f"{_IS_HELD} AND (NOT {_IS_BY_AGENT} OR m.id IN (SELECT h.memory_id FROM history h "
+    f"WHERE h.kind = 'edited' AND contains(h.fields_after, '\"tags\"') AND ({_BY_PERSON})))"
+)
+
+
+class Room:
+    """How many more memories an agent may store in a transaction, and who leaves for them.
+
+    ``newcomers`` are what is to be stored; shared ones count against no agent's bound.
+    """
+
+    def __init__(
+        self, changes: Changes, core: Core, agent_id: str, newcomers: Sequence[StoredMemory]
+    ) -> None:
+        self._changes = changes
+        self._core = core
+        self._agent_id = agent_id
+        is_counted = not all(row.shared for row in newcomers)
+        self._limit = core.policy.max_memories_per_agent if is_counted else None
+        self._by_persons = all(row.source_kind in _BY_PERSONS for row in newcomers)
+        self._are_imported = all(row.import_key is not None for row in newcomers)
+        self._wanted = len(newcomers)
+        self._free = self._count_free()
+
+    def possible(self) -> int:
+        """Return how many memories can be stored, with room being made where that is needed."""
+        if self._free >= self._wanted or not self._core.policy.makes_room:
+            return max(self._free, 0)
+        where = self._leaving(frozenset())
+        room = max(0, self._free + queries.total(self._changes.db, where))
+        return self._wanted if room and self._are_imported else room
+
+    def require(self) -> None:
+        """Make room for the newcomers before they are stored; raises ``MemoryStoreError``."""
+        if self._free >= self._wanted:
+            return
+        if self.possible() < self._wanted:
+            raise MemoryStoreError(
+                f"agent {self._agent_id} has its {self._limit} memories already",
+                remedy="Delete some, or raise memory.options.max_memories_per_agent.",
+            )
+        self._archive(self._wanted - self._free, frozenset())
+
+    def settle(self, added: Sequence[StoredMemory]) -> None:
+        """Archive what is too much once ``added`` are stored.
+
+        Imported memories may be among those that leave: the order in which sessions are imported
+        doesn't decide what stays.
+        """
+        excess = len(added) - self._free
+        if excess > 0 and self._core.policy.makes_room:
+            self._archive(excess, {row.id for row in added if row.import_key is None})
+
+    def _count_free(self) -> int:
+        if self._limit is None:
+            return _UNBOUNDED
+        where = self._core.live_where(agent=self._agent_id, shared=False)
+        return self._limit - queries.total(self._changes.db, where)
+
+    def _leaving(self, spared: Collection[str]) -> queries.WhereClause:
+        """The live memories that may leave."""
+        where = self._core.live_where(agent=self._agent_id, shared=False)
+        where.add(f"NOT ({_IS_PINNED})")
+        if not self._by_persons:
+            where.add("NOT list_contains(?::VARCHAR[], m.source_kind)", list(_BY_PERSONS))
+        if spared:
+            where.add("m.id NOT IN (SELECT unnest(?::UUID[]))", list(spared))
+        return where
+
+    def _archive(self, count: int, spared: Collection[str]) -> None:
+        db = self._changes.db
+        where = self._leaving(spared)
+        ids = db.execute(
+            f"SELECT m.id::VARCHAR FROM memories m WHERE {where} "
+            f"ORDER BY {EVICTION_SQL} LIMIT {count}",
+            where.values,
+        ).fetchall()
+        rows = queries.rows_by_id(db, [memory_id for (memory_id,) in ids])
+        self._changes.archive(list(rows.values()), why=ArchiveReason.ROOM, actor=ROOM_ACTOR)

@@ -1,0 +1,246 @@
+"""What is archived is kept as it is: listed, searched, restored, deleted, erased."""
+
+import threading
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.memory.consolidation.archival import ArchivalStore
+from synthorg_tui.memory.consolidation.models import ArchivalEntry, ArchivalMode
+from synthorg_tui.memory.enums import ArchiveReason, EdgeKind
+from synthorg_tui.memory.errors import MemoryStoreError
+from synthorg_tui.memory.extensions import BrowseFilter
+from synthorg_tui.memory.listing import ChangeKind
+from synthorg_tui.memory.store import edges
+from synthorg_tui.memory.store.archive import LocalArchivalStore
+from synthorg_tui.memory.store.backend import LocalMemoryBackend
+from synthorg_tui.memory.store.doctor import Check
+from synthorg_tui.memory.store.maintenance import Maintenance
+from tests.conftest import FixedClock
+from tests.memory.store.store_kit import AGENT, contents, draft, opened, query, request
+
+ME = "ada (tui)"
+ARCHIVED = BrowseFilter(states=("archived",))
+DELETED = BrowseFilter(deleted=True)
+
+
+@pytest.fixture
+async def store(tmp_path: Path, clock: FixedClock) -> AsyncIterator[LocalMemoryBackend]:
+    async with opened(tmp_path, clock=clock) as backend:
+        yield backend
+
+
+async def listed(store: LocalMemoryBackend, what: BrowseFilter) -> list[str]:
+    return contents((await store.admin.browse(what)).entries)
+
+
+async def test_an_archived_memory_is_in_the_archive_alone(
+    store: LocalMemoryBackend, clock: FixedClock
+) -> None:
+    kept, gone = await store.store(AGENT, request("alpha")), await store.store("bob", request("b"))
+    clock.advance(minutes=1)
+    assert await store.admin.archive([gone, gone, "nonsense"], actor=ME) == 1
+    assert await store.admin.archive([gone], actor=ME) == 0
+    assert await listed(store, BrowseFilter()) == ["alpha"]
+    assert await listed(store, DELETED) == []
+    (row,) = (await store.admin.browse(ARCHIVED)).entries
+    assert (row.id, row.archived_at, row.archived_why) == (gone, clock.now(), "by_hand")
+    facets = await store.admin.facets()
+    assert (facets.agents, facets.archived) == (((AGENT, 1),), 1)
+    assert await store.count("bob") == 0
+    assert await store.get("bob", gone) is None
+    assert await store.retrieve("bob", query("b")) == ()
+    assert (await store.admin.history(gone))[0].kind is ChangeKind.ARCHIVED
+    assert (await store.admin.entries([kept, gone])) == (await store.admin.entries([kept]))
+
+
+async def test_a_listing_tells_archived_memories_apart_by_reason(
+    store: LocalMemoryBackend,
+) -> None:
+    first = await store.store(AGENT, request("alpha"))
+    await store.admin.archive([first], actor=ME)
+    by_hand, for_room = (
+        BrowseFilter(states=("archived",), archived_for=(why,))
+        for why in (ArchiveReason.BY_HAND, ArchiveReason.ROOM)
+    )
+    assert (await listed(store, by_hand), await listed(store, for_room)) == (["alpha"], [])
+
+
+async def test_the_archive_is_searched_by_meaning_and_words_and_nothing_else_is(
+    store: LocalMemoryBackend,
+) -> None:
+    texts = ("the harbour opens early", "the harbour closes late", "a recipe for bread")
+    ids = [await store.store(AGENT, request(text)) for text in texts]
+    await store.admin.archive(ids[1:], actor=ME)
+    found = await store.admin.find(query("harbour closes"), within=ARCHIVED)
+    assert contents(found.hits)[:1] == ["the harbour closes late"]
+    assert "the harbour opens early" not in contents(found.hits)
+    assert found.hits[0].sparse is not None
+    assert found.hits[0].dense is not None
+    elsewhere = await store.admin.find(query("bread"), agents=frozenset({"bob"}), within=ARCHIVED)
+    assert elsewhere.hits == ()
+    live = await store.admin.find(query("harbour"))
+    assert contents(live.hits) == ["the harbour opens early"]
+
+
+async def test_a_restored_memory_is_live_again_byte_for_byte(store: LocalMemoryBackend) -> None:
+    key = await store.store(AGENT, request("alpha", tags=("x", "fact:port")))
+    before = await store.admin.entries([key])
+    await store.admin.archive([key], actor=ME)
+    assert await store.admin.restore([key], actor=ME) == 1
+    assert await store.admin.entries([key]) == before
+    assert contents(await store.retrieve(AGENT, query("alpha"))) == ["alpha"]
+
+
+async def test_what_is_deleted_from_the_archive_is_there_again_when_that_is_undone(
+    store: LocalMemoryBackend, clock: FixedClock
+) -> None:
+    key = await store.store(AGENT, request("alpha"))
+    await store.admin.archive([key], actor=ME)
+    archived = (await store.admin.browse(ARCHIVED)).entries
+    clock.advance(minutes=1)
+    assert await store.admin.remove([key], actor=ME) == 1
+    assert (await listed(store, ARCHIVED), await listed(store, DELETED)) == ([], ["alpha"])
+    clock.advance(minutes=1)
+    await store.admin.undo(actor=ME)
+    assert (await store.admin.browse(ARCHIVED)).entries == archived
+    clock.advance(minutes=1)
+    await store.admin.undo(actor=ME)
+    assert await listed(store, BrowseFilter()) == ["alpha"]
+
+
+async def test_erasing_an_archived_memory_leaves_nothing_of_it(store: LocalMemoryBackend) -> None:
+    kept, key = [await store.store(AGENT, request(text)) for text in ("alpha", "xylophone")]
+    link = edges.MemoryEdge(key, kept, EdgeKind.DUPLICATE_OF)
+    await store.core.change(lambda c: edges.add_edges(c.db, [link], made_at=c.now, made_by=ME))
+    await store.admin.archive([key], actor=ME)
+    assert await store.admin.purge([key], actor=ME) == 1
+    assert (await store.admin.find(query("xylophone"), within=ARCHIVED)).hits == ()
+    tables = ("memories WHERE id", "vectors WHERE memory_id", "memory_edges WHERE from_id")
+    for table in tables:
+        count = await store.core.read(
+            lambda db, table=table: db.execute(
+                f"SELECT count(*) FROM {table} = ?::UUID", [key]
+            ).fetchone()
+        )
+        assert count == (0,)
+    assert "xylophone" not in str(await store.admin.history(key))
+
+
+async def test_an_import_does_not_bring_an_archived_memory_back(
+    store: LocalMemoryBackend,
+) -> None:
+    (key,) = (await store.store_many(AGENT, [draft("alpha", "k")], actor="import")).added
+    await store.admin.archive([key], actor=ME)
+    outcome = await store.store_many(AGENT, [draft("changed", "k")], actor="import")
+    assert outcome.skipped == (("k", "archived"),)
+
+
+class TestDocumentedStore:
+    async def test_the_archive_has_the_documented_members(self, store: LocalMemoryBackend) -> None:
+        assert isinstance(LocalArchivalStore(store.core), ArchivalStore)
+
+    async def test_an_entry_goes_and_comes_back_with_the_same_id(
+        self, store: LocalMemoryBackend, clock: FixedClock
+    ) -> None:
+        archive = LocalArchivalStore(store.core)
+        key = await store.store(AGENT, request("alpha", category=MemoryCategory.EPISODIC))
+        entry = await _entry(store, key, clock)
+        assert await archive.archive(entry) == key
+        assert await archive.archive(entry) == key
+        assert await store.delete(AGENT, key), "it has left the backend already"
+        assert (await archive.count(AGENT), await archive.count("bob")) == (1, 0)
+        assert await archive.search(AGENT, query("alpha")) == (entry,)
+        assert await archive.search(AGENT, query()) == (entry,)
+        assert await archive.search("bob", query()) == ()
+        assert await archive.restore("bob", key) is None
+        assert await archive.restore(AGENT, key) == entry
+        assert await archive.restore(AGENT, key) is None
+        assert contents(await store.retrieve(AGENT, query("alpha"))) == ["alpha"]
+
+    async def test_what_is_not_the_agents_cannot_be_archived(
+        self, store: LocalMemoryBackend, clock: FixedClock
+    ) -> None:
+        key = await store.store(AGENT, request("alpha"))
+        entry = await _entry(store, key, clock)
+        foreign = entry.model_copy(update={"agent_id": "bob"})
+        with pytest.raises(MemoryStoreError, match="no memory"):
+            await LocalArchivalStore(store.core).archive(foreign)
+        await store.delete(AGENT, key)
+        with pytest.raises(MemoryStoreError, match="no memory"):
+            await LocalArchivalStore(store.core).archive(entry)
+
+
+async def _entry(store: LocalMemoryBackend, key: str, clock: FixedClock) -> ArchivalEntry:
+    found = await store.get(AGENT, key)
+    assert found is not None
+    return ArchivalEntry(
+        original_id=key,
+        agent_id=AGENT,
+        content=found.content,
+        category=found.category,
+        metadata=found.metadata,
+        created_at=found.created_at,
+        archived_at=clock.now(),
+        archival_mode=ArchivalMode.ABSTRACTIVE,
+    )
+
+
+class TestExpiry:
+    async def test_what_has_expired_goes_to_the_archive_in_batches(
+        self, store: LocalMemoryBackend, clock: FixedClock
+    ) -> None:
+        ends = clock.now() + timedelta(days=1)
+        for agent in (AGENT, AGENT, "bob"):
+            await store.store(agent, request(f"old {agent}", expires_at=ends))
+        await store.store(AGENT, request("new"))
+        assert await store.admin.expire_to_archive() == 0
+        clock.advance(days=1)
+        assert await store.admin.expire_to_archive(AGENT, limit=1) == 1
+        stopped = threading.Event()
+        stopped.set()
+        assert await store.admin.expire_to_archive(cancel=stopped) == 0
+        assert await store.admin.expire_to_archive(AGENT) == 1
+        assert await store.admin.expire_to_archive() == 1
+        rows = (await store.admin.browse(ARCHIVED)).entries
+        assert {row.archived_why for row in rows} == {"expired"}
+        assert await listed(store, BrowseFilter()) == ["new"]
+        assert await store.admin.undo(actor=ME) is None, "what a rule did is not a person's act"
+
+
+class TestDoctor:
+    async def test_a_half_archived_memory_and_a_loose_edge_are_found_and_repaired(
+        self, tmp_path: Path, clock: FixedClock
+    ) -> None:
+        async with opened(tmp_path, clock=clock) as store:
+            one, two, three = [await store.store(AGENT, request(text)) for text in "abc"]
+            await store.admin.archive([one], actor=ME)
+            maintenance = Maintenance(store, data_dir=tmp_path)
+            assert _archive_check(await maintenance.doctor()).ok
+            await store.core.database.write(
+                lambda db: db.execute(
+                    "UPDATE memories SET archived_why = NULL WHERE id = ?::UUID", [one]
+                )
+            )
+            await store.core.database.write(
+                lambda db: db.execute(
+                    "INSERT INTO memory_edges VALUES (?::UUID, uuid(), 'supersedes', now(), 'x')",
+                    [two],
+                )
+            )
+            report = await maintenance.doctor()
+            assert _archive_check(report).detail == (
+                "1 without a clear reason, 1 links to no memory"
+            )
+            report = await maintenance.doctor(fix=True)
+            assert _archive_check(report).ok
+            assert sorted(await listed(store, BrowseFilter())) == ["b", "c"]
+            assert three
+
+
+def _archive_check(report: object) -> Check:
+    checks: tuple[Check, ...] = getattr(report, "checks")  # noqa: B009
+    return next(check for check in checks if check.name == "archive")

@@ -32,13 +32,15 @@ def insert(
     """Insert rows of values in column order; ``types`` are the SQL types of the columns.
 
     Several rows are inserted by one statement with a list for each column, 40 times as fast as
-    ``executemany``. That takes 7 ms to plan, so a single row uses a plain ``INSERT`` of under 2 ms.
+    ``executemany``. That takes 7 ms to plan, so a single row uses a plain ``INSERT``: 1 ms where
+    what is null is no parameter and the others aren't cast, 3 ms else.
     """
     if not rows:
         return
     if len(rows) == 1:
-        values = ", ".join(f"?::{kind}" for kind in types)
-        db.execute(f"INSERT INTO {table} VALUES ({values})", list(rows[0]))
+        values = ", ".join("NULL" if value is None else "?" for value in rows[0])
+        known = [value for value in rows[0] if value is not None]
+        db.execute(f"INSERT INTO {table} VALUES ({values})", known)
         return
     lists = ", ".join(f"unnest(?::{kind}[])" for kind in types)
     db.execute(f"INSERT INTO {table} SELECT {lists}", [list(c) for c in zip(*rows, strict=True)])

@@ -163,7 +163,7 @@ class Planner:
             agent_id: Whose memories; ``None`` for those of all agents.
             made_by: Who asked for it.
             kinds: The kinds of groups to look for.
-            excluded: Ids of memories that stay in any case.
+            excluded: Ids of memories that are left out: they neither leave nor stand for others.
             cancel: Set it to stop: the plan is then empty and ``cancelled``.
             progress: Is called at once and with every batch.
         """
@@ -175,9 +175,11 @@ class Planner:
         drafts: list[Draft] = []
         try:
             look.step()
-            spared = excluded | await self._core.read(self._spared)
+            spared = await self._core.read(self._spared)
             for agent, live, _ in agents:
-                draft = Draft(agent, live, allowance(self._rules.share, live), spared)
+                draft = Draft(
+                    agent, live, allowance(self._rules.share, live), spared, set(excluded)
+                )
                 for find in self._passes(kinds):
                     await find(draft, look)
                 drafts.append(draft)

@@ -262,11 +262,10 @@ class ConsolidationRuns:
         return replace(group, state=GroupState.WAITING, item_id=item.id)
 
     async def _in_approvals(self) -> frozenset[str]:
-        """The memories that texts which wait for a person are made of."""
-        items = await self._queue.list(
-            status=ApprovalStatus.PENDING, action_type=MERGE_ACTION, snoozed=True
-        )
-        return frozenset(key for item in items for key in _sources(item))
+        """The memories of texts that wait for a person, or that a person rejected."""
+        items = await self._queue.list(action_type=MERGE_ACTION, snoozed=True)
+        asked = (ApprovalStatus.PENDING, ApprovalStatus.REJECTED)
+        return frozenset(key for item in items if item.status in asked for key in _sources(item))
 
     async def _settle(self) -> None:
         """Note what became of groups that waited in Approvals."""

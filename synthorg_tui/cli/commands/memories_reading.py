@@ -112,7 +112,7 @@ def _print_rows(console: "Console", page: "MemoryPage") -> None:
     agents = {entry.agent_id for entry in page.entries}
     rows, before = [], ""
     for entry in page.entries:
-        agent = cut(entry.agent_id, MAX_AGENT) if entry.agent_id != before else ""
+        agent = cut(_whose(entry), MAX_AGENT) if entry.agent_id != before else ""
         title, _, _ = entry.content.strip().partition("\n")
         title = title.removeprefix(TITLE_STARTS.get(entry.kind, ""))
         cells = entry.id[:SHORT_ID], local_time(entry.created_at), agent, entry.kind.value, title
@@ -218,7 +218,7 @@ def _show_readable(
             ("kind", f"{entry.kind.value}, {entry.category.value}"),
             ("project", short_path(entry.project) if entry.project else ""),
             ("session", f"{session} of {entry.agent_id}" if session else ""),
-            ("agent", "" if session else entry.agent_id),
+            ("agent", "" if session else _whose(entry)),
             ("when", local_time(entry.created_at)),
             ("changed", local_time(entry.updated_at)),
             ("expires", local_time(entry.expires_at)),
@@ -268,7 +268,7 @@ def _show_entry(
     console.facts(
         [
             ("id", entry.id),
-            ("agent", entry.agent_id),
+            ("agent", _whose(entry)),
             ("category", entry.category.value),
             ("namespace", entry.namespace),
             ("fact key", tags.fact_key or ""),
@@ -359,3 +359,10 @@ def _shown(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value)) or "none"
     return "none" if value in (None, "") else str(value)
+
+
+def _whose(entry: "ListedMemory") -> str:
+    """The agent of a memory; those of the reserved owner are everybody's."""
+    from synthorg_tui.memory.shared import SHARED_OWNER
+
+    return "all agents" if entry.agent_id == SHARED_OWNER else entry.agent_id

@@ -5,38 +5,31 @@ clusters become groups as far as the cap of a run lets them leave.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping
 from datetime import UTC
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from synthorg_tui.core.text import counted, estimate_tokens
+from synthorg_tui.core.text import counted
 from synthorg_tui.memory.consolidation.duplicates import (
     Cluster,
     ClusterKind,
     Comparable,
     clusters_of,
 )
-from synthorg_tui.memory.consolidation.plan import (
-    GroupKind,
-    GroupMember,
-    MemberRole,
-    PlannedGroup,
-)
+from synthorg_tui.memory.consolidation.plan import GroupKind
 from synthorg_tui.memory.consolidation.planner import (
+    Brief,
     Draft,
     Look,
-    ids_of,
+    briefs_of,
+    group_of,
     is_pinned,
-    rows_of,
     watched,
 )
 from synthorg_tui.memory.enums import SourceKind
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import Core
-from synthorg_tui.memory.store.plans import mark_of
-from synthorg_tui.memory.store.rows import StoredMemory
-from synthorg_tui.providers.embedding.protocol import Vectors
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
@@ -56,78 +49,69 @@ class LikenessFinder:
     async def __call__(self, draft: Draft, look: Look) -> None:
         """Add to a draft what may leave because another says it, the newest compared first."""
         where = queries.live_where(now=self._core.clock.now(), agent=draft.agent_id)
-        found = await self._core.read(partial(ids_of, where=where, order="m.created_at DESC, m.id"))
-        ids = [key for key in found if key not in draft.taken]
-        for start in range(0, len(ids), MAX_COMPARED):
-            compared = await self._comparables(ids[start : start + MAX_COMPARED], look)
+        where.values.insert(0, self._core.embedder.fingerprint)
+        for start in range(0, draft.live, MAX_COMPARED):
+            look.step()
+            compared = await self._core.read(partial(_comparables, where=where, start=start))
+            compared = [memory for memory in compared if memory.id not in draft.taken]
+            look.step(len(compared))
             clusters = await watched(asyncio.to_thread(clusters_of, compared), look)
             del compared
+            members = (key for cluster in clusters for key in cluster.members)
+            briefs = await briefs_of(self._core, members, look)
             for cluster in clusters:
-                await self._take(draft, cluster, look)
-        look.step(max(0, draft.live - len(ids)))
-
-    async def _comparables(self, ids: Sequence[str], look: Look) -> list[Comparable]:
-        compared: list[Comparable] = []
-        for start in range(0, len(ids), _BATCH):
-            batch = ids[start : start + _BATCH]
-            rows = await rows_of(self._core, batch, look)
-            vectors = await self._core.read(partial(self._vectors, ids=batch))
-            compared += [_comparable(row, vectors.get(row.id)) for row in rows]
-            look.step(len(batch))
-        return compared
-
-    def _vectors(self, db: "Connection", ids: Sequence[str]) -> dict[str, Vectors]:
-        import numpy as np
-
-        blobs = queries.vectors_by_id(db, ids, self._core.embedder.fingerprint)
-        return {key: np.frombuffer(blob, np.float32) for key, blob in blobs.items()}
-
-    async def _take(self, draft: Draft, cluster: Cluster, look: Look) -> None:
-        """Plan that the members of a cluster leave for the one that stands for all."""
-        rows = await rows_of(self._core, cluster.members, look)
-        first, others = rows[0], rows[1:]
-        may = set(draft.may_leave(row.id for row in others if not is_pinned(row.tags)))
-        leaving = [row for row in others if row.id in may]
-        draft.held_back += max(0, len(leaving) - draft.room)
-        leaving = leaving[: max(0, draft.room)]
-        if not leaving or first.id in draft.taken:
-            return
-        kind = GroupKind.DUPLICATE
-        if cluster.kind is ClusterKind.SAME_KEY:
-            kind = GroupKind.SUPERSEDED
-        draft.take(
-            PlannedGroup(
-                number=0,
-                kind=kind,
-                agent_id=draft.agent_id,
-                members=(
-                    GroupMember(first.id, MemberRole.KEPT, mark_of(first)),
-                    *(GroupMember(r.id, MemberRole.ARCHIVED, mark_of(r)) for r in leaving),
-                ),
-                reason=_reason(cluster),
-                texts=len(leaving),
-                tokens_before=sum(estimate_tokens(row.content) for row in leaving),
-                tokens_after=0,
-            )
-        )
+                _take(draft, cluster, briefs)
+        look.step(draft.live)
 
 
-def _comparable(row: StoredMemory, vector: Vectors | None) -> Comparable:
-    session = row.session_id if row.level == "session" else None
-    audience = f"{row.level} {session} {row.shared} {row.sensitivity} {row.namespace}"
+def _take(draft: Draft, cluster: Cluster, briefs: Mapping[str, Brief]) -> None:
+    """Plan that the members of a cluster leave for the one that stands for all."""
+    may = draft.may_leave(cluster.members[1:])
+    leaving = [key for key in may if key in briefs and not briefs[key].is_pinned]
+    draft.held_back += max(0, len(leaving) - draft.room)
+    leaving = leaving[: max(0, draft.room)]
+    if not leaving or cluster.kept in draft.taken or cluster.kept not in briefs:
+        return
+    is_fact = cluster.kind is ClusterKind.SAME_KEY
+    kind = GroupKind.SUPERSEDED if is_fact else GroupKind.DUPLICATE
+    reason = _reason(cluster)
+    draft.take(group_of(draft, kind, leaving, briefs, kept=cluster.kept, reason=reason))
+
+
+def _comparables(db: "Connection", where: queries.WhereClause, start: int) -> list[Comparable]:
+    """The next memories to compare, the newest first; the first value is of the vectors."""
+    rows = db.execute(
+        "SELECT m.id::VARCHAR, m.content, m.created_at, m.category, m.agent_id, m.project, "
+        "concat_ws(' ', m.level, CASE WHEN m.level = 'session' THEN m.session_id END, m.shared, "
+        "m.sensitivity, m.namespace), m.fact_key, m.confidence, m.tags, m.source_kind, v.vector "
+        "FROM memories m LEFT JOIN vectors v ON v.memory_id = m.id AND v.fingerprint = ? "
+        f"WHERE {where} ORDER BY m.created_at DESC, m.id LIMIT {MAX_COMPARED} OFFSET {start:d}",
+        where.values,
+    )
+    found: list[Comparable] = []
+    while batch := rows.fetchmany(_BATCH):
+        found += map(_comparable, batch)
+    return found
+
+
+def _comparable(row: tuple[Any, ...]) -> Comparable:
+    import numpy as np
+
+    *fields, created_at, category, agent, project, audience, key, confidence, tags, kind, blob = row
+    memory_id, content = fields
     return Comparable(
-        id=row.id,
-        content=row.content,
-        created_at=row.created_at.replace(tzinfo=UTC),
-        category=row.category,
-        agent_id=row.agent_id,
-        project=row.project,
+        id=memory_id,
+        content=content,
+        created_at=created_at.replace(tzinfo=UTC),
+        category=category,
+        agent_id=agent,
+        project=project,
         audience=audience,
-        key=row.fact_key,
-        confidence=row.confidence,
-        pinned=is_pinned(row.tags),
-        by_person=row.source_kind == SourceKind.OPERATOR,
-        vector=vector,
+        key=key,
+        confidence=confidence,
+        pinned=is_pinned(tags),
+        by_person=kind == SourceKind.OPERATOR,
+        vector=None if blob is None else np.frombuffer(blob, np.float32),
     )
 
 

@@ -8,11 +8,11 @@ What leaves by judgement is capped, and what a person pinned never leaves.
 import asyncio
 import heapq
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from synthorg_tui.core.text import CHARS_PER_TOKEN, counted, estimate_tokens
 from synthorg_tui.memory.consolidation.eviction import CORE_TAG, PINNED_TAG, eviction_key
@@ -39,7 +39,7 @@ MAX_GROUP: Final = 1000
 LOSSLESS: Final = frozenset({GroupKind.DUPLICATE, GroupKind.EXPIRED, GroupKind.ROOM})
 """Kinds of groups that can lose nothing; of duplicates only those that are so to the letter."""
 
-_BATCH: Final = 500
+_BATCH: Final = 2000
 _PATIENCE: Final = 0.2
 """Seconds between two looks whether a run that waits for something shall stop."""
 _PINNED: Final = f"list_has_any(m.tags, ['{PINNED_TAG}', '{CORE_TAG}'])"
@@ -163,7 +163,7 @@ class Planner:
             agent_id: Whose memories; ``None`` for those of all agents.
             made_by: Who asked for it.
             kinds: The kinds of groups to look for.
-            excluded: Ids of memories that stay in any case.
+            excluded: Ids of memories that are left out: they neither leave nor stand for others.
             cancel: Set it to stop: the plan is then empty and ``cancelled``.
             progress: Is called at once and with every batch.
         """
@@ -175,9 +175,11 @@ class Planner:
         drafts: list[Draft] = []
         try:
             look.step()
-            spared = excluded | await self._core.read(self._spared)
+            spared = await self._core.read(self._spared)
             for agent, live, _ in agents:
-                draft = Draft(agent, live, allowance(self._rules.share, live), spared)
+                draft = Draft(
+                    agent, live, allowance(self._rules.share, live), spared, set(excluded)
+                )
                 for find in self._passes(kinds):
                     await find(draft, look)
                 drafts.append(draft)
@@ -205,10 +207,11 @@ class Planner:
         where.add("m.expires_at <= ?", naive_utc(self._core.clock.now()))
         where.add("m.agent_id = ?", draft.agent_id)
         ids = await self._core.read(lambda db: ids_of(db, where, "m.expires_at, m.id"))
-        for batch in _batches(draft.may_leave(ids), MAX_GROUP):
-            rows = await rows_of(self._core, batch, look)
-            members = [_member(row, MemberRole.ARCHIVED) for row in rows]
-            draft.take(_group(draft, GroupKind.EXPIRED, members, "its time has passed"))
+        leaving = draft.may_leave(ids)
+        briefs = await briefs_of(self._core, leaving, look)
+        for batch in _batches(leaving, MAX_GROUP):
+            reason = "its time has passed"
+            draft.take(group_of(draft, GroupKind.EXPIRED, batch, briefs, reason=reason))
         look.step(draft.live)
 
     async def _copies(self, draft: Draft, look: Look) -> None:
@@ -221,25 +224,11 @@ class Planner:
             lambda db: families(db, where, key, f"{best} m.created_at DESC, m.id")
         )
         look.step(draft.live // 2)
+        ids = (key for family in found for key in family)
+        briefs = await briefs_of(self._core, ids, look)
         for family in found:
-            await self._take_family(draft, look, family)
+            _take_family(draft, family, briefs)
         look.step(draft.live - draft.live // 2)
-
-    async def _take_family(self, draft: Draft, look: Look, family: Sequence[str]) -> None:
-        """Plan that the others of a family leave for its first, or for one that can't leave."""
-        present = sorted(
-            (key for key in family if key not in draft.taken),
-            key=lambda key: key not in draft.spared,
-        )
-        leaving = draft.may_leave(present[1:])
-        for batch in _batches(leaving, MAX_GROUP):
-            first, *rows = await rows_of(self._core, [present[0], *batch], look)
-            members = [
-                _member(first, MemberRole.KEPT),
-                *(_member(row, MemberRole.ARCHIVED) for row in rows),
-            ]
-            reason = f"the same text {counted(len(family), 'time')}"
-            draft.take(_group(draft, GroupKind.DUPLICATE, members, reason, rows=rows))
 
     async def _room(self, draft: Draft, look: Look) -> None:
         """What leaves first when an agent has more than it may have, as far as the cap goes."""
@@ -254,11 +243,10 @@ class Planner:
             draft.held_back += excess - count
             ids = await self._core.read(lambda db: ids_of(db, private, "m.created_at, m.id"))
             first = await self._first_to_leave(draft, look, ids, count)
+            briefs = await briefs_of(self._core, first, look)
+            reason = f"the agent has {counted(excess, 'memory', 'memories')} too many"
             for batch in _batches(first, MAX_GROUP):
-                rows = await rows_of(self._core, batch, look)
-                members = [_member(row, MemberRole.ARCHIVED) for row in rows]
-                reason = f"the agent has {counted(excess, 'memory', 'memories')} too many"
-                draft.take(_group(draft, GroupKind.ROOM, members, reason, rows=rows))
+                draft.take(group_of(draft, GroupKind.ROOM, batch, briefs, reason=reason))
         look.step(draft.live)
 
     async def _first_to_leave(
@@ -271,6 +259,27 @@ class Planner:
             keys = [(eviction_key(row), row.id) for row in rows if not is_pinned(row.tags)]
             first = heapq.nsmallest(count, [*first, *keys])
         return [key for _, key in first]
+
+
+class Brief(NamedTuple):
+    """What a plan needs of a memory: its mark, its tokens, and whether a person pinned it."""
+
+    mark: str
+    tokens: int
+    is_pinned: bool
+
+    @classmethod
+    def of(cls, row: StoredMemory) -> "Brief":
+        """Return what a plan needs of a row, without its text."""
+        return cls(mark_of(row), estimate_tokens(row.content), is_pinned(row.tags))
+
+
+async def briefs_of(core: Core, ids: Iterable[str], look: Look) -> dict[str, Brief]:
+    """Return what a plan needs of the memories with these ids, by id."""
+    found: dict[str, Brief] = {}
+    for batch in _batches(list(ids), _BATCH):
+        found |= {row.id: Brief.of(row) for row in await rows_of(core, batch, look)}
+    return found
 
 
 async def rows_of(core: Core, ids: Sequence[str], look: Look) -> list[StoredMemory]:
@@ -343,28 +352,46 @@ def _in_order(db: "Connection", ids: Sequence[str]) -> list[StoredMemory]:
     return queries.in_order(db, queries.WhereClause(), ids, STORED)
 
 
-def _member(row: StoredMemory, role: MemberRole) -> GroupMember:
-    return GroupMember(row.id, role, mark_of(row))
+def _take_family(draft: Draft, family: Sequence[str], briefs: Mapping[str, Brief]) -> None:
+    """Plan that the others of a family leave for its first, or for one that can't leave."""
+    present = sorted(
+        (key for key in family if key in briefs and key not in draft.taken),
+        key=lambda key: key not in draft.spared,
+    )
+    reason = f"the same text {counted(len(family), 'time')}"
+    for batch in _batches(draft.may_leave(present[1:]), MAX_GROUP):
+        draft.take(
+            group_of(
+                *(draft, GroupKind.DUPLICATE, batch, briefs),
+                kept=present[0],
+                reason=reason,
+                is_exact=True,
+            )
+        )
 
 
-def _group(
+def group_of(
     draft: Draft,
     kind: GroupKind,
-    members: Sequence[GroupMember],
-    reason: str,
+    archived: Sequence[str],
+    briefs: Mapping[str, Brief],
     *,
-    rows: Sequence[StoredMemory] = (),
+    reason: str,
+    kept: str | None = None,
+    is_exact: bool = False,
 ) -> PlannedGroup:
-    """A group without a text of its own; ``rows`` are the live memories that leave."""
-    is_exact = kind is GroupKind.DUPLICATE
+    """Return a group without a new text: ``archived`` leave, and ``kept`` stands for them."""
+    roles = {} if kept is None else {kept: MemberRole.KEPT}
+    roles |= dict.fromkeys(archived, MemberRole.ARCHIVED)
+    is_seen = kind is not GroupKind.EXPIRED
     return PlannedGroup(
         number=0,
         kind=kind,
         agent_id=draft.agent_id,
-        members=tuple(members),
+        members=tuple(GroupMember(key, role, briefs[key].mark) for key, role in roles.items()),
         reason=reason,
-        texts=0 if is_exact else len(rows),
-        tokens_before=sum(estimate_tokens(row.content) for row in rows),
+        texts=len(archived) if is_seen and not is_exact else 0,
+        tokens_before=sum(briefs[key].tokens for key in archived) if is_seen else 0,
         tokens_after=0,
         is_exact=is_exact,
     )

@@ -1,11 +1,14 @@
-"""Finding memories by other memories: by what stands beside them, or by the start of an id.
+"""Finding memories by other memories: what stands beside them, their copies, the start of an id.
 
 Plain functions on a connection, of one query each, as a search of 100,000 memories waits for them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
+from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.memory.retrieval.hits import CopiesOf
 from synthorg_tui.memory.store.queries import WhereClause
 
 if TYPE_CHECKING:
@@ -46,3 +49,38 @@ def sole_id(db: "Connection", where: WhereClause, start: str) -> str:
         [*where.values, start.lower()],
     ).fetchall()
     return str(rows[0][0]) if len(rows) == 1 else ""
+
+
+def first_copies(rows: Iterable[ListedMemory]) -> dict[str, list[str]]:
+    """Return the ids of those rows that say exactly what an earlier one does, by the earlier id.
+
+    As far as a row tells: the store knows who may read each, see ``copies_of``.
+    """
+    first: dict[object, str] = {}
+    copies: dict[str, list[str]] = {}
+    for row in rows:
+        place = (row.agent_id, row.category, row.project, row.namespace, row.tags, row.content)
+        kept = first.setdefault(place, row.id)
+        if kept != row.id:
+            copies.setdefault(kept, []).append(row.id)
+    return copies
+
+
+def copies_of(
+    db: "Connection", where: WhereClause, ids: Sequence[str], limit: int
+) -> dict[str, CopiesOf]:
+    """Return the matching memories that say exactly what one of ``ids`` does, to the same readers.
+
+    At most ``limit`` for each, by its id.
+    """
+    rows = db.execute(
+        "SELECT o.id::VARCHAR,"
+        f" list(m.id::VARCHAR ORDER BY m.created_at DESC, m.id)[1:{int(limit)}],"
+        " max(m.created_at) FROM memories o JOIN memories m ON m.content_hash = o.content_hash"
+        " AND m.id <> o.id AND m.agent_id = o.agent_id AND m.category = o.category"
+        " AND m.namespace = o.namespace AND m.shared = o.shared AND m.level = o.level"
+        " AND m.tags = o.tags AND m.project IS NOT DISTINCT FROM o.project"
+        f" WHERE {where} AND o.id IN (SELECT unnest(?::UUID[])) GROUP BY o.id",
+        [*where.values, list(ids)],
+    ).fetchall()
+    return {key: CopiesOf(tuple(found), last.replace(tzinfo=UTC)) for key, found, last in rows}

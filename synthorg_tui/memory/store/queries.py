@@ -26,7 +26,7 @@ _ALIKE = "m.import_key, m.id"
 ORDERS: "dict[SortOrder, str]" = {
     "newest": f"m.created_at DESC, {_ALIKE}",
     "oldest": f"m.created_at, {_ALIKE}",
-    "agent": f"m.agent_id, m.created_at DESC, {_ALIKE}",
+    "agent": f"starts_with(m.agent_id, '__'), m.agent_id, m.created_at DESC, {_ALIKE}",
     "category": f"m.category, m.created_at DESC, {_ALIKE}",
     "confidence": f"m.confidence DESC, m.created_at DESC, {_ALIKE}",
 }

@@ -5,7 +5,7 @@ two rankings are fused and what is relevant is in ``retrieval.relevance``.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from synthorg_tui.memory.index.protocol import (
 from synthorg_tui.memory.kinds import IMPORTED
 from synthorg_tui.memory.listing import BrowseFilter, FoundMemories, ListedMemory
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
-from synthorg_tui.memory.retrieval.hits import SearchHit, SearchResult
+from synthorg_tui.memory.retrieval.hits import CopiesOf, SearchHit, SearchResult
 from synthorg_tui.memory.retrieval.relevance import (
     SEARCH_DEPTH,
     FusedHit,
@@ -31,7 +31,7 @@ from synthorg_tui.memory.retrieval.relevance import (
     relevant_hits,
 )
 from synthorg_tui.memory.store import browsing, queries
-from synthorg_tui.memory.store.beside import neighbours_of
+from synthorg_tui.memory.store.beside import copies_of, first_copies, neighbours_of
 from synthorg_tui.memory.store.core import Core, entry_of
 from synthorg_tui.memory.store.rows import LISTED
 from synthorg_tui.providers.embedding.errors import EmbeddingError
@@ -46,6 +46,8 @@ NEARLY_THE_SAME = 0.84
 With the local model rewordings of one fact have 0.85 and more, most facts on the same subject 0.82
 and less. Sentences that differ in a name or a number only can't be told apart by their vectors.
 """
+MAX_COPIES = 20_000
+"""Copies of one memory that are kept out of the way of others."""
 MIN_CANDIDATES = 30
 """Fused hits looked at in the database at least: some may be stale or irrelevant."""
 
@@ -74,6 +76,13 @@ class _Question(NamedTuple):
     dense: Vectors | None
     sparse: SparseVector
     degraded: str
+
+
+class _Pool(NamedTuple):
+    """Rows to choose from, best first, and the ids of what other agents share."""
+
+    rows: list[ListedMemory]
+    foreign: set[str]
 
 
 class Search:
@@ -106,6 +115,12 @@ class Search:
             if not within or is_all or len(found) >= wanted:
                 break
             depth *= 4
+        copies = await self._copies(found)
+        if copies:
+            left_out = {key for each in copies.values() for key in each.ids}
+            (hits,) = await self._rankings(question, query, [scope], depth + len(left_out))
+            candidates = fuse_hits(_without(hits, left_out), limit=2 * depth if within else wanted)
+            found = await self._load(candidates, query, within)
         relevant = relevant_hits(
             found[:wanted],
             coverage=lambda hit: self._core.tokenizer.coverage(terms, hit.content),
@@ -156,8 +171,25 @@ class Search:
     ) -> SearchResult:
         """Return the fused results of own and shared memories together, even irrelevant ones."""
         scopes = [own] if shared is None else [own, shared]
-        question = await self._question(_text_of(query))
-        rankings = await self._rankings(question, query, scopes, _depth(query.limit))
+        question, depth = await self._question(_text_of(query)), _depth(query.limit)
+        pool = await self._pool(await self._rankings(question, query, scopes, depth), query)
+        copies = await self._copies(pool.rows)
+        if copies:
+            # Copies stand close together in a ranking: as many more are asked for.
+            left_out = {key for each in copies.values() for key in each.ids}
+            rankings = await self._rankings(question, query, scopes, depth + len(left_out))
+            pool = await self._pool([_without(hits, left_out) for hits in rankings], query)
+        found = (
+            SearchHit(
+                entry_of(row), row.dense, row.sparse, row.fused or 0.0, row.id in pool.foreign
+            )
+            for row in pool.rows
+        )
+        beside = await self._neighbours(pool.rows, own)
+        return SearchResult(tuple(found), question.degraded, beside, copies)
+
+    async def _pool(self, rankings: Sequence[IndexHits], query: MemoryQuery) -> "_Pool":
+        """The hits to look at: the first of each ranking, and more of the fused ones."""
         hits = joined(rankings)
         fused = fuse_hits(hits, limit=len(hits.dense) + len(hits.sparse))
         rankings_of_ids = (fused, hits.dense, hits.sparse)
@@ -166,11 +198,15 @@ class Search:
         top.update([hit.id for hit in fused if hit.id not in top][: max(0, spare)])
         foreign = {hit.id for other in rankings[1:] for hit in (*other.dense, *other.sparse)}
         rows = await self._load([hit for hit in fused if hit.id in top], query)
-        found = (
-            SearchHit(entry_of(row), row.dense, row.sparse, row.fused or 0.0, row.id in foreign)
-            for row in rows
-        )
-        return SearchResult(tuple(found), question.degraded, await self._neighbours(rows, own))
+        return _Pool(rows, foreign)
+
+    async def _copies(self, rows: Sequence[ListedMemory]) -> dict[str, CopiesOf]:
+        """All exact copies of those rows that have any among the rows; mostly none."""
+        kept = list(first_copies(rows))
+        if not kept:
+            return {}
+        where = queries.live_where(now=self._core.clock.now())
+        return await self._core.read(lambda db: copies_of(db, where, kept, MAX_COPIES))
 
     async def _neighbours(
         self, rows: Sequence[ListedMemory], scope: SearchScope
@@ -297,6 +333,13 @@ class Search:
 
 def _scored(row: ListedMemory, hit: FusedHit) -> ListedMemory:
     return replace(row, dense=hit.dense, sparse=hit.sparse, fused=hit.fused)
+
+
+def _without(hits: IndexHits, ids: Container[str]) -> IndexHits:
+    return IndexHits(
+        dense=tuple(hit for hit in hits.dense if hit.id not in ids),
+        sparse=tuple(hit for hit in hits.sparse if hit.id not in ids),
+    )
 
 
 def _text_of(query: MemoryQuery) -> str:

@@ -111,7 +111,7 @@ async def test_what_has_expired_leaves_and_counts_against_no_cap(
 async def test_room_is_made_up_to_the_cap_the_least_useful_first(
     backend: LocalMemoryBackend, clock: FixedClock
 ) -> None:
-    ids = []
+    ids: list[str] = []
     for one in different(40):
         ids += (await backend.store_many(AGENT, [one], actor="test")).added
         clock.advance(minutes=1)
@@ -153,8 +153,8 @@ async def test_a_text_stands_for_old_memories_of_one_project_with_its_sources(
     place: dict[str, object] = {"level": MemoryLevel.PROJECT, "project": "/shop"}
     long = "we found " + "that the queue of the mailer fills up when the disk is slow " * 6
     of_shop = [f"Day {at}: {long}{'z' * at}." for at in range(3)]
-    drafts = [draft(text, None, **place) for text in of_shop]  # type: ignore[arg-type]
-    drafts.append(draft(f"Day 9: {long}zzzz.", None, **(place | {"project": "/bank"})))  # type: ignore[arg-type]
+    drafts = [draft(text, None, **place) for text in of_shop]
+    drafts.append(draft(f"Day 9: {long}zzzz.", None, **(place | {"project": "/bank"})))
     ids = (await backend.store_many(AGENT, drafts, actor="test")).added
     young = await Bench(backend, share=1.0).plan(GroupKind.MERGED)
     assert young.groups == ()

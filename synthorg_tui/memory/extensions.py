@@ -6,6 +6,7 @@ own here. Abilities for agents and abilities for persons are never in one protoc
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol, TypeVar, runtime_checkable
 
 from synthorg_tui.core.enums import MemoryLevel
@@ -98,11 +99,13 @@ async def add_by_hand(
     request: MemoryStoreRequest,
     *,
     project: str | None = None,
+    valid: tuple[datetime | None, datetime | None] = (None, None),
     actor: str,
 ) -> str:
     """Store a memory that a person wrote for an agent and return its id.
 
-    It reaches every session of the agent, or those of one ``project`` (a folder's path). Raises
+    It reaches every session of the agent, or those of one ``project`` (a folder's path). ``valid``
+    is from when until when a fact is true, where that isn't since now. Raises
     ``MemoryStoreError`` when it isn't stored, such as a text that is stored already.
     """
     draft = MemoryDraft(
@@ -110,6 +113,8 @@ async def add_by_hand(
         level=MemoryLevel.PROJECT if project else MemoryLevel.PERSISTENT,
         project=project,
         source_kind=SourceKind.OPERATOR,
+        valid_from=valid[0],
+        valid_to=valid[1],
     )
     outcome = await store.store_many(agent_id, [draft], actor=actor)
     if not outcome.added:

@@ -31,7 +31,8 @@ class ListedMemory:
     score, each ``None`` when the respective ranking didn't return the memory. ``fused`` is the
     combined score in [0, 1] by which search results are ordered. ``project`` is the path of a
     folder, ``session_id`` what the agent's own program calls the session. ``archived_why`` is an
-    ``ArchiveReason``.
+    ``ArchiveReason``. A fact is true from ``valid_from``, by default since it happened, until
+    ``valid_to``; ``recorded_at`` is when this store learnt of the memory.
     """
 
     id: str
@@ -54,6 +55,9 @@ class ListedMemory:
     edited: bool = False
     archived_at: datetime | None = None
     archived_why: str | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    recorded_at: datetime | None = None
 
     @property
     def kind(self) -> MemoryKind:

@@ -27,6 +27,36 @@ class MemoryTags(NamedTuple):
     sensitivity: Sensitivity = Sensitivity.PRIVATE
 
 
+class FactKey(NamedTuple):
+    """What a fact is about: a subject, perhaps in one project, perhaps under a condition.
+
+    Written ``subject@project?condition``, as in ``port@shop?in-ci``. Keys of other subjects,
+    projects or conditions are of other facts; case and blanks at the ends don't matter.
+    """
+
+    subject: str
+    project: str = ""
+    condition: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> "FactKey":
+        """Read a key; any text is one."""
+        start, _, condition = text.partition("?")
+        subject, _, project = start.partition("@")
+        return cls(subject.strip(), project.strip(), condition.strip())
+
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        """What two keys of the same thing have in common."""
+        return (self.subject.casefold(), self.project, self.condition.casefold())
+
+    @property
+    def words(self) -> str:
+        """The key as a person reads it."""
+        place = f" in {self.project}" if self.project else ""
+        return f"{self.subject}{place}{f', if {self.condition}' if self.condition else ''}"
+
+
 def split_tags(text: str) -> tuple[str, ...]:
     """Return the tags that a person wrote in one text, separated by commas or blanks."""
     return tuple(dict.fromkeys(text.replace(",", " ").split()))

@@ -39,6 +39,7 @@ from synthorg_tui.memory.shared import require_agent_id
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.acts import PersonActs
 from synthorg_tui.memory.store.core import Core
+from synthorg_tui.memory.store.facts import require_fact
 from synthorg_tui.memory.store.reader import StoreReader
 from synthorg_tui.memory.store.rows import (
     LISTED,
@@ -51,6 +52,7 @@ from synthorg_tui.memory.store.rows import (
 from synthorg_tui.memory.store.search import Search, SearchScope
 from synthorg_tui.memory.store.writer import MemoryWriter
 from synthorg_tui.memory.store.writes import Changes
+from synthorg_tui.persistence.values import naive
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -305,4 +307,11 @@ def _edited(before: StoredMemory, change: MemoryEdit, salt: str) -> StoredMemory
             f"{after.category} memories can't be facts",
             remedy=f"Only {', '.join(sorted(FACT_CATEGORIES))} ones can.",
         )
+    if change.valid_from is None and change.valid_to is None:
+        return after
+    after = after._replace(
+        valid_from=naive(change.valid_from) or before.valid_from,
+        valid_to=naive(change.valid_to) or before.valid_to,
+    )
+    require_fact(after)
     return after

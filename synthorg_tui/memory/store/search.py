@@ -30,9 +30,11 @@ from synthorg_tui.memory.retrieval.relevance import (
     meaning_of,
     relevant_hits,
 )
-from synthorg_tui.memory.store import browsing, queries
+from synthorg_tui.memory.retrieval.tags import parse_tags
+from synthorg_tui.memory.store import browsing, facts, queries
 from synthorg_tui.memory.store.core import Core, entry_of
 from synthorg_tui.memory.store.rows import LISTED
+from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
 
@@ -228,7 +230,7 @@ class Search:
                 db, where, LISTED, order=queries.ORDERS["newest"], limit=query.limit
             )
         )
-        return tuple(map(entry_of, rows))
+        return tuple(map(entry_of, await self._holding(rows)))
 
     async def matching(self, query: MemoryQuery, scope: SearchScope) -> tuple[MemoryEntry, ...]:
         """Search by text, or by the filters alone when the query has no text."""
@@ -259,7 +261,18 @@ class Search:
             lambda db: queries.in_order(db, where, [hit.id for hit in wanted], LISTED)
         )
         scores = {hit.id: hit for hit in wanted}
-        return [_scored(row, scores[row.id]) for row in rows if row.is_live(now)]
+        return await self._holding(
+            [_scored(row, scores[row.id]) for row in rows if row.is_live(now)]
+        )
+
+    async def _holding(self, rows: list[ListedMemory]) -> list[ListedMemory]:
+        """The memories without facts that another one has replaced, or that aren't true now."""
+        keyed = [row.id for row in rows if parse_tags(row.tags).fact_key is not None]
+        if not keyed:
+            return rows
+        now = naive_utc(self._core.clock.now())
+        former = await self._core.read(lambda db: facts.held(db, keyed, now))
+        return [row for row in rows if row.id not in former]
 
     def _filter(self, query: MemoryQuery, scope: SearchScope) -> IndexFilter:
         return IndexFilter(

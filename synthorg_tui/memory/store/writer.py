@@ -23,6 +23,7 @@ from synthorg_tui.memory.models import AGENT_IS_FULL, BatchOutcome, MemoryDraft,
 from synthorg_tui.memory.retrieval.tags import parse_tags
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import Core
+from synthorg_tui.memory.store.facts import require_fact
 from synthorg_tui.memory.store.rows import (
     StoredMemory,
     canonical_project,
@@ -173,7 +174,7 @@ class MemoryWriter:
         expires = request.expires_at or (created + retention if retention else None)
         traits = parse_tags(request.metadata.tags)
         level = self._core.policy.level(agent_id)
-        return StoredMemory(
+        row = StoredMemory(
             id=str(uuid.uuid4()),
             revision=0,
             agent_id=agent_id,
@@ -198,8 +199,12 @@ class MemoryWriter:
             fact_key=traits.fact_key,
             sensitivity=traits.sensitivity.value,
             source_kind=draft.source_kind.value,
+            valid_from=naive(draft.valid_from),
+            valid_to=naive(draft.valid_to),
             recorded_at=naive_utc(now),
         )
+        require_fact(row)
+        return row
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,7 @@ _PROGRAMS: Final = {
     "clock": "the clock",
     "skills on disk": "a change on disk",
     "pruning": "the search for unused skills",
+    "consolidation": "the search for contradictions",
     "command line": "the command line",
 }
 """What records call the parts of the program, in words."""

@@ -16,7 +16,12 @@ from synthorg_tui.curation.inbox import item_id
 from synthorg_tui.curation.journal import Operation
 from synthorg_tui.curation.models import PrunePayload
 from synthorg_tui.curation.registry import RegisteredSkill, SkillStatus
-from synthorg_tui.curation.review import DELETE_ACTION, FILE_CHANGE_ACTION, WRITE_ACTION
+from synthorg_tui.curation.review import (
+    CONFLICT_ACTION,
+    DELETE_ACTION,
+    FILE_CHANGE_ACTION,
+    WRITE_ACTION,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +139,10 @@ def adopted_by(operation: Operation) -> str | None:
     return next(iter(fresh or before), None)
 
 
+_DELETING = (DELETE_ACTION, CONFLICT_ACTION)
+_ASKING = (WRITE_ACTION, *_DELETING)
+
+
 def without_memories(payload: PrunePayload, memory_ids: Collection[str]) -> PrunePayload | None:
     """Return a proposal to remove memories, less these ones; ``None`` when none are left."""
     left = tuple(memory for memory in payload.memory_ids if memory not in memory_ids)
@@ -154,8 +163,8 @@ def _requests_naming(stored: StoredWords, memory_ids: Collection[str]) -> frozen
     return frozenset(
         item.id
         for item in stored.items
-        if (item.action_type in (WRITE_ACTION, DELETE_ACTION) and item.id in decided)
-        or (item.action_type == DELETE_ACTION and any(memory in item.payload for memory in purged))
+        if (item.action_type in _ASKING and item.id in decided)
+        or (item.action_type in _DELETING and any(memory in item.payload for memory in purged))
     )
 
 

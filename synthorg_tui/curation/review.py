@@ -209,6 +209,7 @@ FILE_CHANGE_ACTION: Final = "skills:file_change"
 WRITE_ACTION: Final = "agents:write"
 DELETE_ACTION: Final = "agents:delete"
 PRUNE_ACTION: Final = "procedural:prune"
+CONFLICT_ACTION: Final = "memory:conflict"
 
 _KINDS: Final = {
     LESSON_ACTION: SubjectKind.LESSON,
@@ -218,6 +219,7 @@ _KINDS: Final = {
     PRUNE_ACTION: SubjectKind.PRUNE,
     WRITE_ACTION: SubjectKind.WRITE,
     DELETE_ACTION: SubjectKind.DELETE,
+    CONFLICT_ACTION: SubjectKind.DELETE,
 }
 _EXPECTED: Final = {
     SubjectKind.FILE_CHANGE: FileChangePayload,

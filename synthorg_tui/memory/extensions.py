@@ -137,6 +137,7 @@ class MemoryAdmin(Protocol):
         *,
         agents: frozenset[str] | None = None,
         within: BrowseFilter | None = None,
+        as_of: datetime | None = None,
     ) -> FoundMemories:
         """Search by meaning and keywords, and return the best matches.
 
@@ -145,6 +146,7 @@ class MemoryAdmin(Protocol):
             agents: Agents whose memories are searched; ``None`` for all.
             within: A memory must also be listed by this filter; its ``words`` are not asked for.
                 It is applied before ``query.limit``.
+            as_of: Search what was known, and which facts held, at this time; without ``within``.
         """
         ...
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.memory.kinds import MemoryKind, kind_of
+from synthorg_tui.memory.kinds import FACT_PREFIX, MemoryKind, kind_of
 
 SortOrder = Literal["newest", "oldest", "agent", "category", "confidence"]
 SORT_ORDERS: tuple[SortOrder, ...] = get_args(SortOrder)
@@ -63,6 +63,11 @@ class ListedMemory:
     def kind(self) -> MemoryKind:
         """What sort of thing the memory tells."""
         return kind_of(self.category, self.tags, self.content)
+
+    @property
+    def is_fact(self) -> bool:
+        """Whether it states something under a key, whatever its category."""
+        return any(tag.startswith(FACT_PREFIX) for tag in self.tags)
 
     @property
     def project_name(self) -> str:

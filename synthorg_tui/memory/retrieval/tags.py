@@ -8,9 +8,8 @@ from typing import Final, NamedTuple
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.enums import Sensitivity
-from synthorg_tui.memory.kinds import IMPORTED
+from synthorg_tui.memory.kinds import FACT_PREFIX, IMPORTED
 
-FACT_PREFIX: Final = "fact:"
 SENSITIVITY_PREFIX: Final = "sensitivity:"
 FACT_CATEGORIES: Final = frozenset(
     {MemoryCategory.SEMANTIC, MemoryCategory.SOCIAL, MemoryCategory.WORKING}

@@ -5,6 +5,7 @@ It sees every agent, session and project, so nothing here may be handed to an ag
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from synthorg_tui.core.enums import MemoryLevel
@@ -38,6 +39,7 @@ from synthorg_tui.memory.retrieval.tags import FACT_CATEGORIES, retagged, tags_w
 from synthorg_tui.memory.shared import require_agent_id
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.acts import PersonActs
+from synthorg_tui.memory.store.as_of import AsOf
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.facts import require_fact
 from synthorg_tui.memory.store.reader import StoreReader
@@ -88,9 +90,12 @@ class StoreAdmin:
         *,
         agents: frozenset[str] | None = None,
         within: BrowseFilter | None = None,
+        as_of: datetime | None = None,
     ) -> FoundMemories:
         """Search private and shared memories by meaning and keywords; see ``MemoryAdmin.find``."""
         with translate_errors(MemoryRetrievalError, "searching"):
+            if as_of is not None:
+                return await AsOf(self._core).find(query, as_of, agents=agents)
             return await self._search.hybrid(query, SearchScope(agents=agents), within=within)
 
     async def browse(

@@ -6,7 +6,7 @@ edge says that they contradict each other. Nothing here changes a text.
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Container, Hashable, Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -65,14 +65,6 @@ def standing(db: "Connection", rows: Sequence[StoredMemory], now: datetime) -> l
     return [row for row in rows if row.id not in former]
 
 
-def is_true(row: StoredMemory, at: datetime) -> bool:
-    """Return whether what a row says is true at a time (naive UTC); notes always are."""
-    if not is_fact(row):
-        return True
-    is_over = row.valid_to is not None and row.valid_to <= at
-    return not is_over and (row.valid_from is None or row.valid_from <= at)
-
-
 def succession(db: "Connection", rows: Iterable[StoredMemory], now: datetime) -> Succession:
     """Return what follows from these rows, as they are in the database now.
 
@@ -109,9 +101,10 @@ def held(
     wanted = {row.id for row in asked}
     for family in _families(db, asked).values():
         said = _by_persons(db, family)
-        true = [row for row in family if _was_known(row, now, at) and is_true(row, at)]
+        starts = {begins(row) for row in family}
+        true = [row for row in family if _was_known(row, now, at) and _is_true(row, at, starts)]
         for row in family:
-            if row.id in wanted and not is_true(row, at):
+            if row.id in wanted and not _is_true(row, at, starts):
                 found[row.id] = None
             elif row.id in wanted and (holder := _holder(row, true, said)) is not None:
                 found[row.id] = holder
@@ -132,6 +125,15 @@ def release(db: "Connection", rows: Iterable[StoredMemory]) -> None:
             [ids, list(times)],
         )
         remove_edges(db, mine)
+
+
+def _is_true(row: StoredMemory, at: datetime, starts: Container[datetime]) -> bool:
+    """Whether what a fact says is true at a time, by what was said of its time.
+
+    An end at which another fact begins follows from that one, which may not have been known then.
+    """
+    stated = None if row.valid_to in starts else row.valid_to
+    return begins(row) <= at and (stated is None or stated > at)
 
 
 def _was_known(row: StoredMemory, now: datetime, at: datetime) -> bool:

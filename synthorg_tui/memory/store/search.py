@@ -30,7 +30,6 @@ from synthorg_tui.memory.retrieval.relevance import (
     meaning_of,
     relevant_hits,
 )
-from synthorg_tui.memory.retrieval.tags import parse_tags
 from synthorg_tui.memory.store import browsing, facts, queries
 from synthorg_tui.memory.store.core import Core, entry_of
 from synthorg_tui.memory.store.rows import LISTED
@@ -267,7 +266,7 @@ class Search:
 
     async def _holding(self, rows: list[ListedMemory]) -> list[ListedMemory]:
         """The memories without facts that another one has replaced, or that aren't true now."""
-        keyed = [row.id for row in rows if parse_tags(row.tags).fact_key is not None]
+        keyed = [row.id for row in rows if row.is_fact]
         if not keyed:
             return rows
         now = naive_utc(self._core.clock.now())

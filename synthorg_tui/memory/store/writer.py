@@ -167,6 +167,13 @@ class MemoryWriter:
     def _row(
         self, agent_id: str, draft: MemoryDraft, now: datetime, *, shared: bool
     ) -> StoredMemory:
+        row = self._as_drafted(agent_id, draft, now, shared=shared)
+        require_fact(row)
+        return row
+
+    def _as_drafted(
+        self, agent_id: str, draft: MemoryDraft, now: datetime, *, shared: bool
+    ) -> StoredMemory:
         require_length(draft.request.content)
         request = _redacted(draft.request)
         created = draft.created_at or now
@@ -174,7 +181,7 @@ class MemoryWriter:
         expires = request.expires_at or (created + retention if retention else None)
         traits = parse_tags(request.metadata.tags)
         level = self._core.policy.level(agent_id)
-        row = StoredMemory(
+        return StoredMemory(
             id=str(uuid.uuid4()),
             revision=0,
             agent_id=agent_id,
@@ -203,8 +210,6 @@ class MemoryWriter:
             valid_to=naive(draft.valid_to),
             recorded_at=naive_utc(now),
         )
-        require_fact(row)
-        return row
 
 
 @dataclass(frozen=True, slots=True)

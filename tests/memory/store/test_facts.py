@@ -8,6 +8,7 @@ import pytest
 
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.memory.enums import EdgeKind, SourceKind
+from synthorg_tui.memory.errors import MemoryStoreError
 from synthorg_tui.memory.extensions import MemoryDraft
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import MemoryEdit, MemoryQuery
@@ -194,3 +195,81 @@ async def test_a_project_sees_the_newest_of_its_own_and_of_all(store: LocalMemor
 def test_a_key_may_name_a_project_and_a_condition(text: str, key: FactKey) -> None:
     assert FactKey.parse(text) == key
     assert key.identity == FactKey.parse(text.upper().replace("SHOP", "shop")).identity
+
+
+class TestAsOf:
+    async def found(self, store: LocalMemoryBackend, at: datetime) -> list[str]:
+        query = MemoryQuery(text="which port", limit=9)
+        return [hit.content for hit in (await store.admin.find(query, as_of=at)).hits]
+
+    async def test_it_finds_the_fact_that_held_then(
+        self, store: LocalMemoryBackend, clock: FixedClock
+    ) -> None:
+        await store.store(AGENT, request("port 80", tags=("fact:port",)))
+        first = clock.now()
+        clock.advance(days=2)
+        await store.store(AGENT, request("port 9000", tags=("fact:port",)))
+
+        assert await self.found(store, first - timedelta(days=1)) == []
+        assert await self.found(store, first + timedelta(days=1)) == ["port 80"]
+        assert await self.found(store, clock.now()) == ["port 9000"]
+
+    async def test_what_was_learnt_later_was_not_known_then(
+        self, store: LocalMemoryBackend, clock: FixedClock
+    ) -> None:
+        await keep(store, "port 80", day=1)
+        then = clock.now()
+        clock.advance(days=2)
+        await keep(store, "port 9000", day=2)
+
+        assert await self.found(store, then) == ["port 80"]
+
+    async def test_a_note_is_found_until_it_was_deleted(
+        self, store: LocalMemoryBackend, clock: FixedClock
+    ) -> None:
+        note = await store.store(AGENT, request("port 80", tags=()))
+        then = clock.now()
+        clock.advance(days=2)
+        await store.admin.remove([note], actor=PERSON)
+
+        assert await self.found(store, then) == ["port 80"]
+        assert await self.found(store, clock.now()) == []
+
+
+class TestTimes:
+    async def test_a_fact_is_given_only_while_it_is_true(
+        self, store: LocalMemoryBackend, clock: FixedClock
+    ) -> None:
+        fact = await keep(store, "port 80", day=1)
+        start, end = clock.now() + timedelta(days=1), clock.now() + timedelta(days=2)
+        times = MemoryEdit(valid_from=start, valid_to=end)
+        await store.admin.edit(fact, times, actor=PERSON)
+
+        assert await given(store) == []
+        clock.current = start
+        assert await given(store) == ["port 80"]
+        clock.current = end
+        assert await given(store) == []
+
+    async def test_setting_them_can_be_undone(
+        self, store: LocalMemoryBackend, clock: FixedClock
+    ) -> None:
+        fact = await keep(store, "port 80", day=1)
+        await store.admin.edit(fact, MemoryEdit(valid_to=clock.now()), actor=PERSON)
+        await store.admin.undo(actor=PERSON)
+
+        assert (await store.admin.entries([fact]))[0].valid_to is None
+
+    async def test_a_note_has_none_and_an_end_comes_after_its_beginning(
+        self, store: LocalMemoryBackend, clock: FixedClock
+    ) -> None:
+        note = await store.store(AGENT, request("a note", tags=()))
+        fact = await keep(store, "port 80", day=1)
+        now = clock.now()
+
+        for key, times in (
+            (note, MemoryEdit(valid_to=now)),
+            (fact, MemoryEdit(valid_from=now, valid_to=now)),
+        ):
+            with pytest.raises(MemoryStoreError):
+                await store.admin.edit(key, times, actor=PERSON)

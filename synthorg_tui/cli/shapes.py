@@ -98,6 +98,9 @@ def memory(entry: "ListedMemory", source: Json | None) -> Json:
         "updated_at": entry.updated_at.isoformat() if entry.updated_at else None,
         "expires_at": entry.expires_at.isoformat() if entry.expires_at else None,
         "deleted_at": entry.deleted_at.isoformat() if entry.deleted_at else None,
+        "valid_from": entry.valid_from.isoformat() if entry.valid_from else None,
+        "valid_to": entry.valid_to.isoformat() if entry.valid_to else None,
+        "recorded_at": entry.recorded_at.isoformat() if entry.recorded_at else None,
         "archived_at": entry.archived_at.isoformat() if entry.archived_at else None,
         "archived_why": entry.archived_why,
     }

@@ -17,16 +17,12 @@ from synthorg_tui.curation.journal import Operation
 from synthorg_tui.curation.models import PrunePayload
 from synthorg_tui.curation.registry import RegisteredSkill, SkillStatus
 from synthorg_tui.curation.review import (
+    CONFLICT_ACTION,
     DELETE_ACTION,
     FILE_CHANGE_ACTION,
     MERGE_ACTION,
     WRITE_ACTION,
 )
-
-_NAMING = (DELETE_ACTION, MERGE_ACTION)
-"""Types of items that name stored memories in their payload."""
-
-_OF_MEMORIES = (WRITE_ACTION, *_NAMING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +140,10 @@ def adopted_by(operation: Operation) -> str | None:
     return next(iter(fresh or before), None)
 
 
+_DELETING = (DELETE_ACTION, CONFLICT_ACTION, MERGE_ACTION)
+_ASKING = (WRITE_ACTION, *_DELETING)
+
+
 def without_memories(payload: PrunePayload, memory_ids: Collection[str]) -> PrunePayload | None:
     """Return a proposal to remove memories, less these ones; ``None`` when none are left."""
     left = tuple(memory for memory in payload.memory_ids if memory not in memory_ids)
@@ -164,8 +164,8 @@ def _requests_naming(stored: StoredWords, memory_ids: Collection[str]) -> frozen
     return frozenset(
         item.id
         for item in stored.items
-        if (item.action_type in _OF_MEMORIES and item.id in decided)
-        or (item.action_type in _NAMING and any(memory in item.payload for memory in purged))
+        if (item.action_type in _ASKING and item.id in decided)
+        or (item.action_type in _DELETING and any(memory in item.payload for memory in purged))
     )
 
 

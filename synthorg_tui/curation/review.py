@@ -229,6 +229,7 @@ WRITE_ACTION: Final = "agents:write"
 DELETE_ACTION: Final = "agents:delete"
 PRUNE_ACTION: Final = "procedural:prune"
 MERGE_ACTION: Final = "memory:merge"
+CONFLICT_ACTION: Final = "memory:conflict"
 
 _KINDS: Final = {
     LESSON_ACTION: SubjectKind.LESSON,
@@ -239,6 +240,7 @@ _KINDS: Final = {
     WRITE_ACTION: SubjectKind.WRITE,
     DELETE_ACTION: SubjectKind.DELETE,
     MERGE_ACTION: SubjectKind.MERGE,
+    CONFLICT_ACTION: SubjectKind.DELETE,
 }
 _EXPECTED: Final = {
     SubjectKind.FILE_CHANGE: FileChangePayload,

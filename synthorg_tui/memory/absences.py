@@ -15,15 +15,16 @@ from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.text import safe_text, truncate
 from synthorg_tui.memory.digest.models import DigestItem
-from synthorg_tui.memory.enums import ArchiveReason
+from synthorg_tui.memory.enums import ArchiveReason, EdgeKind
 from synthorg_tui.memory.errors import MemoryRetrievalError, translate_errors
 from synthorg_tui.memory.listing import ChangeKind
 from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation, Verdict
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 from synthorg_tui.memory.retrieval.tags import FACT_CATEGORIES
-from synthorg_tui.memory.store import queries
+from synthorg_tui.memory.store import facts, queries
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.digest_source import LocalDigestSource
+from synthorg_tui.memory.store.edges import edges_of
 from synthorg_tui.memory.store.queries import WhereClause
 from synthorg_tui.memory.store.rows import STORED, StoredMemory, listed
 from synthorg_tui.memory.strategies.service import MAX_QUERY, InjectionRequest, InjectionService
@@ -165,27 +166,24 @@ class Absences:
 
     async def _withdrawn(self, request: InjectionRequest, row: StoredMemory) -> Why | None:
         """Why a memory isn't given any more; ``None`` for one that is live and not replaced."""
-        if row.is_archived:
-            return _archived(row)
-        ends = self._core.ages.end_of(row.agent_id, row.category, row.created_at, row.expires_at)
-        if row.deleted_at is None and ends is not None and ends <= self._now:
-            return Verdict.EXPIRED, f"expired on {_day(ends)}"
-        fact = await self._newer_fact(request, row)
+        if row.deleted_at is None and not row.is_archived:
+            ends = self._core.ages.end_of(
+                row.agent_id, row.category, row.created_at, row.expires_at
+            )
+            if ends is not None and ends <= self._now:
+                return Verdict.EXPIRED, f"expired on {_day(ends)}"
         if row.deleted_at is None:
-            return (Verdict.SUPERSEDED, _by_fact(fact)) if fact else None
+            with translate_errors(MemoryRetrievalError, "looking up what replaced a memory"):
+                return await self._core.read(lambda db: _replaced(db, row, self._now))
+        fact = await self._newer_fact(request, row)
         with translate_errors(MemoryRetrievalError, "reading the history"):
             return await self._core.read(lambda db: _deleted(db, row, fact))
 
     async def _newer_fact(self, request: InjectionRequest, row: StoredMemory) -> DigestItem | None:
-        """The fact that is given in place of a memory.
-
-        A live memory has one only where a digest looks up the newest fact of its key.
-        """
+        """The fact that is given in place of a deleted memory."""
         if row.agent_id != request.agent_id or row.category not in FACT_CATEGORIES:
             return None
-        digest = self._injection.digest_for(request)
-        is_asked = digest.enabled and row.fact_key in digest.structured.fact_keys
-        if row.fact_key is None or (row.deleted_at is None and not is_asked):
+        if row.fact_key is None:
             return None
         newest = (await self._newest(request, [row.fact_key])).get(row.fact_key)
         if newest is None or newest.entry.id == row.id:
@@ -249,10 +247,48 @@ def _without_row(db: "Connection", id_start: str) -> MemoryVerdict:
     )
 
 
-def _archived(row: StoredMemory) -> Why:
-    why = ArchiveReason(row.archived_why or ArchiveReason.BY_HAND)
-    verdict, words = _ARCHIVED[why]
-    return verdict, f"archived on {_day(row.archived_at)}: {words}"
+def _replaced(db: "Connection", row: StoredMemory, now: datetime) -> Why | None:
+    """Why a memory that isn't deleted isn't given: archived, or a fact that holds no more."""
+    if row.archived_at is not None:
+        return _archived(db, row)
+    former = facts.held(db, [row.id], now)
+    if row.id not in former:
+        return None
+    holder = former[row.id]
+    if holder is not None:
+        named = f"{safe_text(holder.fact_key or '')} ({_short(holder.id)})"
+        day = _day(facts.begins(holder))
+        return Verdict.SUPERSEDED, f"replaced by the newer fact {named} on {day}"
+    if row.valid_to is not None and row.valid_to <= now:
+        return Verdict.EXPIRED, f"true until {_day(row.valid_to)}"
+    return Verdict.NOT_RELEVANT, f"true from {_day(row.valid_from)} on"
+
+
+_ARCHIVED_BY: Final = {
+    ArchiveReason.SUPERSEDED: (EdgeKind.SUPERSEDES, "replaced by the newer fact"),
+    ArchiveReason.DUPLICATE: (EdgeKind.DUPLICATE_OF, "a duplicate of"),
+    ArchiveReason.CONSOLIDATED: (EdgeKind.DERIVED_FROM, "consolidated into"),
+}
+
+
+def _archived(db: "Connection", row: StoredMemory) -> Why:
+    """Why a memory was archived, with what stands in its place."""
+    why, day = ArchiveReason(row.archived_why or ArchiveReason.BY_HAND), _day(row.archived_at)
+    if why is ArchiveReason.EXPIRED:
+        return Verdict.EXPIRED, f"expired on {_day(row.expires_at or row.archived_at)}"
+    if why not in _ARCHIVED_BY:
+        return Verdict.DELETED, f"archived on {day}"
+    kind, words = _ARCHIVED_BY[why]
+    ends = {
+        edge.to_id if edge.from_id == row.id else edge.from_id
+        for edge in edges_of(db, [row.id], [kind])
+        if (edge.from_id == row.id) == (kind is EdgeKind.DUPLICATE_OF)
+    }
+    others = sorted(queries.rows_by_id(db, list(ends)).values(), key=facts.begins)
+    if not others:
+        return Verdict.SUPERSEDED, f"archived on {day}: {why.value}"
+    key = f" {safe_text(row.fact_key or '')}" if why is ArchiveReason.SUPERSEDED else ""
+    return Verdict.SUPERSEDED, f"{words}{key} ({_short(others[-1].id)}) on {day}"
 
 
 def _deleted(db: "Connection", row: StoredMemory, fact: DigestItem | None) -> Why:

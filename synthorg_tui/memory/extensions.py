@@ -6,6 +6,7 @@ own here. Abilities for agents and abilities for persons are never in one protoc
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol, TypeVar, runtime_checkable
 
 from synthorg_tui.core.enums import MemoryLevel
@@ -116,11 +117,13 @@ async def add_by_hand(
     request: MemoryStoreRequest,
     *,
     project: str | None = None,
+    valid: tuple[datetime | None, datetime | None] = (None, None),
     actor: str,
 ) -> str:
     """Store a memory that a person wrote for an agent and return its id.
 
-    It reaches every session of the agent, or those of one ``project`` (a folder's path). Raises
+    It reaches every session of the agent, or those of one ``project`` (a folder's path). ``valid``
+    is from when until when a fact is true, where that isn't since now. Raises
     ``MemoryStoreError`` when it isn't stored, such as a text that is stored already.
     """
     draft = MemoryDraft(
@@ -128,6 +131,8 @@ async def add_by_hand(
         level=MemoryLevel.PROJECT if project else MemoryLevel.PERSISTENT,
         project=project,
         source_kind=SourceKind.OPERATOR,
+        valid_from=valid[0],
+        valid_to=valid[1],
     )
     outcome = await store.store_many(agent_id, [draft], actor=actor)
     if not outcome.added:
@@ -150,6 +155,7 @@ class MemoryAdmin(Protocol):
         *,
         agents: frozenset[str] | None = None,
         within: BrowseFilter | None = None,
+        as_of: datetime | None = None,
     ) -> FoundMemories:
         """Search by meaning and keywords, and return the best matches.
 
@@ -159,6 +165,7 @@ class MemoryAdmin(Protocol):
             within: A memory must also be listed by this filter; its ``words`` are not asked for.
                 It is applied before ``query.limit``. With its state ``archived`` the archive is
                 searched.
+            as_of: Search what was known, and which facts held, at this time; without ``within``.
         """
         ...
 

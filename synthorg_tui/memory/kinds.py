@@ -13,7 +13,8 @@ from synthorg_tui.core.enums import MemoryCategory
 
 LESSON_START: Final = "[DISCOVERY] "
 """What the text of every approved lesson starts with."""
-_FACT_PREFIX: Final = "fact:"
+FACT_PREFIX: Final = "fact:"
+"""What the tag with the key of a fact starts with."""
 
 
 class MemoryKind(StrEnum):
@@ -62,6 +63,6 @@ def kind_of(category: MemoryCategory, tags: Sequence[str], content: str) -> Memo
         return MemoryKind(tags[0])
     if category is MemoryCategory.PROCEDURAL and content.startswith(LESSON_START):
         return MemoryKind.LESSON
-    if any(tag.startswith(_FACT_PREFIX) and tag[len(_FACT_PREFIX) :].strip() for tag in tags):
+    if any(tag.startswith(FACT_PREFIX) and tag[len(FACT_PREFIX) :].strip() for tag in tags):
         return MemoryKind.FACT
     return MemoryKind.WRITTEN

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.memory.enums import ArchiveReason
-from synthorg_tui.memory.kinds import MemoryKind, kind_of
+from synthorg_tui.memory.kinds import FACT_PREFIX, MemoryKind, kind_of
 
 SortOrder = Literal["newest", "oldest", "agent", "category", "confidence"]
 SORT_ORDERS: tuple[SortOrder, ...] = get_args(SortOrder)
@@ -32,7 +32,8 @@ class ListedMemory:
     score, each ``None`` when the respective ranking didn't return the memory. ``fused`` is the
     combined score in [0, 1] by which search results are ordered. ``project`` is the path of a
     folder, ``session_id`` what the agent's own program calls the session. ``archived_why`` is an
-    ``ArchiveReason``.
+    ``ArchiveReason``. A fact is true from ``valid_from``, by default since it happened, until
+    ``valid_to``; ``recorded_at`` is when this store learnt of the memory.
     """
 
     id: str
@@ -55,11 +56,19 @@ class ListedMemory:
     edited: bool = False
     archived_at: datetime | None = None
     archived_why: str | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    recorded_at: datetime | None = None
 
     @property
     def kind(self) -> MemoryKind:
         """What sort of thing the memory tells."""
         return kind_of(self.category, self.tags, self.content)
+
+    @property
+    def is_fact(self) -> bool:
+        """Whether it states something under a key, whatever its category."""
+        return any(tag.startswith(FACT_PREFIX) for tag in self.tags)
 
     @property
     def project_name(self) -> str:

@@ -134,7 +134,7 @@ class MemoryDraft(FrozenModel):
     skipped when nothing changed, updates the memory when its content changed, and is refused when a
     person deleted it. ``created_at`` is when the experience happened, by default now. ``level`` is
     its visibility, by default the agent's. ``project`` is a canonical path; ``source_kind`` is the
-    kind of author.
+    kind of author. ``valid_from`` and ``valid_to`` are when a fact is true.
     """
 
     request: MemoryStoreRequest
@@ -144,6 +144,8 @@ class MemoryDraft(FrozenModel):
     session_id: NotBlankStr | None = None
     project: NotBlankStr | None = None
     source_kind: SourceKind = SourceKind.IMPORT
+    valid_from: AwareDatetime | None = None
+    valid_to: AwareDatetime | None = None
 
 
 AGENT_IS_FULL: Final = "the agent's memory is full"
@@ -154,7 +156,8 @@ class MemoryEdit(FrozenModel):
     """Changes to the fields of a memory; fields that are ``None`` stay unchanged.
 
     New ``tags`` preserve the memory's fact key and sensitivity unless they set others. An empty
-    ``fact_key`` removes the key; only semantic, social and working memories can have one.
+    ``fact_key`` removes the key; only semantic, social and working memories can have one. Only
+    facts have times between which they are true.
     """
 
     content: NotBlankStr | None = None
@@ -163,6 +166,8 @@ class MemoryEdit(FrozenModel):
     confidence: float | None = None
     sensitivity: Sensitivity | None = None
     fact_key: str | None = None
+    valid_from: AwareDatetime | None = None
+    valid_to: AwareDatetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.memory.absences import MAX_FORMER, Absences
 from synthorg_tui.memory.digest.config import MemoryV1Config
 from synthorg_tui.memory.enums import InjectionStrategy
-from synthorg_tui.memory.extensions import MemoryDraft
+from synthorg_tui.memory.extensions import MemoryDraft, MemoryEdit
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.retrieval.explanation import Candidate, Verdict
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
@@ -118,9 +118,12 @@ class TestDeleted:
         old = await bench.keep("Push the release branch to origin.", "fact:remote")
         bench.clock.advance(days=1)
         new = await bench.keep("The mirror is elsewhere.", "fact:remote")
+        by = f"replaced by the newer fact remote (memory {new[:8]})"
+        assert await bench.why(old) == ("superseded", f"{by} on 2026-01-02")
+        await bench.store.admin.restore([old], actor="ada")
+        assert await bench.why(old) == ("superseded", f"{by} on 2026-01-02")
         await bench.store.admin.remove([old], actor="ada")
         verdict, reason = await bench.why(old)
-        by = f"replaced by the newer fact remote (memory {new[:8]})"
         assert (verdict, reason) == ("superseded", f"{by}; deleted by agent ada on 2026-01-02")
 
     async def test_a_fact_with_only_an_older_one_of_its_key_is_deleted(self, bench: Bench) -> None:
@@ -151,19 +154,28 @@ class TestReplaced:
         bench.clock.advance(days=1)
         new = await bench.keep("Push the release branch to the mirror.", "fact:remote")
         asked = question(digest=digest("remote"))
-        reason = f"replaced by the newer fact remote (memory {new[:8]})"
+        reason = f"replaced by the newer fact remote (memory {new[:8]}) on 2026-01-02"
         assert await bench.why(old, asked) == ("superseded", reason)
         assert verdicts(await bench.former(asked)) == [(old, Verdict.SUPERSEDED, reason)]
         assert (await bench.why(new, asked))[0] == "included"
 
-    async def test_where_no_digest_asks_for_the_key_the_newer_one_replaces_it_too(self, bench: Bench) -> None:
+    async def test_where_no_digest_asks_for_the_key_it_is_replaced_all_the_same(
+        self, bench: Bench
+    ) -> None:
         old = await bench.keep("Push the release branch to origin.", "fact:remote")
         bench.clock.advance(days=1)
         await bench.keep("Push the release branch to the mirror.", "fact:remote")
-        assert (await bench.why(old))[0] == "superseded"
         other = question(digest=digest("editor"))
-        assert (await bench.why(old, other))[0] == "not_relevant"
-        assert await bench.former(other) == ()
+        assert (await bench.why(old))[0] == (await bench.why(old, other))[0] == "superseded"
+        assert [each.entry.id for each in await bench.former(other)] == [old]
+
+    async def test_a_fact_past_its_end_is_expired(self, bench: Bench) -> None:
+        key = await bench.keep("Push the release branch to origin.", "fact:remote")
+        end = MemoryEdit(valid_to=bench.clock.now() + timedelta(days=2))
+        await bench.store.admin.edit(key, end, actor="eva (tui)")
+        assert (await bench.why(key))[0] == "included"
+        bench.clock.advance(days=2)
+        assert await bench.why(key) == ("expired", "true until 2026-01-03")
 
     async def test_the_skill_that_replaced_it_is_named_with_who_approved_it(
         self, tmp_path: Path, clock: FixedClock

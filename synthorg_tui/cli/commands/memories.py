@@ -3,6 +3,7 @@
 The subcommands that only read are in ``memories_reading``.
 """
 
+import argparse
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -15,7 +16,9 @@ from synthorg_tui.cli.arguments import (
     add_command,
     add_group,
     agent_id,
+    coming_moment,
     fraction,
+    past_moment,
     path,
     tags,
 )
@@ -34,10 +37,17 @@ if TYPE_CHECKING:
     from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.curation.erasure import ErasureReview
     from synthorg_tui.memory.listing import ListedMemory
+    from synthorg_tui.memory.models import MemoryEdit
 
 REDACT: Final = "redact"
 FORGET: Final = "forget"
 _SENSITIVITIES: Final = tuple(sensitivity.value for sensitivity in Sensitivity)
+
+
+_EDITABLE = (
+    *("content", "category", "tags", "confidence", "sensitivity", "fact_key"),
+    *("valid_from", "valid_to"),
+)
 
 
 def add(commands: Subparsers) -> None:
@@ -89,6 +99,10 @@ def _add_adding(actions: Subparsers) -> None:
     parser.add_argument(
         "--tags", metavar="A,B", type=tags, default=(), help="separated by commas or blanks"
     )
+    parser.add_argument(
+        "--fact-key", metavar="KEY", help="what it is the fact of: SUBJECT[@PROJECT][?CONDITION]"
+    )
+    _add_validity(parser)
 
 
 def _add_editing(actions: Subparsers) -> None:
@@ -115,6 +129,16 @@ def _add_editing(actions: Subparsers) -> None:
     )
     parser.add_argument(
         "--fact-key", metavar="KEY", help="what the memory is the fact of; '' makes it a note"
+    )
+    _add_validity(parser)
+
+
+def _add_validity(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--valid-from", type=past_moment, metavar="WHEN", help="for facts: true since then"
+    )
+    parser.add_argument(
+        "--valid-to", type=coming_moment, metavar="WHEN", help="for facts: true until then"
     )
 
 
@@ -149,22 +173,25 @@ async def run_add(context: "Context") -> int:
     """
     from synthorg_tui.memory.extensions import BatchStore, add_by_hand
     from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
+    from synthorg_tui.memory.retrieval.tags import tags_with
 
     args = context.args
     content = _content(args.content)
     request = MemoryStoreRequest(
         category=MemoryCategory(args.category),
         content=content,
-        metadata=MemoryMetadata(tags=args.tags),
+        metadata=MemoryMetadata(tags=tags_with(args.tags, fact_key=args.fact_key)),
     )
     project = str(args.project.resolve()) if args.project else None
+    valid = (args.valid_from, args.valid_to)
     if (agent := context.agent) is not None:
+        as_agent.refuse_times(agent, valid)
         return await as_agent.add(context, agent, request, project)
     async with context.engine() as engine:
         if not isinstance(engine.memory, BatchStore):
             raise MemoryCapabilityError(f"the {engine.memory.backend_name} backend keeps no notes")
         added = await add_by_hand(
-            engine.memory, args.agent, request, project=project, actor=context.actor
+            engine.memory, args.agent, request, project=project, valid=valid, actor=context.actor
         )
         (stored,) = await engine.desk.entries([added])
     as_agent.tell_redacted(context, content, stored.content)
@@ -175,25 +202,17 @@ async def run_edit(context: "Context") -> int:
     """Change a memory by the given options or, without any, in ``$EDITOR``."""
     import asyncio
 
-    from synthorg_tui.memory.extensions import MemoryEdit
-
     args = context.args
-    fields = ("content", "category", "tags", "confidence", "sensitivity", "fact_key")
     content = _content(args.content) if args.content is not None else None
     agent = context.agent
+    if agent is not None:
+        as_agent.refuse_times(agent, (args.valid_from, args.valid_to))
     hands = context.acting_as(agent) if agent else nullcontext()
     async with hands as acting, context.engine() as engine:
         entry = await find_one(engine.desk, args.id)
-        if all(getattr(args, field) is None for field in fields):
+        if all(getattr(args, field) is None for field in _EDITABLE):
             content = await asyncio.to_thread(_edit_in_editor, entry.content)
-        change = MemoryEdit(
-            content=content,
-            category=MemoryCategory(args.category) if args.category else None,
-            tags=args.tags,
-            confidence=args.confidence,
-            sensitivity=Sensitivity(args.sensitivity) if args.sensitivity else None,
-            fact_key=args.fact_key,
-        )
+        change = _change(args, content)
         if acting is None:
             edited = await engine.desk.edit(entry.id, change, actor=context.actor)
         else:
@@ -202,6 +221,21 @@ async def run_edit(context: "Context") -> int:
         source = await shapes.SourceResolver(engine.executions).resolve(edited.source)
     as_agent.tell_redacted(context, content, edited.content)
     return context.print_result(shapes.memory(edited, source), f"Changed {edited.id}")
+
+
+def _change(args: argparse.Namespace, content: str | None) -> "MemoryEdit":
+    from synthorg_tui.memory.extensions import MemoryEdit
+
+    return MemoryEdit(
+        content=content,
+        category=MemoryCategory(args.category) if args.category else None,
+        tags=args.tags,
+        confidence=args.confidence,
+        sensitivity=Sensitivity(args.sensitivity) if args.sensitivity else None,
+        fact_key=args.fact_key,
+        valid_from=args.valid_from,
+        valid_to=args.valid_to,
+    )
 
 
 async def run_delete(context: "Context") -> int:

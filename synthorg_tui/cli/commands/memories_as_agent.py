@@ -13,10 +13,23 @@ from synthorg_tui.core.redaction import replaced_in
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from synthorg_tui.agents.models import CallReply
     from synthorg_tui.cli.context import Context
     from synthorg_tui.core.actors import CodingAgent
     from synthorg_tui.memory.models import MemoryStoreRequest
+
+
+def refuse_times(agent: "CodingAgent", times: Sequence["datetime | None"]) -> None:
+    """Raise ``DecisionRefusedError`` when an agent says from when until when a fact is true."""
+    from synthorg_tui.approvals.models import DecisionRefusedError
+
+    if any(times):
+        raise DecisionRefusedError(
+            f"{agent.shown_by} runs this: when a fact is true is for the person to say",
+            remedy="Leave out --valid-from and --valid-to.",
+        )
 
 
 async def add(

@@ -224,6 +224,7 @@ def _show_readable(
             ("expires", local_time(entry.expires_at)),
             ("deleted", local_time(entry.deleted_at)),
             ("archived", archived_words(entry)),
+            *_times(entry),
             ("sensitivity", "" if sensitivity is Sensitivity.PRIVATE else sensitivity.value),
             ("tags", " ".join(f"#{tag}" for tag in entry.tags)),
             ("id", entry.id),
@@ -235,6 +236,16 @@ def _show_readable(
     if execution is not None and ref is not None:
         console.line()
         _show_conversation(console, execution, ref, around)
+
+
+def _times(entry: "ListedMemory") -> list[tuple[str, str]]:
+    """When a fact is true, and when and why a memory was archived; empty where it doesn't apply."""
+    archived = f"{local_time(entry.archived_at)}, {entry.archived_why}"
+    return [
+        ("true from", local_time(entry.valid_from)),
+        ("true until", local_time(entry.valid_to)),
+        ("archived", archived if entry.archived_at else ""),
+    ]
 
 
 def _show_conversation(
@@ -279,6 +290,8 @@ def _show_entry(
             ("updated", local_time(entry.updated_at)),
             ("expires", local_time(entry.expires_at)),
             ("archived", archived_words(entry)),
+            ("recorded", local_time(entry.recorded_at)),
+            *_times(entry),
             ("source", place),
         ]
     )

@@ -5,7 +5,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from synthorg_tui.cli import shapes
-from synthorg_tui.cli.arguments import Subparsers, add_command, add_memory_filters, whole
+from synthorg_tui.cli.arguments import (
+    Subparsers,
+    add_command,
+    add_memory_filters,
+    past_moment,
+    whole,
+)
 from synthorg_tui.cli.commands import COMMANDS
 from synthorg_tui.cli.commands.memories_reading import filter_of
 from synthorg_tui.cli.errors import UsageError
@@ -39,6 +45,12 @@ def add(commands: Subparsers) -> None:
     parser.add_argument("query", nargs="+", metavar="QUERY", help="what to look for")
     add_memory_filters(parser)
     parser.add_argument(
+        "--as-of",
+        metavar="WHEN",
+        type=past_moment,
+        help="what was known then, and which facts held (slower: it reads the whole store)",
+    )
+    parser.add_argument(
         "--limit", metavar="N", type=whole(1, 1000), default=10, help="at most (default 10)"
     )
     parser.add_argument(
@@ -52,17 +64,23 @@ async def run_search(context: "Context") -> int:
 
     args = context.args
     query = query_of(context)
+    if args.as_of is not None and (args.project or args.kind or args.session or args.tag):
+        raise UsageError("--as-of goes with --agent, --category, --since and --until only")
     async with context.engine() as engine:
         started = time.perf_counter()
         within = await filter_of(context, engine)
         if args.archived:
             within = replace(within, states=("archived",))
-        result = await engine.desk.find(query, agents=frozenset(args.agent) or None, within=within)
+        agents = frozenset(args.agent) or None
+        if args.as_of is None:
+            result = await engine.desk.find(query, agents=agents, within=within)
+        else:
+            result = await engine.desk.find(query, agents=agents, as_of=args.as_of)
         took_ms = round((time.perf_counter() - started) * 1000, 1)
         sources = await sources_of(result, engine.executions)
-        agents = None if result.hits else dict((await engine.desk.facets()).agents)
-    if agents is not None:
-        _explain_nothing(context, agents)
+        known = None if result.hits else dict((await engine.desk.facets()).agents)
+    if known is not None:
+        _explain_nothing(context, known)
     if result.degraded:
         context.console.warning(result.degraded)
     if context.wants_json:

@@ -8,9 +8,8 @@ from typing import Final, NamedTuple
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.enums import Sensitivity
-from synthorg_tui.memory.kinds import IMPORTED
+from synthorg_tui.memory.kinds import FACT_PREFIX, IMPORTED
 
-FACT_PREFIX: Final = "fact:"
 SENSITIVITY_PREFIX: Final = "sensitivity:"
 FACT_CATEGORIES: Final = frozenset(
     {MemoryCategory.SEMANTIC, MemoryCategory.SOCIAL, MemoryCategory.WORKING}
@@ -28,6 +27,36 @@ class MemoryTags(NamedTuple):
 
     fact_key: str | None = None
     sensitivity: Sensitivity = Sensitivity.PRIVATE
+
+
+class FactKey(NamedTuple):
+    """What a fact is about: a subject, perhaps in one project, perhaps under a condition.
+
+    Written ``subject@project?condition``, as in ``port@shop?in-ci``. Keys of other subjects,
+    projects or conditions are of other facts; case and blanks at the ends don't matter.
+    """
+
+    subject: str
+    project: str = ""
+    condition: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> "FactKey":
+        """Read a key; any text is one."""
+        start, _, condition = text.partition("?")
+        subject, _, project = start.partition("@")
+        return cls(subject.strip(), project.strip(), condition.strip())
+
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        """What two keys of the same thing have in common."""
+        return (self.subject.casefold(), self.project, self.condition.casefold())
+
+    @property
+    def words(self) -> str:
+        """The key as a person reads it."""
+        place = f" in {self.project}" if self.project else ""
+        return f"{self.subject}{place}{f', if {self.condition}' if self.condition else ''}"
 
 
 def split_tags(text: str) -> tuple[str, ...]:

@@ -21,8 +21,10 @@ from synthorg_tui.memory.store.rows import (
     StoredMemory,
     content_hash,
     history_fields,
+    true_times,
     with_state,
     with_tags,
+    with_true_times,
 )
 from synthorg_tui.memory.store.writes import Changes
 from synthorg_tui.providers.embedding.protocol import Vectors
@@ -249,7 +251,7 @@ def _as_of(db: "Connection", memory_id: str, revision: int) -> dict[str, Any]:
 
 
 def _has(row: StoredMemory, fields: dict[str, Any]) -> bool:
-    present = history_fields(row)
+    present = history_fields(row) | true_times(row)
     return all(present.get(name) == value for name, value in fields.items())
 
 
@@ -257,5 +259,5 @@ def _with(row: StoredMemory, fields: dict[str, Any], salt: str) -> StoredMemory:
     """The row with recorded fields; what follows from them is worked out anew."""
     given = {name: value for name, value in fields.items() if name in history_fields(row)}
     tags = given.pop("tags", list(row.tags))
-    after = with_tags(row._replace(**given), tags)
+    after = with_true_times(with_tags(row._replace(**given), tags), fields)
     return after._replace(content_hash=content_hash(after.content, salt))

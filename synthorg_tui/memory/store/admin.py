@@ -6,6 +6,7 @@ It sees every agent, session and project, so nothing here may be handed to an ag
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from synthorg_tui.core.enums import MemoryLevel
@@ -42,7 +43,9 @@ from synthorg_tui.memory.shared import require_agent_id
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.acts import PersonActs
 from synthorg_tui.memory.store.archive import MemoryArchive
+from synthorg_tui.memory.store.as_of import AsOf
 from synthorg_tui.memory.store.core import Core
+from synthorg_tui.memory.store.facts import require_fact
 from synthorg_tui.memory.store.plans import mark_of
 from synthorg_tui.memory.store.reader import StoreReader
 from synthorg_tui.memory.store.rows import (
@@ -56,6 +59,7 @@ from synthorg_tui.memory.store.rows import (
 from synthorg_tui.memory.store.search import Search, SearchScope
 from synthorg_tui.memory.store.writer import MemoryWriter
 from synthorg_tui.memory.store.writes import Changes
+from synthorg_tui.persistence.values import naive
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -92,11 +96,14 @@ class StoreAdmin:
         *,
         agents: frozenset[str] | None = None,
         within: BrowseFilter | None = None,
+        as_of: datetime | None = None,
     ) -> FoundMemories:
         """Search private and shared memories by meaning and keywords; see ``MemoryAdmin.find``."""
         with translate_errors(MemoryRetrievalError, "searching"):
             if within is not None and "archived" in within.states:
                 return await self._archive.find(query, agents=agents, within=within)
+            if as_of is not None:
+                return await AsOf(self._core).find(query, as_of, agents=agents)
             return await self._search.hybrid(query, SearchScope(agents=agents), within=within)
 
     async def browse(
@@ -344,4 +351,11 @@ def _edited(before: StoredMemory, change: MemoryEdit, salt: str) -> StoredMemory
             f"{after.category} memories can't be facts",
             remedy=f"Only {', '.join(sorted(FACT_CATEGORIES))} ones can.",
         )
+    if change.valid_from is None and change.valid_to is None:
+        return after
+    after = after._replace(
+        valid_from=naive(change.valid_from) or before.valid_from,
+        valid_to=naive(change.valid_to) or before.valid_to,
+    )
+    require_fact(after)
     return after

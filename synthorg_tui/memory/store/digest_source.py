@@ -14,11 +14,12 @@ from synthorg_tui.memory.errors import MemoryRetrievalError, translate_errors
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import MemoryQuery
 from synthorg_tui.memory.retrieval.tags import FACT_CATEGORIES
-from synthorg_tui.memory.store import queries
+from synthorg_tui.memory.store import facts, queries
 from synthorg_tui.memory.store.core import Core, entry_of
 from synthorg_tui.memory.store.queries import WhereClause
 from synthorg_tui.memory.store.rows import STORED, StoredMemory
 from synthorg_tui.memory.store.search import Search, SearchScope
+from synthorg_tui.persistence.values import naive_utc
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
@@ -28,6 +29,10 @@ T = TypeVar("T")
 _NEWEST: Final = queries.ORDERS["newest"]
 _IS_FACT: Final = "m.fact_key IS NOT NULL AND m.category IN (" + (
     ", ".join(f"'{category}'" for category in sorted(FACT_CATEGORIES)) + ")"
+)
+_MAX_FACTS: Final = 10_000
+_OF_PERSONS: Final = (
+    f"m.source_kind IN ('{SourceKind.USER}', '{SourceKind.OPERATOR}') DESC, {_NEWEST}"
 )
 _IS_EPISODE: Final = f"m.category = '{MemoryCategory.EPISODIC}'"
 _HAS_TITLE: Final = f"starts_with(ltrim(m.content), '#') AND NOT ({_IS_EPISODE} OR ({_IS_FACT}))"
@@ -56,17 +61,16 @@ class LocalDigestSource:
         self._search = Search(core)
 
     async def facts(self, agent_id: str, keys: Sequence[str]) -> Sequence[DigestItem]:
-        """Return the newest fact for each key, in the order of the keys."""
+        """Return the fact that holds for each key, in the order of the keys.
+
+        Where a person and an agent say different things, that is the person's.
+        """
         where = self._live(agent_id)
         where.add(f"{_IS_FACT} AND list_contains(?::VARCHAR[], m.fact_key)", list(keys))
-        sql = (
-            f"SELECT m.id::VARCHAR FROM memories m WHERE {where} "
-            f"QUALIFY row_number() OVER (PARTITION BY m.fact_key ORDER BY {_NEWEST}) = 1"
-        )
         rows = await self._read(
-            lambda db: queries.in_order(db, WhereClause(), _ids(db, sql, where.values), STORED)
+            lambda db: queries.listing(db, where, STORED, order=_OF_PERSONS, limit=_MAX_FACTS)
         )
-        by_key = {row.fact_key: row for row in rows}
+        by_key = {row.fact_key: row for row in reversed(rows)}
         return [_item(by_key[key]) for key in keys if key in by_key]
 
     async def tagged(
@@ -104,14 +108,13 @@ class LocalDigestSource:
         bound = [TITLE_PATTERN, TITLE_PATTERN, *where.values]
         bound += [term for term in terms for _ in range(3)]
 
-        def work(db: "Connection") -> list[tuple[StoredMemory, int]]:
-            scores: dict[str, int] = dict(db.execute(sql, bound).fetchall())
-            return [
-                (row, scores[row.id])
-                for row in queries.in_order(db, WhereClause(), list(scores), STORED)
-            ]
+        scores: dict[str, int] = {}
 
-        return [(_item(row), score) for row, score in await self._read(work)]
+        def work(db: "Connection") -> list[StoredMemory]:
+            scores.update(db.execute(sql, bound).fetchall())
+            return queries.in_order(db, WhereClause(), list(scores), STORED)
+
+        return [(_item(row), scores[row.id]) for row in await self._read(work)]
 
     async def by_meaning(
         self, agent_id: str, text: str, *, limit: int
@@ -136,9 +139,11 @@ class LocalDigestSource:
     def _live(self, agent_id: str) -> WhereClause:
         return self._core.live_where(agent=agent_id, visibility=self._visibility)
 
-    async def _read(self, work: Callable[["Connection"], list[T]]) -> list[T]:
+    async def _read(self, work: Callable[["Connection"], list[StoredMemory]]) -> list[StoredMemory]:
+        """What ``work`` reads, without facts that another one has replaced."""
+        now = naive_utc(self._core.clock.now())
         with translate_errors(MemoryRetrievalError, "looking up memories"):
-            return await self._core.read(work)
+            return await self._core.read(lambda db: facts.standing(db, work(db), now))
 
 
 def _ids(db: "Connection", sql: str, values: Sequence[object]) -> list[str]:

@@ -89,7 +89,11 @@ class StoredMemory(NamedTuple):
 COLUMNS = StoredMemory._fields
 _SCORES = frozenset({"dense", "sparse", "fused"})
 _LISTED_COLUMNS = [field.name for field in fields(ListedMemory) if field.name not in _SCORES]
-_PERHAPS_TIMES = ("updated_at", "expires_at", "deleted_at", "archived_at")
+_TRUE_TIMES = ("valid_from", "valid_to")
+_PERHAPS_TIMES = (
+    *("updated_at", "expires_at", "deleted_at", "archived_at", "recorded_at"),
+    *_TRUE_TIMES,
+)
 _CATEGORIES = {category.value: category for category in MemoryCategory}
 RowT = TypeVar("RowT", StoredMemory, ListedMemory)
 
@@ -176,6 +180,19 @@ def _plain(value: object) -> object:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
+def true_times(row: StoredMemory) -> dict[str, object]:
+    """Return from when until when a fact is true, as the history of a change records it."""
+    known = row._asdict()
+    return {name: known[name] and known[name].isoformat() for name in _TRUE_TIMES}
+
+
+def with_true_times(row: StoredMemory, recorded: dict[str, Any]) -> StoredMemory:
+    """Return the row with the times among the recorded fields of a change."""
+    given = {name: recorded[name] for name in _TRUE_TIMES if name in recorded}
+    times: dict[str, Any] = {name: at and datetime.fromisoformat(at) for name, at in given.items()}
+    return row._replace(**times)
+
+
 def require_length(content: str) -> None:
     """Raise ``MemoryStoreError`` for a text that is too long for one memory."""
     if len(content) > MAX_MEMORY_CHARS:
@@ -201,7 +218,7 @@ def draft_hash(draft: "MemoryDraft", salt: str) -> str:
 
     These hashes are stored, so a new field of drafts must not change them.
     """
-    text = draft.model_dump_json(exclude={"key", "source_kind"})
+    text = draft.model_dump_json(exclude={"key", "source_kind", *_TRUE_TIMES})
     return content_hash(text, salt)
 
 

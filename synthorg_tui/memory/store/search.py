@@ -30,10 +30,11 @@ from synthorg_tui.memory.retrieval.relevance import (
     meaning_of,
     relevant_hits,
 )
-from synthorg_tui.memory.store import browsing, queries
+from synthorg_tui.memory.store import browsing, facts, queries
 from synthorg_tui.memory.store.beside import copies_of, first_copies, neighbours_of
 from synthorg_tui.memory.store.core import Core, entry_of
 from synthorg_tui.memory.store.rows import LISTED
+from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
 
@@ -279,7 +280,8 @@ class Search:
                 db, where, LISTED, order=queries.ORDERS["newest"], limit=query.limit
             )
         )
-        return tuple(map(entry_of, map(self._core.ages.shown, rows)))
+        shown = map(self._core.ages.shown, rows)
+        return tuple(map(entry_of, await self._holding(list(shown))))
 
     async def matching(self, query: MemoryQuery, scope: SearchScope) -> tuple[MemoryEntry, ...]:
         """Search by text, or by the filters alone when the query has no text."""
@@ -311,7 +313,18 @@ class Search:
         )
         scores = {hit.id: hit for hit in wanted}
         shown = map(self._core.ages.shown, rows)
-        return [_scored(row, scores[row.id]) for row in shown if row.is_live(now)]
+        return await self._holding(
+            [_scored(row, scores[row.id]) for row in shown if row.is_live(now)]
+        )
+
+    async def _holding(self, rows: list[ListedMemory]) -> list[ListedMemory]:
+        """The memories without facts that another one has replaced, or that aren't true now."""
+        keyed = [row.id for row in rows if row.is_fact]
+        if not keyed:
+            return rows
+        now = naive_utc(self._core.clock.now())
+        former = await self._core.read(lambda db: facts.held(db, keyed, now))
+        return [row for row in rows if row.id not in former]
 
     def _filter(self, query: MemoryQuery, scope: SearchScope) -> IndexFilter:
         now = _NEVER if scope.expired else self._core.clock.now()

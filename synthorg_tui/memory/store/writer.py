@@ -23,6 +23,7 @@ from synthorg_tui.memory.retrieval.tags import parse_tags
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.edges import MemoryEdge, add_edges
+from synthorg_tui.memory.store.facts import require_fact
 from synthorg_tui.memory.store.policy import AgeRules
 from synthorg_tui.memory.store.room import Room
 from synthorg_tui.memory.store.rows import (
@@ -184,6 +185,13 @@ class MemoryWriter:
     def _row(
         self, agent_id: str, draft: MemoryDraft, now: datetime, *, shared: bool
     ) -> StoredMemory:
+        row = self._as_drafted(agent_id, draft, now, shared=shared)
+        require_fact(row)
+        return row
+
+    def _as_drafted(
+        self, agent_id: str, draft: MemoryDraft, now: datetime, *, shared: bool
+    ) -> StoredMemory:
         require_length(draft.request.content)
         request = _redacted(draft.request)
         created = draft.created_at or now
@@ -214,6 +222,8 @@ class MemoryWriter:
             fact_key=traits.fact_key,
             sensitivity=traits.sensitivity.value,
             source_kind=draft.source_kind.value,
+            valid_from=naive(draft.valid_from),
+            valid_to=naive(draft.valid_to),
             recorded_at=naive_utc(now),
         )
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from synthorg_tui.memory.enums import ArchiveReason
+from synthorg_tui.memory.enums import ArchiveReason, EdgeKind
 from synthorg_tui.memory.listing import ChangeKind
-from synthorg_tui.memory.store import edges, plans
+from synthorg_tui.memory.store import edges, facts, plans
+from synthorg_tui.memory.store.edges import MemoryEdge
 from synthorg_tui.memory.store.policy import AgeRules
 from synthorg_tui.memory.store.queries import (
     HALF_ARCHIVED,
@@ -28,6 +29,7 @@ from synthorg_tui.memory.store.rows import (
     history_fields,
     state_changes,
     to_json,
+    true_times,
     with_tags,
 )
 from synthorg_tui.persistence.call_log import erase_from_calls
@@ -93,6 +95,7 @@ class Changes:
         self._insert("memories", memories)
         self._embed([(row.id, row.revision, vector) for row, vector in numbered])
         self.points.extend(numbered)
+        self._settle([row for row, _ in numbered], actor)
 
     def edit(
         self, before: StoredMemory, after: StoredMemory, vector: Vectors | None, *, actor: str
@@ -101,7 +104,8 @@ class Changes:
 
         ``vector`` is the vector of the new content; it is used only if the content changed.
         """
-        old, new = history_fields(before), history_fields(after)
+        old = history_fields(before) | true_times(before)
+        new = history_fields(after) | true_times(after)
         changed = {name for name in new if old[name] != new[name]}
         row = self._changed(
             after,
@@ -115,7 +119,29 @@ class Changes:
             self.db.execute("DELETE FROM vectors WHERE memory_id = ?::UUID", [row.id])
             self._embed([(row.id, row.revision, vector)])
         self.touched.append(row.id)
+        self._settle([row], actor)
         return row
+
+    def _settle(self, written: Sequence[StoredMemory], actor: str) -> None:
+        """Archive the facts that the written ones replace, or those of them that came too late."""
+        if not any(map(facts.is_fact, written)):
+            return
+        found = facts.succession(self.db, written, self.now)
+        former = [row for row, _ in found.replaced]
+        edges.add_edges(
+            self.db,
+            [MemoryEdge(new.id, old.id, EdgeKind.SUPERSEDES) for old, new in found.replaced],
+            made_at=self.now,
+            made_by=actor,
+        )
+        edges.add_edges(self.db, found.disputed, made_at=self.now, made_by=actor)
+        for memory_id, end in found.ends.items():
+            self.db.execute(
+                "UPDATE memories SET valid_to = ?::TIMESTAMP WHERE id = ?::UUID", [end, memory_id]
+            )
+        self.archive(former, why=ArchiveReason.SUPERSEDED, actor=actor)
+        gone = {row.id for row in former}
+        self.points = [(row, vector) for row, vector in self.points if row.id not in gone]
 
     def redact(self, clean: Callable[[str], str], *, salt: str, actor: str) -> int:
         """Replace what ``clean`` makes another text of in all memories; return in how many.
@@ -149,6 +175,7 @@ class Changes:
         again from now on, or they would be hidden again at once.
         """
         rows = [row for row in rows_by_id(self.db, ids).values() if self.is_hidden(row)]
+        facts.release(self.db, rows)
         self.mark(rows, deleted=False, actor=actor)
         return rows
 

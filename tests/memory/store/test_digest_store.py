@@ -289,7 +289,8 @@ class TestInjection:
 
     async def test_hostile_memories_stay_inside_the_fence(self, store: LocalMemoryBackend) -> None:
         drafts = [
-            MemoryDraft(request=request(text, tags=("t", f"fact:{text[:200]}"))) for text in HOSTILE
+            MemoryDraft(request=request(text, tags=("t", f"fact:{number} {text[:200]}")))
+            for number, text in enumerate(HOSTILE)
         ] + [
             MemoryDraft(request=request(f"x {text}", tags=("t",), category=category))
             for text, category in zip(HOSTILE, (EPISODIC, PROCEDURAL) * 99, strict=False)

@@ -1,0 +1,127 @@
+"""Search as of a time: what the store knew then, and which facts held then.
+
+For a person who asks why something was done. The index only knows the present, so the rows and
+vectors of that time are read from the database: about 0.1 ms each, at most ``MAX_SCANNED``. Texts
+are as they are now; what was purged since is gone.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from synthorg_tui.memory.index.protocol import IndexHit, IndexHits
+from synthorg_tui.memory.listing import FoundMemories, ListedMemory
+from synthorg_tui.memory.models import MemoryQuery
+from synthorg_tui.memory.retrieval.relevance import (
+    SEARCH_DEPTH,
+    fuse_hits,
+    meaning_of,
+    relevant_hits,
+)
+from synthorg_tui.memory.store import facts, queries
+from synthorg_tui.memory.store.core import Core
+from synthorg_tui.memory.store.rows import LISTED
+from synthorg_tui.persistence.values import naive_utc
+from synthorg_tui.providers.embedding.errors import EmbeddingError
+from synthorg_tui.providers.embedding.protocol import Vectors
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+MAX_SCANNED: Final = 20_000
+"""Memories that one search looks at: the newest of those known at the time."""
+
+
+class _Snapshot(NamedTuple):
+    """What the store knew at a time: memories, and the vectors of those that have one."""
+
+    rows: dict[str, ListedMemory]
+    vectors: dict[str, bytes]
+
+
+class AsOf:
+    """Searches the store as it was."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    async def find(
+        self, query: MemoryQuery, at: datetime, *, agents: frozenset[str] | None
+    ) -> FoundMemories:
+        """Search by meaning and words among what was known at ``at``; ``query.text`` is required.
+
+        ``degraded`` says how many were looked at where there were more, and what was missing.
+        """
+        text = query.text or ""
+        now, then = naive_utc(self._core.clock.now()), naive_utc(at)
+        known = await self._core.read(
+            lambda db: _known(db, query, agents, (then, now), self._core.embedder.fingerprint)
+        )
+        notes = []
+        if len(known.rows) == MAX_SCANNED:
+            notes.append(f"only the newest {MAX_SCANNED:,} memories of that time were searched")
+        dense: Sequence[IndexHit] = ()
+        try:
+            dense = _by_meaning(known, await self._core.embedder.embed_query(meaning_of(text)))
+        except EmbeddingError as error:
+            notes.append(f"searched by words only: {error.message}")
+        terms = frozenset(self._core.tokenizer.tokenize(text))
+        hits = IndexHits(dense=tuple(dense), sparse=tuple(_by_words(known, terms)))
+        found = [
+            replace(known.rows[hit.id], dense=hit.dense, sparse=hit.sparse, fused=hit.fused)
+            for hit in fuse_hits(hits, limit=SEARCH_DEPTH)
+            if hit.fused >= query.min_relevance
+        ]
+        relevant = relevant_hits(
+            found,
+            coverage=lambda hit: self._core.tokenizer.coverage(terms, hit.content),
+            limit=query.limit,
+        )
+        return FoundMemories(hits=relevant, degraded="; ".join(notes))
+
+
+def _known(
+    db: "Connection",
+    query: MemoryQuery,
+    agents: frozenset[str] | None,
+    times: tuple[datetime, datetime],
+    fingerprint: str,
+) -> _Snapshot:
+    then, now = times
+    where = queries.WhereClause()
+    where.add("coalesce(m.recorded_at, m.created_at) <= ?", then)
+    for gone in ("archived_at", "deleted_at", "expires_at"):
+        where.add(f"(m.{gone} IS NULL OR m.{gone} > ?)", then)
+    if agents is not None:
+        where.add("list_contains(?::VARCHAR[], m.agent_id)", sorted(agents))
+    queries.add_query(where, query)
+    rows = queries.listing(db, where, LISTED, order=queries.ORDERS["newest"], limit=MAX_SCANNED)
+    former = facts.held(db, [row.id for row in rows if row.is_fact], now, at=then)
+    known = {row.id: row for row in rows if row.id not in former}
+    return _Snapshot(known, queries.vectors_by_id(db, list(known), fingerprint))
+
+
+def _by_meaning(known: _Snapshot, query: Vectors) -> list[IndexHit]:
+    import numpy as np
+
+    ids = list(known.vectors)
+    if not ids:
+        return []
+    stored = np.frombuffer(b"".join(known.vectors.values()), np.float32).reshape(len(ids), -1)
+    scores = stored @ query
+    best = np.argsort(-scores, kind="stable")[:SEARCH_DEPTH]
+    return [IndexHit(ids[place], float(scores[place])) for place in best]
+
+
+def _by_words(known: _Snapshot, terms: frozenset[str]) -> list[IndexHit]:
+    """Memories that hold terms, by how rare these are; terms are beginnings of words."""
+    texts = {key: row.content.lower() for key, row in known.rows.items()}
+    scores = dict.fromkeys(texts, 0.0)
+    for term in terms:
+        holding = [key for key, text in texts.items() if term in text]
+        for key in holding:
+            scores[key] += math.log1p(len(texts) / len(holding))
+    ranked = sorted((key for key in scores if scores[key]), key=lambda key: (-scores[key], key))
+    return [IndexHit(key, scores[key]) for key in ranked[:SEARCH_DEPTH]]

@@ -95,7 +95,7 @@ class KnownMemories:
 
     async def page_lines(self) -> tuple[PageLine, ...]:
         """Return all lines in the order of their pages, as their live memories have them."""
-        where = queries.live_where(now=self._core.clock.now(), shared=True)
+        where = self._core.live_where(shared=True)
         rows = await self._core.read(
             lambda db: db.execute(
                 f"SELECT {_COLUMNS}, m.id::VARCHAR, m.content, m.edited FROM knowledge_lines k "

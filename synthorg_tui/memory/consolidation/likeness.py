@@ -48,7 +48,7 @@ class LikenessFinder:
 
     async def __call__(self, draft: Draft, look: Look) -> None:
         """Add to a draft what may leave because another says it, the newest compared first."""
-        where = queries.live_where(now=self._core.clock.now(), agent=draft.agent_id)
+        where = self._core.live_where(agent=draft.agent_id)
         where.values.insert(0, self._core.embedder.fingerprint)
         for start in range(0, draft.live, MAX_COMPARED):
             look.step()

@@ -63,7 +63,7 @@ class MergeFinder:
     async def __call__(self, draft: Draft, look: Look) -> None:
         """Add to a draft what would be merged, the oldest first, as far as the cap goes."""
         now = self._core.clock.now()
-        where = queries.live_where(now=now, agent=draft.agent_id)
+        where = self._core.live_where(agent=draft.agent_id)
         queries.add_times(where, None, now - self._min_age)
         key = f"{PLACE_SQL}, m.category"
         found = await self._core.read(

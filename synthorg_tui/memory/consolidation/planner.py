@@ -204,7 +204,8 @@ class Planner:
     async def _expired(self, draft: Draft, look: Look) -> None:
         """What nobody is given any more; it counts against no cap."""
         where = queries.WhereClause(queries.LIVE)
-        where.add("m.expires_at <= ?", naive_utc(self._core.clock.now()))
+        ended, values = self._core.ages.ended(naive_utc(self._core.clock.now()))
+        where.add(ended, *values)
         where.add("m.agent_id = ?", draft.agent_id)
         ids = await self._core.read(lambda db: ids_of(db, where, "m.expires_at, m.id"))
         leaving = draft.may_leave(ids)
@@ -216,7 +217,7 @@ class Planner:
 
     async def _copies(self, draft: Draft, look: Look) -> None:
         """Memories that are the same to the letter, for the same agents; the best one stays."""
-        where = queries.live_where(now=self._core.clock.now(), agent=draft.agent_id)
+        where = self._core.live_where(agent=draft.agent_id)
         where.add(f"NOT {_PINNED}")
         key = f"{PLACE_SQL}, m.category, m.content_hash, list_sort(m.tags)"
         best = "coalesce(m.expires_at, TIMESTAMP '9999-12-31') DESC, m.confidence DESC, "
@@ -232,7 +233,7 @@ class Planner:
 
     async def _room(self, draft: Draft, look: Look) -> None:
         """What leaves first when an agent has more than it may have, as far as the cap goes."""
-        private = queries.live_where(now=self._core.clock.now(), agent=draft.agent_id, shared=False)
+        private = self._core.live_where(agent=draft.agent_id, shared=False)
         limit = self._rules.limit
         leaving = sum(len(g.archived) for g in draft.groups if g.kind is not GroupKind.EXPIRED)
         excess = 0

@@ -206,16 +206,14 @@ class Search:
         kept = list(first_copies(rows))
         if not kept:
             return {}
-        where = queries.live_where(now=self._core.clock.now())
+        where = self._core.live_where()
         return await self._core.read(lambda db: copies_of(db, where, kept, MAX_COPIES))
 
     async def _neighbours(
         self, rows: Sequence[ListedMemory], scope: SearchScope
     ) -> dict[str, tuple[str, ...]]:
         """What stands beside those of the rows that are the agent's, of what it may see."""
-        where = queries.live_where(
-            now=self._core.clock.now(), shared=scope.shared, visibility=scope.visibility
-        )
+        where = self._core.live_where(shared=scope.shared, visibility=scope.visibility)
         if scope.agents is not None:
             where.add("list_contains(?::VARCHAR[], m.agent_id)", sorted(scope.agents))
         sessions = {row.session_id for row in rows if row.session_id}

@@ -13,6 +13,7 @@ from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.kinds import MemoryKind
 from synthorg_tui.memory.listing import BrowseFilter, ListedMemory
 from synthorg_tui.memory.models import MemoryEdit, MemoryQuery
+from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from tests.conftest import FixedClock
 from tests.knowledge.knowledge_kit import (
     NOW,
@@ -28,6 +29,11 @@ from tests.learning.lesson_kit import START, Run
 
 TEST = "Test with `cargo test --workspace`"
 SECRET_RULE = "Always call the lighthouse xylophone before you push."
+
+
+def seen_from(engine: Engine, project: str) -> LocalMemoryBackend:
+    assert isinstance(engine.memory, LocalMemoryBackend)
+    return engine.memory.scoped(Visibility(None, project))
 
 
 async def memories(engine: Engine) -> list[ListedMemory]:
@@ -67,7 +73,7 @@ async def test_every_agent_of_the_project_or_a_worktree_is_given_it_and_no_other
         await save(engine, rust_run().done())
         await engine.knowledge.refresh()
         for place in ("/srv/ferry", "/srv/ferry-worktrees/deck", "/srv/kiln"):
-            view = engine.memory.scoped(Visibility(None, place))
+            view = seen_from(engine, place)
             hits = (await view.candidates("somebody", query, include_shared=True)).hits
             found[place] = any(TEST in hit.entry.content for hit in hits)
     assert found == {"/srv/ferry": True, "/srv/ferry-worktrees/deck": True, "/srv/kiln": False}
@@ -261,7 +267,7 @@ async def test_preferences_of_the_person_have_a_page_and_reach_every_project(
         await engine.knowledge.refresh()
         page = await engine.knowledge.page(PERSON_PAGE)
         (shown,) = page.lines
-        view = engine.memory.scoped(Visibility(None, "/srv/elsewhere"))
+        view = seen_from(engine, "/srv/elsewhere")
         query = MemoryQuery(text="run the linter before the commit")
         hits = (await view.candidates("somebody", query, include_shared=True)).hits
     assert shown.line.counts.startswith("said twice in 2 projects")

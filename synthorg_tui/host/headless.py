@@ -1,7 +1,6 @@
 """An owner of the store without a screen: run in this process, or started as another one."""
 
 import asyncio
-import logging
 import subprocess
 import sys
 import time
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
     from synthorg_tui.providers.embedding.protocol import Embedder
     from synthorg_tui.settings.root import RootConfig
-
-_log = logging.getLogger(__name__)
 
 _LOG_LIMIT: Final = 1024 * 1024
 _LINGER: Final = 5

@@ -1,5 +1,6 @@
 """``evolve``, ``prune`` and ``models`` on the command line."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -32,11 +33,14 @@ def switch_on(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(ON + name, value)
 
 
-def test_an_import_is_followed_by_a_cycle_that_is_due(
+def test_a_cycle_is_a_job_that_says_what_it_proposed(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     switch_on(monkeypatch)
     assert cli("import", str(SAMPLE)).code == 0
+    ran = cli("jobs", "run", "evolver", "--json").json
+    assert (ran["state"], ran["done"]) == ("done", ran["total"])
+    assert re.fullmatch(r"\d+ lessons compared: [1-9] proposed for all agents, .*", ran["told"])
     items = cli("evolve", "--json").json["items"]
     assert {each["state"] for each in items} == {"unchanged"}  # they were in the queue already
 

@@ -8,12 +8,15 @@ import pytest
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.engine import Engine
+from synthorg_tui.host.client import remote_engine
 from synthorg_tui.host.headless import serve
 from synthorg_tui.memory.models import MemoryStoreRequest
 from synthorg_tui.memory.store.maintenance import Maintenance
 from synthorg_tui.settings.root import RootConfig
 from tests.patience import PATIENCE, until
 
+IDLE = 1.5
+"""Seconds without a client after which the owner leaves; a client comes in less, on any machine."""
 SETTINGS = RootConfig.model_validate({"memory": {"level": "persistent"}})
 
 
@@ -36,12 +39,21 @@ async def test_an_owner_without_a_screen_runs_what_is_due_before_it_leaves(
         return await back_up(self, keep=keep, cancel=cancel)
 
     monkeypatch.setattr(Maintenance, "back_up_daily", slow)
+    ready = asyncio.Event()
     serving = asyncio.create_task(
-        serve(SETTINGS, data_dir=tmp_path, stop=asyncio.Event(), until_idle=0.1)
+        serve(
+            SETTINGS,
+            data_dir=tmp_path,
+            stop=asyncio.Event(),
+            until_idle=IDLE,
+            on_ready=lambda _: ready.set(),
+        )
     )
     async with asyncio.timeout(PATIENCE):
-        await begun.wait()
-        ended, _ = await asyncio.wait([serving], timeout=1)
+        await ready.wait()
+        async with remote_engine(tmp_path, SETTINGS, role="test"):
+            await begun.wait()
+        ended, _ = await asyncio.wait([serving], timeout=IDLE * 1.5)
         assert not ended
         go_on.set()
         await serving

@@ -156,7 +156,9 @@ class TestReplaced:
         assert verdicts(await bench.former(asked)) == [(old, Verdict.SUPERSEDED, reason)]
         assert (await bench.why(new, asked))[0] == "included"
 
-    async def test_where_no_digest_asks_for_the_key_the_newer_one_replaces_it_too(self, bench: Bench) -> None:
+    async def test_where_no_digest_asks_for_the_key_the_newer_one_replaces_it_too(
+        self, bench: Bench
+    ) -> None:
         old = await bench.keep("Push the release branch to origin.", "fact:remote")
         bench.clock.advance(days=1)
         await bench.keep("Push the release branch to the mirror.", "fact:remote")

@@ -38,10 +38,11 @@ from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.engine import Engine
 from synthorg_tui.executions.commands import command_steps
 from synthorg_tui.executions.models import Execution, SourceRef, ToolCall
+from synthorg_tui.executions.output_lines import signature
 from synthorg_tui.executions.recoveries import resolved_failures
 from synthorg_tui.ingest.discovery import collect
 from synthorg_tui.ingest.reading import read_file
-from synthorg_tui.learning.error_lines import ErrorKind, read_error, signature
+from synthorg_tui.learning.error_lines import ErrorKind, read_error
 from synthorg_tui.learning.preparations import edited_text
 from synthorg_tui.settings.loader import shipped_settings
 

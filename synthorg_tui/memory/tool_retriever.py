@@ -23,6 +23,7 @@ from synthorg_tui.memory.retrieval.explanation import (
     too_small,
 )
 from synthorg_tui.memory.retrieval.sensitivity import SensitivityFilter
+from synthorg_tui.memory.retrieval.wording import Worder
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 from synthorg_tui.memory.strategies import replies
 from synthorg_tui.memory.strategies.replies import ToolReply
@@ -42,6 +43,8 @@ DEFAULT_LIMIT: Final = 10
 MAX_LIMIT: Final = 50
 MAX_ID_CHARS: Final = 256
 _SHOWN_CATEGORY_CHARS = 64
+_PASSAGES_IN_A_REPLY: Final = 3
+"""How many times as much of a long memory is given to who asks for it as in a digest."""
 
 _INSTRUCTION = (
     f"You have memories of earlier work. Call {SEARCH_MEMORY} with a question before you rely on "
@@ -197,7 +200,8 @@ class ToolBasedInjectionStrategy:
         if failure.error is not None:
             return _unavailable(failure)
         given = entries[:limit]
-        reply = replies.quoted(map(replies.relevance_line, given))
+        worder = Worder(text, _PASSAGES_IN_A_REPLY * self._config.max_passage_tokens)
+        reply = replies.quoted(replies.told_line(entry, worder.worded(entry)) for entry in given)
         note = f"\n(Ignored invalid categories: {', '.join(ignored)})" if ignored else ""
         return replace(reply, text=reply.text + note, ids=tuple(entry.id for entry in given))
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from synthorg_tui.core.text import CHARS_PER_TOKEN
 from synthorg_tui.memory.formatter import MemoryWording
 from synthorg_tui.memory.kinds import MemoryKind, kind_of
-from synthorg_tui.memory.models import short_id
+from synthorg_tui.memory.models import MemoryEntry, short_id
 from synthorg_tui.memory.ranking import ScoredMemory
 from synthorg_tui.memory.retrieval.explanation import PreparedMessages, Verdict
 from synthorg_tui.memory.retrieval.passages import PassageFinder
@@ -52,19 +52,25 @@ class Worder:
     ) -> dict[str, MemoryWording]:
         """Return how each memory is told, by id; ``seen`` says of some how often they were seen."""
         return {
-            memory.entry.id: self._worded(memory, seen.get(memory.entry.id, ""))
+            memory.entry.id: self.worded(
+                memory.entry, is_shared=memory.is_shared, seen=seen.get(memory.entry.id, "")
+            )
             for memory in memories
         }
 
-    def _worded(self, memory: ScoredMemory, seen: str) -> MemoryWording:
-        content = memory.entry.content
-        room = _ROOM_OF_LEARNT if kind_of_memory(memory) in LEARNT else 1
+    def worded(
+        self, entry: MemoryEntry, *, is_shared: bool = False, seen: str = ""
+    ) -> MemoryWording:
+        """Return how a memory is told; ``seen`` says how often it was seen."""
+        content = entry.content
+        kind = kind_of(entry.category, entry.metadata.tags, content)
+        room = _ROOM_OF_LEARNT if kind in LEARNT else 1
         limit = self._chars * room
         if len(content) <= limit * _WORTH_CUTTING:
             return MemoryWording(content, seen=seen)
         told = self._finder.excerpt(content, limit)
         # Others' shared memories can't be asked for by id.
-        whole = short_id(memory.entry.id) if told.is_cut and not memory.is_shared else ""
+        whole = short_id(entry.id) if told.is_cut and not is_shared else ""
         return MemoryWording(told.text, whole, seen)
 
 

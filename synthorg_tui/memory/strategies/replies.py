@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.untrusted import wrap_untrusted
+from synthorg_tui.memory.formatter import WHOLE_BY, MemoryWording
 from synthorg_tui.memory.models import MemoryEntry, MemoryStoreRequest
 
 ERROR_PREFIX: Final = "Error:"
@@ -60,6 +61,12 @@ def relevance_line(entry: MemoryEntry) -> str:
     score = entry.relevance_score
     relevance = "" if score is None else f"(relevance: {score:.2f}) "
     return f"[{entry.category}] {relevance}{safe_text(entry.content)}"
+
+
+def told_line(entry: MemoryEntry, wording: MemoryWording) -> str:
+    """Format a memory as ``relevance_line`` does, by the passage that answers if it is long."""
+    rest = f" [{WHOLE_BY} {wording.whole}]" if wording.whole else ""
+    return relevance_line(entry.model_copy(update={"content": f"{wording.text}{rest}"}))
 
 
 def id_line(entry: MemoryEntry) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.memory.index.protocol import Visibility
-from synthorg_tui.memory.models import MemoryDraft, MemoryMetadata
+from synthorg_tui.memory.models import MemoryDraft, MemoryMetadata, short_id
 from synthorg_tui.memory.retrieval.explanation import Verdict
 from synthorg_tui.memory.retrieval.neighbours import MAX_LENDERS, lend
 from tests.memory.memory_kit import ids, scored
@@ -131,3 +131,13 @@ async def test_what_an_agent_does_not_see_stands_beside_nothing(tmp_path: Path) 
         await backend.delete(AGENT, second)
         found = await backend.candidates(AGENT, asked, include_shared=True)
         assert found.neighbours.get(first, ()) == ()
+
+
+async def test_a_memory_is_read_by_the_start_of_its_id_that_no_other_has(tmp_path: Path) -> None:
+    async with opened(tmp_path) as backend:
+        kept = await backend.store(AGENT, request("alpha"))
+        found = await backend.get(AGENT, short_id(kept))
+        assert found is not None
+        assert found.id == kept
+        assert await backend.get("bob", short_id(kept)) is None
+        assert await backend.get(AGENT, kept[:7]) is None

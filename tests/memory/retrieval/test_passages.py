@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthorg_tui.memory.retrieval.passages import MAX_PASSAGE, MAX_READ, PassageFinder
+from synthorg_tui.memory.retrieval.passages import CUT, MAX_PASSAGE, MAX_READ, PassageFinder
 
 TEXT = (
     "Worked in shop. It ended normally.\n"
@@ -71,3 +71,40 @@ def test_the_pieces_are_the_passage(text: str, query: str) -> None:
     for found in (finder.best(text), finder.marked(text)):
         assert "".join(piece for piece, _ in found.parts) == found.text
         assert "\n" not in found.text
+
+
+class TestExcerpt:
+    """What an agent is given of a long memory."""
+
+    LONG = TEXT + " The lamp was lit." * 30
+
+    def test_a_text_that_fits_is_told_whole(self) -> None:
+        found = PassageFinder("push").excerpt(TEXT, len(TEXT))
+        assert (found.text, found.is_cut) == (TEXT, False)
+        assert PassageFinder("push").excerpt(TEXT, len(TEXT) - 1).is_cut
+
+    def test_of_a_long_one_the_first_sentence_and_those_that_answer_are_told(self) -> None:
+        found = PassageFinder("push a branch").excerpt(self.LONG, 120)
+        assert found.text == "Worked in shop. … Pushing failed, as the branch had no upstream. …"
+
+    def test_a_sentence_that_tells_nothing_more_is_left_out(self) -> None:
+        text = "A title.\nThe push failed.\nThe push failed again.\n" + "x" * 200
+        assert PassageFinder("push failed").excerpt(text, 100).text == "A title. The push failed. …"
+
+    def test_without_any_of_the_words_it_is_the_beginning(self) -> None:
+        found = PassageFinder("zebra").excerpt(self.LONG, 80).text
+        assert found.startswith("Worked in shop. It ended normally. Ran git status;")
+        assert found.endswith("…")
+
+    @given(st.text(max_size=400), st.text(max_size=40), st.integers(40, 200))
+    def test_it_is_text_of_the_memory_within_the_limit_and_always_the_same(
+        self, text: str, query: str, limit: int
+    ) -> None:
+        found = PassageFinder(query).excerpt(text, limit)
+        assert found == PassageFinder(query).excerpt(text, limit)
+        assert len(found.text) <= limit
+        whole = " ".join(text.split())
+        pieces = [" ".join(piece.split()) for piece in found.text.split(CUT)]
+        assert all(piece in whole for piece in pieces)
+        assert found.is_cut or found.text == text.strip()
+        assert not found.is_cut or CUT in found.text

@@ -246,3 +246,13 @@ class TestReformulation:
                 config=ASKING,
                 sufficiency_checker=LLMSufficiencyChecker(model),
             )
+
+
+async def test_of_a_long_memory_a_search_gives_the_passage_and_a_way_to_the_whole() -> None:
+    key = "3f2a9c1b-0000-4000-8000-000000000000"
+    long = entry(key, "A title. " + "Nothing of it. " * 200 + "That is why it failed.")
+    found = await search(FakeBackend(long), query="why it failed")
+    assert found.endswith("That is why it failed. [whole: recall_memory 3f2a9c1b]")
+    assert len(found) < 1_000
+    short = entry("a", "That is why.")
+    assert (await search(FakeBackend(short))).endswith("That is why.")

@@ -36,6 +36,17 @@ def add(commands: Subparsers) -> None:
             "archive add 3f2a && synthorg-tui archive restore 3f2a",
         ),
     )
+    _add_reading(actions)
+    for name, run, summary in (
+        ("add", run_add, "archive memories by hand"),
+        ("restore", run_restore, "make archived memories live again, as they were"),
+    ):
+        undo = "`synthorg-tui memories undo` takes it back."
+        parser = add_command(actions, name, run, summary, more=undo)
+        parser.add_argument("ids", nargs="+", metavar="ID")
+
+
+def _add_reading(actions: Subparsers) -> None:
     parser = add_command(actions, "list", run_list, "list archived memories, the newest first")
     add_memory_filters(parser)
     parser.add_argument(
@@ -58,14 +69,6 @@ def add(commands: Subparsers) -> None:
         "--limit", metavar="N", type=whole(1, 1000), default=10, help="at most (default 10)"
     )
     parser.set_defaults(archived=True)
-    for name, run, summary in (
-        ("add", run_add, "archive memories by hand"),
-        ("restore", run_restore, "make archived memories live again, as they were"),
-    ):
-        undo = "`synthorg-tui memories undo` takes it back."
-        add_command(actions, name, run, summary, more=undo).add_argument(
-            "ids", nargs="+", metavar="ID"
-        )
 
 
 async def run_list(context: "Context") -> int:

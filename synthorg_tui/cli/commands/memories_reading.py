@@ -50,10 +50,8 @@ def add_reading(actions: Subparsers) -> None:
         "--without", action="append", default=[], metavar="TEXT", help="must not occur"
     )
     hidden = parser.add_mutually_exclusive_group()
-    hidden.add_argument(
-        "--deleted", action="store_true", help="deleted and expired memories instead"
-    )
-    hidden.add_argument("--archived", action="store_true", help="archived memories instead")
+    for option, which in (("--deleted", "deleted and expired"), ("--archived", "archived")):
+        hidden.add_argument(option, action="store_true", help=f"{which} memories instead")
     parser.add_argument(
         "--sort", choices=_SORTS, default="newest", metavar="ORDER", help=f"{', '.join(_SORTS)}"
     )

@@ -115,10 +115,13 @@ class MemoryArchive:
         queries.add_query(where, query)
         terms = self._core.tokenizer.tokenize(query.text)
         vector, degraded = await self._vector_of(query.text)
-        hits = IndexHits(
-            dense=await self._by_meaning(where, vector) if vector is not None else (),
-            sparse=await self._core.read(lambda db: _by_words(db, where, terms)),
-        )
+        fingerprint = self._core.embedder.fingerprint
+
+        def look(db: "Connection") -> IndexHits:
+            near = () if vector is None else _by_meaning(db, where, fingerprint, vector)
+            return IndexHits(dense=near, sparse=_by_words(db, where, terms))
+
+        hits = await self._core.read(look)
         fused = {hit.id: hit for hit in fuse_hits(hits, limit=2 * SEARCH_DEPTH)}
         rows = await self._core.read(
             lambda db: queries.in_order(db, WhereClause(browsing.ARCHIVED), list(fused), LISTED)
@@ -153,38 +156,26 @@ class MemoryArchive:
         except EmbeddingError as error:
             return None, f"searched by keywords only: {error.message}"
 
-    async def _by_meaning(self, where: WhereClause, vector: Vectors) -> tuple[IndexHit, ...]:
-        """The nearest of all archived vectors; a read for each batch, so others get their turn."""
-        best: list[tuple[float, str]] = []
-        look = partial(
-            _nearest, where=where, fingerprint=self._core.embedder.fingerprint, vector=vector
-        )
-        last = ""
-        while batch := await self._core.read(partial(look, after=last)):
-            last = max(memory_id for _, memory_id in batch)
-            best = heapq.nlargest(SEARCH_DEPTH, [*best, *batch])
-        return tuple(IndexHit(memory_id, score) for score, memory_id in best)
 
-
-def _nearest(
-    db: "Connection", *, where: WhereClause, fingerprint: str, after: str, vector: Vectors
-) -> list[tuple[float, str]]:
-    """The cosines of one batch of vectors, in the order of the ids after ``after``."""
+def _by_meaning(
+    db: "Connection", where: WhereClause, fingerprint: str, vector: Vectors
+) -> tuple[IndexHit, ...]:
+    """The nearest of all archived vectors, a batch of them at a time."""
     import numpy as np
 
-    rows = db.execute(
+    asked = np.asarray(vector, np.float32)
+    best: list[tuple[float, str]] = []
+    found = db.execute(
         "SELECT m.id::VARCHAR, v.vector FROM memories m JOIN vectors v ON v.memory_id = m.id "
-        f"WHERE {where} AND v.fingerprint = ? AND m.id::VARCHAR > ? "
-        f"ORDER BY m.id::VARCHAR LIMIT {VECTORS_AT_ONCE}",
-        [*where.values, fingerprint, after],
-    ).fetchall()
-    if not rows:
-        return []
-    matrix = np.frombuffer(b"".join(blob for _, blob in rows), np.float32).reshape(len(rows), -1)
-    cosines = matrix @ np.asarray(vector, np.float32)
-    return [
-        (float(cosine), memory_id) for cosine, (memory_id, _) in zip(cosines, rows, strict=True)
-    ]
+        f"WHERE {where} AND v.fingerprint = ?",
+        [*where.values, fingerprint],
+    )
+    while rows := found.fetchmany(VECTORS_AT_ONCE):
+        matrix = np.frombuffer(b"".join(blob for _, blob in rows), np.float32)
+        cosines = (matrix.reshape(len(rows), -1) @ asked).tolist()
+        batch = [(cosine, key) for cosine, (key, _) in zip(cosines, rows, strict=True)]
+        best = heapq.nlargest(SEARCH_DEPTH, [*best, *batch])
+    return tuple(IndexHit(memory_id, cosine) for cosine, memory_id in best)
 
 
 def _by_words(db: "Connection", where: WhereClause, terms: Sequence[str]) -> tuple[IndexHit, ...]:

@@ -17,7 +17,7 @@ from synthorg_tui.memory.kinds import KIND_SQL
 from synthorg_tui.memory.retrieval.tags import ORIGIN_TAG
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import Core
-from synthorg_tui.memory.store.rows import StoredMemory
+from synthorg_tui.memory.store.rows import STORED, StoredMemory
 from synthorg_tui.memory.store.writes import Changes
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ EVICTION_SQL: Final = (
     "m.confidence, m.created_at, m.id::VARCHAR"
 )
 """``eviction_key`` on ``memories m``: the first leaves first."""
-
+_IS_DIARY: Final = f"m.tags[1] IN ({_quoted(DIARY)}) AND m.fact_key IS NULL AND NOT {_IS_HELD}"
+"""That a memory is of those that leave before all others."""
 _BY_PERSON: Final = " OR ".join(f"ends_with(h.actor, '{end}')" for end in PERSON_SUFFIXES)
 # An agent can give its own memories any tag; only a person's hand makes it a pin.
 _IS_PINNED: Final = (
@@ -105,10 +106,12 @@ class Room:
         where = self._core.live_where(agent=self._agent_id, shared=False)
         return self._limit - queries.total(self._changes.db, where)
 
-    def _leaving(self, spared: Collection[str]) -> queries.WhereClause:
-        """The live memories that may leave."""
+    def _leaving(
+        self, spared: Collection[str], which: str = f"NOT ({_IS_PINNED})"
+    ) -> queries.WhereClause:
+        """The live memories that may leave, those that aren't pinned or fewer of them."""
         where = self._core.live_where(agent=self._agent_id, shared=False)
-        where.add(f"NOT ({_IS_PINNED})")
+        where.add(which)
         if not self._by_persons:
             where.add("NOT list_contains(?::VARCHAR[], m.source_kind)", list(_BY_PERSONS))
         if spared:
@@ -116,12 +119,11 @@ class Room:
         return where
 
     def _archive(self, count: int, spared: Collection[str]) -> None:
-        db = self._changes.db
-        where = self._leaving(spared)
-        ids = db.execute(
-            f"SELECT m.id::VARCHAR FROM memories m WHERE {where} "
-            f"ORDER BY {EVICTION_SQL} LIMIT {count}",
-            where.values,
-        ).fetchall()
-        rows = queries.rows_by_id(db, [memory_id for (memory_id,) in ids])
-        self._changes.archive(list(rows.values()), why=ArchiveReason.ROOM, actor=ROOM_ACTOR)
+        # The diary leaves first, and is told without a look at texts and history.
+        rows = self._first(self._leaving(spared, _IS_DIARY), count)
+        if len(rows) < count:
+            rows = self._first(self._leaving(spared), count)
+        self._changes.archive(rows, why=ArchiveReason.ROOM, actor=ROOM_ACTOR)
+
+    def _first(self, where: queries.WhereClause, count: int) -> list[StoredMemory]:
+        return queries.listing(self._changes.db, where, STORED, order=EVICTION_SQL, limit=count)

@@ -119,14 +119,15 @@ async def test_erasing_an_archived_memory_leaves_nothing_of_it(store: LocalMemor
     await store.admin.archive([key], actor=ME)
     assert await store.admin.purge([key], actor=ME) == 1
     assert (await store.admin.find(query("xylophone"), within=ARCHIVED)).hits == ()
-    tables = ("memories WHERE id", "vectors WHERE memory_id", "memory_edges WHERE from_id")
-    for table in tables:
-        count = await store.core.read(
-            lambda db, table=table: db.execute(
-                f"SELECT count(*) FROM {table} = ?::UUID", [key]
-            ).fetchone()
-        )
-        assert count == (0,)
+    left = await store.core.read(
+        lambda db: db.execute(
+            "SELECT id FROM memories WHERE id = $1::UUID UNION ALL "
+            "SELECT memory_id FROM vectors WHERE memory_id = $1::UUID UNION ALL "
+            "SELECT from_id FROM memory_edges WHERE from_id = $1::UUID",
+            [key],
+        ).fetchall()
+    )
+    assert left == []
     assert "xylophone" not in str(await store.admin.history(key))
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
-from synthorg_tui.memory.store.rows import STATE_FIELDS, StoredMemory
+from synthorg_tui.memory.store.rows import STATE_FIELDS, StoredMemory, with_state
 from tests.conftest import FixedClock
 from tests.memory.store.store_kit import AGENT, opened, request
 
@@ -37,7 +37,7 @@ async def rows_of(store: LocalMemoryBackend, ids: list[str]) -> dict[str, Stored
 
 def bare(row: StoredMemory) -> StoredMemory:
     """The row without its state and revision."""
-    return row._replace(revision=0, **dict.fromkeys(STATE_FIELDS))
+    return with_state(row._replace(revision=0), dict.fromkeys(STATE_FIELDS))
 
 
 def states(rows: dict[str, StoredMemory]) -> dict[str, tuple[object, ...]]:

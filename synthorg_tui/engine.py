@@ -20,6 +20,7 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.listing import AgentSummary as AgentSummary
 from synthorg_tui.memory.shared import SHARED_OWNER
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.settings_kv import has_due
 from synthorg_tui.providers.embedding.protocol import Embedder
 from synthorg_tui.settings.loader import load_settings
 from synthorg_tui.settings.root import RootConfig
@@ -109,6 +110,8 @@ class Engine:
         ) as base:
             engine = cls(base)
             await wiring.finish_decisions(base, lambda: engine.approvals)
+            if await base.database.read(has_due):
+                await engine.consolidation.resume()
             yield engine
 
     @cached_property

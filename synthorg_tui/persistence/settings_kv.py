@@ -62,6 +62,12 @@ def has_open(db: "DuckDBPyConnection") -> bool:
     return found is not None
 
 
+def has_due(db: "DuckDBPyConnection") -> bool:
+    """Return whether a plan of consolidation was being applied when the program stopped."""
+    found = db.execute("SELECT 1 FROM consolidation_groups WHERE state = 'due' LIMIT 1").fetchone()
+    return found is not None
+
+
 def former_roots(db: "DuckDBPyConnection", own_root: str) -> frozenset[str]:
     """Return the folders other than ``own_root`` that learned skills were written to before."""
     found = db.execute(

@@ -10,6 +10,7 @@ transaction, with the cap of the run and what is pinned.
 import asyncio
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -142,18 +143,8 @@ class PlanApplier:
             memories += back
             untouched += left
             done.append(group.number)
-        after = await self._totals(plan)
-        return PlanOutcome(
-            number,
-            done=tuple(done),
-            memories=memories,
-            live_before=before[0],
-            live_after=after[0],
-            tokens_before=before[1],
-            tokens_after=after[1],
-            untouched=tuple(untouched),
-            cancelled=len(done) < len(open_groups),
-        )
+        outcome = PlanOutcome(number, tuple(done), memories=memories, untouched=tuple(untouched))
+        return await self._counted(plan, before, outcome, is_whole=len(done) == len(open_groups))
 
     async def _carry_out(
         self,
@@ -181,17 +172,26 @@ class PlanApplier:
             await self._core.database.write(
                 lambda db: plans.set_state(db, plan.number, numbers, state, by="")
             )
+        outcome = PlanOutcome(plan.number, tuple(done), tuple(left), memories)
+        return await self._counted(plan, before, outcome, is_whole=not open_ones)
+
+    async def _counted(
+        self,
+        plan: ConsolidationPlan,
+        before: tuple[int, int],
+        outcome: PlanOutcome,
+        *,
+        is_whole: bool,
+    ) -> PlanOutcome:
+        """The outcome with what the store counts before and after."""
         after = await self._totals(plan)
-        return PlanOutcome(
-            plan.number,
-            done=tuple(done),
-            left=tuple(left),
-            memories=memories,
+        return replace(
+            outcome,
             live_before=before[0],
             live_after=after[0],
             tokens_before=before[1],
             tokens_after=after[1],
-            cancelled=bool(open_ones),
+            cancelled=not is_whole,
         )
 
     async def _carry_out_group(self, plan: int, group: PlannedGroup) -> int:

@@ -20,8 +20,8 @@ from synthorg_tui.memory.consolidation.duplicates import (
 from synthorg_tui.memory.consolidation.plan import GroupKind
 from synthorg_tui.memory.consolidation.planner import (
     Brief,
-    Draft,
     Look,
+    PlanDraft,
     briefs_of,
     group_of,
     is_pinned,
@@ -46,7 +46,7 @@ class LikenessFinder:
     def __init__(self, core: Core) -> None:
         self._core = core
 
-    async def __call__(self, draft: Draft, look: Look) -> None:
+    async def __call__(self, draft: PlanDraft, look: Look) -> None:
         """Add to a draft what may leave because another says it, the newest compared first."""
         where = self._core.live_where(agent=draft.agent_id)
         where.values.insert(0, self._core.embedder.fingerprint)
@@ -64,7 +64,7 @@ class LikenessFinder:
         look.step(draft.live)
 
 
-def _take(draft: Draft, cluster: Cluster, briefs: Mapping[str, Brief]) -> None:
+def _take(draft: PlanDraft, cluster: Cluster, briefs: Mapping[str, Brief]) -> None:
     """Plan that the members of a cluster leave for the one that stands for all."""
     may = draft.may_leave(cluster.members[1:])
     leaving = [key for key in may if key in briefs and not briefs[key].is_pinned]

@@ -23,8 +23,8 @@ from synthorg_tui.memory.consolidation.plan import (
 )
 from synthorg_tui.memory.consolidation.planner import (
     PLACE_SQL,
-    Draft,
     Look,
+    PlanDraft,
     families,
     rows_of,
     watched,
@@ -60,7 +60,7 @@ class MergeFinder:
         self._strategy = strategy
         self._min_age = min_age
 
-    async def __call__(self, draft: Draft, look: Look) -> None:
+    async def __call__(self, draft: PlanDraft, look: Look) -> None:
         """Add to a draft what would be merged, the oldest first, as far as the cap goes."""
         now = self._core.clock.now()
         where = self._core.live_where(agent=draft.agent_id)
@@ -91,7 +91,7 @@ class MergeFinder:
                     return rows, looked_at[at + 1 :] + ids
         return rows, ids
 
-    async def _propose(self, draft: Draft, look: Look, rows: Sequence[StoredMemory]) -> None:
+    async def _propose(self, draft: PlanDraft, look: Look, rows: Sequence[StoredMemory]) -> None:
         entries = tuple(entry_of(row) for row in rows)
         with surviving("proposing what to merge"):
             asked = self._strategy.propose(entries, draft.agent_id)
@@ -114,8 +114,7 @@ def _group(
     if proposal.keeps_originals or not leaving or after >= before:
         return None
     also = [row for row in sources if row not in leaving]
-    first, writer = rows[0], proposal.written_by
-    by = "a model" if writer is TextAuthor.MODEL else "the program"
+    by = "a model" if proposal.written_by is TextAuthor.MODEL else "the program"
     what = f"{proposal.category.value} memory", f"{proposal.category.value} memories"
     return PlannedGroup(
         number=0,
@@ -129,20 +128,25 @@ def _group(
         texts=len(leaving),
         tokens_before=before,
         tokens_after=after,
-        text=MergedText(
-            content=content,
-            category=proposal.category.value,
-            namespace=proposal.namespace,
-            tags=proposal.tags,
-            source=proposal.source,
-            confidence=proposal.confidence,
-            level=first.level,
-            project=first.project,
-            session_id=first.session_id,
-            shared=first.shared,
-            expires_at=proposal.expires_at,
-            mode=proposal.mode.value,
-            written_by=writer,
-            note=proposal.note,
-        ),
+        text=_merged_text(proposal, content, rows[0]),
+    )
+
+
+def _merged_text(proposal: ConsolidationProposal, content: str, place: StoredMemory) -> MergedText:
+    """What would be stored, to be seen by those who see ``place``."""
+    return MergedText(
+        content=content,
+        category=proposal.category.value,
+        namespace=proposal.namespace,
+        tags=proposal.tags,
+        source=proposal.source,
+        confidence=proposal.confidence,
+        level=place.level,
+        project=place.project,
+        session_id=place.session_id,
+        shared=place.shared,
+        expires_at=proposal.expires_at,
+        mode=proposal.mode.value,
+        written_by=proposal.written_by,
+        note=proposal.note,
     )

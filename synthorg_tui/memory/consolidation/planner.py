@@ -72,7 +72,7 @@ class PlanRules:
 
 
 @dataclass(slots=True)
-class Draft:
+class PlanDraft:
     """A plan in the making, for one agent: what leaves already, and how much more may.
 
     ``spared`` stay in any case, but may stand for others; those in ``standing`` do.
@@ -118,7 +118,7 @@ class Look:
             self.progress(self.done, self.total)
 
 
-Finder: TypeAlias = Callable[[Draft, Look], Awaitable[None]]
+Finder: TypeAlias = Callable[[PlanDraft, Look], Awaitable[None]]
 """Adds groups to a draft; for what needs more than rows, as similarity or a strategy."""
 
 Spared: TypeAlias = "Callable[[Connection], frozenset[str]]"
@@ -172,25 +172,19 @@ class Planner:
         memories, tokens = sum(row[1] for row in agents), sum(row[2] for row in agents)
         empty = ConsolidationPlan(agent_id, now.replace(tzinfo=UTC), made_by, memories, tokens)
         look = Look(memories * len(self._passes(kinds)), progress, cancel)
-        drafts: list[Draft] = []
         try:
             look.step()
             spared = await self._core.read(self._spared)
+            drafts: list[PlanDraft] = []
             for agent, live, _ in agents:
-                draft = Draft(
-                    agent, live, allowance(self._rules.share, live), spared, set(excluded)
-                )
+                may_leave = allowance(self._rules.share, live)
+                draft = PlanDraft(agent, live, may_leave, spared, set(excluded))
                 for find in self._passes(kinds):
                     await find(draft, look)
                 drafts.append(draft)
         except PlanCancelled:
             return replace(empty, cancelled=True)
-        groups = (group for draft in drafts for group in draft.groups)
-        return replace(
-            empty,
-            groups=tuple(replace(each, number=at) for at, each in enumerate(groups, 1)),
-            held_back=sum(draft.held_back for draft in drafts),
-        )
+        return _whole(empty, drafts)
 
     def _passes(self, kinds: frozenset[GroupKind]) -> list[Finder]:
         own: dict[GroupKind, Finder] = {
@@ -201,7 +195,7 @@ class Planner:
         chosen = [own[kind] for kind in own if kind in kinds]
         return chosen + [find for kind, find in self._finders.items() if kind in kinds]
 
-    async def _expired(self, draft: Draft, look: Look) -> None:
+    async def _expired(self, draft: PlanDraft, look: Look) -> None:
         """What nobody is given any more; it counts against no cap."""
         where = queries.WhereClause(queries.LIVE)
         ended, values = self._core.ages.ended(naive_utc(self._core.clock.now()))
@@ -215,7 +209,7 @@ class Planner:
             draft.take(group_of(draft, GroupKind.EXPIRED, batch, briefs, reason=reason))
         look.step(draft.live)
 
-    async def _copies(self, draft: Draft, look: Look) -> None:
+    async def _copies(self, draft: PlanDraft, look: Look) -> None:
         """Memories that are the same to the letter, for the same agents; the best one stays."""
         where = self._core.live_where(agent=draft.agent_id)
         where.add(f"NOT {_PINNED}")
@@ -231,7 +225,7 @@ class Planner:
             _take_family(draft, family, briefs)
         look.step(draft.live - draft.live // 2)
 
-    async def _room(self, draft: Draft, look: Look) -> None:
+    async def _room(self, draft: PlanDraft, look: Look) -> None:
         """What leaves first when an agent has more than it may have, as far as the cap goes."""
         private = self._core.live_where(agent=draft.agent_id, shared=False)
         limit = self._rules.limit
@@ -251,7 +245,7 @@ class Planner:
         look.step(draft.live)
 
     async def _first_to_leave(
-        self, draft: Draft, look: Look, ids: Sequence[str], count: int
+        self, draft: PlanDraft, look: Look, ids: Sequence[str], count: int
     ) -> list[str]:
         """The ids of the least useful memories, of which only so many are held at a time."""
         first: list[tuple[Any, str]] = []
@@ -291,6 +285,15 @@ async def rows_of(core: Core, ids: Sequence[str], look: Look) -> list[StoredMemo
         found += await core.read(partial(_in_order, ids=batch))
         look.step()
     return found
+
+
+def _whole(plan: ConsolidationPlan, drafts: Sequence[PlanDraft]) -> ConsolidationPlan:
+    groups = (group for draft in drafts for group in draft.groups)
+    return replace(
+        plan,
+        groups=tuple(replace(each, number=at) for at, each in enumerate(groups, 1)),
+        held_back=sum(draft.held_back for draft in drafts),
+    )
 
 
 async def watched(work: Coroutine[Any, Any, T], look: Look) -> T:
@@ -353,7 +356,7 @@ def _in_order(db: "Connection", ids: Sequence[str]) -> list[StoredMemory]:
     return queries.in_order(db, queries.WhereClause(), ids, STORED)
 
 
-def _take_family(draft: Draft, family: Sequence[str], briefs: Mapping[str, Brief]) -> None:
+def _take_family(draft: PlanDraft, family: Sequence[str], briefs: Mapping[str, Brief]) -> None:
     """Plan that the others of a family leave for its first, or for one that can't leave."""
     present = sorted(
         (key for key in family if key in briefs and key not in draft.taken),
@@ -372,7 +375,7 @@ def _take_family(draft: Draft, family: Sequence[str], briefs: Mapping[str, Brief
 
 
 def group_of(
-    draft: Draft,
+    draft: PlanDraft,
     kind: GroupKind,
     archived: Sequence[str],
     briefs: Mapping[str, Brief],

@@ -37,7 +37,7 @@ from synthorg_tui.memory.listing import (
 from synthorg_tui.memory.models import MemoryQuery
 from synthorg_tui.memory.retrieval.tags import FACT_CATEGORIES, retagged, tags_with
 from synthorg_tui.memory.shared import require_agent_id
-from synthorg_tui.memory.store import queries
+from synthorg_tui.memory.store import facts, queries
 from synthorg_tui.memory.store.acts import PersonActs
 from synthorg_tui.memory.store.as_of import AsOf
 from synthorg_tui.memory.store.core import Core
@@ -102,7 +102,10 @@ class StoreAdmin:
         self, what: BrowseFilter, *, sort: SortOrder = "newest", offset: int = 0, limit: int = 300
     ) -> MemoryPage:
         """Return one page of the memories that match a filter; ties by import key, then id."""
-        return await self._reader.browse(what, sort=sort, offset=offset, limit=limit)
+        page = await self._reader.browse(what, sort=sort, offset=offset, limit=limit)
+        with translate_errors(MemoryRetrievalError, "listing"):
+            marked = await self._core.read(lambda db: facts.marked(db, page.entries))
+        return replace(page, entries=marked)
 
     async def lookup(
         self, id_start: NotBlankStr, *, deleted: bool = False, limit: int = 10
@@ -111,10 +114,11 @@ class StoreAdmin:
         where = queries.WhereClause() if deleted else queries.WhereClause(queries.LIVE)
         where.add("starts_with(m.id::VARCHAR, ?)", id_start.lower())
         with translate_errors(MemoryRetrievalError, "reading"):
-            rows = await self._core.read(
-                lambda db: queries.listing(db, where, LISTED, order="m.id", limit=limit)
+            return await self._core.read(
+                lambda db: facts.marked(
+                    db, queries.listing(db, where, LISTED, order="m.id", limit=limit)
+                )
             )
-        return tuple(rows)
 
     async def entries(
         self, memory_ids: Sequence[NotBlankStr], *, deleted: bool = False

@@ -103,6 +103,9 @@ def memory(entry: "ListedMemory", source: Json | None) -> Json:
         "recorded_at": entry.recorded_at.isoformat() if entry.recorded_at else None,
         "archived_at": entry.archived_at.isoformat() if entry.archived_at else None,
         "archived_why": entry.archived_why,
+        "stands_on_replaced": (
+            entry.stands_on_replaced.isoformat() if entry.stands_on_replaced else None
+        ),
     }
 
 

@@ -102,7 +102,8 @@ class Absences:
         explanation = (await self._injection.prepare(request)).explanation
         for candidate in explanation.candidates:
             if candidate.entry.id == known:
-                return MemoryVerdict(known, candidate.verdict, candidate.reason)
+                reason = candidate.reason + await self._on_replaced(known)
+                return MemoryVerdict(known, candidate.verdict, reason)
         with translate_errors(MemoryRetrievalError, "looking up a memory"):
             row = await self._core.read(lambda db: queries.row_by_id(db, known))
             if row is None:
@@ -134,6 +135,12 @@ class Absences:
         where.add("(m.agent_id = ? OR (m.shared AND ?))", request.agent_id, shared)
         queries.add_visibility(where, request.visibility)
         return where
+
+    async def _on_replaced(self, memory_id: str) -> str:
+        with translate_errors(MemoryRetrievalError, "looking up what a memory stands on"):
+            found = await self._core.read(lambda db: facts.stands_on_replaced(db, [memory_id]))
+        at = found.get(memory_id)
+        return f"; stands on a fact that was replaced on {_day(at)}" if at else ""
 
     @property
     def _now(self) -> datetime:

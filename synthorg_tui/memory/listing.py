@@ -33,7 +33,8 @@ class ListedMemory:
     combined score in [0, 1] by which search results are ordered. ``project`` is the path of a
     folder, ``session_id`` what the agent's own program calls the session. ``archived_why`` is an
     ``ArchiveReason``. A fact is true from ``valid_from``, by default since it happened, until
-    ``valid_to``; ``recorded_at`` is when this store learnt of the memory.
+    ``valid_to``; ``recorded_at`` is when this store learnt of the memory. Only listings set
+    ``stands_on_replaced``: when a fact was replaced that the memory was derived from or depends on.
     """
 
     id: str
@@ -59,6 +60,7 @@ class ListedMemory:
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     recorded_at: datetime | None = None
+    stands_on_replaced: datetime | None = None
 
     @property
     def kind(self) -> MemoryKind:

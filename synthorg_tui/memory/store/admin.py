@@ -40,7 +40,7 @@ from synthorg_tui.memory.listing import (
 from synthorg_tui.memory.models import MemoryQuery
 from synthorg_tui.memory.retrieval.tags import FACT_CATEGORIES, retagged, tags_with
 from synthorg_tui.memory.shared import require_agent_id
-from synthorg_tui.memory.store import queries
+from synthorg_tui.memory.store import facts, queries
 from synthorg_tui.memory.store.acts import PersonActs
 from synthorg_tui.memory.store.archive import MemoryArchive
 from synthorg_tui.memory.store.as_of import AsOf
@@ -110,7 +110,10 @@ class StoreAdmin:
         self, what: BrowseFilter, *, sort: SortOrder = "newest", offset: int = 0, limit: int = 300
     ) -> MemoryPage:
         """Return one page of the memories that match a filter; ties by import key, then id."""
-        return await self._reader.browse(what, sort=sort, offset=offset, limit=limit)
+        page = await self._reader.browse(what, sort=sort, offset=offset, limit=limit)
+        with translate_errors(MemoryRetrievalError, "listing"):
+            marked = await self._core.read(lambda db: facts.marked(db, page.entries))
+        return replace(page, entries=marked)
 
     async def lookup(
         self, id_start: NotBlankStr, *, deleted: bool = False, limit: int = 10
@@ -120,7 +123,9 @@ class StoreAdmin:
         where.add("starts_with(m.id::VARCHAR, ?)", id_start.lower())
         with translate_errors(MemoryRetrievalError, "reading"):
             rows = await self._core.read(
-                lambda db: queries.listing(db, where, LISTED, order="m.id", limit=limit)
+                lambda db: facts.marked(
+                    db, queries.listing(db, where, LISTED, order="m.id", limit=limit)
+                )
             )
         return tuple(map(self._core.ages.shown, rows))
 

@@ -7,13 +7,15 @@ edge says that they contradict each other. Nothing here changes a text.
 
 from collections import defaultdict
 from collections.abc import Container, Hashable, Iterable, Sequence
-from datetime import datetime
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from synthorg_tui.core.actors import PERSON_SUFFIXES, ActorKind
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.memory.enums import ArchiveReason, EdgeKind, SourceKind
 from synthorg_tui.memory.errors import MemoryStoreError
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.retrieval.tags import FACT_CATEGORIES, FactKey
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.edges import MemoryEdge, edges_of, remove_edges
@@ -109,6 +111,32 @@ def held(
             elif row.id in wanted and (holder := _holder(row, true, said)) is not None:
                 found[row.id] = holder
     return found
+
+
+def stands_on_replaced(db: "Connection", ids: Sequence[str]) -> dict[str, datetime]:
+    """Return which of these memories stand on a fact that was replaced, and when that was (UTC)."""
+    rows = db.execute(
+        "SELECT e.from_id::VARCHAR, max(m.archived_at) FROM memory_edges e "
+        "JOIN memories m ON m.id = e.to_id WHERE e.from_id IN (SELECT unnest(?::UUID[])) "
+        "AND e.kind IN (?, ?) AND m.archived_why = ? GROUP BY 1",
+        [
+            queries.known_ids(ids),
+            EdgeKind.DEPENDS_ON.value,
+            EdgeKind.DERIVED_FROM.value,
+            ArchiveReason.SUPERSEDED.value,
+        ],
+    ).fetchall()
+    return {memory_id: at.replace(tzinfo=UTC) for memory_id, at in rows}
+
+
+def marked(db: "Connection", entries: Iterable[ListedMemory]) -> tuple[ListedMemory, ...]:
+    """Return the memories, those that stand on a replaced fact with the mark of it."""
+    entries = tuple(entries)
+    found = stands_on_replaced(db, [entry.id for entry in entries])
+    return tuple(
+        replace(entry, stands_on_replaced=found[entry.id]) if entry.id in found else entry
+        for entry in entries
+    )
 
 
 def release(db: "Connection", rows: Iterable[StoredMemory]) -> None:

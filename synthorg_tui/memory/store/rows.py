@@ -87,8 +87,8 @@ class StoredMemory(NamedTuple):
 
 
 COLUMNS = StoredMemory._fields
-_SCORES = frozenset({"dense", "sparse", "fused"})
-_LISTED_COLUMNS = [field.name for field in fields(ListedMemory) if field.name not in _SCORES]
+_NOT_STORED = frozenset({"dense", "sparse", "fused", "stands_on_replaced"})
+_LISTED_COLUMNS = [field.name for field in fields(ListedMemory) if field.name not in _NOT_STORED]
 _TRUE_TIMES = ("valid_from", "valid_to")
 _PERHAPS_TIMES = (
     *("updated_at", "expires_at", "deleted_at", "archived_at", "recorded_at"),

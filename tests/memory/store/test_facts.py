@@ -9,12 +9,13 @@ import pytest
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.memory.enums import EdgeKind, SourceKind
 from synthorg_tui.memory.errors import MemoryStoreError
-from synthorg_tui.memory.extensions import MemoryDraft
+from synthorg_tui.memory.extensions import MemoryBundle, MemoryDraft
 from synthorg_tui.memory.index.protocol import Visibility
+from synthorg_tui.memory.listing import BrowseFilter
 from synthorg_tui.memory.models import MemoryEdit, MemoryQuery
 from synthorg_tui.memory.retrieval.tags import FactKey
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
-from synthorg_tui.memory.store.edges import MemoryEdge, edges_of
+from synthorg_tui.memory.store.edges import MemoryEdge, add_edges, edges_of
 from synthorg_tui.persistence.database import Database
 from tests.conftest import FixedClock
 from tests.memory.store.store_kit import AGENT, opened, request
@@ -273,3 +274,28 @@ class TestTimes:
         ):
             with pytest.raises(MemoryStoreError):
                 await store.admin.edit(key, times, actor=PERSON)
+
+
+async def test_what_stands_on_a_replaced_fact_is_marked_until_it_is_restored(
+    store: LocalMemoryBackend, clock: FixedClock
+) -> None:
+    old = await keep(store, "port 80", day=1)
+    built = await store.store(AGENT, request("open port 80 in the firewall", tags=()))
+    edge = MemoryEdge(built, old, EdgeKind.DEPENDS_ON)
+    await store.admin.change_together(
+        MemoryBundle(),
+        lambda db, _: add_edges(db, [edge], made_at=datetime(2026, 1, 1), made_by="me"),
+        actor="me",
+    )
+
+    async def mark() -> datetime | None:
+        (entry,) = await store.admin.lookup(built)
+        page = await store.admin.browse(BrowseFilter())
+        assert entry in page.entries
+        return entry.stands_on_replaced
+
+    assert await mark() is None
+    await keep(store, "port 9000", day=2)
+    assert await mark() == clock.now()
+    await store.admin.restore([old], actor=PERSON)
+    assert await mark() is None

@@ -9,7 +9,6 @@ together is in ``wiring``; what it does belongs into a room of its own, not here
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +17,6 @@ from synthorg_tui import wiring
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.listing import AgentSummary as AgentSummary
-from synthorg_tui.memory.shared import SHARED_OWNER
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.settings_kv import has_due
 from synthorg_tui.providers.embedding.protocol import Embedder
@@ -393,6 +391,9 @@ class Engine:
             sessions=lambda: self.sessions,
             evolution=lambda: self.evolution,
             pruning=lambda: self.pruning,
+            consolidation=lambda: self.consolidation,
+            knowledge=lambda: self.knowledge,
+            desk=lambda: self.desk,
         )
         return build_jobs(
             self._database,
@@ -436,20 +437,4 @@ class Engine:
 
     async def agents(self) -> tuple[AgentSummary, ...]:
         """Return all agents that are declared or have memories, sorted by id."""
-        facets = await self.desk.facets()
-        counts = dict(facets.agents)
-        declared = {agent.id for agent in self.settings.agents}
-        ids = sorted((declared | counts.keys()) - {SHARED_OWNER})
-        summaries = (self._summary(agent_id, counts.get(agent_id, 0)) for agent_id in ids)
-        return tuple(replace(agent, is_full=facets.is_full(agent.memories)) for agent in summaries)
-
-    def _summary(self, agent_id: str, memories: int) -> AgentSummary:
-        declared = self.settings.agent(agent_id)
-        return AgentSummary(
-            id=agent_id,
-            role=declared.role if declared else None,
-            department=declared.department if declared else None,
-            level=self.settings.level(agent_id),
-            declared=declared is not None,
-            memories=memories,
-        )
+        return self.settings.summaries(await self.desk.facets())

@@ -14,3 +14,4 @@ class JobsConfig(FrozenModel):
     compaction: ConsolidationInterval = ConsolidationInterval.HOURLY
     packing: ConsolidationInterval = ConsolidationInterval.DAILY
     pruning: ConsolidationInterval = ConsolidationInterval.WEEKLY
+    knowledge: ConsolidationInterval = ConsolidationInterval.HOURLY

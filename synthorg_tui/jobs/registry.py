@@ -26,11 +26,14 @@ from synthorg_tui.persistence.backups import backups_in
 from synthorg_tui.persistence.database import Database
 
 if TYPE_CHECKING:
+    from synthorg_tui.curation.consolidating import ConsolidationRuns
     from synthorg_tui.curation.forgetting import SessionErasure
     from synthorg_tui.curation.pruning import PruneService
     from synthorg_tui.ingest.service import ImportReport
+    from synthorg_tui.knowledge.service import KnowledgeService
     from synthorg_tui.learning.models import LearnProgress
     from synthorg_tui.learning.promotion import EvolutionService
+    from synthorg_tui.memory.extensions import MemoryAdmin
     from synthorg_tui.memory.store.maintenance import Maintenance
     from synthorg_tui.settings.root import RootConfig
 
@@ -51,6 +54,9 @@ class JobParts:
     sessions: "Callable[[], SessionErasure]"
     evolution: "Callable[[], EvolutionService]"
     pruning: "Callable[[], PruneService]"
+    consolidation: "Callable[[], ConsolidationRuns]"
+    knowledge: "Callable[[], KnowledgeService]"
+    desk: "Callable[[], MemoryAdmin]"
 
 
 def jobs_of(parts: JobParts) -> tuple[Job, ...]:
@@ -66,6 +72,8 @@ def jobs_of(parts: JobParts) -> tuple[Job, ...]:
         _backup(parts),
         _sessions(parts),
         _reembedding(parts),
+        _knowledge(parts),
+        _consolidation(parts),
         _evolver(parts),
         _pruning(parts),
         _compaction(parts),
@@ -185,6 +193,40 @@ def _reembedding(parts: JobParts) -> Job:
 async def _reembed(parts: JobParts, progress: Steps, cancel: threading.Event) -> str:
     done = await parts.maintenance().reembed(progress=progress, cancel=cancel)
     return f"{counted(done, 'memory', 'memories')} embedded; none lacks a vector" if done else ""
+
+
+def _knowledge(parts: JobParts) -> Job:
+    title = "Bring up to date what is known of projects"
+    interval = parts.settings.jobs.knowledge
+    return Job("knowledge", title, "jobs.knowledge", interval, partial(_refresh, parts))
+
+
+async def _refresh(parts: JobParts, progress: Steps, cancel: threading.Event) -> str:
+    report = await parts.knowledge().refresh(
+        lambda read: progress(read.done, read.total), cancel=cancel
+    )
+    return str(report) if report.sessions else ""
+
+
+def _consolidation(parts: JobParts) -> Job:
+    config = parts.settings.memory.consolidation
+    return Job(
+        "consolidation",
+        "Archive copies and what has expired, make room, and find what contradicts",
+        "memory.consolidation.interval",
+        config.interval if config.enabled else _NEVER,
+        partial(_consolidate, parts),
+    )
+
+
+async def _consolidate(parts: JobParts, progress: Steps, cancel: threading.Event) -> str:
+    from synthorg_tui.memory.consolidation.wiki_export import export_after_consolidation
+
+    told = await parts.consolidation().run_due(progress, cancel)
+    pages = dict(await parts.knowledge().pages())
+    wiki = parts.settings.memory.consolidation.wiki_export
+    await export_after_consolidation(wiki, parts.data_dir, parts.desk().browse, pages=pages)
+    return told
 
 
 def _evolver(parts: JobParts) -> Job:

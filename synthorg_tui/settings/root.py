@@ -31,7 +31,9 @@ from synthorg_tui.memory.consolidation.models import (
     require_unique_categories,
     retention_days,
 )
+from synthorg_tui.memory.listing import AgentSummary, Facets
 from synthorg_tui.memory.org.config import OrgMemoryConfig
+from synthorg_tui.memory.shared import SHARED_OWNER
 from synthorg_tui.providers.completion.config import AutoModelConfig, CompletionConfig
 from synthorg_tui.providers.embedding.config import EmbeddingConfig, MiniLMConfig
 from synthorg_tui.settings.safety import SafetyValues
@@ -163,6 +165,24 @@ class RootConfig(FrozenModel):
     def agent(self, agent_id: str) -> AgentConfig | None:
         """Return an agent's entry in the settings, or ``None`` when it has none."""
         return next((agent for agent in self.agents if agent.id == agent_id), None)
+
+    def summaries(self, facets: Facets) -> tuple[AgentSummary, ...]:
+        """Return all agents that are declared or have memories, sorted by id."""
+        counts = dict(facets.agents)
+        ids = ({agent.id for agent in self.agents} | counts.keys()) - {SHARED_OWNER}
+        return tuple(self._summary(each, counts.get(each, 0), facets) for each in sorted(ids))
+
+    def _summary(self, agent_id: str, memories: int, facets: Facets) -> AgentSummary:
+        declared = self.agent(agent_id)
+        return AgentSummary(
+            id=agent_id,
+            role=declared.role if declared else None,
+            department=declared.department if declared else None,
+            level=self.level(agent_id),
+            declared=declared is not None,
+            memories=memories,
+            is_full=facets.is_full(memories),
+        )
 
     def level(self, agent_id: str) -> MemoryLevel:
         """Return the memory level of an agent: its own, or else the company's."""

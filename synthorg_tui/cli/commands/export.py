@@ -66,6 +66,7 @@ async def run_wiki(context: "Context") -> int:
                 exporter,
                 engine.desk.browse,
                 agents=agents,
+                pages={} if agents else dict(await engine.knowledge.pages()),
                 progress=lambda read, total: line.update(f"{read:,} of {total:,} memories"),
             )
     if context.wants_json:

@@ -202,9 +202,7 @@ def _knowledge(parts: JobParts) -> Job:
 
 
 async def _refresh(parts: JobParts, progress: Steps, cancel: threading.Event) -> str:
-    report = await parts.knowledge().refresh(
-        lambda read: progress(read.done, read.total), cancel=cancel
-    )
+    report = await parts.knowledge().refresh(progress, cancel)
     return str(report) if report.sessions else ""
 
 

@@ -25,7 +25,11 @@ from synthorg_tui.core.text import agent_id_problem
 from synthorg_tui.core.types import FrozenModel, NotBlankStr, reject
 from synthorg_tui.ingest import IngestConfig
 from synthorg_tui.memory.config import CompanyMemoryConfig
-from synthorg_tui.memory.consolidation.models import RetentionRule, require_unique_categories
+from synthorg_tui.memory.consolidation.models import (
+    RetentionRule,
+    require_unique_categories,
+    retention_days,
+)
 from synthorg_tui.memory.org.config import OrgMemoryConfig
 from synthorg_tui.providers.completion.config import AutoModelConfig, CompletionConfig
 from synthorg_tui.providers.embedding.config import EmbeddingConfig, MiniLMConfig
@@ -173,12 +177,15 @@ class RootConfig(FrozenModel):
         """
         agent = self.agent(agent_id)
         company = self.memory.consolidation.retention
-        overrides = agent.retention_overrides if agent else ()
-        for rule in (*overrides, *company.rules):
-            if rule.category is category:
-                return rule.retention_days
-        own = agent.retention_days if agent else None
-        return own or company.default_retention_days or self.memory.options.retention_days
+        own = agent.retention_overrides if agent else ()
+        days = retention_days(
+            category,
+            overrides={rule.category: rule.retention_days for rule in own},
+            rules=company.rules,
+            agent_default=agent.retention_days if agent else None,
+            default=company.default_retention_days,
+        )
+        return days or self.memory.options.retention_days
 
 
 class SettingsPolicy:

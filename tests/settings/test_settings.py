@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.errors import ConfigError
 from synthorg_tui.core.yaml import MAX_NESTING
+from synthorg_tui.memory.consolidation.config import ONE_SETTING
 from synthorg_tui.memory.enums import FusionStrategy
 from synthorg_tui.providers.embedding.config import GgufConfig, MiniLMConfig, OpenAIConfig
 from synthorg_tui.settings import document
@@ -107,6 +108,20 @@ class TestEnvironment:
         path = write("memory: {retrieval: {max_memories: 5, rrf_k: 7}}")
         retrieval = load(path, SYNTHORG__MEMORY__RETRIEVAL__MAX_MEMORIES="30").memory.retrieval
         assert (retrieval.max_memories, retrieval.rrf_k) == (30, 7)
+
+    def test_the_switch_of_consolidation_holds_over_its_section(self, write: Write) -> None:
+        path = write("memory: {consolidation: {enabled: true, interval: weekly}}")
+        off = load(path, SYNTHORG__MEMORY__CONSOLIDATION_ENABLED="false").memory.consolidation
+        assert (off.enabled, off.interval.value) == (False, "weekly")
+        (told,) = problems(path, SYNTHORG__MEMORY__CONSOLIDATION_ENABLED="perhaps")
+        assert "memory.consolidation.enabled" in told or "consolidation_enabled" in told
+
+    def test_one_bound_with_two_values_names_both(self, write: Write) -> None:
+        path = write("memory: {consolidation: {max_memories_per_agent: 6}}")
+        assert load(path).memory.options.max_memories_per_agent == 6
+        (told,) = problems(path, SYNTHORG__MEMORY__OPTIONS__MAX_MEMORIES_PER_AGENT="5")
+        assert "memory.options.max_memories_per_agent (5)" in told
+        assert "memory.consolidation.max_memories_per_agent (6)" in told
 
     def test_values_are_typed_as_in_yaml(self) -> None:
         settings = load(
@@ -435,7 +450,8 @@ class TestShippedFile:
     def test_every_setting_is_read_somewhere_or_marked_as_only_checked(self) -> None:
         """A setting that does nothing must say so.
 
-        One whose name stands in two sections must be read with its section before it.
+        One whose name stands in two sections must be read with its section before it. Of two that
+        are one setting it is enough that one is read: they always agree.
         """
         text = SHIPPED_FILE.read_text(encoding="utf-8")
         code = "\n".join(
@@ -452,8 +468,13 @@ class TestShippedFile:
             if not re.search(rf"\.{reading(path, named_alike=path in bounds)}\b", code)
             and not is_marked(text, path)
         ]
+        alike = {
+            f"memory.options.{name}": f"memory.consolidation.{mirror}"
+            for name, mirror in ONE_SETTING.items()
+        }
+        alike |= {mirror: name for name, mirror in alike.items()}
         assert len(bounds) == 2
-        assert silent == []
+        assert [path for path in silent if alike.get(path, path) in silent] == []
 
 
 def reading(path: str, *, named_alike: bool) -> str:

@@ -52,6 +52,7 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = {
     "archive": CommandEntry("archive", "list, search, fill and empty the archive of memories"),
     "sessions": CommandEntry("sessions", "list, read, export, resume and delete sessions"),
     "blame": CommandEntry("blame", "see which session wrote a file or a line of it, and why"),
+    "export": CommandEntry("export", "write the memories as a folder of Markdown files"),
     "agents": CommandEntry(
         "agents", "list agents and their memories; pause them, and take back what they wrote"
     ),

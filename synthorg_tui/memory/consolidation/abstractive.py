@@ -4,6 +4,7 @@ What a model may write is bounded here, whatever it answers: never empty, never 
 allowed. What it reads is fenced, since memories are strangers' text.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
@@ -25,6 +26,8 @@ from synthorg_tui.providers.models import ChatMessage
 DEFAULT_MAX_SUMMARY_TOKENS: Final = 200
 DEFAULT_TEMPERATURE: Final = 0.3
 FALLBACK_CHARS: Final = 200
+MAX_AT_ONCE: Final = 4
+"""Questions that a batch has open at the same time."""
 _TAG: Final = "untrusted-artifact"
 _REPEAT_PENALTY: Final = 1.1
 _CHARS_PER_TOKEN: Final = 4
@@ -95,13 +98,19 @@ class AbstractiveSummarizer:
     async def summarize_batch(
         self, entries: Sequence[MemoryEntry]
     ) -> tuple[tuple[NotBlankStr, str], ...]:
-        """Return the id and summary of each memory, in the order given; all are asked at once.
+        """Return the id and summary of each memory, in the order given; several asked at once.
 
         Raises:
             CompletionError: As for ``summarize``, for the first memory where that happens.
         """
+        free = asyncio.Semaphore(MAX_AT_ONCE)
+
+        async def summary(entry: MemoryEntry) -> str:
+            async with free:
+                return await self.summarize(entry.content, entry.agent_id)
+
         try:
-            texts = await together(*(self.summarize(e.content, e.agent_id) for e in entries))
+            texts = await together(*map(summary, entries))
         except BaseExceptionGroup as failures:
             raise first_error(failures) from failures
         return tuple((entry.id, text) for entry, text in zip(entries, texts, strict=True))

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, Self
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from synthorg_tui.core.enums import ConsolidationInterval, MemoryCategory
+from synthorg_tui.core.enums import ConsolidationInterval
 from synthorg_tui.core.types import FrozenModel, NotBlankStr, reject
 from synthorg_tui.memory.consolidation.models import RetentionRule, require_unique_categories
 
@@ -18,7 +18,7 @@ DEFAULT_MAX_MEMORIES: Final = 10_000
 SWITCH: Final = "consolidation_enabled"
 """Name of the kill switch in the section ``memory``."""
 
-_ONE_SETTING: Final = {
+ONE_SETTING: Final = {
     "max_memories_per_agent": "max_memories_per_agent",
     "consolidation_interval": "interval",
 }
@@ -48,23 +48,6 @@ class RetentionConfig(FrozenModel):
         cls, rules: tuple[RetentionRule, ...]
     ) -> tuple[RetentionRule, ...]:
         return require_unique_categories("rules", rules)
-
-    def days_for(
-        self,
-        category: MemoryCategory,
-        *,
-        overrides: Mapping[MemoryCategory, int] | None = None,
-        agent_default: int | None = None,
-    ) -> int | None:
-        """Return for how many days an agent's memories of a category stay; ``None`` is for ever.
-
-        The first that is set wins: the agent's override for the category, the rule for it, the
-        agent's own days, the default.
-        """
-        if overrides and category in overrides:
-            return overrides[category]
-        rules = {rule.category: rule.retention_days for rule in self.rules}
-        return rules.get(category) or agent_default or self.default_retention_days
 
 
 class DualModeConfig(FrozenModel):
@@ -146,7 +129,7 @@ class WikiExportConfig(FrozenModel):
     """Whether, when and where memories are exported as Markdown files.
 
     ``export_root`` ``None`` is ``wiki`` in the data directory; ``max_entries_per_view`` ``None`` is
-    as many as one query returns, 1000.
+    no bound.
     """
 
     enabled: bool = False
@@ -216,7 +199,7 @@ def mirrored_sections(data: Any) -> Any:
         return data
     options, consolidation = _values(data.get("options")), _values(data.get("consolidation"))
     changed: dict[str, Any] = {}
-    for name, mirror in _ONE_SETTING.items():
+    for name, mirror in ONE_SETTING.items():
         value = _agreed(name, options.get(name), consolidation.get(mirror))
         if value is not None:
             changed["options"] = options = options | {name: value}
@@ -228,11 +211,11 @@ def mirrored_sections(data: Any) -> Any:
 
 def _agreed(name: str, option: object, own: object) -> object:
     """The value of one setting with two names; ``None`` when both are the default or not set."""
-    field = ConsolidationConfig.model_fields[_ONE_SETTING[name]]
+    field = ConsolidationConfig.model_fields[ONE_SETTING[name]]
     values = [value for value in (option, own) if value not in (None, field.default)]
     if len(values) == 2 and values[0] != values[1]:
         reason = (
-            f"memory.options.{name} ({option}) and memory.consolidation.{_ONE_SETTING[name]} "
+            f"memory.options.{name} ({option}) and memory.consolidation.{ONE_SETTING[name]} "
             f"({own}) are one setting with two names: set one of them, or both to the same"
         )
         reject(f"options.{name}", option, reason)

@@ -27,6 +27,9 @@ DIARY: Final = frozenset(
 LASTING: Final = frozenset({MemoryKind.LESSON, MemoryKind.KNOWLEDGE})
 """Kinds of knowledge with evidence: lessons that a person approved, and what episodes showed."""
 
+WHOLE: Final = LASTING | {MemoryKind.RECOVERY, MemoryKind.SAID}
+"""Kinds of which every word counts: a remedy, or a person's own words, must not be cut."""
+
 EvictionKey: TypeAlias = tuple[int, int, float, datetime, str]
 
 
@@ -51,8 +54,8 @@ def eviction_key(memory: ListedMemory) -> EvictionKey:
 
 
 def is_protected(category: MemoryCategory, tags: Sequence[str], content: str) -> bool:
-    """Return whether a memory is never merged: pinned ones, facts, lessons and knowledge."""
-    return _hold(tags) > 0 or kind_of(category, tags, content) in LASTING
+    """Return whether a memory is never merged: pinned ones, facts, and what counts as a whole."""
+    return _hold(tags) > 0 or kind_of(category, tags, content) in WHOLE
 
 
 def _hold(tags: Sequence[str]) -> int:

@@ -44,7 +44,13 @@ MAX_RAW_CHARS: Final = 20_000
 """Characters of a raw record that the model is shown."""
 _CONTEXTS: Final = "applicable_contexts"
 _LEAST_RATIO: Final = 0.01
-_RAW_FIELDS: Final = ("prompt", "output", "verification_feedback", "reasoning_trace")
+_RAW_FIELDS: Final = (
+    "prompt",
+    "output",
+    "verification_feedback",
+    "reasoning_trace",
+    "source_task_id",
+)
 _INSTRUCTION: Final = (
     "Below is the raw record of one task of an agent. Write down what it teaches: decisions that "
     "worked or failed and why, and when they apply. Keep names, numbers and commands exactly, and "

@@ -3,7 +3,7 @@
 A run never changes these; they are what its parts hand to each other and to callers.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, Self
 
@@ -179,6 +179,25 @@ def require_unique_categories(
     if repeated:
         reject(field, names, f"Duplicate retention categories: {repeated}")
     return ordered
+
+
+def retention_days(
+    category: MemoryCategory,
+    *,
+    overrides: Mapping[MemoryCategory, int],
+    rules: Iterable[RetentionRule],
+    agent_default: int | None,
+    default: int | None,
+) -> int | None:
+    """Return for how many days an agent's memories of a category stay; ``None`` is for ever.
+
+    The first that is set wins: the agent's override for the category, the company's rule for it,
+    the agent's own days, the company's.
+    """
+    if category in overrides:
+        return overrides[category]
+    ruled = {rule.category: rule.retention_days for rule in rules}
+    return ruled.get(category) or agent_default or default
 
 
 def _require_tag(metadata: MemoryMetadata, tag: str) -> None:

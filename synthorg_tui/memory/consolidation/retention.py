@@ -8,7 +8,7 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.failsafe import surviving
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.consolidation.config import RetentionConfig
-from synthorg_tui.memory.consolidation.models import ArchivalMode
+from synthorg_tui.memory.consolidation.models import ArchivalMode, retention_days
 from synthorg_tui.memory.consolidation.strategy import Archiver, deleted
 from synthorg_tui.memory.models import MAX_QUERY_LIMIT, MemoryEntry, MemoryQuery
 from synthorg_tui.memory.protocol import MemoryBackend
@@ -47,7 +47,7 @@ class RetentionEnforcer:
         """Delete the agent's expired memories and return how many were deleted.
 
         At most 1000 of a category at once: call again for more. A category that fails is logged and
-        doesn't stop the others. See ``RetentionConfig.days_for`` for which days hold.
+        doesn't stop the others. See ``retention_days`` for which days hold.
 
         Args:
             agent_id: Whose memories.
@@ -64,15 +64,24 @@ class RetentionEnforcer:
         moment = now or datetime.now(UTC)
         count = 0
         for category in MemoryCategory:
-            days = self._config.days_for(
-                category, overrides=overrides, agent_default=agent_default_retention_days
-            )
+            days = self._days(category, overrides, agent_default_retention_days)
             if days is None:
                 continue
             with surviving(f"retention of {category.value} memories"):
                 for entry in await self._expired(agent_id, category, days_before(moment, days)):
                     count += await self._left(entry)
         return count
+
+    def _days(
+        self, category: MemoryCategory, own: Mapping[MemoryCategory, int], default: int | None
+    ) -> int | None:
+        return retention_days(
+            category,
+            overrides=own,
+            rules=self._config.rules,
+            agent_default=default,
+            default=self._config.default_retention_days,
+        )
 
     async def _expired(
         self, agent_id: NotBlankStr, category: MemoryCategory, until: datetime

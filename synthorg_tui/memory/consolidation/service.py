@@ -183,7 +183,7 @@ class MemoryConsolidationService:
             if excess <= 0:
                 return 0
             ordered = sorted(
-                [entry async for entry in self._all(agent_id)],
+                [one async for one in all_memories(self._backend, agent_id, page=self._page)],
                 key=lambda entry: eviction_key(entry.listed()),
             )
             archive = ArchivingRun(self._archive) if self._archive is not None else None
@@ -193,21 +193,26 @@ class MemoryConsolidationService:
                     gone += await deleted(entry, self._backend)
             return gone
 
-    async def _all(self, agent_id: NotBlankStr) -> AsyncIterator[MemoryEntry]:
-        """Every memory of the agent, read in pages from the newest back."""
-        until: datetime | None = None
-        seen: set[str] = set()
-        while True:
-            query = MemoryQuery(limit=self._page, until=until)
-            page = await self._backend.retrieve(agent_id, query)
-            fresh = [entry for entry in page if entry.id not in seen]
-            if not fresh:
-                return
-            seen.update(entry.id for entry in fresh)
-            for entry in fresh:
-                yield entry
-            # Others of the same moment may be on the next page.
-            until = min(entry.created_at for entry in page) + timedelta(microseconds=1)
+
+async def all_memories(
+    backend: MemoryBackend, agent_id: NotBlankStr, *, page: int = MAX_QUERY_LIMIT
+) -> AsyncIterator[MemoryEntry]:
+    """Yield every memory of an agent, from the newest back, reading so many at once.
+
+    Of more than ``page`` memories of one and the same moment only the first are found.
+    """
+    until: datetime | None = None
+    seen: set[str] = set()
+    while True:
+        found = await backend.retrieve(agent_id, MemoryQuery(limit=page, until=until))
+        fresh = [entry for entry in found if entry.id not in seen]
+        if not fresh:
+            return
+        seen.update(entry.id for entry in fresh)
+        for entry in fresh:
+            yield entry
+        # Others of the same moment may be on the next page.
+        until = min(entry.created_at for entry in found) + timedelta(microseconds=1)
 
 
 @contextmanager

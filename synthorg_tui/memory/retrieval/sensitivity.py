@@ -1,8 +1,12 @@
-"""The rule on which memories agents may be given, by sensitivity; the same for every strategy."""
+"""The rule on which memories agents may be given, by sensitivity; the same for every strategy.
+
+Raw records of runs are read by their id only: what they teach is a memory of its own.
+"""
 
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
+from synthorg_tui.memory.consolidation.models import DETAILED_TAG
 from synthorg_tui.memory.enums import GIVEN_BY_DEFAULT, Sensitivity
 from synthorg_tui.memory.models import MAX_QUERY_LIMIT, MemoryEntry, MemoryQuery
 from synthorg_tui.memory.protocol import MemoryBackend
@@ -23,6 +27,11 @@ class SensitivityFilter(NamedTuple):
 
     def refusal(self, entry: MemoryEntry) -> str:
         """Return why a memory is withheld, for a person; empty when it may be given."""
+        if DETAILED_TAG in entry.metadata.tags:
+            return "it is a raw record, which is read by its id only"
+        return self._sensitive(entry)
+
+    def _sensitive(self, entry: MemoryEntry) -> str:
         sensitivity = parse_tags(entry.metadata.tags).sensitivity
         if sensitivity in self.allowed:
             return ""
@@ -59,10 +68,10 @@ class SensitivityFilter(NamedTuple):
     async def read(
         self, backend: MemoryBackend, agent_id: str, memory_id: str
     ) -> MemoryEntry | None:
-        """Return the agent's memory with this id; ``None`` if it doesn't exist or is withheld.
+        """Return the agent's memory with this id; ``None`` if it doesn't exist or is too sensitive.
 
         Raises:
             MemoryRetrievalError: Reading failed.
         """
         entry = await backend.get(agent_id, memory_id)
-        return None if entry is None or self.refusal(entry) else entry
+        return None if entry is None or self._sensitive(entry) else entry

@@ -31,6 +31,20 @@ class TestRefusal:
         assert clearance.refusal(entry()) == "it is private, which is not given to agents"
 
 
+class TestRawRecords:
+    RAW = ("detailed_experience",)
+
+    async def test_they_are_found_by_no_search_and_read_by_their_id(self) -> None:
+        backend = FakeBackend(entry("a", tags=self.RAW), entry("b"))
+        found = await SensitivityFilter().search(backend, "ada", MemoryQuery())
+        assert (ids(found.permitted), ids(found.withheld)) == (["b"], ["a"])
+        assert await SensitivityFilter().read(backend, "ada", "a") is not None
+
+    async def test_sensitive_ones_are_not_read_either(self) -> None:
+        backend = FakeBackend(entry("a", tags=(*self.RAW, *SECRET)))
+        assert await SensitivityFilter().read(backend, "ada", "a") is None
+
+
 class TestSearch:
     async def search(self, limit: int, *entries: MemoryEntry) -> tuple[list[str], list[str]]:
         self.backend = FakeBackend(*entries)

@@ -39,7 +39,7 @@ EVICTION_SQL: Final = (
     f"CASE WHEN {_IS_HELD} THEN 2 WHEN m.fact_key IS NOT NULL THEN 1 ELSE 0 END, "
     f"CASE WHEN {KIND_SQL} IN ({_quoted(DIARY)}) THEN 0 "
     f"WHEN {KIND_SQL} IN ({_quoted(LASTING)}) THEN 2 ELSE 1 END, "
-    "m.confidence, m.created_at, m.id::VARCHAR"
+    "m.confidence, m.created_at, m.id"
 )
 """``eviction_key`` on ``memories m``: the first leaves first."""
 _IS_DIARY: Final = f"m.tags[1] IN ({_quoted(DIARY)}) AND m.fact_key IS NULL AND NOT {_IS_HELD}"
@@ -120,10 +120,11 @@ class Room:
 
     def _archive(self, count: int, spared: Collection[str]) -> None:
         # The diary leaves first, and is told without a look at texts and history.
-        rows = self._first(self._leaving(spared, _IS_DIARY), count)
+        diary = self._leaving(spared, _IS_DIARY)
+        rows = self._first(diary, "m.confidence, m.created_at, m.id", count)
         if len(rows) < count:
-            rows = self._first(self._leaving(spared), count)
+            rows = self._first(self._leaving(spared), EVICTION_SQL, count)
         self._changes.archive(rows, why=ArchiveReason.ROOM, actor=ROOM_ACTOR)
 
-    def _first(self, where: queries.WhereClause, count: int) -> list[StoredMemory]:
-        return queries.listing(self._changes.db, where, STORED, order=EVICTION_SQL, limit=count)
+    def _first(self, where: queries.WhereClause, order: str, count: int) -> list[StoredMemory]:
+        return queries.listing(self._changes.db, where, STORED, order=order, limit=count)

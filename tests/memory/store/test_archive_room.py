@@ -37,9 +37,9 @@ async def test_the_order_in_the_database_is_the_documented_one(
     tmp_path: Path, clock: FixedClock
 ) -> None:
     async with opened(tmp_path, clock=clock) as store:
-        for confidence in (1.0, 0.4):
+        for confidence, minutes in ((1.0, 1), (0.4, 1), (0.4, 0)):
             for asked in KINDS:
-                clock.advance(minutes=1)
+                clock.advance(minutes=minutes)
                 metadata = asked.metadata.model_copy(update={"confidence": confidence})
                 await store.store(AGENT, asked.model_copy(update={"metadata": metadata}))
         ids = await store.core.read(

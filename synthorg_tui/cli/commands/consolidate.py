@@ -35,8 +35,8 @@ def add(commands: Subparsers) -> None:
         "plan",
         run_plan,
         "make a plan of what could leave or be merged; changes no memory",
-        more="At most 5 % of an agent's memories leave by one plan (memory.consolidation.\n"
-        "max_share_per_run), none that is pinned. What a model wrote waits in `proposals`.",
+        more="At most 5 % of\nan agent's memories leave by one plan, and none that is pinned.\n"
+        "What a model wrote waits in `proposals`.",
         examples=("consolidate plan", "consolidate plan --agent claude-code --json"),
     )
     making.add_argument("--agent", metavar="ID", help="only memories of this agent")

@@ -32,6 +32,59 @@ def test_an_edit_is_undone_and_redone_by_later_commands(cli: Cli) -> None:
     cli("memories", "edit", memory_id, "--content", "Otters swim.")
     undone = cli("memories", "undo", "--json").json
     assert set(undone["undone"]) == set(documented("memories undo")["undone"])
+    assert (undone["undone"]["kind"], undone["undone"]["ids"]) == ("edited", [memory_id])
+    assert shown(cli, memory_id) == "Otters hold hands."
+    redone = cli("memories", "redo", "--json").json
+    assert set(redone["redone"]) == set(documented("memories redo")["redone"])
+    assert shown(cli, memory_id) == "Otters swim."
+    assert cli("memories", "redo", "--json").json == {"redone": None}
+    assert 'Undone: editing "Otters swim."' in cli("memories", "undo").out
+
+
+def test_an_older_version_is_restored_by_its_number(cli: Cli) -> None:
+    memory_id = added(cli, "Herons wait.")
+    cli("memories", "edit", memory_id, "--content", "Herons fly.")
+    first = cli("memories", "history", memory_id, "--json").json["history"][-1]["revision"]
+    assert f"{first}  " in cli("memories", "history", memory_id).out
+    restored = cli("memories", "restore-version", memory_id, str(first), "--json").json
+    assert restored["content"] == shown(cli, memory_id) == "Herons wait."
+    missing = cli("memories", "restore-version", memory_id, "999999")
+    assert missing.code == 1
+    assert "no version 999999" in missing.err
+
+
+def test_uses_and_what_is_similar_are_told(cli: Cli) -> None:
+    memory_id = added(cli, "Storks come back to the same nest on the church every spring.")
+    near = added(cli, "Storks come back to the same nest on the church each spring.")
+    found = cli("memories", "similar", memory_id, "--json").json
+    assert [hit["id"] for hit in found["similar"]] == [near]
+    assert set(found["similar"][0]) == set(documented("memories similar")["similar"][0])
+    assert near[:8] in cli("memories", "similar", memory_id).out
+    assert cli("memories", "uses", memory_id, "--json").json == {"id": memory_id, "uses": []}
+    assert "No agent was given it" in cli("memories", "uses", memory_id).err
+
+
+def test_an_agent_undoes_nothing_of_a_person(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory_id = added(cli, "Cranes dance.")
+    monkeypatch.setenv("CLAUDECODE", "1")
+    for command in (("undo",), ("redo",), ("restore-version", memory_id, "1")):
+        assert cli("memories", *command).code != 0
+    monkeypatch.delenv("CLAUDECODE")
+    assert shown(cli, memory_id) == "Cranes dance."
+
+
+def fact(cli: Cli, text: str, *options: str) -> str:
+    stored = cli("memories", "add", "--agent", "keeper", "--fact-key", "nest", text, *options)
+    return stored.out.split()[-1]
+
+
+def test_a_newer_fact_replaces_the_older_which_says_so(cli: Cli) -> None:
+    old = fact(cli, "The nest is on the church.", "--valid-from", "2026-01-01")
+    new = fact(cli, "The nest is on the mill.")
+
+    before, after = (cli("memories", "show", key, "--json").json for key in (old, new))
+
+    assert (before["archived_why"], after["archived_why"]) == ("superseded", None)
     assert before["valid_from"] is not None
     assert before["valid_to"] is not None
     found = cli("search", "where is the nest", "--agent", "keeper", "--json").json["results"]

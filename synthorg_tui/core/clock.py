@@ -12,6 +12,16 @@ class Clock(Protocol):
         ...
 
 
+class StoppedClock:
+    """Clock that stands at one time, for looking back."""
+
+    def __init__(self, at: datetime) -> None:
+        self._at = at
+
+    def now(self) -> datetime:
+        return self._at
+
+
 class SystemClock:
     """Clock that reads the system time and returns it in UTC."""
 

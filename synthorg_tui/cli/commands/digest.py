@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command, add_group, path
+from synthorg_tui.cli.arguments import Subparsers, add_command, add_group, past_moment, path
 from synthorg_tui.cli.commands import COMMANDS
 from synthorg_tui.cli.commands.digest_output import (
     digest_json,
@@ -24,7 +24,9 @@ from synthorg_tui.memory.enums import InjectionStrategy
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.memory.index.protocol import Visibility
+    from synthorg_tui.memory.retrieval.explanation import Explanation
     from synthorg_tui.memory.scenarios import Question, Scenario, ScenarioOutcome
+    from synthorg_tui.memory.strategies.service import InjectionRequest
 
 CHANGED: Final = 1
 """Exit code of ``scenarios run`` when an agent would get something else."""
@@ -54,6 +56,12 @@ def add(commands: Subparsers) -> None:
     )
     parser.add_argument(
         "--why", metavar="ID", help="only look: say in one line why this memory is in or out"
+    )
+    parser.add_argument(
+        "--as-of",
+        metavar="WHEN",
+        type=past_moment,
+        help="only look: what would have been given then (slower: it reads the whole store)",
     )
     parser.add_argument(
         "--preview", action="store_true", help="only look: don't count it for the skills in it"
@@ -164,25 +172,21 @@ async def run_digest(context: "Context") -> int:
     """
     from dataclasses import replace
 
-    from synthorg_tui.memory.retrieval.explanation import with_authors
-
+    if context.args.as_of is not None and context.agent is not None:
+        raise UsageError("--as-of is for a person: an agent is given what is known now")
     async with context.engine() as engine:
         question = await _question(context, engine)
         memory = engine.settings.memory
         request = question.request(memory.retrieval, memory.v1)
+        request = replace(request, as_of=context.args.as_of)
         if context.args.why is not None:
             wanted = await any_id(engine.desk, context.args.why)
             return print_verdict(context, await engine.absences.why(request, wanted))
-        give = engine.injection.prepare if context.args.preview else engine.injection.serve
+        looks = context.args.preview or context.args.as_of is not None
+        give = engine.injection.prepare if looks else engine.injection.serve
         injection = await give(request)
         known = {agent.id for agent in await engine.agents()}
-        explanation = injection.explanation
-        ids = [candidate.entry.id for candidate in explanation.candidates]
-        if (context.args.explain or context.wants_json) and context.agent is None:
-            former = await engine.absences.former(request, ids)
-            explanation = replace(explanation, former=former)
-            ids += [candidate.entry.id for candidate in former]
-        explanation = with_authors(explanation, await engine.desk.authors(ids))
+        explanation = await _explanation(context, engine, request, injection.explanation)
     injection = replace(injection, explanation=explanation)
     if explanation.degraded:
         context.console.warning(explanation.degraded)
@@ -261,6 +265,22 @@ async def run_scenarios(context: "Context") -> int:
             _show_outcome(context.console, outcome)
         context.console.line(f"{changed} of {counted(len(outcomes), 'scenario')} changed", "dim")
     return CHANGED if changed else 0
+
+
+async def _explanation(
+    context: "Context", engine: "AnyEngine", request: "InjectionRequest", found: "Explanation"
+) -> "Explanation":
+    """The explanation with authors, and for a person who asks with what is no longer given."""
+    from dataclasses import replace
+
+    from synthorg_tui.memory.retrieval.explanation import with_authors
+
+    ids = [candidate.entry.id for candidate in found.candidates]
+    is_asked = context.args.explain or context.wants_json
+    if is_asked and context.agent is None and request.as_of is None:
+        found = replace(found, former=await engine.absences.former(request, ids))
+        ids += [candidate.entry.id for candidate in found.former]
+    return with_authors(found, await engine.desk.authors(ids))
 
 
 async def _question(context: "Context", engine: "AnyEngine") -> "Question":

@@ -1,4 +1,4 @@
-"""Search as of a time: what the store knew then, and which facts held then.
+"""Searches and digests as of a time: what the store knew then, and which facts held then.
 
 For a person who asks why something was done. The index only knows the present, so the rows and
 vectors of that time are read from the database: 40 ms a thousand, at most ``MAX_SCANNED``. Texts
@@ -11,9 +11,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from synthorg_tui.memory.index.protocol import IndexHit, IndexHits
+from synthorg_tui.memory.index.protocol import IndexHit, IndexHits, Visibility
 from synthorg_tui.memory.listing import FoundMemories, ListedMemory
 from synthorg_tui.memory.models import MemoryQuery
+from synthorg_tui.memory.retrieval.hits import SearchHit, SearchResult
 from synthorg_tui.memory.retrieval.relevance import (
     SEARCH_DEPTH,
     fuse_hits,
@@ -21,7 +22,7 @@ from synthorg_tui.memory.retrieval.relevance import (
     relevant_hits,
 )
 from synthorg_tui.memory.store import facts, queries
-from synthorg_tui.memory.store.core import Core
+from synthorg_tui.memory.store.core import Core, entry_of
 from synthorg_tui.memory.store.rows import LISTED
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.providers.embedding.errors import EmbeddingError
@@ -54,10 +55,49 @@ class AsOf:
 
         ``degraded`` says how many were looked at where there were more, and what was missing.
         """
+        where = queries.WhereClause()
+        if agents is not None:
+            where.add("list_contains(?::VARCHAR[], m.agent_id)", sorted(agents))
+        found, degraded = await self._ranked(query, at, where)
+        wanted = [hit for hit in found if (hit.fused or 0.0) >= query.min_relevance]
+        terms = frozenset(self._core.tokenizer.tokenize(query.text or ""))
+        relevant = relevant_hits(
+            wanted,
+            coverage=lambda hit: self._core.tokenizer.coverage(terms, hit.content),
+            limit=query.limit,
+        )
+        return FoundMemories(hits=relevant, degraded=degraded)
+
+    async def candidates(
+        self,
+        agent_id: str,
+        query: MemoryQuery,
+        at: datetime,
+        *,
+        include_shared: bool,
+        visibility: Visibility | None,
+    ) -> SearchResult:
+        """Return what an agent could have been given at ``at``, as ``CandidateSource`` does."""
+        where = queries.WhereClause()
+        where.add("m.agent_id = ? AND NOT m.shared OR ? AND m.shared", agent_id, include_shared)
+        queries.add_visibility(where, visibility)
+        found, degraded = await self._ranked(query, at, where)
+        hits = (
+            SearchHit(
+                entry_of(row), row.dense, row.sparse, row.fused or 0.0, row.agent_id != agent_id
+            )
+            for row in found
+        )
+        return SearchResult(tuple(hits), degraded)
+
+    async def _ranked(
+        self, query: MemoryQuery, at: datetime, where: queries.WhereClause
+    ) -> tuple[list[ListedMemory], str]:
+        """All hits, best first, and what was missing in words."""
         text = query.text or ""
         now, then = naive_utc(self._core.clock.now()), naive_utc(at)
         known = await self._core.read(
-            lambda db: _known(db, query, agents, (then, now), self._core.embedder.fingerprint)
+            lambda db: _known(db, query, where, (then, now), self._core.embedder.fingerprint)
         )
         notes = []
         if len(known.rows) == MAX_SCANNED:
@@ -72,20 +112,14 @@ class AsOf:
         found = [
             replace(known.rows[hit.id], dense=hit.dense, sparse=hit.sparse, fused=hit.fused)
             for hit in fuse_hits(hits, limit=SEARCH_DEPTH)
-            if hit.fused >= query.min_relevance
         ]
-        relevant = relevant_hits(
-            found,
-            coverage=lambda hit: self._core.tokenizer.coverage(terms, hit.content),
-            limit=query.limit,
-        )
-        return FoundMemories(hits=relevant, degraded="; ".join(notes))
+        return found, "; ".join(notes)
 
 
 def _known(
     db: "Connection",
     query: MemoryQuery,
-    agents: frozenset[str] | None,
+    whose: queries.WhereClause,
     times: tuple[datetime, datetime],
     fingerprint: str,
 ) -> _Snapshot:
@@ -94,8 +128,7 @@ def _known(
     where.add("coalesce(m.recorded_at, m.created_at) <= ?", then)
     for gone in ("archived_at", "deleted_at", "expires_at"):
         where.add(f"(m.{gone} IS NULL OR m.{gone} > ?)", then)
-    if agents is not None:
-        where.add("list_contains(?::VARCHAR[], m.agent_id)", sorted(agents))
+    where.add(f"({whose})", *whose.values)
     queries.add_query(where, query)
     rows = queries.listing(db, where, LISTED, order=queries.ORDERS["newest"], limit=MAX_SCANNED)
     former = facts.held(db, [row.id for row in rows if row.is_fact], now, at=then)

@@ -8,6 +8,7 @@ project. Operations that only a person may do, such as reading the memories of a
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -93,6 +94,12 @@ class LocalMemoryBackend:
         """
         project = canonical_project(visibility.project)
         return LocalMemoryBackend(self.core, replace(visibility, project=project))
+
+    def as_of(self, at: datetime, visibility: Visibility | None) -> "LocalMemoryBackend":
+        """Return the store as it was at a time, for digests; see ``PastViews``."""
+        if visibility is not None:
+            visibility = replace(visibility, project=canonical_project(visibility.project))
+        return PastMemories(self.core, visibility, at)
 
     async def connect(self) -> None:
         """Open the store and update its index; raises ``MemoryConnectionError``.
@@ -276,6 +283,29 @@ class LocalMemoryBackend:
 
     def _live(self, agent_id: str) -> WhereClause:
         return self.core.live_where(agent=agent_id, shared=False, visibility=self._visibility)
+
+
+class PastMemories(LocalMemoryBackend):
+    """The store as an agent would have been given it at a time; reading only its candidates."""
+
+    def __init__(self, core: Core, visibility: Visibility | None, at: datetime) -> None:
+        super().__init__(core, visibility)
+        self._at, self._seen_from = at, visibility
+
+    async def candidates(
+        self, agent_id: NotBlankStr, query: MemoryQuery, *, include_shared: bool
+    ) -> SearchResult:
+        """Return all memories of that time that a query matches."""
+        from synthorg_tui.memory.store.as_of import AsOf
+
+        with translate_errors(MemoryRetrievalError, "looking back"):
+            return await AsOf(self.core).candidates(
+                agent_id,
+                query,
+                self._at,
+                include_shared=include_shared,
+                visibility=self._seen_from,
+            )
 
 
 @contextmanager

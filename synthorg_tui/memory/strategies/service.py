@@ -14,10 +14,11 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol
 
-from synthorg_tui.core.clock import Clock, SystemClock
+from synthorg_tui.core.clock import Clock, StoppedClock, SystemClock
 from synthorg_tui.core.failsafe import surviving
 from synthorg_tui.memory.digest.config import MemoryV1Config
 from synthorg_tui.memory.enums import InjectionStrategy, Sensitivity
+from synthorg_tui.memory.errors import MemoryCapabilityError
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.injection import (
     DefaultTokenEstimator,
@@ -26,7 +27,7 @@ from synthorg_tui.memory.injection import (
 )
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.retrieval.explanation import Explanation, text_of
-from synthorg_tui.memory.retrieval.hits import ScopedViews
+from synthorg_tui.memory.retrieval.hits import PastViews, ScopedViews
 from synthorg_tui.memory.retrieval.rerank_cache import RerankCache
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig, SelfEditingMemoryConfig
 from synthorg_tui.memory.shared import SharedKnowledgeStore
@@ -91,7 +92,8 @@ class InjectionRequest:
     ``excluded`` are ids of memories to give with preference, or never. ``digest_v1`` turns the
     digest on or off; when on, it replaces any strategy. ``digest`` configures it; its allowed
     sensitivities apply to other strategies too. ``handed`` are the marks of what the session was
-    handed before, which isn't given again.
+    handed before, which isn't given again. With ``as_of`` the answer is what the store would have
+    given then by today's settings and the context strategy, for a person who looks back.
     """
 
     agent_id: str
@@ -105,6 +107,7 @@ class InjectionRequest:
     digest_v1: bool | None = None
     digest: MemoryV1Config | None = None
     handed: frozenset[str] = frozenset()
+    as_of: datetime | None = None
 
 
 def agents_request(
@@ -201,6 +204,8 @@ class InjectionService:
 
     def strategy(self, request: InjectionRequest) -> ExplainingStrategy:
         """Return the strategy for a request: the one that it names, else the configured one."""
+        if request.as_of is not None:
+            return self._looking_back(request, request.as_of)
         config = request.retrieval or self.retrieval
         memory = self.memory if request.visibility is None else self.scoped(request.visibility)
         if (digest := self.digest_for(request)).enabled:
@@ -214,6 +219,21 @@ class InjectionService:
                 return self._tool_based(memory, config, digest.allow_sensitivities)
             case InjectionStrategy.SELF_EDITING:
                 return self._self_editing(memory, digest.allow_sensitivities)
+
+    def _looking_back(self, request: InjectionRequest, at: datetime) -> ExplainingStrategy:
+        from synthorg_tui.memory.retriever import ContextInjectionStrategy
+
+        if not isinstance(self.memory, PastViews):
+            raise MemoryCapabilityError("this backend doesn't know what was known at a time")
+        memory = self.memory.as_of(at, request.visibility)
+        return ContextInjectionStrategy(
+            backend=memory,
+            config=request.retrieval or self.retrieval,
+            shared_store=memory if isinstance(memory, SharedKnowledgeStore) else None,
+            token_estimator=self.estimator,
+            clock=StoppedClock(at),
+            sensitivities=self.digest_for(request).allow_sensitivities,
+        )
 
     def digest_for(self, request: InjectionRequest) -> MemoryV1Config:
         """Return the configuration of a request's digest; while enabled, it answers the request."""

@@ -101,14 +101,16 @@ def request(content: str) -> MemoryStoreRequest:
 
 
 async def storing(backend: LocalMemoryBackend) -> list[Row]:
-    """Time storing one memory, and its parts: embedding it, and a bare commit."""
-    contents = list(texts(2 * STORES, seed=int(time.time())))
+    """Time storing one memory, and in turns its parts: embedding it, and a bare commit."""
+    contents = list(texts(STORES, seed=int(time.time())))
 
     async def store(number: int) -> None:
         await backend.store("store-benchmark", request(contents[number]))
 
-    async def parts(number: int) -> None:
-        await backend.core.embedder.embed([contents[STORES + number]])
+    async def embed(number: int) -> None:
+        await backend.core.embedder.embed([contents[number] + " again"])
+
+    async def commit(number: int) -> None:
         await backend.core.database.write(
             lambda db: db.execute(
                 "INSERT OR REPLACE INTO meta VALUES ('benchmark', ?)", [str(number)]
@@ -116,14 +118,19 @@ async def storing(backend: LocalMemoryBackend) -> list[Row]:
         )
 
     whole: list[float] = []
-    bare: list[float] = []
+    embedding: list[float] = []
+    commits: list[float] = []
     for number in range(STORES):
-        bare += await milliseconds(1, lambda _, n=number: parts(n))  # type: ignore[misc]
+        embedding += await milliseconds(1, lambda _, n=number: embed(n))  # type: ignore[misc]
+        commits += await milliseconds(1, lambda _, n=number: commit(n))  # type: ignore[misc]
         whole += await milliseconds(1, lambda _, n=number: store(n))  # type: ignore[misc]
-    ratio = p50(whole) / p50(bare)
+    beyond = p50([all_ - part for all_, part in zip(whole, embedding, strict=True)])
+    both = p50([sum(pair) for pair in zip(embedding, commits, strict=True)])
     return [
-        Row("embed + one commit, p50", p50(bare), "ms", digits=1),
-        Row("store one memory, ratio to that", ratio, "x", Limit("<=", 1.5), digits=2),
+        Row("bare commit, p50", p50(commits), "ms", digits=1),
+        Row("store one memory beyond its embedding, p50", beyond, "ms", Limit("<=", 6), digits=1),
+        Row("embed + one commit, p50", both, "ms", digits=1),
+        Row("store one memory, ratio to that", p50(whole) / both, "x", Limit("<=", 1.5), digits=2),
     ]
 
 

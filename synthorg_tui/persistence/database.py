@@ -38,6 +38,7 @@ from synthorg_tui.persistence.database_file import (
 )
 from synthorg_tui.persistence.integrity import check_complete, damaged_blocks_in_child, log_cut_at
 from synthorg_tui.persistence.migrations import update_schema
+from synthorg_tui.persistence.values import parsed
 
 if TYPE_CHECKING:
     import duckdb
@@ -72,6 +73,7 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._wal = log_of(path)
         self._writer: duckdb.DuckDBPyConnection | None = None
         self._given_up = False
         self._memory = MIN_MEMORY
@@ -272,7 +274,10 @@ class Database:
             _log.warning("the log stays for now: %s", error)
 
     def _log_size(self) -> int:
-        return self._wal.stat().st_size if self._wal.exists() else 0
+        try:
+            return self._wal.stat().st_size
+        except FileNotFoundError:
+            return 0
 
     def _snapshot(self, work: "Callable[[duckdb.DuckDBPyConnection], T]") -> T:
         """Read, again if DuckDB gave the file up meanwhile or needs more memory for it."""
@@ -305,10 +310,10 @@ class Database:
         work: "Callable[[duckdb.DuckDBPyConnection], T]",
     ) -> T:
         with self._explained():
-            connection.execute("BEGIN")
+            connection.execute(parsed(connection, "BEGIN"))
             try:
                 result = work(connection)
-                connection.execute("COMMIT")
+                connection.execute(parsed(connection, "COMMIT"))
             except BaseException:
                 _roll_back(connection)
                 raise
@@ -360,10 +365,6 @@ class Database:
             writer.execute("CHECKPOINT")
         # In a child: closing a second descriptor of the file here would drop DuckDB's lock on it.
         copy_in_child(self._path, target, cancel=cancel)
-
-    @property
-    def _wal(self) -> Path:
-        return log_of(self._path)
 
 
 def _share(fresh: Path, present: Path) -> float:

@@ -24,7 +24,7 @@ from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.idle import IdleRelease
-from synthorg_tui.memory.store.policy import AgeRules, StorePolicy, UniformPolicy
+from synthorg_tui.memory.store.policy import AgeRules, LiveBound, StorePolicy, UniformPolicy
 from synthorg_tui.memory.store.residue import Remains, Residue, Share
 from synthorg_tui.memory.store.rows import StoredMemory, listed
 from synthorg_tui.memory.store.sync import Projection
@@ -81,6 +81,7 @@ class Core:
         self.clock = clock or SystemClock()
         self.policy = policy or UniformPolicy()
         self.ages = AgeRules.of(self.policy)
+        self.live_bounds: dict[str, LiveBound] = {}
         self.tokenizer = BM25Tokenizer()
         self._projection = Projection(database, index, self.tokenizer)
         self.salt = ""
@@ -333,6 +334,7 @@ class Core:
 
     def _load(self, db: "Connection") -> AgeRules:
         self._revision = queries.last_revision(db)
+        self.live_bounds.clear()
         self.salt = queries.meta(db, "salt")
         self._epoch = queries.meta(db, "epoch")
         self._residue.load(db)

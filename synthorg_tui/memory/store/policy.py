@@ -100,6 +100,22 @@ class AgeRule(NamedTuple):
         return category in self.categories and (agent_id in self.agents) is not self.is_for_others
 
 
+class LiveBound(NamedTuple):
+    """How many live memories an agent had, counted at a revision and a (naive UTC) time.
+
+    Each change of a memory takes a revision, and time only lets memories end: so ever after there
+    are at most as many more as revisions were taken.
+    """
+
+    live: int
+    revision: int
+    counted_at: datetime
+
+    def at_most(self, revision: int, now: datetime) -> int | None:
+        """Return the upper bound at a revision; ``None`` when the clock was set back since."""
+        return None if now < self.counted_at else self.live + revision - self.revision
+
+
 class AgeRules(NamedTuple):
     """When memories end that have no expiry of their own; no two rules are for the same memory."""
 

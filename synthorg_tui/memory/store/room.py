@@ -17,6 +17,7 @@ from synthorg_tui.memory.kinds import KIND_SQL
 from synthorg_tui.memory.retrieval.tags import ORIGIN_TAG
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import Core
+from synthorg_tui.memory.store.policy import LiveBound
 from synthorg_tui.memory.store.rows import STORED, StoredMemory
 from synthorg_tui.memory.store.writes import Changes
 
@@ -101,10 +102,21 @@ class Room:
             self._archive(excess, {row.id for row in added if row.import_key is None})
 
     def _count_free(self) -> int:
+        """How many more fit; at least so many where that is enough and the count is known roughly.
+
+        Counting takes a millisecond of each store, so only a memory that may be full is counted.
+        """
         if self._limit is None:
             return _UNBOUNDED
+        changes, known = self._changes, self._core.live_bounds.get(self._agent_id)
+        bound = known.at_most(changes.revision, changes.now) if known is not None else None
+        if bound is not None and bound + self._wanted <= self._limit:
+            return self._limit - bound
         where = self._core.live_where(agent=self._agent_id, shared=False)
-        return self._limit - queries.total(self._changes.db, where)
+        count = queries.total(changes.db, where)
+        if changes.is_fresh:  # what was changed before may be rolled back
+            self._core.live_bounds[self._agent_id] = LiveBound(count, changes.revision, changes.now)
+        return self._limit - count
 
     def _leaving(
         self, spared: Collection[str], which: str = f"NOT ({_IS_PINNED})"

@@ -83,6 +83,11 @@ class Changes:
     has_purged: bool = False
     _history: list[tuple[int, str, datetime, str, str, str, str]] = field(default_factory=list)
 
+    @property
+    def is_fresh(self) -> bool:
+        """Whether nothing has been changed yet, so that the database is as it was committed."""
+        return not (self._history or self.touched)
+
     def add(self, rows: Sequence[tuple[StoredMemory, Vectors | None]], *, actor: str) -> None:
         """Insert new memories, each with its vector or ``None``."""
         if not rows:

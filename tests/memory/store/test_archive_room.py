@@ -9,7 +9,13 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.consolidation.eviction import eviction_order
 from synthorg_tui.memory.enums import SourceKind
 from synthorg_tui.memory.errors import MemoryStoreError
-from synthorg_tui.memory.extensions import BrowseFilter, MemoryDraft, MemoryEdit
+from synthorg_tui.memory.extensions import (
+    BrowseFilter,
+    MemoryBundle,
+    MemoryDraft,
+    MemoryEdit,
+    NewMemory,
+)
 from synthorg_tui.memory.store.policy import UniformPolicy
 from synthorg_tui.memory.store.room import EVICTION_SQL
 from tests.conftest import FixedClock
@@ -44,7 +50,8 @@ async def test_the_order_in_the_database_is_the_documented_one(
                 await store.store(AGENT, asked.model_copy(update={"metadata": metadata}))
         ids = await store.core.read(
             lambda db: db.execute(
-                f"SELECT m.id::VARCHAR FROM memories m ORDER BY {EVICTION_SQL}"
+                "SELECT m.id::VARCHAR FROM memories m WHERE m.archived_at IS NULL "
+                f"ORDER BY {EVICTION_SQL}"
             ).fetchall()
         )
         everything = (await store.admin.browse(BrowseFilter())).entries
@@ -140,3 +147,57 @@ async def test_what_made_room_can_be_restored_and_then_counts_again(tmp_path: Pa
         assert await store.count(AGENT) == 2
         await store.store(AGENT, request("three"))
         assert await store.count(AGENT) == 1
+
+
+async def test_a_memory_is_full_at_its_limit_however_memories_came_into_it(tmp_path: Path) -> None:
+    async with opened(tmp_path, policy=full_at(6, makes_room=False)) as store:
+        first = await store.store(AGENT, request("one"))
+        await store.admin.remove([first], actor=ME)
+        for text in ("two", "three"):
+            await store.store(AGENT, request(text))
+        await store.admin.restore([first], actor=ME)
+        await store.store_many(AGENT, [draft("four"), draft("five")], actor="import")
+        await store.store("bob", request("of another agent"))
+        await store.store(AGENT, request("six"))
+        with pytest.raises(MemoryStoreError, match="6 memories already"):
+            await store.store(AGENT, request("seven"))
+        await store.delete(AGENT, first)
+        last = await store.store(AGENT, request("seven"))
+        assert await store.count(AGENT) == 6
+        await store.delete(AGENT, last)
+    async with opened(tmp_path, policy=full_at(6, makes_room=False)) as store:
+        await store.store(AGENT, request("eight"))
+        with pytest.raises(MemoryStoreError, match="6 memories already"):
+            await store.store(AGENT, request("nine"))
+
+
+async def test_a_refused_change_leaves_the_count_as_it_was(tmp_path: Path) -> None:
+    async with opened(tmp_path, policy=full_at(3, makes_room=False)) as store:
+        kept = [await store.store(AGENT, request(text)) for text in ("one", "two")]
+
+        def refuse(_db: object, _outcome: object) -> None:
+            raise MemoryStoreError("refused")
+
+        swap = MemoryBundle(
+            remove=tuple(kept),
+            add=(NewMemory(agent_id=AGENT, draft=draft("other")),),
+        )
+        with pytest.raises(MemoryStoreError, match="refused"):
+            await store.admin.change_together(swap, refuse, actor=ME)
+        await store.store(AGENT, request("three"))
+        with pytest.raises(MemoryStoreError, match="3 memories already"):
+            await store.store(AGENT, request("four"))
+
+
+async def test_what_a_clock_set_back_brings_to_life_again_is_counted(
+    tmp_path: Path, clock: FixedClock
+) -> None:
+    soon = clock.now() + timedelta(hours=1)
+    async with opened(tmp_path, clock=clock, policy=full_at(2, makes_room=False)) as store:
+        await store.store(AGENT, request("brief", expires_at=soon))
+        await store.store(AGENT, request("brief too", expires_at=soon))
+        clock.advance(hours=2)
+        await store.store(AGENT, request("lasting"))
+        clock.advance(hours=-2)
+        with pytest.raises(MemoryStoreError, match="2 memories already"):
+            await store.store(AGENT, request("one too many"))

@@ -10,6 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from synthorg_tui.core.actors import actor_words
+from synthorg_tui.memory.listing import owner_words
 from synthorg_tui.memory.retrieval.explanation import Verdict
 from synthorg_tui.tui.base.formatting import counted
 from synthorg_tui.tui.base.lines import Line, bar, beside, line, one_line, text_lines
@@ -157,7 +158,7 @@ def why_lines(candidate: Candidate, candidates: Sequence[Candidate], *, full: bo
         like = _label("similar").add(f"{candidate.similarity:.2f} to ", "warn")
         shown = one_line(other.entry.content[:_PREVIEW]) if other else candidate.similar_to
         lines.append(like.add(shown, "text"))
-    lines.append(_label("agent").add(one_line(candidate.entry.agent_id), "text"))
+    lines.append(_label("agent").add(one_line(owner_words(candidate.entry.agent_id)), "text"))
     if candidate.author:
         lines.append(_label("written by").add(one_line(actor_words(candidate.author)), "text"))
     lines.append(_label("id").add(candidate.entry.id, "faint"))

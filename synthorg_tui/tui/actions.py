@@ -132,6 +132,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("digest.pin", "space", "␣", "Pin", "Put the memory in whatever its score, or let it go", True),
     Action("digest.exclude", "x", "x", "Exclude", "Keep the memory out, or let it in again", True),
     Action("digest.memory", "m", "m", "Memory", "Show the memory in the Memories pane"),
+    Action("digest.group", "t", "t", "The same", "List the memories that this line stands for"),
     Action("digest.source", "p", "p", "Source", "Show the transcript lines the memory came from"),
     Action("digest.edit", "e", "e", "Edit", "Edit the memory and see what that changes"),
     Action("digest.diff", "c", "c", "Changes", "Show what changed in the text, or the text again"),

@@ -104,7 +104,7 @@ MEANINGS: Final[tuple[KeyMeaning, ...]] = (
     KeyMeaning("s", "search", "search"),
     KeyMeaning("S", "scenarios", "scenarios"),
     KeyMeaning("ctrl+s", "save: a form, a question, a file", "save export"),
-    KeyMeaning("t", "groups", "facets group"),
+    KeyMeaning("t", "groups: of rows, of what is the same", "facets group"),
     KeyMeaning("u", "undo", "undo restore"),
     KeyMeaning("U", "what was deleted", "deleted"),
     KeyMeaning("v", "next view of the same", "view raw"),
@@ -176,8 +176,8 @@ EXCEPTIONS: Final[Mapping[tuple[str, str], str]] = {
 NEEDS_ROW: Final[Mapping[str, str]] = {
     "memories": "mark mark_range mark_all edit edit_outside delete versions source copy export"
     " zoom",
-    "digest": "pin exclude memory source edit diff next_change previous_change compare copy save"
-    " zoom",
+    "digest": "pin exclude memory group source edit diff next_change previous_change compare copy"
+    " save zoom",
     "skills": "edit check problem previous_problem accept restore changes older newer source"
     " memory copy retire view zoom",
     "approvals": "review mark mark_all approve_reviewed edit_outside snooze memory zoom",
@@ -220,6 +220,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "digest.pin": "digest",
     "digest.exclude": "digest",
     "digest.memory": "memories show",
+    "digest.group": "digest",
     "digest.source": "memories show",
     "digest.edit": "memories edit",
     "digest.save": "scenarios save",

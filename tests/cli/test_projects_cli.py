@@ -44,7 +44,7 @@ def test_what_is_known_is_listed_and_found_as_of_all_agents(cli: Cli, tmp_path: 
     cli("import", str(told.write(tmp_path / "t" / "a.jsonl")))
     listed = cli("memories", "list", "--agent", "all agents").out
     assert "make test" in listed
-    assert ", all for all agents" in listed
+    assert ", for all agents" in listed
     assert "__synthorg_shared__" not in cli("memories", "list").out
     found = cli("search", "how to run the test", "--agent", "all agents").out
     assert "all agents" in found

@@ -118,7 +118,7 @@ def _print_rows(console: "Console", page: "MemoryPage") -> None:
         before = entry.agent_id
     header = ("ID", "CREATED", "AGENT", "KIND", "TITLE")
     console.table(header if len(agents) > 1 else (*header[:2], *header[3:]), rows)
-    whose = "" if len(agents) > 1 else f", all {_of(page.entries[0])}"
+    whose = "" if len(agents) > 1 else f", {_of(page.entries[0])}"
     console.line(f"{len(rows):,} of {counted(page.total, 'memory', 'memories')}{whose}", "dim")
 
 
@@ -383,4 +383,4 @@ def _whose(entry: "ListedMemory") -> str:
 def _of(entry: "ListedMemory") -> str:
     from synthorg_tui.memory.listing import SHARED_OWNER
 
-    return "for all agents" if entry.agent_id == SHARED_OWNER else f"of {entry.agent_id}"
+    return "for all agents" if entry.agent_id == SHARED_OWNER else f"all of {entry.agent_id}"

@@ -62,7 +62,7 @@ def test_what_belongs_to_everybody_is_told_as_of_all_agents() -> None:
     assert "all agents" in memory_line(KNOWN, 80, now=NOW, marked=False).plain
     facets = Facets(((SHARED_OWNER, 10), ("ada", 2)), ((MemoryCategory.SEMANTIC, 12),), 10)
     groups = facet_lines(facets, 30, chosen=BrowseFilter())
-    assert [("agent:", "all agents"), ("agent:", "ada")] == [value for value, _ in groups if value]
+    assert [value for value, _ in groups if value] == [("agent:", "all agents"), ("agent:", "ada")]
     plain = "\n".join(line.plain for _, line in groups)
     assert "all agents" in plain
     assert "full" not in plain, "it takes no room of any agent"

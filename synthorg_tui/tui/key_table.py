@@ -46,6 +46,8 @@ CONTEXTS: Final[Mapping[str, str]] = {
     "doctor": "Doctor",
     "backups": "Backups",
     "jobs": "Jobs",
+    "projects": "Projects",
+    "project": "Page of a project",
     "connecting": "Connecting agents",
     "settings": "Settings",
     "form": "Writing a memory",
@@ -73,6 +75,7 @@ MEANINGS: Final[tuple[KeyMeaning, ...]] = (
     KeyMeaning("4", "Approvals", "approvals"),
     KeyMeaning("5", "Activity", "activity"),
     KeyMeaning("6", "Sessions", "sessions"),
+    KeyMeaning("7", "Projects", "projects"),
     KeyMeaning("tab", "next part of the screen", "next_part"),
     KeyMeaning("slash", "write into the entry: filter, task or find", "filter task search"),
     KeyMeaning("a", "take in: add, approve, accept", "add approve accept create"),
@@ -87,6 +90,7 @@ MEANINGS: Final[tuple[KeyMeaning, ...]] = (
     KeyMeaning("F", "next failure", "failure"),
     KeyMeaning("H", "history: versions of a memory", "versions"),
     KeyMeaning("i", "import", "importing start"),
+    KeyMeaning("K", "what is known of the project", "known"),
     KeyMeaning("l", "load the sample", "sample"),
     KeyMeaning("L", "to the lines referred to", "jump"),
     KeyMeaning("m", "to the memory; the model's words", "memory memories"),
@@ -166,6 +170,8 @@ EXCEPTIONS: Final[Mapping[tuple[str, str], str]] = {
     ("doctor.cancel", "c"): _STOPS,
     ("backups.cancel", "c"): _STOPS,
     ("jobs.cancel", "c"): _STOPS,
+    ("projects.cancel", "c"): _STOPS,
+    ("project.cancel", "c"): _STOPS,
     ("connecting.scope", "s"): "nothing is searched here; s is the first letter of what it turns",
     ("connecting.hooks", "h"): "no value is turned by arrows here; h is the first letter",
     ("importing.cancel", "c"): _STOPS,
@@ -174,8 +180,8 @@ EXCEPTIONS: Final[Mapping[tuple[str, str], str]] = {
 """Actions with a key whose meaning is another here, and why."""
 
 NEEDS_ROW: Final[Mapping[str, str]] = {
-    "memories": "mark mark_range mark_all edit edit_outside delete versions source copy export"
-    " zoom",
+    "memories": "mark mark_range mark_all edit edit_outside delete versions source known copy"
+    " export zoom",
     "digest": "pin exclude memory group source edit diff next_change previous_change compare copy"
     " save zoom",
     "skills": "edit check problem previous_problem accept restore changes older newer source"
@@ -304,6 +310,18 @@ COMMANDS: Final[Mapping[str, str]] = {
     "jobs.run": "jobs run",
     "jobs.cancel": "jobs cancel",
     "jobs.read": "jobs log",
+    "app.projects": "projects list",
+    "memories.known": "projects show",
+    "sessions.known": "projects show",
+    "projects.read": "projects show",
+    "projects.reload": "projects refresh",
+    "projects.export": "projects show",
+    "project.read": "sessions show",
+    "project.edit": "memories edit",
+    "project.delete": "memories delete",
+    "project.undo": "memories undo",
+    "project.export": "projects show",
+    "project.reload": "projects refresh",
     "connecting.approve": "connect",
     "connecting.disconnect": "disconnect",
     "connecting.scope": "connect",

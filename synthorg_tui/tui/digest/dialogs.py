@@ -1,7 +1,6 @@
 """The dialogs of the Digest pane: agent, budget, a scenario's name, what a line stands for."""
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -11,7 +10,7 @@ from textual.screen import ModalScreen
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import bindings, key_of
-from synthorg_tui.tui.base.dialogs import PromptDialog
+from synthorg_tui.tui.base.dialogs import ChoiceDialog, PromptDialog
 from synthorg_tui.tui.base.formatting import counted, memories
 from synthorg_tui.tui.base.lines import Line, beside, line, one_line
 from synthorg_tui.tui.digest.adapter import EngineDigests
@@ -56,46 +55,6 @@ def scenario_dialog(digests: EngineDigests, question: "Question") -> PromptDialo
     return PromptDialog("Save as scenario", suggested, hint=hint, save=save)
 
 
-class MembersDialog(ModalScreen[ListedMemory | None]):
-    """A dialog with the memories that a candidate stands for; returns the chosen one, or ``None``.
-
-    ``seen`` says how often the same was seen, in words.
-    """
-
-    BINDINGS = bindings("choose")
-
-    def __init__(self, rows: Sequence[ListedMemory], seen: str, now: datetime) -> None:
-        super().__init__()
-        self._rows = rows
-        self._seen = seen
-        self._now = now
-
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog", id="members-box") as box:
-            box.border_title = f"The same, {self._seen}" if self._seen else "The same"
-            box.border_subtitle = "↵ shows it in Memories · esc leaves"
-            yield FixedList(id="members")
-
-    def on_mount(self) -> None:
-        members = self.query_one("#members", FixedList)
-        members.placeholder = [line(("They are no longer there.", "muted"))]
-        members.styles.height = min(max(len(self._rows), 1), 16)
-        members.show(self._lines)
-        members.focus()
-
-    def _lines(self, width: int) -> list[tuple[object, Line]]:
-        return [(row, memory_line(row, width, now=self._now, marked=False)) for row in self._rows]
-
-    def on_line_list_chosen(self, event: LineList.Chosen) -> None:
-        value = event.list.value if isinstance(event.list, FixedList) else None
-        if isinstance(value, ListedMemory):
-            self.dismiss(value)
-
-    def action_close(self) -> None:
-        """Close the dialog and stay in the digest."""
-        self.dismiss(None)
-
-
 async def list_members(
     pane: "Pane",
     digests: EngineDigests,
@@ -104,8 +63,17 @@ async def list_members(
 ) -> None:
     """List what a candidate stands for; ``show`` is called with the memory that is chosen."""
     rows = await digests.memories(candidate.members)
-    dialog = MembersDialog(rows, candidate.seen, pane.now())
-    pane.app.push_screen(dialog, lambda row: show(row) if row else None)
+    now = pane.now()
+
+    def make(width: int) -> list[tuple[object, Line]]:
+        return [(row, memory_line(row, width, now=now, marked=False)) for row in rows]
+
+    def chosen(row: object) -> None:
+        if isinstance(row, ListedMemory):
+            show(row)
+
+    title = f"The same, {candidate.seen}" if candidate.seen else "The same"
+    pane.app.push_screen(ChoiceDialog(title, "↵ shows it in Memories · esc leaves", make), chosen)
 
 
 class AgentDialog(ModalScreen[str | None]):

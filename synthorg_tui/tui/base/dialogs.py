@@ -15,9 +15,7 @@ from synthorg_tui.tui.base.lines import Line, line, wrap
 from synthorg_tui.tui.base.saving import Saving
 from synthorg_tui.tui.key_table import CONTEXTS
 from synthorg_tui.tui.state import keymap_of
-from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineBar, LineView
-from synthorg_tui.tui.widgets.rows import FixedList
 
 _MAX_LISTED = 8
 _WIDTH = 62
@@ -133,45 +131,6 @@ class PromptDialog(ModalScreen[str | None]):
         """Close the dialog without an answer."""
         if not self._saving.is_busy:
             self.dismiss(None)
-
-
-class ChoiceDialog(ModalScreen[object]):
-    """A dialog with a list, of which the value of the chosen line is returned; ``None`` for none.
-
-    ``make`` returns the (value, line) pairs for a width.
-    """
-
-    BINDINGS = bindings("choose")
-
-    def __init__(
-        self, title: str, hint: str, make: Callable[[int], list[tuple[object, Line]]]
-    ) -> None:
-        super().__init__()
-        self._title = title
-        self._hint = hint
-        self._make = make
-
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog") as box:
-            box.border_title = self._title
-            box.border_subtitle = self._hint
-            yield FixedList(id="choice")
-
-    def on_mount(self) -> None:
-        choice = self.query_one("#choice", FixedList)
-        choice.placeholder = [line(("Nothing of it is there any more.", "muted"))]
-        choice.show(self._make)
-        choice.styles.height = min(max(choice.row_count, 1), 16)
-        choice.focus()
-
-    def on_line_list_chosen(self, event: LineList.Chosen) -> None:
-        """Close the dialog with what is under the cursor."""
-        event.stop()
-        self.dismiss(self.query_one("#choice", FixedList).value)
-
-    def action_close(self) -> None:
-        """Close the dialog and choose nothing."""
-        self.dismiss(None)
 
 
 class HelpScreen(ModalScreen[None]):

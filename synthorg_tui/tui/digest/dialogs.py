@@ -3,21 +3,16 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from textual.app import ComposeResult
-from textual.containers import Vertical
-from textual.screen import ModalScreen
-
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.listing import ListedMemory
-from synthorg_tui.tui.actions import bindings, key_of
-from synthorg_tui.tui.base.dialogs import ChoiceDialog, PromptDialog
+from synthorg_tui.tui.actions import key_of
+from synthorg_tui.tui.base.choosing import ChoiceDialog
+from synthorg_tui.tui.base.dialogs import PromptDialog
 from synthorg_tui.tui.base.formatting import counted, memories
 from synthorg_tui.tui.base.lines import Line, beside, line, one_line
 from synthorg_tui.tui.digest.adapter import EngineDigests
 from synthorg_tui.tui.digest.state import read_budget
 from synthorg_tui.tui.memories.lines import memory_line
-from synthorg_tui.tui.widgets.line_list import LineList
-from synthorg_tui.tui.widgets.rows import FixedList
 
 if TYPE_CHECKING:
     from synthorg_tui.memory.retrieval.explanation import Candidate
@@ -76,34 +71,21 @@ async def list_members(
     pane.app.push_screen(ChoiceDialog(title, "↵ shows it in Memories · esc leaves", make), chosen)
 
 
-class AgentDialog(ModalScreen[str | None]):
+class AgentDialog(ChoiceDialog):
     """A dialog with all agents and their numbers of memories.
 
     Returns the chosen one, or ``None``.
     """
 
-    BINDINGS = bindings("choose")
-
     def __init__(self, agents: Sequence[tuple[str, int]], chosen: str) -> None:
-        super().__init__()
+        super().__init__(
+            "As which agent",
+            "↵ chooses · esc leaves",
+            self._lines,
+            chosen=chosen,
+            empty="No agent has memories yet.",
+        )
         self._agents = agents
-        self._chosen = chosen
-
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog", id="agents-box") as box:
-            box.border_title = "As which agent"
-            box.border_subtitle = "↵ chooses · esc leaves"
-            yield FixedList(id="agents")
-
-    def on_mount(self) -> None:
-        agents = self.query_one("#agents", FixedList)
-        agents.placeholder = [line(("No agent has memories yet.", "muted"))]
-        agents.styles.height = min(max(len(self._agents), 1), 16)
-        agents.show(self._lines)
-        ids = [agent_id for agent_id, _ in self._agents]
-        if self._chosen in ids:
-            agents.move_to(ids.index(self._chosen))
-        agents.focus()
 
     def _lines(self, width: int) -> list[tuple[object, Line]]:
         lines: list[tuple[object, Line]] = []
@@ -112,12 +94,3 @@ class AgentDialog(ModalScreen[str | None]):
             left.add(one_line(agent_id), "text")
             lines.append((agent_id, beside(left, line((memories(count), "muted")), width)))
         return lines
-
-    def on_line_list_chosen(self, event: LineList.Chosen) -> None:
-        value = event.list.value if isinstance(event.list, FixedList) else None
-        if isinstance(value, str):
-            self.dismiss(value)
-
-    def action_close(self) -> None:
-        """Close the dialog and keep the present agent."""
-        self.dismiss(None)

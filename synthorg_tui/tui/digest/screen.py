@@ -246,8 +246,8 @@ class DigestScreen(Pane):
             toast(self, "The agents are still being read", severity="warning")
             return
 
-        def chosen(agent_id: str | None) -> None:
-            if agent_id is not None:
+        def chosen(agent_id: object) -> None:
+            if isinstance(agent_id, str):
                 self.digest.agent_id = agent_id
                 self.reload()
 

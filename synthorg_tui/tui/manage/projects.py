@@ -13,7 +13,8 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.paths import expand_home
 from synthorg_tui.core.text import counted
 from synthorg_tui.tui.actions import bindings, key_of
-from synthorg_tui.tui.base.dialogs import ChoiceDialog, ConfirmDialog, PromptDialog
+from synthorg_tui.tui.base.choosing import ChoiceDialog
+from synthorg_tui.tui.base.dialogs import ConfirmDialog, PromptDialog
 from synthorg_tui.tui.base.form import MemoryForm, Written
 from synthorg_tui.tui.base.lines import Line, line, one_line
 from synthorg_tui.tui.jobs import copy, run_job, toast

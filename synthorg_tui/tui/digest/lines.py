@@ -95,12 +95,12 @@ def candidate_lines(candidate: Candidate, width: int) -> list[Line]:
             second.add(one_line(candidate.reason), "muted").fit(width),
         ]
     second.extend(_score_bar(candidate))
+    if candidate.seen:
+        return [_head(left, candidate, width), second.add(f"  {candidate.seen}", "strong")]
     for name, score in (("relevance", candidate.relevance), ("recency", candidate.recency)):
         second.add(f"  {name} ", "faint").add(score_text(score or None).strip(), "muted")
     if candidate.similar_to is not None:
         second.add(f"  ≈ {candidate.similarity:.2f}", "warn")
-    if candidate.seen:
-        second.add(f"  {candidate.seen}", "strong")
     return [_head(left, candidate, width), second]
 
 

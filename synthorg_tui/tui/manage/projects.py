@@ -29,11 +29,11 @@ from synthorg_tui.tui.manage.project_lines import (
     project_line,
 )
 from synthorg_tui.tui.memories.changes import Act, PersonChanges
+from synthorg_tui.tui.sessions.transcript import open_transcript
 from synthorg_tui.tui.widgets.line_list import LineList
 
 if TYPE_CHECKING:
     from synthorg_tui.knowledge.pages import PageLine, ProjectPage
-    from synthorg_tui.tui.making import PaneMaker
     from synthorg_tui.tui.ports import MemoryPort
 
 
@@ -124,8 +124,9 @@ class ProjectsScreen(_PagesScreen):
         self.refresh_bindings()
 
     def on_line_list_moved(self) -> None:
-        """Show the page of the project under the cursor."""
-        self._show()
+        """Show the page of the project under the cursor; what went wrong stays."""
+        if self.page is not None:
+            self._show()
 
     def on_line_list_chosen(self, event: LineList.Chosen) -> None:
         """Open the page of the project under the cursor."""
@@ -188,8 +189,9 @@ class ProjectScreen(_PagesScreen):
         self.refresh_bindings()
 
     def on_line_list_moved(self) -> None:
-        """Show the line under the cursor in full."""
-        self._show()
+        """Show the line under the cursor in full; what went wrong stays."""
+        if self.line is not None:
+            self._show()
 
     def on_line_list_chosen(self, event: LineList.Chosen) -> None:
         """Show where the line under the cursor was seen."""
@@ -200,7 +202,7 @@ class ProjectScreen(_PagesScreen):
         """Show the lines of the session that the line stands on; of several, the chosen one's."""
         episodes = self.line.line.episodes if self.line is not None else ()
         if len(episodes) == 1:
-            self._maker.show_session(episodes[0])
+            self._go(episodes[0])
         elif episodes:
             rows: list[tuple[object, Line]] = [(ref, episode_line(ref)) for ref in episodes]
             dialog = ChoiceDialog("Seen in", "↵ shows the lines · esc leaves", lambda _: rows)
@@ -209,17 +211,15 @@ class ProjectScreen(_PagesScreen):
             toast(self, "The line names no place in a session", severity="warning")
 
     def _go(self, ref: object) -> None:
-        if isinstance(ref, str):
-            self._maker.show_session(ref)
-
-    @property
-    def _maker(self) -> "PaneMaker":
-        return self.app.maker  # type: ignore[attr-defined, no-any-return]
+        desk = self._ready()
+        if isinstance(ref, str) and desk is not None:
+            open_transcript(self, desk.sessions, ref, self.now)
 
     def _ready(self) -> "MemoryPort | None":
-        if self._maker.desk is None:
+        desk: MemoryPort | None = self.app.maker.desk  # type: ignore[attr-defined]
+        if desk is None:
             toast(self, "The store is not open", severity="warning")
-        return self._maker.desk
+        return desk
 
     def action_edit(self) -> None:
         """Edit the memory that the line is; further evidence leaves it as it then is."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
 
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.memory.enums import ArchiveReason
@@ -18,6 +18,11 @@ from synthorg_tui.memory.kinds import FACT_PREFIX, MemoryKind, kind_of
 
 SortOrder = Literal["newest", "oldest", "agent", "category", "confidence"]
 SORT_ORDERS: tuple[SortOrder, ...] = get_args(SortOrder)
+
+SHARED_OWNER: Final = "__synthorg_shared__"
+"""Reserved owner of shared memories; no agent may use it as its id."""
+ALL_AGENTS: Final = "all agents"
+"""What the reserved owner is called to people."""
 
 MemoryState = Literal["edited", "expiring", "expired", "archived"]
 MEMORY_STATES: tuple[MemoryState, ...] = get_args(MemoryState)
@@ -205,9 +210,24 @@ class Facets:
         """Number of all live memories."""
         return sum(count for _, count in self.categories)
 
+    @property
+    def named_agents(self) -> tuple[str, ...]:
+        """The ids of those that are agents: all but the owner of what belongs to everybody."""
+        return tuple(agent for agent, _ in self.agents if agent != SHARED_OWNER)
+
     def is_full(self, count: int) -> bool:
         """Tell whether an agent with so many memories can store no more."""
         return self.limit is not None and count >= self.limit
+
+
+def owner_words(agent_id: str) -> str:
+    """Return whose a memory is, for people."""
+    return ALL_AGENTS if agent_id == SHARED_OWNER else agent_id
+
+
+def owner_named(words: str) -> str:
+    """Return the owner that a person calls so."""
+    return SHARED_OWNER if words == ALL_AGENTS else words
 
 
 def project_of(here: Path, projects: Collection[str]) -> str | None:

@@ -4,10 +4,8 @@ from typing import Protocol, runtime_checkable
 
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.errors import MemoryError
+from synthorg_tui.memory.listing import SHARED_OWNER as SHARED_OWNER
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, MemoryStoreRequest
-
-SHARED_OWNER = "__synthorg_shared__"
-"""Reserved owner of shared memories; no agent may use it as its id."""
 
 
 def require_agent_id(agent_id: str, kind: type[MemoryError]) -> None:

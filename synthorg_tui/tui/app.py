@@ -87,7 +87,9 @@ class MemoryDeskApp(RememberingApp):
         self._waited_for_by = os.getppid()
         self._counting: Timer | None = None
         self._attention = Attention(self, self._panes)
-        self.maker = PaneMaker(self, self.state, self._panes, now, monotonic)
+        self.maker = PaneMaker(
+            self, self.state, self._panes, now, monotonic, management=lambda: host.management
+        )
         for name, _, _ in PANES:
             self.add_mode(name, getattr(self.maker, f"make_{name}"))
 
@@ -187,7 +189,7 @@ class MemoryDeskApp(RememberingApp):
         self.action_reopen()
 
     def action_manage(self, what: str) -> None:
-        """Open a screen about the whole: doctor, backups, jobs, connecting, settings."""
+        """Open a screen about the whole: doctor, backups, jobs, projects and others."""
         from synthorg_tui.tui.manage.opening import open_screen
 
         open_screen(self, what, self._host.management, self._now)

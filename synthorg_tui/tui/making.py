@@ -13,6 +13,7 @@ from textual.app import App
 from textual.screen import Screen
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.tui.jobs import toast
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from synthorg_tui.tui.panes import Panes
 from synthorg_tui.tui.ports import MemoryPort
@@ -21,6 +22,7 @@ from synthorg_tui.tui.state import UiState
 if TYPE_CHECKING:
     from synthorg_tui.memory.listing import ListedMemory
     from synthorg_tui.tui.base.pane import Pane
+    from synthorg_tui.tui.manage.adapter import StoreManagement
     from synthorg_tui.tui.skills.screen import SkillsScreen
 
 
@@ -37,8 +39,11 @@ class PaneMaker:
         panes: Panes,
         now: Callable[[], datetime],
         monotonic: Callable[[], float] = time.monotonic,
+        *,
+        management: "Callable[[], StoreManagement]",
     ) -> None:
         self._app = app
+        self._management = management
         self._state = state
         self._panes = panes
         self._now = now
@@ -118,6 +123,15 @@ class PaneMaker:
 
         if self.desk is not None:
             open_transcript(self._app.screen, self.desk.sessions, ref, self._now)
+
+    def show_project(self, project: str | None) -> None:
+        """Show what is known of the project in this folder; esc leads back."""
+        from synthorg_tui.tui.manage.opening import open_project
+
+        if project:
+            open_project(self._app, project, self._management(), self._now)
+        else:
+            toast(self._app, "It is of no project", severity="warning")
 
     def attach(self, desk: MemoryPort) -> None:
         """Hand the open store to the Memories pane; ``attach_others`` follows."""

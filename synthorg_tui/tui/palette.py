@@ -15,7 +15,7 @@ from textual.screen import Screen
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.kinds import MemoryKind
-from synthorg_tui.memory.listing import BrowseFilter, ListedMemory, Unwanted
+from synthorg_tui.memory.listing import BrowseFilter, ListedMemory, Unwanted, owner_words
 from synthorg_tui.tui.actions import of
 from synthorg_tui.tui.base.lines import one_line
 from synthorg_tui.tui.state import keymap_of
@@ -84,7 +84,9 @@ class StoredThings(Provider):
             return
         try:
             for row in await _rows(maker.desk, words):
-                yield self._hit("memory", _title(row), row.agent_id, maker.show_memory, row)
+                yield self._hit(
+                    "memory", _title(row), owner_words(row.agent_id), maker.show_memory, row
+                )
             for session in await _sessions(maker.desk, words):
                 title = session.title or session.id
                 about = f"{session.agent_id} {session.project or ''}"

@@ -132,6 +132,11 @@ class Panes:
             self._tell()
 
     @property
+    def job(self) -> str:
+        """The job that runs by itself and how far it is, or an empty string."""
+        return self._job
+
+    @property
     def importing(self) -> str:
         """The import that a person started and its progress, or an empty string."""
         return self._importing

@@ -35,3 +35,17 @@ def test_projects_are_listed_shown_and_refreshed(cli: Cli, tmp_path: Path) -> No
     unknown = cli("projects", "show", f"{project['name']}x")
     assert unknown.code == 1
     assert f"Did you mean {project['name']}?" in unknown.err
+
+
+def test_what_is_known_is_listed_and_found_as_of_all_agents(cli: Cli, tmp_path: Path) -> None:
+    told = ClaudeTranscript("11111111-2222-4333-8444-555555555555").user("Run the tests")
+    for _ in range(3):
+        told = told.bash("make test", "12 passed")
+    cli("import", str(told.write(tmp_path / "t" / "a.jsonl")))
+    listed = cli("memories", "list", "--agent", "all agents").out
+    assert "make test" in listed
+    assert ", for all agents" in listed
+    assert "__synthorg_shared__" not in cli("memories", "list").out
+    found = cli("search", "how to run the test", "--agent", "all agents").out
+    assert "all agents" in found
+    assert "__synthorg_shared__" not in found

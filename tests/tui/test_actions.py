@@ -27,6 +27,7 @@ from synthorg_tui.tui.manage.backups import BackupsScreen
 from synthorg_tui.tui.manage.connecting import ConnectScreen
 from synthorg_tui.tui.manage.doctor import DoctorScreen
 from synthorg_tui.tui.manage.jobs import JobsScreen
+from synthorg_tui.tui.manage.projects import ProjectScreen, ProjectsScreen
 from synthorg_tui.tui.manage.settings import SettingsScreen
 from synthorg_tui.tui.memories.deleted import DeletedScreen
 from synthorg_tui.tui.memories.importing import ImportScreen
@@ -71,6 +72,8 @@ OWNERS: dict[str, type] = {
     "doctor": DoctorScreen,
     "backups": BackupsScreen,
     "jobs": JobsScreen,
+    "projects": ProjectsScreen,
+    "project": ProjectScreen,
     "connecting": ConnectScreen,
     "settings": SettingsScreen,
     "form": MemoryForm,
@@ -106,6 +109,8 @@ FOOTERS = (
     ("doctor", "app"),
     ("backups", "app"),
     ("jobs", "app"),
+    ("projects", "app"),
+    ("project", "app"),
     ("connecting", "app"),
     ("settings", "app"),
 )

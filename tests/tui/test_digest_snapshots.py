@@ -68,6 +68,26 @@ def test_former(snap_compare: Compare, size: Size) -> None:
     assert compare(snap_compare, fake_app(desk), size, "end")
 
 
+def clustered() -> FakeDesk:
+    """A desk of which each line of an answer stands for three others."""
+    desk = FakeDesk(rows(40))
+    ids = [row.id for row in rows(40) if row.agent_id == "codex"]
+    desk.digests.clusters = {key: (tuple(ids[5:8]), "seen 4 times, last on 12 Feb") for key in ids}
+    return desk
+
+
+@SIZES
+def test_a_line_that_stands_for_others(snap_compare: Compare, size: Size) -> None:
+    """×4 before the text; how often it was seen and when last, with the key that lists them."""
+    assert compare(snap_compare, fake_app(clustered()), size)
+
+
+@SIZES
+def test_what_a_line_stands_for(snap_compare: Compare, size: Size) -> None:
+    """A dialog with the three others, and how often they were seen in its title."""
+    assert compare(snap_compare, fake_app(clustered()), size, "t")
+
+
 @SIZES
 def test_over_budget(snap_compare: Compare, size: Size) -> None:
     """What didn't fit beyond the cut of the bar, how many tokens it lacks, the key that helps."""

@@ -74,7 +74,8 @@ def _former_row(candidate: "Candidate") -> tuple[str, ...]:
 
 
 def _about(candidate: "Candidate") -> str:
-    return f"{candidate.reason} · {actor_words(candidate.author)} · {candidate.entry.content}"
+    parts = (candidate.reason, candidate.seen, actor_words(candidate.author))
+    return " · ".join([*filter(None, parts), candidate.entry.content])
 
 
 def print_verdict(context: "Context", answer: "MemoryVerdict") -> int:
@@ -137,4 +138,8 @@ def _candidate(candidate: "Candidate") -> Json:
         "similar_to": candidate.similar_to,
         "tokens": candidate.tokens,
         "author": candidate.author,
+        "lent": rounded(candidate.lent),
+        "beside": candidate.beside,
+        "members": list(candidate.members),
+        "seen": candidate.seen,
     }

@@ -118,7 +118,7 @@ def _print_rows(console: "Console", page: "MemoryPage") -> None:
         before = entry.agent_id
     header = ("ID", "CREATED", "AGENT", "KIND", "TITLE")
     console.table(header if len(agents) > 1 else (*header[:2], *header[3:]), rows)
-    whose = "" if len(agents) > 1 else f", all of {next(iter(agents))}"
+    whose = "" if len(agents) > 1 else f", {_of(page.entries[0])}"
     console.line(f"{len(rows):,} of {counted(page.total, 'memory', 'memories')}{whose}", "dim")
 
 
@@ -126,11 +126,11 @@ async def filter_of(context: "Context", engine: "AnyEngine") -> "BrowseFilter":
     """Return the filter that the options of ``add_memory_filters`` make, apart from words."""
     from synthorg_tui.cli.commands.sessions_reading import find_session
     from synthorg_tui.memory.kinds import MemoryKind
-    from synthorg_tui.memory.listing import BrowseFilter
+    from synthorg_tui.memory.listing import BrowseFilter, owner_named
 
     args = context.args
     return BrowseFilter(
-        agents=tuple(args.agent),
+        agents=tuple(map(owner_named, args.agent)),
         categories=tuple(MemoryCategory(name) for name in args.category),
         tags=tuple(args.tag),
         since=args.since,
@@ -375,7 +375,12 @@ def _shown(value: object) -> str:
 
 
 def _whose(entry: "ListedMemory") -> str:
-    """The agent of a memory; those of the reserved owner are everybody's."""
-    from synthorg_tui.memory.shared import SHARED_OWNER
+    from synthorg_tui.memory.listing import owner_words
 
-    return "all agents" if entry.agent_id == SHARED_OWNER else entry.agent_id
+    return owner_words(entry.agent_id)
+
+
+def _of(entry: "ListedMemory") -> str:
+    from synthorg_tui.memory.listing import SHARED_OWNER
+
+    return "for all agents" if entry.agent_id == SHARED_OWNER else f"all of {entry.agent_id}"

@@ -71,7 +71,7 @@ async def run_search(context: "Context") -> int:
         within = await filter_of(context, engine)
         if args.archived:
             within = replace(within, states=("archived",))
-        agents = frozenset(args.agent) or None
+        agents = frozenset(within.agents) or None
         if args.as_of is None:
             result = await engine.desk.find(query, agents=agents, within=within)
         else:
@@ -112,11 +112,13 @@ def hits_json(result: "FoundMemories", sources: Iterable[shapes.Json | None]) ->
 
 def _explain_nothing(context: "Context", agents: Mapping[str, int]) -> None:
     """Say why nothing can be found: nothing is there, or nobody of that name."""
+    from synthorg_tui.memory.listing import owner_named
+
     if not agents:
         context.console.note("the store is empty; `synthorg-tui import` fills it")
         return
     for agent in context.args.agent:
-        if agent not in agents:
+        if owner_named(agent) not in agents:
             context.console.note(
                 f"{safe_text(agent)} has no memories; `synthorg-tui agents` lists who has"
             )
@@ -146,6 +148,7 @@ def _show_hit(
     console: Console, rank: int, entry: "ListedMemory", place: str, finder: "PassageFinder"
 ) -> None:
     from synthorg_tui.memory.kinds import TITLE_STARTS
+    from synthorg_tui.memory.listing import owner_words
 
     title, _, rest = entry.content.strip().partition("\n")
     console.parts(
@@ -154,7 +157,7 @@ def _show_hit(
             (_bar(entry.fused or 0.0), "green"),
             (entry.kind.value, "cyan"),
             (entry.project_name,),
-            (entry.agent_id, "dim"),
+            (owner_words(entry.agent_id), "dim"),
             (local_time(entry.created_at), "dim"),
         ]
     )

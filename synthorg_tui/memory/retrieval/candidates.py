@@ -38,6 +38,7 @@ class _Account:
     pick: DiversePick | None = None
     tokens: int = 0
     members: tuple[str, ...] = ()
+    seen: str = ""
     verdict: Verdict | None = None
     reason: str = ""
 
@@ -74,10 +75,11 @@ class CandidateTrace:
         for pick in picks:
             self._accounts[pick.memory.entry.id].pick = pick
 
-    def stands_for(self, members: Mapping[str, tuple[str, ...]]) -> None:
-        """Record of which other memories a candidate is the one line."""
+    def stands_for(self, members: Mapping[str, tuple[str, ...]], seen: Mapping[str, str]) -> None:
+        """Record of which other memories a candidate is the one line, and how often it was seen."""
         for memory_id, others in members.items():
-            self._accounts[memory_id].members = others
+            account = self._accounts[memory_id]
+            account.members, account.seen = others, seen.get(memory_id, "")
 
     def costs(self, memory_id: str, tokens: int) -> None:
         """Record the size of a candidate's text block in tokens."""
@@ -129,6 +131,7 @@ def _candidate(account: _Account) -> Candidate:
         similar_to=pick.similar_to.id if pick and pick.similar_to else None,
         tokens=account.tokens,
         members=account.members,
+        seen=account.seen,
     )
 
 

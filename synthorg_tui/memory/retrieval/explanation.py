@@ -58,8 +58,9 @@ class Candidate:
     ``beside``. ``rank`` is the position by ``combined`` before diversification, from 1.
     ``similarity`` is the greatest similarity to a memory chosen earlier, whose id is
     ``similar_to``. ``members`` are the ids of other memories that say the same, for which this one
-    stands. ``tokens`` includes the fence. ``reason`` is a sentence for a person. ``author`` is who
-    wrote the memory, as recorded; empty until ``with_authors`` sets it.
+    stands; ``seen`` says how often that was seen and when last. ``tokens`` includes the fence.
+    ``reason`` is a sentence for a person. ``author`` is who wrote the memory, as recorded; empty
+    until ``with_authors`` sets it.
     """
 
     entry: ListedMemory
@@ -80,6 +81,7 @@ class Candidate:
     lent: float = 0.0
     beside: str | None = None
     members: tuple[str, ...] = ()
+    seen: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,7 @@ class Selection:
         free = [memory for memory in memories if memory.entry.id not in self._pinned]
         lines = one_line_each(free, copies, now=now)
         self.seen = lines.seen
-        self._trace.stands_for(lines.stands_for)
+        self._trace.stands_for(lines.stands_for, lines.seen)
         for key, (kept, kind) in lines.in_place_of.items():
             if kind is ClusterKind.SAME_KEY:
                 self._out(key, Verdict.SUPERSEDED, f"{kept} says otherwise since, of the same key")

@@ -18,6 +18,8 @@ from synthorg_tui.memory.listing import (
     MEMORY_STATES,
     BrowseFilter,
     ListedMemory,
+    owner_named,
+    owner_words,
     project_name,
     projects_named,
 )
@@ -313,14 +315,15 @@ def _choices_named(
 
 
 def _agents_named(agents: tuple[str, ...], value: str) -> Sequence[str] | str:
-    exact = [agent for agent in agents if agent.lower() == value.lower()]
-    named = exact or [agent for agent in agents if value and value.lower() in agent.lower()]
+    called = {agent: owner_words(agent).lower() for agent in agents}
+    exact = [agent for agent in agents if called[agent] == value.lower()]
+    named = exact or [agent for agent in agents if value and value.lower() in called[agent]]
     if not value:
-        such = f" such as {agents[0]}" if agents else ""
+        such = f" such as {owner_words(agents[0])}" if agents else ""
         return f"agent: needs an agent{such}, or a part of its name"
     if agents and not named:
-        return f"agent:{value} is none of {', '.join(agents)}"
-    return named or (value,)
+        return f"agent:{value} is none of {', '.join(map(owner_words, agents))}"
+    return named or (owner_named(value),)
 
 
 def _projects_named(projects: tuple[str, ...], value: str) -> Sequence[str] | str:
@@ -345,7 +348,7 @@ def _session_chip(session: str) -> Chip:
 
 
 def _agent_chip(agent: str) -> Chip:
-    return Chip("agent", f"@{agent}")
+    return Chip("agent", f"@{owner_words(agent)}")
 
 
 def _category_chip(category: str) -> Chip:

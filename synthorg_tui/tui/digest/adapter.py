@@ -10,7 +10,7 @@ from synthorg_tui.tui.approvals.adapter import person
 
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
-    from synthorg_tui.memory.listing import AgentPlaces
+    from synthorg_tui.memory.listing import AgentPlaces, ListedMemory
     from synthorg_tui.memory.scenarios import Question, Scenario, ScenarioOutcome, Value
     from synthorg_tui.memory.strategies.service import Injection
 
@@ -72,6 +72,11 @@ class EngineDigests:
         authors = await self._engine.desk.authors([*ids, *(each.entry.id for each in former)])
         explanation = replace(injection.explanation, former=former)
         return replace(injection, explanation=with_authors(explanation, authors))
+
+    async def memories(self, memory_ids: Sequence[str]) -> "tuple[ListedMemory, ...]":
+        """Return the memories of these ids that are there, newest first."""
+        found = await self._engine.desk.entries(memory_ids)
+        return tuple(sorted(found, key=lambda row: row.created_at, reverse=True))
 
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of a text, by the configured model."""

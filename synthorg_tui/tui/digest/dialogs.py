@@ -1,24 +1,23 @@
-"""The dialogs of the Digest pane: for the agent, the token budget and a scenario's name."""
+"""The dialogs of the Digest pane: agent, budget, a scenario's name, what a line stands for."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from textual.app import ComposeResult
-from textual.containers import Vertical
-from textual.screen import ModalScreen
-
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.tui.actions import bindings, key_of
+from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.tui.actions import key_of
+from synthorg_tui.tui.base.choosing import ChoiceDialog
 from synthorg_tui.tui.base.dialogs import PromptDialog
 from synthorg_tui.tui.base.formatting import counted, memories
 from synthorg_tui.tui.base.lines import Line, beside, line, one_line
 from synthorg_tui.tui.digest.adapter import EngineDigests
 from synthorg_tui.tui.digest.state import read_budget
-from synthorg_tui.tui.widgets.line_list import LineList
-from synthorg_tui.tui.widgets.rows import FixedList
+from synthorg_tui.tui.memories.lines import memory_line
 
 if TYPE_CHECKING:
+    from synthorg_tui.memory.retrieval.explanation import Candidate
     from synthorg_tui.memory.scenarios import Question
+    from synthorg_tui.tui.base.pane import Pane
 
 
 def budget_dialog(budget: int, take: Callable[[int], None]) -> PromptDialog:
@@ -51,34 +50,42 @@ def scenario_dialog(digests: EngineDigests, question: "Question") -> PromptDialo
     return PromptDialog("Save as scenario", suggested, hint=hint, save=save)
 
 
-class AgentDialog(ModalScreen[str | None]):
+async def list_members(
+    pane: "Pane",
+    digests: EngineDigests,
+    candidate: "Candidate",
+    show: Callable[[ListedMemory], None],
+) -> None:
+    """List what a candidate stands for; ``show`` is called with the memory that is chosen."""
+    rows = await digests.memories(candidate.members)
+    now = pane.now()
+
+    def make(width: int) -> list[tuple[object, Line]]:
+        return [(row, memory_line(row, width, now=now, marked=False)) for row in rows]
+
+    def chosen(row: object) -> None:
+        if isinstance(row, ListedMemory):
+            show(row)
+
+    title = f"The same, {candidate.seen}" if candidate.seen else "The same"
+    pane.app.push_screen(ChoiceDialog(title, "↵ shows it in Memories · esc leaves", make), chosen)
+
+
+class AgentDialog(ChoiceDialog):
     """A dialog with all agents and their numbers of memories.
 
     Returns the chosen one, or ``None``.
     """
 
-    BINDINGS = bindings("choose")
-
     def __init__(self, agents: Sequence[tuple[str, int]], chosen: str) -> None:
-        super().__init__()
+        super().__init__(
+            "As which agent",
+            "↵ chooses · esc leaves",
+            self._lines,
+            chosen=chosen,
+            empty="No agent has memories yet.",
+        )
         self._agents = agents
-        self._chosen = chosen
-
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog", id="agents-box") as box:
-            box.border_title = "As which agent"
-            box.border_subtitle = "↵ chooses · esc leaves"
-            yield FixedList(id="agents")
-
-    def on_mount(self) -> None:
-        agents = self.query_one("#agents", FixedList)
-        agents.placeholder = [line(("No agent has memories yet.", "muted"))]
-        agents.styles.height = min(max(len(self._agents), 1), 16)
-        agents.show(self._lines)
-        ids = [agent_id for agent_id, _ in self._agents]
-        if self._chosen in ids:
-            agents.move_to(ids.index(self._chosen))
-        agents.focus()
 
     def _lines(self, width: int) -> list[tuple[object, Line]]:
         lines: list[tuple[object, Line]] = []
@@ -87,12 +94,3 @@ class AgentDialog(ModalScreen[str | None]):
             left.add(one_line(agent_id), "text")
             lines.append((agent_id, beside(left, line((memories(count), "muted")), width)))
         return lines
-
-    def on_line_list_chosen(self, event: LineList.Chosen) -> None:
-        value = event.list.value if isinstance(event.list, FixedList) else None
-        if isinstance(value, str):
-            self.dismiss(value)
-
-    def action_close(self) -> None:
-        """Close the dialog and keep the present agent."""
-        self.dismiss(None)

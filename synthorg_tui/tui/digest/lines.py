@@ -10,7 +10,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from synthorg_tui.core.actors import actor_words
+from synthorg_tui.memory.listing import owner_words
 from synthorg_tui.memory.retrieval.explanation import Verdict
+from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import counted
 from synthorg_tui.tui.base.lines import Line, bar, beside, line, one_line, text_lines
 from synthorg_tui.tui.memories.lines import category_mark
@@ -93,6 +95,8 @@ def candidate_lines(candidate: Candidate, width: int) -> list[Line]:
             second.add(one_line(candidate.reason), "muted").fit(width),
         ]
     second.extend(_score_bar(candidate))
+    if candidate.seen:
+        return [_head(left, candidate, width), second.add(f"  {candidate.seen}", "strong")]
     for name, score in (("relevance", candidate.relevance), ("recency", candidate.recency)):
         second.add(f"  {name} ", "faint").add(score_text(score or None).strip(), "muted")
     if candidate.similar_to is not None:
@@ -111,6 +115,8 @@ def _tokens(candidate: Candidate) -> str:
 def _content(candidate: Candidate) -> Line:
     category, role = category_mark(candidate.entry.category)
     content = line((category + " ", role), ("shared " if candidate.is_shared else "", "accent"))
+    if candidate.members:
+        content.add(f"×{len(candidate.members) + 1} ", "strong")
     return content.add(
         one_line(candidate.entry.content[:_PREVIEW]), "text" if candidate.verdict.is_in else "muted"
     )
@@ -149,19 +155,39 @@ def why_lines(candidate: Candidate, candidates: Sequence[Candidate], *, full: bo
     head.add(candidate.reason, "text")
     head.hang = 2
     if not full:
-        return [head, _numbers(candidate)]
-    lines = [head, Line(), *(_scores(candidate) if is_scored(candidate) else ())]
+        return [head, *_cluster(candidate), _numbers(candidate)]
+    lines = [head, *_cluster(candidate), Line()]
+    lines += _scores(candidate) if is_scored(candidate) else ()
+    if candidate.beside is not None:
+        lines.append(_lent(candidate, candidates))
     lines.append(_label("rank").add(_place(candidate), "text"))
     if candidate.similar_to is not None:
         other = next((c for c in candidates if c.entry.id == candidate.similar_to), None)
         like = _label("similar").add(f"{candidate.similarity:.2f} to ", "warn")
         shown = one_line(other.entry.content[:_PREVIEW]) if other else candidate.similar_to
         lines.append(like.add(shown, "text"))
-    lines.append(_label("agent").add(one_line(candidate.entry.agent_id), "text"))
+    lines.append(_label("agent").add(one_line(owner_words(candidate.entry.agent_id)), "text"))
     if candidate.author:
         lines.append(_label("written by").add(one_line(actor_words(candidate.author)), "text"))
     lines.append(_label("id").add(candidate.entry.id, "faint"))
     return lines
+
+
+def _cluster(candidate: Candidate) -> list[Line]:
+    """How often it was seen where it stands for others, and the key that lists them."""
+    if not candidate.members:
+        return []
+    others = counted(len(candidate.members), "other")
+    shown = line(("  ", "text"), (candidate.seen or f"stands for {others}", "strong"))
+    return [shown.add(f" · {key_of('digest.group')} lists the {others}", "muted")]
+
+
+def _lent(candidate: Candidate, candidates: Sequence[Candidate]) -> Line:
+    """What the hit beside it in its session lent to its score."""
+    hit = next((each for each in candidates if each.entry.id == candidate.beside), None)
+    shown = one_line(hit.entry.content[:_PREVIEW]) if hit else candidate.beside or ""
+    lent = _label("lent").add(f"{candidate.lent:.2f} of the score by what is beside it: ", "good")
+    return lent.add(shown, "text")
 
 
 def _scores(candidate: Candidate) -> list[Line]:

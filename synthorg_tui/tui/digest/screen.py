@@ -246,8 +246,8 @@ class DigestScreen(Pane):
             toast(self, "The agents are still being read", severity="warning")
             return
 
-        def chosen(agent_id: str | None) -> None:
-            if agent_id is not None:
+        def chosen(agent_id: object) -> None:
+            if isinstance(agent_id, str):
                 self.digest.agent_id = agent_id
                 self.reload()
 
@@ -318,6 +318,19 @@ class DigestScreen(Pane):
         """Open the memory in the Memories pane."""
         if candidate := self._candidate():
             self._show_memory(candidate.entry)
+
+    def action_group(self) -> None:
+        """List the memories that this line stands for."""
+        candidate, digests = self._candidate(), self._ready()
+        if candidate is None or digests is None:
+            return
+        if not candidate.members:
+            toast(self, "It stands for itself alone")
+            return
+        from synthorg_tui.tui.digest.dialogs import list_members
+
+        work = partial(list_members, self, digests, candidate, self._show_memory)
+        run_job(self, work, group="members")
 
     def action_source(self) -> None:
         """Show the transcript lines that the memory came from."""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from synthorg_tui.connect.joining import LinkedSkills
     from synthorg_tui.engine import Engine
     from synthorg_tui.jobs.models import JobRun, JobStatus
+    from synthorg_tui.knowledge.pages import ProjectPage
+    from synthorg_tui.knowledge.service import RefreshReport
     from synthorg_tui.memory.store.doctor import DoctorReport
     from synthorg_tui.persistence.backups import Backup
     from synthorg_tui.persistence.integrity import ReadProgress
@@ -169,6 +171,27 @@ class StoreManagement:
 
         require_no_agent()
         await self._engine().jobs.cancel(name)
+
+    async def projects(self) -> "tuple[ProjectPage, ...]":
+        """Return the page of each project, first that of the person where there is one."""
+        return await self._engine().knowledge.projects()
+
+    async def project(self, project: str) -> "ProjectPage":
+        """Return the page of the project in this folder; raises ``UnknownProjectError``."""
+        for page in await self.projects():
+            if page.project == project:
+                return page
+        return await self._engine().knowledge.page(project or "you")
+
+    async def waiting_sessions(self) -> int:
+        """Return how many sessions are new or changed since they were looked at."""
+        return await self._engine().knowledge.waiting()
+
+    async def refresh_projects(
+        self, *, progress: Callable[[int, int], None], cancel: threading.Event
+    ) -> "RefreshReport":
+        """Look at sessions that changed; ``progress`` is told how many, of how many."""
+        return await self._engine().knowledge.refresh(progress, cancel)
 
     async def settings(self) -> "tuple[ListedSetting, ...]":
         """Return every setting as after a start now; raises ``ConfigError``."""

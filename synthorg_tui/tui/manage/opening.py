@@ -24,6 +24,7 @@ SCREENS: Final = {
     "doctor": "DoctorScreen",
     "backups": "BackupsScreen",
     "jobs": "JobsScreen",
+    "projects": "ProjectsScreen",
     "connecting": "ConnectScreen",
     "settings": "SettingsScreen",
 }
@@ -36,6 +37,15 @@ def open_screen(
     """Open the screen of this name, one of ``SCREENS``."""
     module = importlib.import_module(f"synthorg_tui.tui.manage.{name}")
     app.push_screen(getattr(module, SCREENS[name])(management, now))
+
+
+def open_project(
+    app: App[Any], project: str, management: StoreManagement, now: Callable[[], datetime]
+) -> None:
+    """Open the page of the project in this folder."""
+    from synthorg_tui.tui.manage.projects import ProjectScreen
+
+    app.push_screen(ProjectScreen(management, now, project))
 
 
 def ask_for_path(app: App[Any], memories: MemoriesScreen) -> None:

@@ -153,6 +153,12 @@ class MemoryActions(Pane):
         if self._has_row():
             self._dialogs.show_source()
 
+    def action_known(self) -> None:
+        """Show what is known of the memory's project."""
+        row = self.rows.row
+        if self._has_row() and row is not None:
+            self.app.maker.show_project(row.project)  # type: ignore[attr-defined]
+
     def action_importing(self) -> None:
         self._dialogs.show_import()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.memory.listing import ListedMemory, UndoneAct
+from synthorg_tui.memory.listing import ListedMemory, UndoneAct, owner_words
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import memories
 from synthorg_tui.tui.base.lines import one_line
@@ -159,7 +159,10 @@ def _record(row: ListedMemory) -> dict[str, object]:
 def _section(row: ListedMemory) -> str:
     longest = max((len(run) for run in re.findall(r"`{3,}", row.content)), default=2)
     fence = "`" * (longest + 1)
-    facts = [f"- agent: {_flat(row.agent_id)}", f"- created: {row.created_at.isoformat()}"]
+    facts = [
+        f"- agent: {_flat(owner_words(row.agent_id))}",
+        f"- created: {row.created_at.isoformat()}",
+    ]
     if row.tags:
         facts.append(f"- tags: {', '.join(map(_flat, row.tags))}")
     if row.source:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from synthorg_tui.core.actors import actor_words
-from synthorg_tui.memory.listing import ListedMemory, MemoryRevision, MemoryUse
+from synthorg_tui.memory.listing import ListedMemory, MemoryRevision, MemoryUse, owner_words
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import ago, counted, moment
 from synthorg_tui.tui.base.lines import Line, bar, line, one_line, text_lines
@@ -48,7 +48,7 @@ def detail_lines(
     """
     glyph, role = category_mark(row.category)
     head = line((f"{glyph} {row.category.value}", role), ("  ", "text"))
-    lines = [head.add(one_line(row.agent_id), "strong"), Line()]
+    lines = [head.add(one_line(owner_words(row.agent_id)), "strong"), Line()]
     lines += content_lines(row.content)
     lines += [Line(), _rule("About"), *_facts(row, now), *use_lines(uses, now)]
     if row.fused is not None:

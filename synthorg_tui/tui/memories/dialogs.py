@@ -110,7 +110,7 @@ class MemoryDialogs:
                 work = partial(self._tell_near, desk, memory_id, message or "")
                 run_job(self._pane, work, group="near", failed=lambda _: None)
 
-        agents = [agent for agent, _ in self._listing.facets.agents]
+        agents = self._listing.facets.named_agents
         self._pane.app.push_screen(MemoryForm(None, agents, add), written)
 
     async def _tell_near(self, desk: MemoryPort, memory_id: str, message: str) -> None:

@@ -6,7 +6,7 @@ Nothing here knows widgets.
 
 from datetime import datetime
 
-from synthorg_tui.memory.listing import ListedMemory, SortOrder
+from synthorg_tui.memory.listing import SHARED_OWNER, ListedMemory, SortOrder, owner_words
 from synthorg_tui.tui.base.formatting import ago
 from synthorg_tui.tui.base.headings import Headings, RowHeading, day_heading
 from synthorg_tui.tui.base.window import RowWindow
@@ -44,7 +44,7 @@ def _reads_as(new: tuple[RowHeading, ...], shown: tuple[RowHeading, ...]) -> boo
 
 def _levels(row: ListedMemory, order: SortOrder, now: datetime) -> tuple[RowHeading, ...]:
     if order == "agent":
-        return (RowHeading(row.agent_id, row.agent_id, "title"),)
+        return (RowHeading(row.agent_id, owner_words(row.agent_id), "title"),)
     if order == "category":
         return (RowHeading(row.category, row.category.value, "title"),)
     if order == "confidence":
@@ -52,7 +52,8 @@ def _levels(row: ListedMemory, order: SortOrder, now: datetime) -> tuple[RowHead
         return (RowHeading(shown, f"confidence {shown}", "title"),)
     local = row.created_at.astimezone(now.tzinfo)
     day = day_heading(local.date(), now, aside=ago(row.created_at, now))
-    agent = row.agent_id if row.session_id else ""
+    names_agent = row.session_id is not None or row.agent_id == SHARED_OWNER
+    agent = owner_words(row.agent_id) if names_agent else ""
     place = " · ".join(filter(None, (row.project_name, agent))) or _NO_SESSION
     key = (row.session_id, row.project, agent)
     session = RowHeading(key, place, "muted", f"{local:%H:%M}", indent=" ")
@@ -70,7 +71,7 @@ def agent_and_age(
     if order is None:
         return True, True
     if order in ("newest", "oldest"):
-        return row.session_id is None and _agent_of(before) != row.agent_id, False
+        return _agent_of(row) not in ("", _agent_of(before)), False
     agent = order != "agent" and (before is None or before.agent_id != row.agent_id)
     age = before is None or ago(before.created_at, now) != ago(row.created_at, now)
     return agent, age
@@ -78,4 +79,5 @@ def agent_and_age(
 
 def _agent_of(row: ListedMemory | None) -> str:
     """Whose memory the row is, if it says so itself."""
-    return row.agent_id if row is not None and row.session_id is None else ""
+    says_so = row is not None and row.session_id is None and row.agent_id != SHARED_OWNER
+    return row.agent_id if row is not None and says_so else ""

@@ -13,7 +13,13 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.memory.kinds import TITLE_STARTS, MemoryKind
-from synthorg_tui.memory.listing import BrowseFilter, Facets, ListedMemory, project_names
+from synthorg_tui.memory.listing import (
+    BrowseFilter,
+    Facets,
+    ListedMemory,
+    owner_words,
+    project_names,
+)
 from synthorg_tui.tui.base.filters import Chip, Query, filter_line
 from synthorg_tui.tui.base.formatting import ago, counted, duration, memories, size
 from synthorg_tui.tui.base.lines import Line, bar, beside, error_lines, keys_line, line, one_line
@@ -42,6 +48,7 @@ KIND_MARKS = {
     MemoryKind.SAID: ('"', "match"),
     MemoryKind.LESSON: ("L", "cat-procedural"),
     MemoryKind.FACT: ("F", "cat-semantic"),
+    MemoryKind.KNOWLEDGE: ("K", "cat-semantic"),
     MemoryKind.WRITTEN: ("W", "cat-social"),
 }
 """Letters of the kinds of memories, with their style roles."""
@@ -62,18 +69,23 @@ def memory_line(
     now: datetime,
     marked: bool,
     shows: tuple[bool, bool] = (True, True),
+    under: str = "",
 ) -> Line:
     """Render a memory in one line: mark, letter of its kind, title and content, agent and age.
 
     ``shows`` tells whether the agent and the age are shown; an expired or archived memory always
-    says so. The result is shared by equal rows; don't modify it.
+    says so. ``under`` is the project that a heading names: a title doesn't say it again. The result
+    is shared by equal rows; don't modify it.
     """
     with_agent, with_age = shows
     age = ago(row.created_at, now) if with_age else ""
     if row.deleted_at is None and not row.is_live(now):
         age = "arch." if row.archived_at is not None else "exp."
-    agent_id = row.agent_id if with_agent else ""
-    return _memory_line(row.content[:_PREVIEW], row.kind, agent_id, age, width, marked)
+    agent_id = owner_words(row.agent_id) if with_agent else ""
+    content = row.content[:_PREVIEW].strip()
+    if row.kind is MemoryKind.KNOWLEDGE and under:
+        content = content.removeprefix(f"{under}: ")
+    return _memory_line(content, row.kind, agent_id, age, width, marked)
 
 
 @lru_cache(maxsize=1024)  # a list that memories come to asks for the same ones a row further down
@@ -115,12 +127,16 @@ def found_lines(
     apart from the title.
     """
     title, _, rest = row.content.strip().partition("\n")
+    if row.kind is MemoryKind.KNOWLEDGE:
+        title = title.removeprefix(f"{row.project_name}: ")
     first = _row_start(row.kind, marked)
     _add_passage(first, finder.marked(_title(title[:_PREVIEW], row.kind)), "text")
     relevance = bar(row.fused or 0.0, _RELEVANCE_WIDTH)
     second = line(("   ", "text"))
     _add_passage(second, finder.best(rest or title), "muted")
-    aside = " ".join(filter(None, (row.project_name or row.agent_id, ago(row.created_at, now))))
+    aside = " ".join(
+        filter(None, (row.project_name or owner_words(row.agent_id), ago(row.created_at, now)))
+    )
     right = line((one_line(aside), "faint"))
     return [beside(first, relevance, width), beside(second, right, width)]
 
@@ -191,10 +207,10 @@ def _agent_lines(
     groups = [_group_title("Agents", width)]
     for agent, number in facets.agents:
         left = _choice(agent, chosen.agents, chosen.unwanted.agents)
-        left.add(one_line(agent), "text" if counts.get(agent) else "faint")
-        full = "full " if facets.is_full(number) else ""
+        left.add(one_line(owner_words(agent)), "text" if counts.get(agent) else "faint")
+        full = "full " if agent in facets.named_agents and facets.is_full(number) else ""
         shown_as = _counted(left, counts.get(agent, 0), width, full)
-        groups.append((("agent:", agent), shown_as))
+        groups.append((("agent:", owner_words(agent)), shown_as))
     if not facets.agents:
         groups.append((None, line(("  none yet", "faint")).fit(width)))
     return groups

@@ -263,7 +263,7 @@ class MemoriesScreen(MemoryActions):
         if self.reader is None:
             return self.opening_status
         facets = self.listing.facets
-        return f"{memories(facets.total)} · {counted(len(facets.agents), 'agent')}"
+        return f"{memories(facets.total)} · {counted(len(facets.named_agents), 'agent')}"
 
     def _placeholder(self) -> list[Line]:
         if self._error is not None:

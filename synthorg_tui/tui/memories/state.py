@@ -21,6 +21,7 @@ from synthorg_tui.memory.listing import (
     ListedMemory,
     MemoryPage,
     SortOrder,
+    owner_words,
     project_names,
     project_of,
 )
@@ -64,7 +65,7 @@ class Listing(Latest):
     @property
     def query(self) -> Query:
         """The parsed filter or search text."""
-        agents = tuple(agent for agent, _ in self.facets.agents)
+        agents = tuple(owner_words(agent) for agent, _ in self.facets.agents)
         projects = tuple(path for path, _ in self.facets.projects)
         return parse_query(self.text, now=self._now(), agents=agents, projects=projects)
 
@@ -118,7 +119,7 @@ class Listing(Latest):
         return {
             "project:": tuple(project_names(path for path, _ in self.facets.projects).values()),
             "kind:": tuple(MemoryKind),
-            "agent:": tuple(agent for agent, _ in self.facets.agents),
+            "agent:": tuple(owner_words(agent) for agent, _ in self.facets.agents),
             "cat:": tuple(MemoryCategory),
             "tag:": tuple(tag for tag, _ in tags.most_common()),
             "session:": tuple(filter(None, sessions)),

@@ -317,6 +317,11 @@ class SessionsScreen(Pane):
 
         run_job(self, take, group="copy")
 
+    def action_known(self) -> None:
+        """Show what is known of the session's project."""
+        if (session := self._chosen()) is not None:
+            self.app.maker.show_project(session.project)  # type: ignore[attr-defined]
+
     def action_memories(self) -> None:
         """List the memories of the session, in the Memories pane."""
         session, desk = self._chosen(), self.desk

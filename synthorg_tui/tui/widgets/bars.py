@@ -95,7 +95,8 @@ class KeyBar(LineBar):
 class TopBar(LineBar):
     """The header: the product, the panes with number keys and counts, and a status at the right.
 
-    A click on a pane goes there. A second line has the badges, if there are any.
+    A click on a pane goes there, one on a running job to the jobs. A second line has the badges, if
+    there are any.
     """
 
     def __init__(self, panes: Panes, current: str, *, id: str = "top") -> None:
@@ -104,6 +105,8 @@ class TopBar(LineBar):
         self._current = current
         self._status = Line()
         self._tabs: list[tuple[tuple[int, int], str]] = []
+        self._job_at = (0, 0)
+        """The columns of the job that runs."""
         self._soon = Throttle(self, self._draw, COUNTED_AGAIN_AFTER)
         self._fading: Timer | None = None
 
@@ -135,6 +138,8 @@ class TopBar(LineBar):
             status = _first_parts(status, width - left.width - 2)
         right = Line([*status.spans, (" ", "text")])
         lines = [beside(left, right, width) if width else left]
+        at = lines[0].plain.rfind(self._panes.job) if self._panes.job else -1
+        self._job_at = (at, at + len(self._panes.job)) if at >= 0 else (0, 0)
         if self._panes.badges:
             badges = line((f" {' · '.join(self._panes.badges)}", "warn"))
             lines.append(badges.fit(width) if width else badges)
@@ -142,8 +147,11 @@ class TopBar(LineBar):
         self.show(*lines)
 
     async def on_click(self, event: events.Click) -> None:
-        """Go to the pane whose tab is under the pointer."""
+        """Go to the pane whose tab is under the pointer, or to the jobs from the one that runs."""
         if event.y:
+            return
+        if self._job_at[0] <= event.x < self._job_at[1]:
+            await self.app.run_action("manage('jobs')")
             return
         for (left, right), mode in self._tabs:
             if left <= event.x < right:

@@ -106,7 +106,8 @@ class MemoryList(LineList):
         if self._finder is not None:
             return found_lines(row, width, finder=self._finder, now=now, marked=marked)
         shows = agent_and_age(row, self.window.get(index - 1), self._order, now)
-        return [memory_line(row, width, now=now, marked=marked, shows=shows)]
+        under = row.project_name if self._order in ("newest", "oldest") else ""
+        return [memory_line(row, width, now=now, marked=marked, shows=shows, under=under)]
 
 
 def _finder_of(asked: str) -> "PassageFinder | None":

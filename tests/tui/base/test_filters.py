@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.kinds import MemoryKind
-from synthorg_tui.memory.listing import BrowseFilter, Unwanted
+from synthorg_tui.memory.listing import SHARED_OWNER, BrowseFilter, Unwanted
 from synthorg_tui.tui.base.filters import completed, matches, parse_query, toggle_operator
 from tests.tui.tui_fakes import NOW, rows
 
@@ -182,3 +182,10 @@ def test_completing_never_takes_anything_away(text: str) -> None:
 def test_choosing_a_group_that_was_left_out_lets_it_in_again() -> None:
     assert toggle_operator("-agent:codex git", "agent:", "codex") == "git"
     assert toggle_operator("-agent:codex git", "agent:", "claude-code") == "agent:claude-code git"
+
+
+def test_what_belongs_to_everybody_is_filtered_as_of_all_agents() -> None:
+    query = parse_query('agent:"all agents"', now=NOW, agents=(*AGENTS, SHARED_OWNER))
+    assert query.criteria.agents == (SHARED_OWNER,)
+    assert [chip.label for chip in query.chips] == ["@all agents"]
+    assert read('-agent:"all agents"').unwanted.agents == (), "nothing of it is there"

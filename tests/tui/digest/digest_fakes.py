@@ -76,6 +76,11 @@ class FakeDigests(EngineDigests):
         self.known_places = AgentPlaces()
         self.saved: dict[str, Scenario] = {}
         self.former: tuple[Candidate, ...] = ()
+        self.clusters: dict[str, tuple[tuple[str, ...], str]] = {}
+        """What a memory stands for, and how often that was seen, by its id."""
+
+    async def memories(self, memory_ids: Sequence[str]) -> tuple[ListedMemory, ...]:
+        return tuple(row for row in self._live() if row.id in memory_ids)
 
     async def agents(self) -> tuple[tuple[str, int], ...]:
         counts: dict[str, int] = {}
@@ -150,6 +155,8 @@ class FakeDigests(EngineDigests):
                     boost=0.1,
                     combined=round(0.7 * share + 0.27, 2),
                     tokens=len(row.content) // 4 + 8,
+                    members=self.clusters.get(row.id, ((), ""))[0],
+                    seen=self.clusters.get(row.id, ((), ""))[1],
                 )
             )
         return scored

@@ -476,3 +476,32 @@ async def test_zoom_gives_the_focused_part_the_room() -> None:
         screen.query_one("#digest-text").focus()
         await pilot.press("z")
         assert not screen.query_one("#weighing").display
+
+
+async def test_one_key_lists_what_a_line_stands_for_and_enter_goes_there() -> None:
+    app = fake_app(FakeDesk(rows(20)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ask(pilot)
+        first = screen.candidates.candidate
+        assert first is not None
+        await pilot.press("t")
+        await settle(pilot)
+        assert "It stands for itself alone" in toasts(app)
+        others = tuple(row.id for row in rows(20) if row.id != first.entry.id)[:3]
+        clusters = desk_of(app).digests.clusters
+        clusters[first.entry.id] = others, "seen 4 times, last on 12 Feb"
+        await pilot.press("r")
+        await settle(pilot)
+        await pilot.press("t")
+        await settle(pilot)
+        assert "The same, seen 4 times, last on 12 Feb" in screen_text(app)
+        await pilot.press("escape")
+        assert app.screen is screen
+        await pilot.press("t")
+        await settle(pilot)
+        await pilot.press("j", "enter")
+        await settle(pilot)
+        assert isinstance(app.screen, MemoriesScreen)
+        row = app.screen.rows.row
+        assert row is not None
+        assert row.id == others[1]

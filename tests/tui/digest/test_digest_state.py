@@ -403,3 +403,38 @@ class TestScenarios:
         run = self.outcome((0, Verdict.INCLUDED, ""), (1, Verdict.INCLUDED, ""))
         assert not run.is_changed
         assert runs_caption({"push": run}) == "all the same"
+
+
+CLUSTER = Candidate(
+    ENTRIES[0],
+    Verdict.INCLUDED,
+    "place 1 by score",
+    combined=0.8,
+    relevance=0.7,
+    members=("mem-00001", "mem-00002", "mem-00003"),
+    seen="seen 4 times, last on 12 Feb",
+)
+
+
+def test_a_line_that_stands_for_others_tells_how_often_and_when_last() -> None:
+    assert "×4 " in candidate_line(CLUSTER, 80).plain
+    assert "seen 4 times, last on 12 Feb" in plain(candidate_lines(CLUSTER, 100))
+    for full in (True, False):
+        why = plain(why_lines(CLUSTER, (CLUSTER,), full=full))
+        assert "seen 4 times, last on 12 Feb · t lists the 3 others" in why
+    alone = replace(CLUSTER, members=(), seen="")
+    assert "×" not in candidate_line(alone, 80).plain
+    assert "lists the" not in plain(why_lines(alone, (alone,), full=True))
+
+
+def test_what_a_neighbour_lent_is_told_with_the_neighbour() -> None:
+    lender = replace(CLUSTER, entry=ENTRIES[1])
+    borrower = replace(CLUSTER, lent=0.06, beside=ENTRIES[1].id)
+    why = plain(why_lines(borrower, (borrower, lender), full=True))
+    assert "0.06 of the score by what is beside it: Pushing a branch" in why
+    assert "beside it" not in plain(why_lines(lender, (borrower, lender), full=True))
+
+
+def test_every_verdict_fits_its_column() -> None:
+    assert max(len(word) for _, word, _ in VERDICTS.values()) <= 13
+    assert len({glyph for glyph, _, _ in VERDICTS.values()}) == len(VERDICTS) == len(Verdict)

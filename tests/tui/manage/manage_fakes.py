@@ -1,7 +1,8 @@
 """A store's management with fixed answers: what the pictures of its screens are drawn from."""
 
+import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from synthorg_tui.connect.records import FileRecord
 from synthorg_tui.core.enums import ConsolidationInterval
 from synthorg_tui.core.errors import ConfigError, DomainError
 from synthorg_tui.jobs.models import JobRun, JobStatus, RunProgress, RunState
+from synthorg_tui.knowledge.lines import KnownLine
+from synthorg_tui.knowledge.pages import PERSON_PAGE, PageLine, ProjectPage, find_page
+from synthorg_tui.knowledge.service import RefreshReport
 from synthorg_tui.memory.store.doctor import Check, DoctorReport
 from synthorg_tui.persistence.backups import Backup
 from synthorg_tui.persistence.integrity import ReadProgress
@@ -70,6 +74,42 @@ def job(
     return JobStatus(name, title, f"jobs.{name}", interval, idle, last, due, running)
 
 
+SHOP = "/home/ada/shop"
+_KNOWN = (
+    ("commands", "Test with `make test`", "17 of 22 runs passed, in 2 sessions", 17, 5, 0.8),
+    ("commands", "Build with `make all`", "all 15 runs passed, in 2 sessions", 15, 0, 0.75),
+    ("commands", "Format with `make fmt`", "passed in its only run, in 1 session", 1, 0, 0.2),
+    ("gates", "Run `make fmt` before `git commit`: a hook wants it", "stopped once", 1, 0, 0.55),
+    ("files", "Edited most: `cart.py` (13), `pay.py` (10)", "47 edits, in 2 sessions", 47, 0, 0.8),
+)
+
+
+def known(at: int, *, project: str = SHOP, edited: bool = False, hours: float = 30) -> PageLine:
+    """One line of a page, said by the memory ``mem-0000N``."""
+    section, text, counts, good, bad, certainty = _KNOWN[at % len(_KNOWN)]
+    last = NOW - timedelta(hours=hours)
+    refs = ("claude-code:3f2a91c0#L10-L14", "claude-code:77aa01b2#L3-L9")[: 1 + at % 2]
+    said = KnownLine(project, section, f"k{at}", text, counts, good, bad, 2, last, certainty, refs)
+    return PageLine(said, text, f"mem-{at:05d}", edited)
+
+
+def project_page(name: str = "shop", *, count: int = 5, sessions: int = 2) -> ProjectPage:
+    """A page with so many lines, the third of which a person edited."""
+    lines = tuple(known(at, project=f"/home/ada/{name}", edited=at == 2) for at in range(count))
+    order = ("commands", "gates", "files")
+    ordered = tuple(sorted(lines, key=lambda each: order.index(each.line.section)))
+    return ProjectPage(name, f"/home/ada/{name}", sessions, NOW - timedelta(hours=30), ordered)
+
+
+def person_page() -> ProjectPage:
+    """What a person said of how to work, in all projects."""
+    said = KnownLine(
+        "", "people", "p", "Small commits, one purpose each", "said 3 times, in 2 projects", 3, 0,
+        3, NOW - timedelta(days=9), 0.9, ("claude-code:3f2a91c0#L10-L14",),
+    )  # fmt: skip
+    return ProjectPage(PERSON_PAGE, "", 0, None, (PageLine(said, said.text, "mem-00009"),))
+
+
 def _no_engine() -> None:
     raise DomainError("there is no engine in this test")
 
@@ -83,6 +123,7 @@ class FakeManagement(StoreManagement):
         *,
         jobs: Sequence[JobStatus] = (),
         runs: Sequence[JobRun] = (),
+        pages: Sequence[ProjectPage] = (),
     ) -> None:
         super().__init__(
             _no_engine,  # type: ignore[arg-type]
@@ -94,6 +135,10 @@ class FakeManagement(StoreManagement):
         self.listed = tuple(jobs)
         self.ended = tuple(runs)
         self.asked: list[str] = []
+        self.pages = tuple(pages)
+        self.gate: asyncio.Event | None = None
+        """What reading pages and refreshing them wait for, if it is set."""
+        self.error: DomainError | None = None
 
     def facts(self) -> ProcessFacts:
         return ProcessFacts(312_000_000, 433_000_000, "minilm", "auto", (), True)
@@ -126,6 +171,28 @@ class FakeManagement(StoreManagement):
 
     async def cancel_job(self, name: str) -> None:
         self.asked.append(f"cancel {name}")
+
+    async def projects(self) -> tuple[ProjectPage, ...]:
+        if self.gate is not None and "refresh" not in self.asked:
+            await self.gate.wait()
+        if self.error is not None:
+            raise self.error
+        return self.pages
+
+    async def project(self, project: str) -> ProjectPage:
+        return find_page(await self.projects(), project or PERSON_PAGE)
+
+    async def waiting_sessions(self) -> int:
+        return 2
+
+    async def refresh_projects(
+        self, *, progress: Callable[[int, int], None], cancel: threading.Event
+    ) -> RefreshReport:
+        self.asked.append("refresh")
+        progress(1, 2)
+        if self.gate is not None:
+            await self.gate.wait()
+        return RefreshReport(sessions=2, cancelled=cancel.is_set())
 
     async def settings(self) -> tuple[ListedSetting, ...]:
         if self._problem:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.memory.listing import ListedMemory, SortOrder
+from synthorg_tui.memory.listing import SHARED_OWNER, ListedMemory, SortOrder
 from synthorg_tui.tui.base.headings import Headings, RowHeading
 from synthorg_tui.tui.base.window import RowWindow
 from synthorg_tui.tui.memories.headings import agent_and_age, headings_of
@@ -119,3 +119,17 @@ def test_every_line_belongs_to_one_place_and_every_row_has_its_lines(
 @given(st.text(max_size=40), st.integers(1, 90))
 def test_a_heading_has_exactly_the_width(text: str, width: int) -> None:
     assert RowHeading("k", text, "title", "40w").line(width).width == width
+
+
+def test_what_is_known_of_a_project_stands_under_it_and_all_agents() -> None:
+    known = row(None, 1, SHARED_OWNER, project="/home/ada/shop")
+    person = row(None, 2, SHARED_OWNER)
+    rows = row("a", 0.5), known, replace(known, id="other"), person
+    assert texts(*rows) == [
+        ["Today", "shop · codex"],
+        ["shop · all agents"],
+        [],
+        ["all agents"],
+    ]
+    assert agent_and_age(known, row("a", 0.5), "newest", NOW) == (False, False)
+    assert texts(known, order="agent") == [["all agents"]]

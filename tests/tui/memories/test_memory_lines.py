@@ -7,7 +7,7 @@ import pytest
 
 from synthorg_tui.core.enums import CallOutcome, MemoryCategory
 from synthorg_tui.ingest.service import ImportReport
-from synthorg_tui.memory.listing import BrowseFilter, Facets, ListedMemory
+from synthorg_tui.memory.listing import SHARED_OWNER, BrowseFilter, Facets, ListedMemory
 from synthorg_tui.tui.memories.lines import facet_lines, memory_line, report_lines
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
@@ -38,3 +38,32 @@ def test_an_import_says_whose_memory_is_full(refused: int) -> None:
     plain = "\n".join(line.plain for line in report_lines(report))
     assert ("4  not stored" in plain) is bool(refused)
     assert ("ada: full" in plain) is bool(refused)
+
+
+KNOWN = replace(
+    ROW,
+    agent_id=SHARED_OWNER,
+    content="shop: Test with `make test` (17 of 22 runs passed)",
+    tags=("knowledge", "commands", "shop"),
+    project="/home/ada/shop",
+)
+
+
+def test_what_is_known_has_its_letter_and_says_its_project_once() -> None:
+    under = memory_line(KNOWN, 80, now=NOW, marked=False, shows=(False, False), under="shop")
+    assert under.plain.startswith(" K Test with `make test`")
+    alone = memory_line(KNOWN, 80, now=NOW, marked=False)
+    assert alone.plain.startswith(" K shop: Test with `make test`")
+    elsewhere = memory_line(replace(KNOWN, content="shop: x"), 80, now=NOW, marked=False, under="a")
+    assert elsewhere.plain.startswith(" K shop: x")
+
+
+def test_what_belongs_to_everybody_is_told_as_of_all_agents() -> None:
+    assert "all agents" in memory_line(KNOWN, 80, now=NOW, marked=False).plain
+    facets = Facets(((SHARED_OWNER, 10), ("ada", 2)), ((MemoryCategory.SEMANTIC, 12),), 10)
+    groups = facet_lines(facets, 30, chosen=BrowseFilter())
+    assert [value for value, _ in groups if value] == [("agent:", "all agents"), ("agent:", "ada")]
+    plain = "\n".join(line.plain for _, line in groups)
+    assert "all agents" in plain
+    assert "full" not in plain, "it takes no room of any agent"
+    assert facets.named_agents == ("ada",)

@@ -107,6 +107,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("memories.edit", "e", "e", "Edit", "Edit the memory in a form", True),
     Action("memories.edit_outside", "E", "E", "Editor", "Edit the content in $EDITOR"),
     Action("memories.delete", "d,delete", "d", "Delete", "Delete the marked memories, or the one under the cursor", True),
+    Action("memories.archive", "x", "x", "Archive", "Archive the marked memories, or this one: kept as it is, given to no agent; is:archived lists them"),
+    Action("memories.restore", "R", "R", "Restore", "Make the marked archived memories live again, or this one"),
     Action("memories.undo", "u", "u", "Undo", "Undo your last change, also one of an earlier run"),
     Action("memories.redo", "ctrl+r", "^r", "Redo", "Make the change again that was undone last"),
     Action("memories.deleted", "U", "U", "Deleted", "List what was deleted, to restore or erase it"),

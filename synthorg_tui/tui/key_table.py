@@ -112,7 +112,7 @@ MEANINGS: Final[tuple[KeyMeaning, ...]] = (
     KeyMeaning("space", "mark, choose or unfold", "mark pin fold unfold"),
     KeyMeaning("asterisk", "mark all", "mark_all"),
     KeyMeaning("w", "wait: snooze", "snooze"),
-    KeyMeaning("x", "leave out: exclude, reject", "exclude reject"),
+    KeyMeaning("x", "leave out: exclude, reject, drop, archive", "exclude reject archive"),
     KeyMeaning("X", "end for good, after asking", "retire disconnect purge"),
     KeyMeaning("delete", "take away, as d or X does", "delete retire disconnect"),
     KeyMeaning("backspace", "back to what was proposed", "drop configured"),
@@ -174,8 +174,8 @@ EXCEPTIONS: Final[Mapping[tuple[str, str], str]] = {
 """Actions with a key whose meaning is another here, and why."""
 
 NEEDS_ROW: Final[Mapping[str, str]] = {
-    "memories": "mark mark_range mark_all edit edit_outside delete versions source copy export"
-    " zoom",
+    "memories": "mark mark_range mark_all edit edit_outside delete archive restore versions source"
+    " copy export zoom",
     "digest": "pin exclude memory source edit diff next_change previous_change compare copy save"
     " zoom",
     "skills": "edit check problem previous_problem accept restore changes older newer source"
@@ -201,6 +201,8 @@ COMMANDS: Final[Mapping[str, str]] = {
     "memories.edit": "memories edit",
     "memories.edit_outside": "memories edit",
     "memories.delete": "memories delete",
+    "memories.archive": "archive add",
+    "memories.restore": "archive restore",
     "memories.undo": "memories undo",
     "memories.redo": "memories redo",
     "memories.deleted": "memories list",

@@ -25,6 +25,7 @@ from synthorg_tui.tui.key_table import (
 )
 from synthorg_tui.tui.manage.backups import BackupsScreen
 from synthorg_tui.tui.manage.connecting import ConnectScreen
+from synthorg_tui.tui.manage.consolidation import ConsolidationScreen
 from synthorg_tui.tui.manage.doctor import DoctorScreen
 from synthorg_tui.tui.manage.jobs import JobsScreen
 from synthorg_tui.tui.manage.settings import SettingsScreen
@@ -71,6 +72,7 @@ OWNERS: dict[str, type] = {
     "doctor": DoctorScreen,
     "backups": BackupsScreen,
     "jobs": JobsScreen,
+    "consolidation": ConsolidationScreen,
     "connecting": ConnectScreen,
     "settings": SettingsScreen,
     "form": MemoryForm,
@@ -106,6 +108,7 @@ FOOTERS = (
     ("doctor", "app"),
     ("backups", "app"),
     ("jobs", "app"),
+    ("consolidation", "app"),
     ("connecting", "app"),
     ("settings", "app"),
 )

@@ -24,6 +24,7 @@ SCREENS: Final = {
     "doctor": "DoctorScreen",
     "backups": "BackupsScreen",
     "jobs": "JobsScreen",
+    "consolidation": "ConsolidationScreen",
     "connecting": "ConnectScreen",
     "settings": "SettingsScreen",
 }

@@ -43,6 +43,7 @@ KIND_MARKS = {
     MemoryKind.SAID: ('"', "match"),
     MemoryKind.LESSON: ("L", "cat-procedural"),
     MemoryKind.FACT: ("F", "cat-semantic"),
+    MemoryKind.KNOWLEDGE: ("K", "cat-semantic"),
     MemoryKind.WRITTEN: ("W", "cat-social"),
 }
 """Letters of the kinds of memories, with their style roles."""

@@ -15,8 +15,9 @@ from synthorg_tui.curation.review import (
 )
 from synthorg_tui.memory.extensions import MemoryDraft
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
-from synthorg_tui.tui.approvals.lines import RowMarks, row_line
+from synthorg_tui.tui.approvals.lines import row_line
 from synthorg_tui.tui.approvals.review_lines import head_lines, kept_lines
+from synthorg_tui.tui.approvals.state import RowMarks
 from synthorg_tui.tui.base.lines import plain
 from tests.tui.tui_fakes import NOW, rows
 

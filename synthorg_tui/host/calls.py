@@ -130,7 +130,7 @@ CALLS: Final = RemoteApi(
             f"{_MEMORY}.extensions:MemoryAdmin",
             (
                 *("find", "browse", "lookup", "entries", "facets", "places"),
-                *("history", "authors", "uses", "similar"),
+                *("history", "authors", "uses", "similar", "stands_for"),
             ),
             ("edit", "archive", "remove", "restore", "undo", "redo", "restore_version"),
         ),

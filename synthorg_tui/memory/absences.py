@@ -15,7 +15,7 @@ from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.text import safe_text, truncate
 from synthorg_tui.memory.digest.models import DigestItem
-from synthorg_tui.memory.enums import ArchiveReason, EdgeKind
+from synthorg_tui.memory.enums import ArchiveReason
 from synthorg_tui.memory.errors import MemoryRetrievalError, translate_errors
 from synthorg_tui.memory.listing import ChangeKind
 from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation, Verdict
@@ -24,7 +24,7 @@ from synthorg_tui.memory.retrieval.tags import FACT_CATEGORIES
 from synthorg_tui.memory.store import facts, queries
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.digest_source import LocalDigestSource
-from synthorg_tui.memory.store.edges import edges_of
+from synthorg_tui.memory.store.edges import stands_for
 from synthorg_tui.memory.store.queries import WhereClause
 from synthorg_tui.memory.store.rows import STORED, StoredMemory, listed
 from synthorg_tui.memory.strategies.service import MAX_QUERY, InjectionRequest, InjectionService
@@ -272,9 +272,9 @@ def _replaced(db: "Connection", row: StoredMemory, now: datetime) -> Why | None:
 
 
 _ARCHIVED_BY: Final = {
-    ArchiveReason.SUPERSEDED: (EdgeKind.SUPERSEDES, "replaced by the newer fact"),
-    ArchiveReason.DUPLICATE: (EdgeKind.DUPLICATE_OF, "a duplicate of"),
-    ArchiveReason.CONSOLIDATED: (EdgeKind.DERIVED_FROM, "consolidated into"),
+    ArchiveReason.SUPERSEDED: "replaced by the newer fact",
+    ArchiveReason.DUPLICATE: "a duplicate of",
+    ArchiveReason.CONSOLIDATED: "consolidated into",
 }
 
 
@@ -285,13 +285,8 @@ def _archived(db: "Connection", row: StoredMemory) -> Why:
         return Verdict.EXPIRED, f"expired on {_day(row.expires_at or row.archived_at)}"
     if why not in _ARCHIVED_BY:
         return Verdict.DELETED, f"archived on {day}"
-    kind, words = _ARCHIVED_BY[why]
-    ends = {
-        edge.to_id if edge.from_id == row.id else edge.from_id
-        for edge in edges_of(db, [row.id], [kind])
-        if (edge.from_id == row.id) == (kind is EdgeKind.DUPLICATE_OF)
-    }
-    others = sorted(queries.rows_by_id(db, list(ends)).values(), key=facts.begins)
+    words, ends = _ARCHIVED_BY[why], stands_for(db, row.id, why)
+    others = sorted(queries.rows_by_id(db, ends).values(), key=facts.begins)
     if not others:
         return Verdict.SUPERSEDED, f"archived on {day}: {why.value}"
     key = f" {safe_text(row.fact_key or '')}" if why is ArchiveReason.SUPERSEDED else ""

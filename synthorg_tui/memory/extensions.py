@@ -256,6 +256,13 @@ class MemoryAdmin(Protocol):
         """Make deleted, archived and expired memories live again and return how many were."""
         ...
 
+    async def stands_for(self, memory_id: NotBlankStr) -> ListedMemory | None:
+        """Return what stands for an archived memory: its original, a newer fact, a merged text.
+
+        ``None`` where nothing does, as for one that expired.
+        """
+        ...
+
     async def authors(self, memory_ids: Sequence[NotBlankStr]) -> dict[str, str]:
         """Return who last wrote each memory's text, as the history records it; see ``Actor``."""
         ...

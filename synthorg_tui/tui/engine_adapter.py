@@ -105,6 +105,9 @@ class EngineAdapter:
     async def history(self, memory_id: str) -> tuple[MemoryRevision, ...]:
         return await self._engine.desk.history(memory_id)
 
+    async def stands_for(self, memory_id: str) -> ListedMemory | None:
+        return await self._engine.desk.stands_for(memory_id)
+
     async def uses(self, memory_id: str, *, limit: int) -> tuple[MemoryUse, ...]:
         return await self._engine.desk.uses(memory_id, limit=limit)
 
@@ -155,6 +158,9 @@ class EngineAdapter:
 
     async def remove(self, memory_ids: Sequence[str]) -> int:
         return await self._engine.desk.remove(memory_ids, actor=str(person()))
+
+    async def archive(self, memory_ids: Sequence[str]) -> int:
+        return await self._engine.desk.archive(memory_ids, actor=str(person()))
 
     async def restore(self, memory_ids: Sequence[str]) -> int:
         return await self._engine.desk.restore(memory_ids, actor=str(person()))

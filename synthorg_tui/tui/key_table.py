@@ -48,6 +48,7 @@ CONTEXTS: Final[Mapping[str, str]] = {
     "jobs": "Jobs",
     "projects": "Projects",
     "project": "Page of a project",
+    "consolidation": "Consolidation",
     "connecting": "Connecting agents",
     "settings": "Settings",
     "form": "Writing a memory",
@@ -67,6 +68,7 @@ MEANINGS: Final[tuple[KeyMeaning, ...]] = (
     KeyMeaning("f7", "settings", "settings"),
     KeyMeaning("f8", "scenarios, from any pane", "scenarios"),
     KeyMeaning("f9", "jobs", "jobs"),
+    KeyMeaning("K", "consolidation", "consolidation"),
     KeyMeaning("q,ctrl+q", "quit", "quit"),
     KeyMeaning("T", "trail of decisions", "trail"),
     KeyMeaning("1", "Memories", "memories"),
@@ -116,7 +118,7 @@ MEANINGS: Final[tuple[KeyMeaning, ...]] = (
     KeyMeaning("space", "mark, choose or unfold", "mark pin fold unfold"),
     KeyMeaning("asterisk", "mark all", "mark_all"),
     KeyMeaning("w", "wait: snooze", "snooze"),
-    KeyMeaning("x", "leave out: exclude, reject", "exclude reject"),
+    KeyMeaning("x", "leave out: exclude, reject, drop, archive", "exclude reject archive"),
     KeyMeaning("X", "end for good, after asking", "retire disconnect purge"),
     KeyMeaning("delete", "take away, as d or X does", "delete retire disconnect"),
     KeyMeaning("backspace", "back to what was proposed", "drop configured"),
@@ -172,6 +174,8 @@ EXCEPTIONS: Final[Mapping[tuple[str, str], str]] = {
     ("jobs.cancel", "c"): _STOPS,
     ("projects.cancel", "c"): _STOPS,
     ("project.cancel", "c"): _STOPS,
+    ("consolidation.cancel", "c"): _STOPS,
+    ("consolidation.close", "f10"): _TOGGLE,
     ("connecting.scope", "s"): "nothing is searched here; s is the first letter of what it turns",
     ("connecting.hooks", "h"): "no value is turned by arrows here; h is the first letter",
     ("importing.cancel", "c"): _STOPS,
@@ -180,8 +184,8 @@ EXCEPTIONS: Final[Mapping[tuple[str, str], str]] = {
 """Actions with a key whose meaning is another here, and why."""
 
 NEEDS_ROW: Final[Mapping[str, str]] = {
-    "memories": "mark mark_range mark_all edit edit_outside delete versions source known copy"
-    " export zoom",
+    "memories": "mark mark_range mark_all edit edit_outside delete archive restore versions source"
+    " known copy export zoom",
     "digest": "pin exclude memory group source edit diff next_change previous_change compare copy"
     " save zoom",
     "skills": "edit check problem previous_problem accept restore changes older newer source"
@@ -207,6 +211,8 @@ COMMANDS: Final[Mapping[str, str]] = {
     "memories.edit": "memories edit",
     "memories.edit_outside": "memories edit",
     "memories.delete": "memories delete",
+    "memories.archive": "archive add",
+    "memories.restore": "archive restore",
     "memories.undo": "memories undo",
     "memories.redo": "memories redo",
     "memories.deleted": "memories list",
@@ -322,6 +328,12 @@ COMMANDS: Final[Mapping[str, str]] = {
     "project.undo": "memories undo",
     "project.export": "projects show",
     "project.reload": "projects refresh",
+    "app.consolidation": "consolidate list",
+    "consolidation.run": "consolidate plan",
+    "consolidation.approve": "consolidate apply",
+    "consolidation.reject": "consolidate drop",
+    "consolidation.undo": "consolidate undo",
+    "consolidation.unfold": "consolidate show",
     "connecting.approve": "connect",
     "connecting.disconnect": "disconnect",
     "connecting.scope": "connect",

@@ -82,6 +82,10 @@ class MemoryReader(Protocol):
         """Return all changes of a memory, newest first."""
         ...
 
+    async def stands_for(self, memory_id: str) -> ListedMemory | None:
+        """Return what stands for an archived memory; ``None`` where nothing does."""
+        ...
+
     async def uses(self, memory_id: str, *, limit: int) -> tuple[MemoryUse, ...]:
         """Return at most ``limit`` of the agents' calls that were given it, newest first."""
         ...
@@ -143,8 +147,12 @@ class MemoryPort(MemoryReader, Protocol):
         """Soft-delete memories and return how many were deleted; ``restore`` reverts it."""
         ...
 
+    async def archive(self, memory_ids: Sequence[str]) -> int:
+        """Archive live memories and return how many were; ``restore`` reverts it."""
+        ...
+
     async def restore(self, memory_ids: Sequence[str]) -> int:
-        """Restore soft-deleted memories and return how many were restored."""
+        """Restore soft-deleted and archived memories and return how many were restored."""
         ...
 
     async def restore_version(self, memory_id: str, revision: int) -> None:

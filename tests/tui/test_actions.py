@@ -25,6 +25,7 @@ from synthorg_tui.tui.key_table import (
 )
 from synthorg_tui.tui.manage.backups import BackupsScreen
 from synthorg_tui.tui.manage.connecting import ConnectScreen
+from synthorg_tui.tui.manage.consolidation import ConsolidationScreen
 from synthorg_tui.tui.manage.doctor import DoctorScreen
 from synthorg_tui.tui.manage.jobs import JobsScreen
 from synthorg_tui.tui.manage.projects import ProjectScreen, ProjectsScreen
@@ -74,6 +75,7 @@ OWNERS: dict[str, type] = {
     "jobs": JobsScreen,
     "projects": ProjectsScreen,
     "project": ProjectScreen,
+    "consolidation": ConsolidationScreen,
     "connecting": ConnectScreen,
     "settings": SettingsScreen,
     "form": MemoryForm,
@@ -111,6 +113,7 @@ FOOTERS = (
     ("jobs", "app"),
     ("projects", "app"),
     ("project", "app"),
+    ("consolidation", "app"),
     ("connecting", "app"),
     ("settings", "app"),
 )

@@ -48,6 +48,12 @@ async def test_a_memory_lives_through_every_act_of_the_desk(tmp_path: Path) -> N
         assert await desk.restore([memory_id]) == 1
         kinds = [revision.kind for revision in await desk.history(memory_id)]
         assert kinds == ["restored", "deleted", "edited", "added"]
+        assert await desk.archive([memory_id]) == 1
+        archive = BrowseFilter(states=("archived",))
+        assert (await desk.search("push", archive, limit=5)).hits[0].id == memory_id
+        assert not (await desk.search("push", BrowseFilter(), limit=5)).hits
+        assert await desk.stands_for(memory_id) is None
+        assert await desk.restore([memory_id]) == 1
     finally:
         await host.close()
 

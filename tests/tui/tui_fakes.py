@@ -182,6 +182,7 @@ class FakeDesk:
         self.acts: list[tuple[UndoneAct, dict[str, ListedMemory], dict[str, ListedMemory]]] = []
         self.undone = list(self.acts)
         self.near: tuple[ListedMemory, ...] = ()
+        self.standing: dict[str, ListedMemory] = {}
         self.given: dict[str, tuple[MemoryUse, ...]] = {}
         self.search_gate: dict[str, asyncio.Event] = {}
         self.import_gate: asyncio.Event | None = None
@@ -226,8 +227,9 @@ class FakeDesk:
 
     async def facets(self, what: BrowseFilter | None = None) -> Facets:
         self._check()
-        rows = [row for row in self.live.values() if what is None or matches(what, row)]
+        rows = [row for row in self.live.values() if matches(what or BrowseFilter(), row)]
         return Facets(
+            archived=sum(row.archived_at is not None for row in self.live.values()),
             agents=tuple(sorted(Counter(row.agent_id for row in rows).items())),
             categories=tuple(Counter(row.category for row in rows).items()),
             projects=tuple(Counter(row.project for row in rows if row.project).items()),
@@ -240,6 +242,9 @@ class FakeDesk:
         first = {"content": made[0].before.get("content") if made else row.content}
         added = MemoryRevision(1, memory_id, row.created_at, "import", ChangeKind.ADDED, {}, first)
         return (*reversed(made), added)
+
+    async def stands_for(self, memory_id: str) -> ListedMemory | None:
+        return self.standing.get(memory_id)
 
     async def uses(self, memory_id: str, *, limit: int) -> tuple[MemoryUse, ...]:
         return self.given.get(memory_id, ())[:limit]
@@ -304,7 +309,22 @@ class FakeDesk:
             self.gone[memory_id] = self.live.pop(memory_id)
         return len(memory_ids)
 
+    async def archive(self, memory_ids: Sequence[str]) -> int:
+        self._check()
+        self._set_archived(ChangeKind.ARCHIVED, memory_ids, NOW, "by_hand")
+        return len(memory_ids)
+
+    def _set_archived(
+        self, kind: ChangeKind, ids: Sequence[str], at: datetime | None, why: str | None
+    ) -> None:
+        self._note(kind, *ids)
+        for key in ids:
+            self.live[key] = replace(self.live[key], archived_at=at, archived_why=why)
+
     async def restore(self, memory_ids: Sequence[str]) -> int:
+        if archived := [key for key in memory_ids if key in self.live]:
+            self._set_archived(ChangeKind.RESTORED, archived, None, None)
+            return len(archived)
         if self.restore_gate is not None:
             await self.restore_gate.wait()
             self.restore_gate.clear()

@@ -188,6 +188,10 @@ class StoreAdmin:
         """
         return await self._reader.history(memory_id)
 
+    async def stands_for(self, memory_id: NotBlankStr) -> ListedMemory | None:
+        """Return what stands for an archived memory; see ``MemoryAdmin.stands_for``."""
+        return await self._reader.stands_for(memory_id)
+
     async def authors(self, memory_ids: Sequence[NotBlankStr]) -> dict[str, str]:
         """Return who last wrote each memory's text, as recorded; unknown ids are omitted."""
         with translate_errors(MemoryRetrievalError, "reading the history"):

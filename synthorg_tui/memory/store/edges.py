@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from synthorg_tui.memory.enums import EdgeKind
+from synthorg_tui.memory.enums import ArchiveReason, EdgeKind
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
@@ -52,6 +52,29 @@ def edges_of(
         [list(ids), list(ids), [kind.value for kind in kinds]],
     ).fetchall()
     return tuple(MemoryEdge(start, end, EdgeKind(kind)) for start, end, kind in rows)
+
+
+_STANDS: Final = {
+    ArchiveReason.SUPERSEDED: EdgeKind.SUPERSEDES,
+    ArchiveReason.DUPLICATE: EdgeKind.DUPLICATE_OF,
+    ArchiveReason.CONSOLIDATED: EdgeKind.DERIVED_FROM,
+}
+
+
+def stands_for(db: "Connection", memory_id: str, why: ArchiveReason) -> tuple[str, ...]:
+    """Return the ids of what stands for a memory that was archived for this reason.
+
+    That is what it is a copy of, the facts that replaced it, or the texts it was merged into.
+    """
+    kind = _STANDS.get(why)
+    if kind is None:
+        return ()
+    ends = {
+        edge.to_id if edge.from_id == memory_id else edge.from_id
+        for edge in edges_of(db, [memory_id], [kind])
+        if (edge.from_id == memory_id) == (kind is EdgeKind.DUPLICATE_OF)
+    }
+    return tuple(sorted(ends))
 
 
 def remove_edges(db: "Connection", edges: Iterable[MemoryEdge]) -> None:

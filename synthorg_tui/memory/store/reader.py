@@ -1,7 +1,7 @@
 """Lists and counts memories with nothing but the database: no settings, no models, no index.
 
 The app shows its first list with this, before the engine is loaded; so only ``queries``,
-``browsing``, ``rows``, ``policy``, ``listing`` and ``call_log`` may be imported.
+``browsing``, ``edges``, ``rows``, ``policy``, ``listing`` and ``call_log`` may be imported.
 """
 
 import json
@@ -10,18 +10,21 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from synthorg_tui.core.clock import Clock
+from synthorg_tui.memory.enums import ArchiveReason
 from synthorg_tui.memory.errors import MemoryRetrievalError, translate_errors
 from synthorg_tui.memory.listing import (
     BrowseFilter,
     ChangeKind,
     Facets,
+    ListedMemory,
     MemoryPage,
     MemoryRevision,
     MemoryUse,
     SortOrder,
 )
-from synthorg_tui.memory.store import browsing, queries
+from synthorg_tui.memory.store import browsing, edges, queries
 from synthorg_tui.memory.store.policy import AgeRules
+from synthorg_tui.memory.store.rows import listed
 from synthorg_tui.persistence.call_log import CallGiven, calls_given
 
 if TYPE_CHECKING:
@@ -92,6 +95,20 @@ class StoreReader:
             )
             for revision, found_id, at, who, kind, before, after in rows
         )
+
+    async def stands_for(self, memory_id: str) -> ListedMemory | None:
+        """Return what stands for an archived memory, the newest of several; ``None`` without."""
+
+        def work(db: "DuckDBPyConnection") -> ListedMemory | None:
+            row = queries.row_by_id(db, memory_id)
+            if row is None or row.archived_why is None:
+                return None
+            ids = edges.stands_for(db, row.id, ArchiveReason(row.archived_why))
+            found = [listed(row) for row in queries.rows_by_id(db, ids).values()]
+            return max(found, key=lambda each: each.created_at, default=None)
+
+        with translate_errors(MemoryRetrievalError, "reading what stands for a memory"):
+            return await self._source.read(work)
 
     async def uses(self, memory_id: str, *, limit: int = 20) -> tuple[MemoryUse, ...]:
         """Return the recorded calls of agents that were given a memory, newest first."""

@@ -27,6 +27,7 @@ KINDS = {
     "prune": ("∅", "prune", "muted"),
     "write": ("+", "write", "accent"),
     "delete": ("-", "delete", "warn"),
+    "merge": ("⇉", "merge", "accent"),
     "unreadable": ("▪", "unreadable", "bad"),
 }
 """Glyph, word and role of each kind of item: the colour is never the only sign."""
@@ -36,10 +37,20 @@ _MAX_TITLE = 300
 
 
 def kind_mark(entry: InboxEntry) -> tuple[str, str, str]:
-    """Return glyph, word and style role of an item; the word of a lesson is its own kind."""
+    """Return glyph, word and style role of an item; the word of a lesson is its own kind.
+
+    Memories that disagree are decided on as a deletion is, but that isn't what the item is about.
+    """
+    if disagree(entry):
+        return "≉", "disagree", "warn"
     glyph, word, role = KINDS[entry.kind]
     lesson = entry.lesson_kind if entry.kind == "lesson" else None
     return glyph, lesson.value if lesson else word, role
+
+
+def disagree(entry: InboxEntry) -> bool:
+    """Return whether an item asks about two memories that seem to contradict each other."""
+    return entry.item.action_type == "memory:conflict"
 
 
 def row_line(entry: InboxEntry, width: int, marks: RowMarks, *, now: datetime) -> Line:

@@ -16,7 +16,7 @@ from synthorg_tui.core.redaction import marks_in
 from synthorg_tui.memory.retrieval.tags import parse_tags
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.approvals.grounds import evidence_lines, flag_lines
-from synthorg_tui.tui.approvals.lines import RISKS, kind_mark
+from synthorg_tui.tui.approvals.lines import RISKS, disagree, kind_mark
 from synthorg_tui.tui.approvals.state import agent_of, both_sides
 from synthorg_tui.tui.approvals.wording import (
     FIELDS,
@@ -312,7 +312,8 @@ def _removed(memory: ListedMemory, review: Review) -> str:
     subject = review.entry.subject
     reasons = subject.reasons if subject is not None and subject.type == "prune" else {}
     first = memory.content.strip().partition("\n")[0][:_MAX_REMOVED].removeprefix("[DISCOVERY] ")
-    return f"{first} ({reasons[memory.id]})" if reasons.get(memory.id) else first
+    is_told = disagree(review.entry) or not reasons.get(memory.id)  # it says both sides above
+    return first if is_told else f"{first} ({reasons[memory.id]})"
 
 
 def kept_lines(review: Review, draft: Reworded | None) -> list[Line]:
@@ -326,6 +327,8 @@ def kept_lines(review: Review, draft: Reworded | None) -> list[Line]:
         parts.append([line(("✎ ", "accent"), (f"{whose}; not approved yet", "strong"))])
     if write := write_of(review.entry):
         parts.append(write_lines(write, draft if isinstance(draft, str) else None))
+    if review.entry.kind == "merge":
+        parts.append([rule("New text", "by a model"), *text_lines(review.text)])
     if isinstance(wording, Wording):
         parts.append(wording_lines(wording, review.entry, draft=draft is not None))
     if review.replaces:

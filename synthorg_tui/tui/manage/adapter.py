@@ -9,7 +9,7 @@ import os
 import resource
 import sys
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from synthorg_tui.jobs.models import JobRun, JobStatus
     from synthorg_tui.knowledge.pages import ProjectPage
     from synthorg_tui.knowledge.service import RefreshReport
+    from synthorg_tui.memory.consolidation.plan import ConsolidationPlan, PlanOutcome
+    from synthorg_tui.memory.listing import ListedMemory
     from synthorg_tui.memory.store.doctor import DoctorReport
     from synthorg_tui.persistence.backups import Backup
     from synthorg_tui.persistence.integrity import ReadProgress
@@ -193,6 +195,48 @@ class StoreManagement:
         """Look at sessions that changed; ``progress`` is told how many, of how many."""
         return await self._engine().knowledge.refresh(progress, cancel)
 
+    async def plans(self) -> "tuple[ConsolidationPlan, ...]":
+        """Return the latest plans of consolidation, newest first."""
+        return await self._engine().consolidation.latest()
+
+    async def quoted(self, memory_ids: Sequence[str]) -> "dict[str, ListedMemory]":
+        """Return these memories by id, live or not; what was erased is omitted."""
+        found = await self._engine().desk.entries(memory_ids, deleted=True)
+        return {memory.id: memory for memory in found}
+
+    async def make_plan(
+        self, *, progress: Callable[[int, int], None], cancel: threading.Event
+    ) -> "ConsolidationPlan":
+        """Make a plan for all agents, which changes no memory; see ``ConsolidationRuns.plan``."""
+        actor = _person()
+        runs = self._engine().consolidation
+        return await runs.plan(actor=actor, progress=progress, cancel=cancel)
+
+    async def apply_plan(
+        self,
+        number: int,
+        groups: tuple[int, ...],
+        *,
+        progress: Callable[[int, int], None],
+        cancel: threading.Event,
+    ) -> "PlanOutcome":
+        """Carry out groups of a plan; refused where an agent runs the app."""
+        actor = _person()
+        runs = self._engine().consolidation
+        return await runs.apply(number, groups, actor=actor, progress=progress, cancel=cancel)
+
+    async def drop_plan(self, number: int, groups: tuple[int, ...]) -> tuple[int, ...]:
+        """Drop groups of a plan and return their numbers; refused where an agent runs the app."""
+        return await self._engine().consolidation.drop(number, groups, actor=_person())
+
+    async def undo_plan(
+        self, number: int, *, progress: Callable[[int, int], None], cancel: threading.Event
+    ) -> "PlanOutcome":
+        """Take back what was carried out of a plan; refused where an agent runs the app."""
+        actor = _person()
+        runs = self._engine().consolidation
+        return await runs.undo(number, actor=actor, progress=progress, cancel=cancel)
+
     async def settings(self) -> "tuple[ListedSetting, ...]":
         """Return every setting as after a start now; raises ``ConfigError``."""
         from synthorg_tui.settings.listing import list_settings
@@ -278,6 +322,13 @@ class StoreManagement:
         from synthorg_tui.connect.clients import here
 
         return ClientInstaller(self._data_dir().absolute(), here())
+
+
+def _person() -> str:
+    """Who decides at this screen; raises ``DecisionRefusedError`` where an agent runs the app."""
+    from synthorg_tui.tui.approvals.adapter import person
+
+    return str(person())
 
 
 def _memory() -> tuple[int, int]:

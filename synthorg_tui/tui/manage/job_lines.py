@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.enums import ConsolidationInterval
+from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import ago, counted, duration, moment
 from synthorg_tui.tui.base.lines import Line, bar, line, one_line
 
@@ -106,6 +107,9 @@ def detail_lines(job: "JobStatus", runs: "Sequence[JobRun]", now: datetime) -> l
         lines.append(_fact("now", job.idle or "goes on all the time"))
     elif job.due_at is not None:
         lines.append(_fact("next run", f"{moment(job.due_at, now)[:16]} · {_next(job, now)}"))
+    if job.name == "consolidation":
+        plans = f"{key_of('app.consolidation')} lists what it planned and did, and undoes it"
+        lines.append(_fact("plans", plans))
     lines += [Line(), line(("Latest runs", "title"))]
     if not runs:
         lines.append(line(("It hasn't run yet.", "muted")))

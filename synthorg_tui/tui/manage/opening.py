@@ -25,6 +25,7 @@ SCREENS: Final = {
     "backups": "BackupsScreen",
     "jobs": "JobsScreen",
     "projects": "ProjectsScreen",
+    "consolidation": "ConsolidationScreen",
     "connecting": "ConnectScreen",
     "settings": "SettingsScreen",
 }

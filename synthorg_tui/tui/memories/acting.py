@@ -132,6 +132,14 @@ class MemoryActions(Pane):
         if self._has_row():
             self._dialogs.delete()
 
+    def action_archive(self) -> None:
+        if self._has_row():
+            self._dialogs.archive()
+
+    def action_restore(self) -> None:
+        if self._has_row():
+            self._dialogs.restore()
+
     def action_undo(self) -> None:
         self._dialogs.undo()
 

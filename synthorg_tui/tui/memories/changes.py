@@ -80,8 +80,25 @@ class PersonChanges:
         count = await desk.remove(memory_ids)
         return f"Deleted {memories(count)} · {key_of('memories.undo')} brings back"
 
+    async def archive(self, desk: MemoryPort, memory_ids: Sequence[str]) -> str:
+        """Archive memories and return a message about it, which says where they are."""
+        count = await desk.archive(memory_ids)
+        undo = f"{key_of('memories.undo')} brings back"
+        return f"Archived {memories(count)} · {undo} · is:archived in the filter lists them"
 
-_DONE = {"added": "adding", "edited": "editing", "deleted": "deleting", "restored": "restoring"}
+    async def restore(self, desk: MemoryPort, memory_ids: Sequence[str]) -> str:
+        """Make archived memories live again and return a message about it."""
+        count = await desk.restore(memory_ids)
+        return f"Restored {memories(count)} · {key_of('memories.undo')} archives again"
+
+
+_DONE = {
+    "added": "adding",
+    "edited": "editing",
+    "deleted": "deleting",
+    "archived": "archiving",
+    "restored": "restoring",
+}
 _TITLE = 40
 
 

@@ -9,14 +9,22 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from synthorg_tui.core.actors import actor_words
+from synthorg_tui.memory.enums import ArchiveReason
 from synthorg_tui.memory.listing import ListedMemory, MemoryRevision, MemoryUse, owner_words
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import ago, counted, moment
 from synthorg_tui.tui.base.lines import Line, bar, line, one_line, text_lines
-from synthorg_tui.tui.memories.lines import category_mark
+from synthorg_tui.tui.memories.lines import ARCHIVED_SHORT, category_mark
 
 _LABEL = 11
-_KIND_MARKS = {"added": "+", "edited": "~", "deleted": "×", "restored": "↺", "purged": "∅"}
+_KIND_MARKS = {
+    "added": "+",
+    "edited": "~",
+    "deleted": "×",
+    "archived": "▾",
+    "restored": "↺",
+    "purged": "∅",
+}
 MAX_SHOWN = 32_000
 """Characters of a text that are shown: drawing megabytes would keep keys waiting."""
 MAX_USES = 20
@@ -41,14 +49,18 @@ def detail_lines(
     *,
     now: datetime,
     uses: Sequence[MemoryUse] = (),
+    stands: ListedMemory | None = None,
 ) -> list[Line]:
     """Render a memory in full with its history, which is ``None`` while it is being read.
 
-    ``uses`` are the last calls of agents that were given it, ``MAX_USES`` of them at most.
+    ``uses`` are the last calls of agents that were given it, ``MAX_USES`` of them at most;
+    ``stands`` is what stands for it now that it is archived.
     """
     glyph, role = category_mark(row.category)
     head = line((f"{glyph} {row.category.value}", role), ("  ", "text"))
     lines = [head.add(one_line(owner_words(row.agent_id)), "strong"), Line()]
+    if row.archived_at is not None:
+        lines += [_rule("Archived"), *_archived_lines(row, stands, now), Line()]
     lines += content_lines(row.content)
     lines += [Line(), _rule("About"), *_facts(row, now), *use_lines(uses, now)]
     if row.fused is not None:
@@ -83,6 +95,34 @@ def lesson_lines(text: str) -> list[Line]:
             shown.hang = 3 if tag == "EXECUTION" else 0
             lines.append(shown)
     return lines
+
+
+_WHY_ARCHIVED = {
+    ArchiveReason.DUPLICATE: "a duplicate",
+    ArchiveReason.SUPERSEDED: "superseded by a newer fact",
+    ArchiveReason.CONSOLIDATED: "merged into one text with others",
+    ArchiveReason.EXPIRED: "its time was over",
+    ArchiveReason.ROOM: "room was made for others",
+    ArchiveReason.BY_HAND: "by hand",
+}
+_STANDS_AS = {
+    ArchiveReason.DUPLICATE: "duplicate of",
+    ArchiveReason.SUPERSEDED: "superseded by",
+    ArchiveReason.CONSOLIDATED: "merged into",
+}
+
+
+def _archived_lines(row: ListedMemory, stands: ListedMemory | None, now: datetime) -> list[Line]:
+    """Render when and why a memory was archived, what stands for it, and how it comes back."""
+    why = ArchiveReason(row.archived_why or ArchiveReason.BY_HAND)
+    words = _WHY_ARCHIVED[why]
+    if stands is not None and why in _STANDS_AS:
+        title = one_line(stands.content[: 4 * _SHORT_TASK])
+        cut = "…" if len(title) > _SHORT_TASK else ""
+        words = f"{_STANDS_AS[why]} “{title[:_SHORT_TASK]}{cut}” ({stands.id[:_SHORT_ID]})"
+    back = f"{key_of('memories.restore')} makes it live again; until then no agent is given it"
+    lines = [_fact("on", moment(row.archived_at or now, now)), _fact("because", words, "warn")]
+    return [*lines, _fact("", back, "faint")]
 
 
 def _rule(title: str) -> Line:
@@ -171,6 +211,9 @@ def _history(history: Sequence[MemoryRevision] | None, now: datetime) -> list[Li
             (f"{mark} {revision.kind}", "strong"),
             (f" by {one_line(actor_words(revision.actor))}", "muted"),
         )
+        why = revision.after.get("archived_why")
+        if why in ARCHIVED_SHORT:
+            head.add(f", {ARCHIVED_SHORT[ArchiveReason(str(why))]}", "muted")
         lines.append(head.add(f"  {ago(revision.at, now)}", "faint"))
         if revision.kind == "edited":
             lines.extend(change_lines(revision))

@@ -72,6 +72,15 @@ class MemoryDialogs:
         row, desk = self._row, self._ready()
         return (desk, row) if row is not None and desk is not None else None
 
+    def _editable(self) -> tuple[MemoryPort, ListedMemory] | None:
+        """The same, but for an archived memory, which stays as it is until it is live again."""
+        chosen = self._chosen()
+        if chosen is not None and chosen[1].archived_at is not None:
+            why = f"It is archived: {key_of('memories.restore')} makes it live, then edit it"
+            toast(self._pane, why, severity="warning")
+            return None
+        return chosen
+
     def _do(self, act: Act, failed: Callable[[DomainError], None] | None = None) -> None:
         """Run a change; show what it did, then read the store again."""
 
@@ -124,7 +133,7 @@ class MemoryDialogs:
         """Edit the memory under the cursor in a form."""
         from synthorg_tui.tui.base.form import MemoryForm, Written
 
-        chosen = self._chosen()
+        chosen = self._editable()
         if chosen is None:
             return
         desk, row = chosen
@@ -136,7 +145,7 @@ class MemoryDialogs:
 
     def edit_outside(self) -> None:
         """Edit the content in $EDITOR; a text that can't be stored is there the next time."""
-        chosen = self._chosen()
+        chosen = self._editable()
         if chosen is None:
             return
         desk, row = chosen
@@ -195,6 +204,35 @@ class MemoryDialogs:
         bar = LineBar([line(("Says nearly the same, and stays:", "muted")), *near, Line()])
         bar.styles.height = len(near) + 2
         await dialog.query_one("#dialog").mount(bar, before="#buttons")
+
+    def archive(self) -> None:
+        """Archive the marked memories in view that are live, or the one under the cursor."""
+        self._move(archived=False)
+
+    def restore(self) -> None:
+        """Make live again what is archived of the marked ones, or the one under the cursor."""
+        self._move(archived=True)
+
+    def _move(self, *, archived: bool) -> None:
+        """Move into the archive, or with ``archived`` out of it; either can be undone."""
+        listing, desk = self._listing, self._ready()
+        rows = listing.targets(self._row)
+        ids = [row.id for row in rows if (row.archived_at is not None) is archived]
+        if not rows or desk is None:
+            return
+        if not ids:
+            live = f"It is live: {key_of('memories.archive')} archives it"
+            there = f"It is archived already: {key_of('memories.restore')} makes it live again"
+            toast(self._pane, live if archived else there, severity="warning")
+            return
+        move = self._changes.restore if archived else self._changes.archive
+
+        async def act() -> str:
+            message = await move(desk, ids)
+            listing.marks = listing.marks.without(ids)
+            return message
+
+        self._do(act)
 
     def undo(self) -> None:
         """Undo the person's last change, also one of an earlier run."""

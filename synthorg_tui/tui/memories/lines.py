@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.paths import short_path
+from synthorg_tui.memory.enums import ArchiveReason
 from synthorg_tui.memory.kinds import TITLE_STARTS, MemoryKind
 from synthorg_tui.memory.listing import (
     BrowseFilter,
@@ -53,6 +54,16 @@ KIND_MARKS = {
 }
 """Letters of the kinds of memories, with their style roles."""
 
+ARCHIVED_SHORT = {
+    ArchiveReason.DUPLICATE: "duplicate",
+    ArchiveReason.SUPERSEDED: "superseded",
+    ArchiveReason.CONSOLIDATED: "merged",
+    ArchiveReason.EXPIRED: "expired",
+    ArchiveReason.ROOM: "room",
+    ArchiveReason.BY_HAND: "by hand",
+}
+"""Why a memory is archived, in a word or two."""
+
 _AGENT_WIDTH = 12
 _PREVIEW = 400
 
@@ -74,18 +85,26 @@ def memory_line(
     """Render a memory in one line: mark, letter of its kind, title and content, agent and age.
 
     ``shows`` tells whether the agent and the age are shown; an expired or archived memory always
-    says so. ``under`` is the project that a heading names: a title doesn't say it again. The result
-    is shared by equal rows; don't modify it.
+    says so, the latter with why and for how long. ``under`` is the project that a heading names: a
+    title doesn't say it again. The result is shared by equal rows; don't modify it.
     """
     with_agent, with_age = shows
     age = ago(row.created_at, now) if with_age else ""
     if row.deleted_at is None and not row.is_live(now):
-        age = "arch." if row.archived_at is not None else "exp."
+        age = _archived_short(row, now) or "exp."
     agent_id = owner_words(row.agent_id) if with_agent else ""
     content = row.content[:_PREVIEW].strip()
     if row.kind is MemoryKind.KNOWLEDGE and under:
         content = content.removeprefix(f"{under}: ")
     return _memory_line(content, row.kind, agent_id, age, width, marked)
+
+
+def _archived_short(row: ListedMemory, now: datetime) -> str:
+    """Why and for how long a memory is archived; empty for one that isn't."""
+    if row.archived_at is None:
+        return ""
+    why = ARCHIVED_SHORT[ArchiveReason(row.archived_why or ArchiveReason.BY_HAND)]
+    return f"arch. {why} {ago(row.archived_at, now)}"
 
 
 @lru_cache(maxsize=1024)  # a list that memories come to asks for the same ones a row further down
@@ -102,7 +121,7 @@ def _memory_line(
         room = min(_AGENT_WIDTH, max(width // 5, 6))
         right.extend(line((one_line(agent_id), "muted")).fit(room, "muted"))
     if age:
-        right.add(age.rjust(5), "faint")
+        right.add(" " * bool(agent_id and len(age) > 4) + age.rjust(5), "faint")
     return beside(left, right, width) if right.spans else left.fit(width)
 
 
@@ -134,9 +153,8 @@ def found_lines(
     relevance = bar(row.fused or 0.0, _RELEVANCE_WIDTH)
     second = line(("   ", "text"))
     _add_passage(second, finder.best(rest or title), "muted")
-    aside = " ".join(
-        filter(None, (row.project_name or owner_words(row.agent_id), ago(row.created_at, now)))
-    )
+    age = _archived_short(row, now) or ago(row.created_at, now)
+    aside = " ".join(filter(None, (row.project_name or owner_words(row.agent_id), age)))
     right = line((one_line(aside), "faint"))
     return [beside(first, relevance, width), beside(second, right, width)]
 
@@ -161,7 +179,7 @@ def facet_lines(
     """Render the groups of the listing with their numbers: projects, kinds, agents, categories.
 
     ``counts`` are the numbers under the filter ``chosen``, and all of ``facets`` without. Kinds are
-    listed once they are counted, and categories if there are several.
+    listed once they are counted, categories if there are several, and the archive if it has any.
     """
     shown = facets if counts is None else counts
     sorts: list[list[GroupLine]] = []
@@ -172,6 +190,8 @@ def facet_lines(
     sorts.append(_agent_lines(facets, shown, width, chosen))
     if len(facets.categories) > 1:
         sorts.append(_category_lines(shown, width, chosen))
+    if facets.archived or "archived" in chosen.states:
+        sorts.append(_archive_lines(facets, width, chosen))
     blank: GroupLine = (None, Line().fit(width))
     return [each for sort in sorts for each in (*sort, blank)][:-1]
 
@@ -227,6 +247,12 @@ def _category_lines(shown: Facets, width: int, chosen: BrowseFilter) -> list[Gro
     return groups
 
 
+def _archive_lines(facets: Facets, width: int, chosen: BrowseFilter) -> list[GroupLine]:
+    left = _choice("archived", chosen.states, ()).add("archived", "text")
+    listed = (("is:", "archived"), _counted(left, facets.archived, width))
+    return [_group_title("Archive", width), listed]
+
+
 def _group_title(title: str, width: int) -> GroupLine:
     return None, line((title, "title")).fit(width)
 
@@ -260,9 +286,18 @@ def empty_lines(listing: Listing) -> list[Line]:
             ("esc", "goes back"),
             ("s", "asks again"),
         )
+    if "archived" in listing.query.criteria.states and not listing.facets.archived:
+        kept = "Here is what expired, was merged or replaced, or made room; agents aren't given it."
+        return _notice("Nothing is archived", kept, ("esc", "goes back"))
     if listing.filter_text.strip():
-        hidden = f"{memories(listing.facets.total)} hidden by the filter."
+        hidden = f"{memories(listing.stored)} hidden by the filter."
         return _notice("No memory matches", hidden, ("esc", "clears it"), ("/", "changes it"))
+    if listing.facets.archived:
+        return _notice(
+            "Every memory is archived",
+            f"{memories(listing.facets.archived)} in the archive, and none that is live.",
+            ("/", "then is:archived lists them"),
+        )
     return _notice(
         "No memories yet",
         "They come from the sessions of your coding agents.",

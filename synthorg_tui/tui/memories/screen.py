@@ -170,7 +170,8 @@ class MemoriesScreen(MemoryActions):
         if searching:
             self.rows.cursor = 0
         self._show_window(follow=self._follow_added() or follow)
-        is_bare = not self.listing.facets.total and not self.listing.text
+        facets = self.listing.facets
+        is_bare = not (facets.total or facets.archived or self.listing.text)
         if is_bare and self.desk is not None and not self._welcomed:
             self._welcomed = True
             self._dialogs.show_welcome(self.desk)
@@ -263,7 +264,9 @@ class MemoriesScreen(MemoryActions):
         if self.reader is None:
             return self.opening_status
         facets = self.listing.facets
-        return f"{memories(facets.total)} · {counted(len(facets.named_agents), 'agent')}"
+        archived = f" · {facets.archived:,} archived" if facets.archived else ""
+        agents = counted(len(facets.named_agents), "agent")
+        return f"{memories(facets.total)}{archived} · {agents}"
 
     def _placeholder(self) -> list[Line]:
         if self._error is not None:
@@ -383,7 +386,8 @@ class MemoriesScreen(MemoryActions):
         desk, listing = self.desk, self.listing
         if desk is None:
             return
-        listing.search_text = listing.filter_text = ""
+        listing.search_text = ""
+        listing.filter_text = "is:archived" if row.archived_at is not None else ""
         listing.sort = self.state.sort = "newest"
         self.remove_class("-entering")
         self._zoom(False)

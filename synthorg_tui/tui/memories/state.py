@@ -187,15 +187,23 @@ class Listing(Latest):
 
     def caption(self, cursor: int) -> str:
         """The position of the cursor, the numbers of memories, and their order, for the list."""
-        total, stored = self.window.total, self.facets.total
+        total, stored = self.window.total, self.stored
         if not self.window.rows:
             return ""
         at = f"{cursor + 1:,} of {total:,}"
         if self.searching:
             best = f"the {total} best" if total == MAX_HITS else "best first"
             return f"{at} · {best}"
-        match = f"{total:,} of {stored:,} match · " if self.text.strip() else ""
-        return f"{at} · {match}{self.sort}"
+        if self.text.strip():
+            return f"{at} · {total:,} of {stored:,} match · {self.sort}"
+        archived = self.facets.archived
+        return f"{at} · {self.sort}" + (f" · is:archived lists {archived:,}" if archived else "")
+
+    @property
+    def stored(self) -> int:
+        """How many memories there are of those a filter chooses from: live ones, or archived."""
+        is_archive = "archived" in self.query.criteria.states
+        return self.facets.archived if is_archive else self.facets.total
 
     @property
     def why_empty(self) -> str:
@@ -218,13 +226,13 @@ class Listing(Latest):
 
 
 async def page_around(reader: MemoryReader, row: ListedMemory) -> MemoryPage | None:
-    """Return the page of all memories, newest first, that holds this one.
+    """Return the page of all live memories, newest first, that holds this one.
 
-    Returns ``None`` if the memory is deleted.
+    Of an archived memory it is that of the archive. Returns ``None`` if the memory is deleted.
     """
-    newer = await reader.browse(
-        BrowseFilter(since=row.created_at), sort="newest", offset=0, limit=1
-    )
-    offset = max(newer.total - WINDOW // 2, 0)
-    page = await reader.browse(BrowseFilter(), sort="newest", offset=offset, limit=WINDOW)
+    what = BrowseFilter(states=("archived",)) if row.archived_at is not None else BrowseFilter()
+    newer = replace(what, since=row.created_at)
+    before = (await reader.browse(newer, sort="newest", offset=0, limit=1)).total
+    offset = max(before - WINDOW // 2, 0)
+    page = await reader.browse(what, sort="newest", offset=offset, limit=WINDOW)
     return page if any(listed.id == row.id for listed in page.entries) else None

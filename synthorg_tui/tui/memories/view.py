@@ -41,6 +41,7 @@ class MemoryDetail(LineView):
         self._row: ListedMemory | None = None
         self._history: tuple[str, tuple[MemoryRevision, ...]] | None = None
         self._uses: tuple[MemoryUse, ...] = ()
+        self._stands: ListedMemory | None = None
         self._timer: Timer | None = None
 
     def show_memory(self, row: ListedMemory | None, reader: MemoryReader | None) -> None:
@@ -61,21 +62,28 @@ class MemoryDetail(LineView):
         self._history = None
 
     def _read(self, memory_id: str, reader: MemoryReader) -> None:
+        is_archived = self._row is not None and self._row.archived_at is not None
+
         async def read() -> None:
             try:
                 history = await reader.history(memory_id)
                 uses = await reader.uses(memory_id, limit=MAX_USES)
+                stands = await reader.stands_for(memory_id) if is_archived else None
             except DomainError:
-                history, uses = (), ()
-            self._history, self._uses = (memory_id, history), uses
+                history, uses, stands = (), (), None
+            self._history, self._uses, self._stands = (memory_id, history), uses, stands
             if self._row is not None and self._row.id == memory_id:
                 self._draw(history)
 
         run_job(self, read, group="history")
 
     def _draw(self, history: tuple[MemoryRevision, ...] | None) -> None:
-        uses = self._uses if history is not None else ()
-        lines = detail_lines(self._row, history, now=self._now(), uses=uses) if self._row else []
+        uses, stands = (self._uses, self._stands) if history is not None else ((), None)
+        lines = (
+            detail_lines(self._row, history, now=self._now(), uses=uses, stands=stands)
+            if self._row
+            else []
+        )
         self.set_titles(top=_detail_title(self._row))
         self.show(lines, top=history is None)
 

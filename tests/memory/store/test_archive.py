@@ -14,7 +14,7 @@ from synthorg_tui.memory.enums import ArchiveReason, EdgeKind
 from synthorg_tui.memory.errors import MemoryStoreError
 from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.memory.listing import ChangeKind
-from synthorg_tui.memory.store import edges
+from synthorg_tui.memory.store import edges, queries
 from synthorg_tui.memory.store.archive import LocalArchivalStore
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.doctor import Check
@@ -245,3 +245,35 @@ class TestDoctor:
 def _archive_check(report: object) -> Check:
     checks: tuple[Check, ...] = getattr(report, "checks")  # noqa: B009
     return next(check for check in checks if check.name == "archive")
+
+
+@pytest.mark.parametrize(
+    ("why", "kind", "is_from_archived"),
+    [
+        (ArchiveReason.DUPLICATE, EdgeKind.DUPLICATE_OF, True),
+        (ArchiveReason.SUPERSEDED, EdgeKind.SUPERSEDES, False),
+        (ArchiveReason.CONSOLIDATED, EdgeKind.DERIVED_FROM, False),
+    ],
+)
+async def test_what_stands_for_an_archived_memory_is_known(
+    store: LocalMemoryBackend, why: ArchiveReason, kind: EdgeKind, is_from_archived: bool
+) -> None:
+    gone, stands = [await store.store(AGENT, request(text)) for text in ("alpha", "beta")]
+    assert await store.admin.stands_for(gone) is None, "it is live"
+    ends = (gone, stands) if is_from_archived else (stands, gone)
+    edge = edges.MemoryEdge(*ends, kind)
+    now = store.core.clock.now().replace(tzinfo=None)
+    await store.core.database.write(lambda db: edges.add_edges(db, [edge], made_at=now, made_by=ME))
+    (row,) = await store.core.read(lambda db: queries.rows_by_id(db, [gone]).values())
+    await store.core.change(lambda changes: changes.archive([row], why=why, actor=ME))
+    found = await store.admin.stands_for(gone)
+    assert found is not None
+    assert found.id == stands
+    assert await store.admin.stands_for(stands) is None
+
+
+async def test_nothing_stands_for_what_a_person_archived(store: LocalMemoryBackend) -> None:
+    gone = await store.store(AGENT, request("alpha"))
+    await store.admin.archive([gone], actor=ME)
+    assert await store.admin.stands_for(gone) is None
+    assert await store.admin.stands_for("nonsense") is None

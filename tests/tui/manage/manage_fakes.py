@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from synthorg_tui.jobs.models import JobRun, JobStatus, RunProgress, RunState
 from synthorg_tui.knowledge.lines import KnownLine
 from synthorg_tui.knowledge.pages import PERSON_PAGE, PageLine, ProjectPage, find_page
 from synthorg_tui.knowledge.service import RefreshReport
+from synthorg_tui.memory.consolidation.plan import ConsolidationPlan, GroupState, PlanOutcome
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.store.doctor import Check, DoctorReport
 from synthorg_tui.persistence.backups import Backup
 from synthorg_tui.persistence.integrity import ReadProgress
@@ -124,6 +127,8 @@ class FakeManagement(StoreManagement):
         jobs: Sequence[JobStatus] = (),
         runs: Sequence[JobRun] = (),
         pages: Sequence[ProjectPage] = (),
+        plans: Sequence[ConsolidationPlan] = (),
+        texts: Sequence[ListedMemory] = (),
     ) -> None:
         super().__init__(
             _no_engine,  # type: ignore[arg-type]
@@ -139,6 +144,11 @@ class FakeManagement(StoreManagement):
         self.gate: asyncio.Event | None = None
         """What reading pages and refreshing them wait for, if it is set."""
         self.error: DomainError | None = None
+        self.planned = list(plans)
+        self.found: ConsolidationPlan | None = None
+        self.texts = {row.id: row for row in texts}
+        self.plan_gate: asyncio.Event | None = None
+        self.plan_error: DomainError | None = None
 
     def facts(self) -> ProcessFacts:
         return ProcessFacts(312_000_000, 433_000_000, "minilm", "auto", (), True)
@@ -193,6 +203,63 @@ class FakeManagement(StoreManagement):
         if self.gate is not None:
             await self.gate.wait()
         return RefreshReport(sessions=2, cancelled=cancel.is_set())
+
+    async def plans(self) -> tuple[ConsolidationPlan, ...]:
+        if self.plan_error is not None:
+            raise self.plan_error
+        return tuple(self.planned)
+
+    async def quoted(self, memory_ids: Sequence[str]) -> dict[str, ListedMemory]:
+        return {key: self.texts[key] for key in memory_ids if key in self.texts}
+
+    async def make_plan(
+        self, *, progress: Callable[[int, int], None], cancel: threading.Event
+    ) -> ConsolidationPlan:
+        self.asked.append("plan")
+        progress(1_200, 20_000)
+        if self.plan_gate is not None:
+            await self.plan_gate.wait()
+        nothing = ConsolidationPlan(None, NOW, "you", 46, 3_000, cancelled=cancel.is_set())
+        if self.found is None or cancel.is_set():
+            return nothing
+        self.planned.insert(0, self.found)
+        return self.found
+
+    async def apply_plan(
+        self,
+        number: int,
+        groups: tuple[int, ...],
+        *,
+        progress: Callable[[int, int], None],
+        cancel: threading.Event,
+    ) -> PlanOutcome:
+        self.asked.append(f"apply {number} {groups}")
+        count = self._now(number, groups, GroupState.APPLIED)
+        return PlanOutcome(number, groups, (), count, 149, 149 - count)
+
+    async def drop_plan(self, number: int, groups: tuple[int, ...]) -> tuple[int, ...]:
+        self.asked.append(f"drop {number} {groups}")
+        self._now(number, groups, GroupState.DROPPED)
+        return groups
+
+    async def undo_plan(
+        self, number: int, *, progress: Callable[[int, int], None], cancel: threading.Event
+    ) -> PlanOutcome:
+        self.asked.append(f"undo {number}")
+        (plan,) = (plan for plan in self.planned if plan.number == number)
+        done = tuple(group.number for group in plan.in_state(GroupState.APPLIED))
+        count = self._now(number, done, GroupState.UNDONE)
+        return PlanOutcome(number, done, (), count, 149 - count, 149)
+
+    def _now(self, number: int, groups: tuple[int, ...], state: GroupState) -> int:
+        """Give groups of a plan this state, and return how many memories they archive."""
+        count = 0
+        for at, plan in enumerate(self.planned):
+            if plan.number == number:
+                made = [replace(g, state=state) if g.number in groups else g for g in plan.groups]
+                self.planned[at] = replace(plan, groups=tuple(made))
+                count = sum(len(g.archived) for g in plan.groups if g.number in groups)
+        return count
 
     async def settings(self) -> tuple[ListedSetting, ...]:
         if self._problem:

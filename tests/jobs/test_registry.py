@@ -233,3 +233,19 @@ async def test_a_stopped_backup_leaves_no_copy(tmp_path: Path) -> None:
         assert not list((tmp_path / "data").glob("backups/*daily*"))
     assert run.ended_at is not None
     assert run.ended_at - run.started_at < timedelta(seconds=1.5)
+
+
+async def test_the_folder_of_memories_is_written_once_some_were_merged(tmp_path: Path) -> None:
+    wiki = {"enabled": True, "trigger": "on_consolidation"}
+    chosen = settings(memory={"consolidation": {"wiki_export": wiki}})
+    index = tmp_path / "data" / "wiki" / "index.md"
+    async with opened(tmp_path, chosen) as engine:
+        await engine.memory.store("builder", FACT)
+        assert (await engine.jobs.run("consolidation")).told == "nothing to do"
+        assert not index.exists()
+        await engine.memory.store("builder", FACT)
+        told = (await engine.jobs.run("consolidation")).told
+        assert told == "archived 1 copy; 1 memories exported"
+        written = index.stat().st_mtime_ns
+        await engine.jobs.run("consolidation")
+        assert index.stat().st_mtime_ns == written

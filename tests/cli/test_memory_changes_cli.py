@@ -71,3 +71,30 @@ def test_an_agent_undoes_nothing_of_a_person(cli: Cli, monkeypatch: pytest.Monke
         assert cli("memories", *command).code != 0
     monkeypatch.delenv("CLAUDECODE")
     assert shown(cli, memory_id) == "Cranes dance."
+
+
+def fact(cli: Cli, text: str, *options: str) -> str:
+    stored = cli("memories", "add", "--agent", "keeper", "--fact-key", "nest", text, *options)
+    return stored.out.split()[-1]
+
+
+def test_a_newer_fact_replaces_the_older_which_says_so(cli: Cli) -> None:
+    old = fact(cli, "The nest is on the church.", "--valid-from", "2026-01-01")
+    new = fact(cli, "The nest is on the mill.")
+
+    before, after = (cli("memories", "show", key, "--json").json for key in (old, new))
+
+    assert (before["archived_why"], after["archived_why"]) == ("superseded", None)
+    assert before["valid_from"] is not None
+    assert before["valid_to"] is not None
+    found = cli("search", "where is the nest", "--agent", "keeper", "--json").json["results"]
+    assert [hit["id"] for hit in found] == [new]
+    early = cli("search", "nest", "--agent", "keeper", "--as-of", "2020-01-01", "--json").json
+    assert early["results"] == []
+
+
+def test_only_a_fact_has_times_and_as_of_takes_few_filters(cli: Cli) -> None:
+    note = cli("memories", "add", "--agent", "keeper", "Owls.", "--valid-to", "7d")
+    assert (note.code, "only facts" in note.err) == (1, True)
+    asked = cli("search", "nest", "--as-of", "1d", "--tag", "a")
+    assert (asked.code, "--as-of goes with" in asked.err) == (2, True)

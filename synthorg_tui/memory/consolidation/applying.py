@@ -40,6 +40,7 @@ from synthorg_tui.memory.extensions import Archiving, BundleOutcome, MemoryBundl
 from synthorg_tui.memory.models import MemoryDraft, MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.memory.store import edges, plans, queries
 from synthorg_tui.memory.store.core import Core
+from synthorg_tui.memory.store.rows import StoredMemory
 from synthorg_tui.memory.store.writer import MemoryWriter
 from synthorg_tui.memory.store.writes import Changes
 from synthorg_tui.persistence.values import naive_utc
@@ -217,11 +218,15 @@ class PlanApplier:
         bundle = MemoryBundle(add=add, archive=archive)
         return await self._writer.change_together(bundle, within, actor=ACTOR)
 
+    def _is_live(self, row: StoredMemory) -> bool:
+        ends = self._core.ages.end_of(row.agent_id, row.category, row.created_at, row.expires_at)
+        is_over = ends is not None and ends <= naive_utc(self._core.clock.now())
+        return row.is_current and not is_over
+
     def _check(
         self, db: "Connection", plan: int, group: PlannedGroup, outcome: BundleOutcome
     ) -> None:
         """Raise ``GroupRefusedError`` unless all is as it was planned; undoes the transaction."""
-        now = self._core.clock.now()
         rows = queries.rows_by_id(db, group.ids())
         if any(
             one.id not in rows or plans.mark_of(rows[one.id]) != one.mark for one in group.members
@@ -229,7 +234,7 @@ class PlanApplier:
             raise GroupRefusedError(CHANGED)
         others = [rows[key] for key in group.ids(MemberRole.KEPT, MemberRole.SOURCE)]
         if len(outcome.removed) != len(group.archived) or not all(
-            row.is_live(naive_utc(now)) for row in others if row.id not in group.archived
+            self._is_live(row) for row in others if row.id not in group.archived
         ):
             raise GroupRefusedError(CHANGED)
         if any(is_pinned(rows[key].tags) for key in group.archived):
@@ -244,7 +249,9 @@ class PlanApplier:
         if not texts:
             return
         left, gone = plans.texts_applied(db, plan, group.agent_id)
-        live, _ = live_totals(db, group.agent_id, naive_utc(self._core.clock.now()))
+        live, _ = live_totals(
+            db, group.agent_id, naive_utc(self._core.clock.now()), self._core.ages
+        )
         before = live + gone + len(group.archived)
         if left + texts > allowance(self._rules.share, before):
             raise GroupRefusedError(OVER_CAP)
@@ -257,7 +264,9 @@ class PlanApplier:
 
     async def _totals(self, plan: ConsolidationPlan) -> tuple[int, int]:
         now = naive_utc(self._core.clock.now())
-        return await self._core.read(lambda db: live_totals(db, plan.agent_id, now))
+        return await self._core.read(
+            lambda db: live_totals(db, plan.agent_id, now, self._core.ages)
+        )
 
 
 def new_memory(group: PlannedGroup) -> NewMemory:

@@ -27,6 +27,7 @@ from synthorg_tui.memory.consolidation.plan import (
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.plans import mark_of
+from synthorg_tui.memory.store.policy import AgeRules
 from synthorg_tui.memory.store.rows import STORED, StoredMemory, listed
 from synthorg_tui.persistence.values import naive_utc
 
@@ -168,7 +169,7 @@ class Planner:
             progress: Is called at once and with every batch.
         """
         now = naive_utc(self._core.clock.now())
-        agents = await self._core.read(lambda db: _agents(db, agent_id, now))
+        agents = await self._core.read(lambda db: _agents(db, agent_id, now, self._core.ages))
         memories, tokens = sum(row[1] for row in agents), sum(row[2] for row in agents)
         empty = ConsolidationPlan(agent_id, now.replace(tzinfo=UTC), made_by, memories, tokens)
         look = Look(memories * len(self._passes(kinds)), progress, cancel)
@@ -313,21 +314,29 @@ def is_pinned(tags: Iterable[str]) -> bool:
     return not {PINNED_TAG, CORE_TAG}.isdisjoint(tags)
 
 
-def live_totals(db: "Connection", agent_id: str | None, now: datetime) -> tuple[int, int]:
+def live_totals(
+    db: "Connection", agent_id: str | None, now: datetime, ages: AgeRules
+) -> tuple[int, int]:
     """Return how many live memories an agent (all agents for ``None``) has, and their tokens."""
-    rows = _agents(db, agent_id, now)
+    rows = _agents(db, agent_id, now, ages)
     return sum(row[1] for row in rows), sum(row[2] for row in rows)
 
 
-def _agents(db: "Connection", agent_id: str | None, now: datetime) -> list[tuple[str, int, int]]:
+def _agents(
+    db: "Connection", agent_id: str | None, now: datetime, ages: AgeRules
+) -> list[tuple[str, int, int]]:
     """Agents with current memories: how many are live, and how many tokens these have."""
-    live = "(m.expires_at IS NULL OR m.expires_at > $now)"
+    ended, values = ages.ended(now)
+    where = queries.WhereClause(queries.LIVE)
+    if agent_id is not None:
+        where.add("m.agent_id = ?", agent_id)
     return db.execute(
-        f"SELECT m.agent_id, count(*) FILTER ({live}), "
-        f"coalesce(sum(greatest(1, length(m.content) // {CHARS_PER_TOKEN})) FILTER ({live}), 0)"
-        "::BIGINT FROM memories m "
-        f"WHERE {queries.LIVE} AND ($agent IS NULL OR m.agent_id = $agent) GROUP BY 1 ORDER BY 1",
-        {"now": now, "agent": agent_id},
+        "SELECT agent_id, count(*) FILTER (NOT has_ended), "
+        "coalesce(sum(tokens) FILTER (NOT has_ended), 0)::BIGINT FROM (SELECT m.agent_id, "
+        f"greatest(1, length(m.content) // {CHARS_PER_TOKEN}) AS tokens, "
+        f"coalesce({ended}, false) AS has_ended FROM memories m WHERE {where}) "
+        "GROUP BY 1 ORDER BY 1",
+        [*values, *where.values],
     ).fetchall()
 
 

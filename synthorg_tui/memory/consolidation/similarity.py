@@ -100,6 +100,7 @@ def says_all_of(longer: Sequence[str], shorter: Sequence[str], written: str) -> 
     return place == len(shorter)
 
 
+@lru_cache(maxsize=512)
 def failure_of(content: str) -> str | None:
     """Return what a recovery is about: command, error and remedy; ``None`` for another text.
 

@@ -1,7 +1,7 @@
 """Search as of a time: what the store knew then, and which facts held then.
 
 For a person who asks why something was done. The index only knows the present, so the rows and
-vectors of that time are read from the database: about 0.1 ms each, at most ``MAX_SCANNED``. Texts
+vectors of that time are read from the database: 40 ms a thousand, at most ``MAX_SCANNED``. Texts
 are as they are now; what was purged since is gone.
 """
 

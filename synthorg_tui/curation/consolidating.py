@@ -181,7 +181,7 @@ class ConsolidationRuns:
         progress: Callable[[int, int], None] | None = None,
         cancel: threading.Event | None = None,
     ) -> str:
-        """Do by itself what loses nothing, and return in words what was done.
+        """Do by itself what loses nothing, and return in words what was done; empty for nothing.
 
         Copies to the letter and what has expired are archived, and room is made where an agent has
         more than it may have. What somebody brought back before is left alone. A model's texts
@@ -207,7 +207,7 @@ class ConsolidationRuns:
             asked = f"{counted(waiting, 'text')} of a model in Approvals" if waiting else ""
             pairs = await find_conflicts(self._backend.admin, self._queue, self._core.clock)
             doubts = f"{counted(pairs, 'contradiction')} in Approvals" if pairs else ""
-            return "; ".join(filter(None, (words, asked, doubts))) or "nothing to do"
+            return "; ".join(filter(None, (words, asked, doubts)))
 
     async def merged_since(self, moment: datetime | None) -> int:
         """Return how many memories another text has stood for since then; ``None`` is ever."""

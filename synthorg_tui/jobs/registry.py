@@ -230,7 +230,8 @@ async def _consolidate(parts: JobParts, progress: Steps, cancel: threading.Event
     done = await export_after_consolidation(
         wiki, parts.data_dir, browse, runs.merged_since, pages=pages
     )
-    return f"{told}; {done.raw + done.wiki:,} memories exported" if done else told
+    exported = f"{counted(done.raw + done.wiki, 'memory', 'memories')} exported" if done else ""
+    return "; ".join(filter(None, (told, exported)))
 
 
 def _evolver(parts: JobParts) -> Job:

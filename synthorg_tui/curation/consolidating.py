@@ -259,7 +259,9 @@ class ConsolidationRuns:
         min_age = timedelta(days=self._config.archival.age_threshold_days)
         finders: dict[GroupKind, Finder] = {
             GroupKind.SUPERSEDED: LikenessFinder(self._core),
-            GroupKind.MERGED: MergeFinder(self._core, strategy, min_age),
+            GroupKind.MERGED: MergeFinder(
+                self._core, strategy, min_age, keeps_words=self._config.lists_beginnings
+            ),
         }
         return Planner(self._core, self._rules, memories_of_skills, finders)
 

@@ -126,6 +126,24 @@ async def test_without_a_model_the_list_of_beginnings_says_why(desk: Office) -> 
     )
 
 
+async def test_a_list_of_beginnings_stands_for_nothing_whose_words_it_would_lose(
+    desk: Office,
+) -> None:
+    words = ("alder", "birch", "cedar", "maple", "olive", "poplar", "rowan", "willow")
+    told = [" ".join(f"{one}{other}{at}" for one in words for other in words) for at in range(1, 5)]
+    drafts = [
+        draft(text, created_at="2020-01-01T00:00:00Z", level=MemoryLevel.PERSISTENT)
+        for text in told
+    ]
+    await desk.backend.store_many(AGENT, drafts, actor="test")
+    service = runs(desk, EVERYTHING)
+    assert (await service.plan(actor="ada")).groups == ()
+
+    repeated = await old_notes(desk)
+    (group,) = (await service.plan(actor="ada")).groups
+    assert set(group.archived) < set(repeated)
+
+
 async def test_a_models_text_waits_in_approvals_and_is_nothing_that_apply_does(
     desk: Office,
 ) -> None:

@@ -141,7 +141,7 @@ async def test_a_list_of_beginnings_stands_for_nothing_whose_words_it_would_lose
 
     repeated = await old_notes(desk)
     (group,) = (await service.plan(actor="ada")).groups
-    assert set(group.archived) < set(repeated)
+    assert set(group.archived) <= set(repeated), "one of them may be the one that stays"
 
 
 async def test_a_models_text_waits_in_approvals_and_is_nothing_that_apply_does(

@@ -64,7 +64,7 @@ class Pipeline:
             for first in range(0, len(own), _BATCH):
                 batch = own[first : first + _BATCH]
                 outcome = await self._engine.memory.store_many(
-                    agent, [_draft(memory) for memory in batch], actor="benchmark"
+                    agent, [drafted(memory) for memory in batch], actor="benchmark"
                 )
                 skipped = {key for key, _ in outcome.skipped}
                 added = [memory.key for memory in batch if memory.key not in skipped]
@@ -123,7 +123,8 @@ def variants() -> dict[str, MemoryRetrievalConfig]:
     }
 
 
-def _draft(memory: DatedMemory) -> MemoryDraft:
+def drafted(memory: DatedMemory) -> MemoryDraft:
+    """Return the draft of a memory."""
     return MemoryDraft(
         request=MemoryStoreRequest(
             category=MemoryCategory.EPISODIC,

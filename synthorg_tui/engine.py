@@ -132,11 +132,17 @@ class Engine:
     @cached_property
     def wording_model(self) -> "CompletionProvider | None":
         """The model that words lessons: ``model``, or another of its server by the settings."""
+        return self._model_named(self.settings.memory.procedural.model)
+
+    def _model_named(self, name: str | None) -> "CompletionProvider | None":
+        """``model``, or another of its server; a model file is what it is, whatever the name."""
         from synthorg_tui.memory.config import ANY_MODEL
         from synthorg_tui.providers.completion.config import OpenAIModelConfig
 
-        completion, name = self.settings.providers.completion, self.settings.memory.procedural.model
-        if not isinstance(completion, OpenAIModelConfig) or name in (ANY_MODEL, completion.model):
+        completion = self.settings.providers.completion
+        if not isinstance(completion, OpenAIModelConfig):
+            return self.model
+        if name in (None, ANY_MODEL, completion.model):
             return self.model
         return wiring.build_model(self._base, self.usage, name=name)
 
@@ -364,7 +370,7 @@ class Engine:
         from synthorg_tui.curation.consolidating import ConsolidationRuns
 
         config, local = self.settings.memory.consolidation, self._base.local()
-        return ConsolidationRuns(local, config, self.approvals, lambda: self.model)
+        return ConsolidationRuns(local, config, self.approvals, self._model_named)
 
     @property
     def maintenance(self) -> "Maintenance":

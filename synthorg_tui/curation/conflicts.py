@@ -4,6 +4,7 @@ Approving an item removes the older memory, rejecting it keeps both, and says so
 the same pair isn't asked about again. A removed memory can be restored.
 """
 
+import asyncio
 import hashlib
 from contextlib import suppress
 from typing import Final
@@ -30,6 +31,8 @@ from synthorg_tui.persistence.values import naive_utc
 ACTOR: Final = "consolidation"
 MAX_LOOKED_AT: Final = 20_000
 """Memories that are compared: the newest."""
+MAX_ASKED: Final = 20
+"""Pairs that a person is asked about by one search: more than are looked at in one go."""
 _PAGE: Final = 1_000
 _STATING: Final = (MemoryCategory.SEMANTIC, MemoryCategory.SOCIAL, MemoryCategory.WORKING)
 _MAX_TEXT: Final = 600
@@ -37,15 +40,19 @@ _MAX_TITLE: Final = 120
 
 
 async def find_conflicts(store: StoreAdmin, queue: ProposalBox, clock: Clock) -> int:
-    """Ask about every pair that seems to disagree and wasn't asked about; return how many.
+    """Ask about pairs that seem to disagree and weren't asked about; return how many.
 
     It looks at what states something (facts, notes, what was said), never at the diary of
-    sessions, and at most at ``MAX_LOOKED_AT`` memories.
+    sessions, and at most at ``MAX_LOOKED_AT`` memories. Of more than ``MAX_ASKED`` pairs the newest
+    are asked about, the others by later searches.
     """
     memories = await _stating(store)
     authors = await store.authors([memory.id for memory in memories if memory.is_fact])
-    found = conflicts_of([_comparable(memory, authors.get(memory.id, "")) for memory in memories])
-    asked = [pair for pair in found if await _ask(queue, clock, pair)]
+    stated = [_comparable(memory, authors.get(memory.id, "")) for memory in memories]
+    asked: list[Conflict] = []
+    for pair in await asyncio.to_thread(conflicts_of, stated):
+        if len(asked) < MAX_ASKED and await _ask(queue, clock, pair):
+            asked.append(pair)
     edges = [MemoryEdge(pair.newer.id, pair.older.id, EdgeKind.CONTRADICTS) for pair in asked]
     if edges:
         now = naive_utc(clock.now())

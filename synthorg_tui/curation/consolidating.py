@@ -19,14 +19,19 @@ from pydantic import ValidationError
 from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus, RiskLevel
 from synthorg_tui.approvals.proposals import ProposalBox
 from synthorg_tui.core.text import counted
+from synthorg_tui.curation.conflicts import find_conflicts
 from synthorg_tui.curation.registry import memories_of_skills
 from synthorg_tui.curation.review import MERGE_ACTION, MergePayload
 from synthorg_tui.memory.consolidation.applying import ACTOR, PlanApplier, new_memory
 from synthorg_tui.memory.consolidation.config import (
     ConsolidationConfig,
     ConsolidationStrategyType,
+    ExperienceCompressorConfig,
 )
-from synthorg_tui.memory.consolidation.factory import create_consolidation_strategy
+from synthorg_tui.memory.consolidation.factory import (
+    ModelByName,
+    create_consolidation_strategy,
+)
 from synthorg_tui.memory.consolidation.likeness import LikenessFinder
 from synthorg_tui.memory.consolidation.merging import MergeFinder
 from synthorg_tui.memory.consolidation.plan import (
@@ -46,7 +51,6 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
     from synthorg_tui.memory.store.backend import LocalMemoryBackend
-    from synthorg_tui.providers.completion.protocol import CompletionProvider
 
 _OFF: Final = "consolidation is off"
 _TURN_ON: Final = "Set memory.consolidation.enabled to true."
@@ -60,7 +64,7 @@ class ConsolidationRuns:
         backend: The memories.
         config: The cap of a run, the bound on memories, and the strategy that merges.
         queue: Takes what a model wrote.
-        model: Returns the language model, or ``None``; asked when a strategy wants one.
+        models: Returns the language model that a setting names; asked when a strategy wants one.
     """
 
     def __init__(
@@ -68,13 +72,13 @@ class ConsolidationRuns:
         backend: "LocalMemoryBackend",
         config: ConsolidationConfig,
         queue: ProposalBox,
-        model: "Callable[[], CompletionProvider | None]",
+        models: ModelByName,
     ) -> None:
         self._backend = backend
         self._core = backend.core
         self._config = config
         self._queue = queue
-        self._model = model
+        self._models = models
         self._rules = PlanRules(config.max_share_per_run, config.max_memories_per_agent)
         self._applier = PlanApplier(self._core, self._rules, memories_of_skills)
         self._one = asyncio.Lock()
@@ -177,11 +181,11 @@ class ConsolidationRuns:
         progress: Callable[[int, int], None] | None = None,
         cancel: threading.Event | None = None,
     ) -> str:
-        """Do by itself what loses nothing, and return in words what was done.
+        """Do by itself what loses nothing, and return in words what was done; empty for nothing.
 
         Copies to the letter and what has expired are archived, and room is made where an agent has
         more than it may have. What somebody brought back before is left alone. A model's texts
-        wait in Approvals.
+        wait in Approvals, and so do memories that seem to contradict each other.
         """
         if not self._config.enabled:
             return _OFF
@@ -201,7 +205,13 @@ class ConsolidationRuns:
                 words = plan_words(done) and f"archived {plan_words(done)}"
             waiting = len(plan.in_state(GroupState.WAITING))
             asked = f"{counted(waiting, 'text')} of a model in Approvals" if waiting else ""
-            return "; ".join(filter(None, (words, asked))) or "nothing to do"
+            pairs = await find_conflicts(self._backend.admin, self._queue, self._core.clock)
+            doubts = f"{counted(pairs, 'contradiction')} in Approvals" if pairs else ""
+            return "; ".join(filter(None, (words, asked, doubts)))
+
+    async def merged_since(self, moment: datetime | None) -> int:
+        """Return how many memories another text has stood for since then; ``None`` is ever."""
+        return await self._core.read(lambda db: plans.merged_since(db, moment))
 
     async def resume(self) -> tuple[PlanOutcome, ...]:
         """Go on with what was adopted and not finished when the program stopped."""
@@ -241,13 +251,17 @@ class ConsolidationRuns:
     @cached_property
     def _planner(self) -> Planner:
         """The planner; a strategy, and with it a model, is made when the first plan is."""
-        strategy = create_consolidation_strategy(
-            self._config, backend=self._backend, models=lambda _: self._model()
+        # What is made of raw records replaces nothing: a plan would ask a model in vain.
+        config = self._config.model_copy(
+            update={"experience_compressor": ExperienceCompressorConfig()}
         )
+        strategy = create_consolidation_strategy(config, backend=self._backend, models=self._models)
         min_age = timedelta(days=self._config.archival.age_threshold_days)
         finders: dict[GroupKind, Finder] = {
             GroupKind.SUPERSEDED: LikenessFinder(self._core),
-            GroupKind.MERGED: MergeFinder(self._core, strategy, min_age),
+            GroupKind.MERGED: MergeFinder(
+                self._core, strategy, min_age, keeps_words=self._config.lists_beginnings
+            ),
         }
         return Planner(self._core, self._rules, memories_of_skills, finders)
 

@@ -140,8 +140,9 @@ def adopted_by(operation: Operation) -> str | None:
     return next(iter(fresh or before), None)
 
 
-_DELETING = (DELETE_ACTION, CONFLICT_ACTION, MERGE_ACTION)
-_ASKING = (WRITE_ACTION, *_DELETING)
+_NAMING = (DELETE_ACTION, CONFLICT_ACTION, MERGE_ACTION)
+"""Requests whose payload holds ids of stored memories, whatever becomes of these."""
+_ASKING = (WRITE_ACTION, *_NAMING)
 
 
 def without_memories(payload: PrunePayload, memory_ids: Collection[str]) -> PrunePayload | None:
@@ -165,7 +166,7 @@ def _requests_naming(stored: StoredWords, memory_ids: Collection[str]) -> frozen
         item.id
         for item in stored.items
         if (item.action_type in _ASKING and item.id in decided)
-        or (item.action_type in _DELETING and any(memory in item.payload for memory in purged))
+        or (item.action_type in _NAMING and any(memory in item.payload for memory in purged))
     )
 
 

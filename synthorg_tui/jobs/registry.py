@@ -220,11 +220,18 @@ def _consolidation(parts: JobParts) -> Job:
 async def _consolidate(parts: JobParts, progress: Steps, cancel: threading.Event) -> str:
     from synthorg_tui.memory.consolidation.wiki_export import export_after_consolidation
 
-    told = await parts.consolidation().run_due(progress, cancel)
-    pages = dict(await parts.knowledge().pages())
+    async def pages() -> dict[str, str]:
+        return dict(await parts.knowledge().pages())
+
+    runs = parts.consolidation()
+    told = await runs.run_due(progress, cancel)
     wiki = parts.settings.memory.consolidation.wiki_export
-    await export_after_consolidation(wiki, parts.data_dir, parts.desk().browse, pages=pages)
-    return told
+    browse = parts.desk().browse
+    done = await export_after_consolidation(
+        wiki, parts.data_dir, browse, runs.merged_since, pages=pages
+    )
+    exported = f"{counted(done.raw + done.wiki, 'memory', 'memories')} exported" if done else ""
+    return "; ".join(filter(None, (told, exported)))
 
 
 def _evolver(parts: JobParts) -> Job:

@@ -141,6 +141,22 @@ async def add_by_hand(
 
 
 @runtime_checkable
+class PlacedMemories(Protocol):
+    """Optional ability of a backend whose memories are given in one project or session only.
+
+    A protocol since what merges memories knows ``MemoryBackend`` alone, whose entries don't say
+    where they are given: without it the text of one project would be given in another.
+    """
+
+    async def given_alike(self, agent_id: NotBlankStr) -> frozenset[str]:
+        """Return ids of the agent's memories that are given where a new one would be.
+
+        Raises ``MemoryRetrievalError``.
+        """
+        ...
+
+
+@runtime_checkable
 class MemoryAdmin(Protocol):
     """Access to the memories of all agents, for a person and never for agents.
 

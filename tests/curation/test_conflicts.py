@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from synthorg_tui.approvals.models import ApprovalItem
-from synthorg_tui.curation.conflicts import find_conflicts
+from synthorg_tui.curation.conflicts import MAX_ASKED, find_conflicts
 from synthorg_tui.memory.enums import EdgeKind, SourceKind
 from synthorg_tui.memory.extensions import MemoryDraft
 from synthorg_tui.memory.store.edges import MemoryEdge, edges_of
@@ -89,3 +89,16 @@ async def test_a_persons_fact_that_an_agent_states_otherwise_is_asked_about(desk
     (item,) = await asked(desk)
 
     assert "about port" in item.title
+
+
+async def test_no_more_are_asked_about_than_a_person_looks_at_and_the_others_later(
+    desk: Office,
+) -> None:
+    words = ("alpha", "beta", "gamma", "delta", "omega")
+    for one in words:
+        for other in words:
+            for turn in (0, 1):
+                await keep(desk, f"The {one} {other} server waits {turn} seconds", day=turn)
+
+    assert len(await asked(desk)) == MAX_ASKED
+    assert len(await asked(desk)) == len(words) ** 2

@@ -1,6 +1,7 @@
 """Who may have plans done: the program what loses nothing, a person the rest, nobody a model's."""
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from synthorg_tui.approvals.models import ApprovalStatus, DecisionRefusedError
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.curation.consolidating import ConsolidationRuns
-from synthorg_tui.curation.review import MERGE_ACTION, SubjectKind
+from synthorg_tui.curation.review import CONFLICT_ACTION, MERGE_ACTION, SubjectKind
 from synthorg_tui.memory.consolidation.config import (
     ConsolidationConfig,
     ConsolidationStrategyType,
@@ -34,7 +35,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Office]:
 
 
 def runs(desk: Office, config: ConsolidationConfig, answer: str = SUMMARY) -> ConsolidationRuns:
-    return ConsolidationRuns(desk.backend, config, desk.queue, lambda: ScriptedProvider(answer))
+    return ConsolidationRuns(desk.backend, config, desk.queue, lambda _: ScriptedProvider(answer))
 
 
 async def old_notes(desk: Office) -> list[str]:
@@ -60,10 +61,87 @@ async def test_by_itself_only_what_loses_nothing_is_done(desk: Office) -> None:
     service = runs(desk, EVERYTHING)
     assert await service.run_due() == "archived 2 copies"
     assert set(notes) <= await live(desk)
-    assert await service.run_due() == "nothing to do"
+    assert await service.run_due() == ""
     (plan,) = await service.latest()
     await service.undo(plan.number, actor="ada")
-    assert await service.run_due() == "nothing to do", "somebody wanted them back"
+    assert await service.run_due() == "", "somebody wanted them back"
+
+
+async def test_what_seems_to_disagree_is_asked_about_and_counted(desk: Office) -> None:
+    for word in ("Always", "Never"):
+        await desk.backend.store(AGENT, request(f"{word} squash the commits before a merge"))
+    service = runs(desk, EVERYTHING)
+    assert await service.run_due() == "1 contradiction in Approvals"
+    (entry,) = await desk.desk.inbox()
+    assert entry.item.action_type == CONFLICT_ACTION
+    assert await service.run_due() == ""
+    assert len(await live(desk)) == 2
+
+
+async def test_merged_memories_are_counted_from_a_moment_on(desk: Office) -> None:
+    service = runs(desk, EVERYTHING)
+    assert await service.merged_since(None) == 0
+    for _ in range(3):
+        await desk.backend.store(AGENT, request(TEXT))
+    await service.run_due()
+    now = desk.backend.core.clock.now()
+    assert await service.merged_since(None) == 2
+    assert await service.merged_since(now - timedelta(days=1)) == 2
+    assert await service.merged_since(now + timedelta(days=1)) == 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({"strategy": "llm"}, None),
+        ({"strategy": "dual_mode"}, None),
+        ({"archival": {"dual_mode": {"enabled": True, "summarization_model": "small"}}}, "small"),
+    ],
+)
+async def test_a_strategy_asks_for_the_model_that_its_setting_names(
+    fields: dict[str, object], name: str | None, desk: Office
+) -> None:
+    await old_notes(desk)
+    named: list[str | None] = []
+
+    def models(name: str | None) -> ScriptedProvider:
+        named.append(name)
+        return ScriptedProvider(SUMMARY, SUMMARY, SUMMARY)
+
+    config = ConsolidationConfig.model_validate({"max_share_per_run": 1.0, **fields})
+    plan = await ConsolidationRuns(desk.backend, config, desk.queue, models).plan(actor="ada")
+    assert named == [name]
+    assert [group.state for group in plan.groups] == [GroupState.WAITING]
+
+
+async def test_without_a_model_the_list_of_beginnings_says_why(desk: Office) -> None:
+    await old_notes(desk)
+    service = ConsolidationRuns(desk.backend, BY_MODEL, desk.queue, lambda _: None)
+    plan = await service.plan(actor="ada")
+    (group,) = plan.groups
+    assert group.text is not None
+    assert (group.state, group.text.note) == (
+        GroupState.PROPOSED,
+        "no language model is configured",
+    )
+
+
+async def test_a_list_of_beginnings_stands_for_nothing_whose_words_it_would_lose(
+    desk: Office,
+) -> None:
+    words = ("alder", "birch", "cedar", "maple", "olive", "poplar", "rowan", "willow")
+    told = [" ".join(f"{one}{other}{at}" for one in words for other in words) for at in range(1, 5)]
+    drafts = [
+        draft(text, created_at="2020-01-01T00:00:00Z", level=MemoryLevel.PERSISTENT)
+        for text in told
+    ]
+    await desk.backend.store_many(AGENT, drafts, actor="test")
+    service = runs(desk, EVERYTHING)
+    assert (await service.plan(actor="ada")).groups == ()
+
+    repeated = await old_notes(desk)
+    (group,) = (await service.plan(actor="ada")).groups
+    assert set(group.archived) <= set(repeated), "one of them may be the one that stays"
 
 
 async def test_a_models_text_waits_in_approvals_and_is_nothing_that_apply_does(

@@ -51,6 +51,8 @@ async def test_how_often_each_runs_comes_from_the_settings(tmp_path: Path) -> No
             "backup": ConsolidationInterval.HOURLY,
             "sessions": ConsolidationInterval.NEVER,
             "reembedding": ConsolidationInterval.HOURLY,
+            "knowledge": ConsolidationInterval.HOURLY,
+            "consolidation": ConsolidationInterval.DAILY,
             "evolver": ConsolidationInterval.NEVER,
             "pruning": ConsolidationInterval.WEEKLY,
             "compaction": ConsolidationInterval.HOURLY,
@@ -90,8 +92,9 @@ async def test_another_backend_has_no_jobs(tmp_path: Path) -> None:
 async def test_a_new_store_has_nothing_to_do_and_all_jobs_run(tmp_path: Path) -> None:
     async with opened(tmp_path) as engine:
         runs = await engine.jobs.run_due()
+    looked = ("backup", "reembedding", "knowledge", "consolidation", "pruning", "compaction")
     assert {run.job: run.state for run in runs} == dict.fromkeys(
-        ("backup", "reembedding", "pruning", "compaction", "packing"), RunState.NOTHING
+        (*looked, "packing"), RunState.NOTHING
     )
 
 
@@ -233,3 +236,19 @@ async def test_a_stopped_backup_leaves_no_copy(tmp_path: Path) -> None:
         assert not list((tmp_path / "data").glob("backups/*daily*"))
     assert run.ended_at is not None
     assert run.ended_at - run.started_at < timedelta(seconds=1.5)
+
+
+async def test_the_folder_of_memories_is_written_once_some_were_merged(tmp_path: Path) -> None:
+    wiki = {"enabled": True, "trigger": "on_consolidation"}
+    chosen = settings(memory={"consolidation": {"wiki_export": wiki}})
+    index = tmp_path / "data" / "wiki" / "index.md"
+    async with opened(tmp_path, chosen) as engine:
+        await engine.memory.store("builder", FACT)
+        assert (await engine.jobs.run("consolidation")).state is RunState.NOTHING
+        assert not index.exists()
+        await engine.memory.store("builder", FACT)
+        told = (await engine.jobs.run("consolidation")).told
+        assert told == "archived 1 copy; 1 memory exported"
+        written = index.stat().st_mtime_ns
+        await engine.jobs.run("consolidation")
+        assert index.stat().st_mtime_ns == written

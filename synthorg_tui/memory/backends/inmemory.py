@@ -144,6 +144,10 @@ class InMemoryBackend:
         """Maximum number of live memories of one agent."""
         return self._max
 
+    async def given_alike(self, agent_id: NotBlankStr) -> frozenset[str]:
+        """Return the ids of all of the agent's memories: none is for one project only."""
+        return frozenset(entry.id for entry in self._live(agent_id))
+
     def _live(self, agent_id: str) -> list[MemoryEntry]:
         self._require_connection()
         require_agent_id(agent_id, MemoryRetrievalError)

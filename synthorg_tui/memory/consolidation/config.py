@@ -171,6 +171,12 @@ class ConsolidationConfig(FrozenModel):
     experience_compressor: ExperienceCompressorConfig = ExperienceCompressorConfig.model_construct()
     wiki_export: WikiExportConfig = WikiExportConfig.model_construct()
 
+    @property
+    def lists_beginnings(self) -> bool:
+        """Whether a list of their beginnings stands for merged memories, as shipped."""
+        is_simple = self.strategy is ConsolidationStrategyType.SIMPLE
+        return is_simple and not self.archival.dual_mode.enabled
+
     @model_validator(mode="before")
     @classmethod
     def _apply_mirrors(cls, data: Any) -> Any:

@@ -13,8 +13,6 @@ from typing import Final, NamedTuple
 from synthorg_tui.memory.consolidation.duplicates import Comparable
 from synthorg_tui.memory.consolidation.similarity import POLARITY, normal_space, words_of
 
-MAX_CONFLICTS: Final = 20
-"""Pairs that are returned at most: more than a person looks at in one go."""
 _MIN_WORDS: Final = 3
 """Ordinary words that two texts must have in common to be about the same."""
 _PLAIN = re.compile(r"[a-z]+", re.ASCII)
@@ -31,7 +29,7 @@ class Conflict(NamedTuple):
 
 
 def conflicts_of(memories: Sequence[Comparable]) -> tuple[Conflict, ...]:
-    """Return pairs that seem to disagree, newest first, at most ``MAX_CONFLICTS``.
+    """Return pairs that seem to disagree, newest first.
 
     Memories of different agents, projects, categories or audiences are not compared. Of several
     that disagree with the newest, the next newest is named.
@@ -44,7 +42,7 @@ def conflicts_of(memories: Sequence[Comparable]) -> tuple[Conflict, ...]:
             groups[(*place, topic)].append(memory)
     found = [pair for group in groups.values() for pair in _pairs(group)]
     found.sort(key=lambda pair: (pair.newer.created_at, pair.newer.id), reverse=True)
-    return tuple(found[:MAX_CONFLICTS])
+    return tuple(found)
 
 
 def _topic(memory: Comparable) -> tuple[str, ...] | None:

@@ -29,6 +29,7 @@ from synthorg_tui.memory.consolidation.planner import (
     rows_of,
     watched,
 )
+from synthorg_tui.memory.consolidation.similarity import words_of
 from synthorg_tui.memory.consolidation.strategy import (
     LEAST_GROUP_THRESHOLD,
     ConsolidationProposal,
@@ -43,6 +44,13 @@ from synthorg_tui.memory.store.rows import StoredMemory
 MAX_MERGED: Final = 25
 """Memories that one text may stand for: more, and it says next to nothing of each."""
 
+LEAST_WORDS_KEPT: Final = 0.9
+"""Share of a memory's different words that have to be in what stands for it."""
+
+MOST_TOKENS_LEFT: Final = 0.75
+"""Share of the tokens that such a text may have: where little is said twice, it only makes each
+of many things harder to find."""
+
 _LOOKED_AT: Final = 200
 
 
@@ -53,12 +61,22 @@ class MergeFinder:
         core: The store that is read.
         strategy: Says what would stand for memories; it may ask a model.
         min_age: Younger memories are left alone.
+        keeps_words: Propose a text of the program only where it keeps the words of what it stands
+            for and spares a quarter of them.
     """
 
-    def __init__(self, core: Core, strategy: ProposingStrategy, min_age: timedelta) -> None:
+    def __init__(
+        self,
+        core: Core,
+        strategy: ProposingStrategy,
+        min_age: timedelta,
+        *,
+        keeps_words: bool = False,
+    ) -> None:
         self._core = core
         self._strategy = strategy
         self._min_age = min_age
+        self._keeps_words = keeps_words
 
     async def __call__(self, draft: PlanDraft, look: Look) -> None:
         """Add to a draft what would be merged, the oldest first, as far as the cap goes."""
@@ -96,9 +114,39 @@ class MergeFinder:
         with surviving("proposing what to merge"):
             asked = self._strategy.propose(entries, draft.agent_id)
             for proposal in await watched(asked, look):
+                lost = _losing(proposal, rows) if self._keeps_words else frozenset()
                 group = _group(draft.agent_id, proposal, rows)
-                if group is not None and group.texts <= draft.room:
+                rest = [row for row in rows if row.id not in lost]
+                if lost and len(rest) > LEAST_GROUP_THRESHOLD:
+                    await self._propose(draft, look, rest)
+                if not lost and group is not None and self._is_wanted(group, draft.room):
                     draft.take(group)
+
+    def _is_wanted(self, group: PlannedGroup, room: int) -> bool:
+        """Whether it is within the cap and says the same shorter, not many things in one place."""
+        is_short = group.tokens_after <= MOST_TOKENS_LEFT * group.tokens_before
+        is_judged = self._keeps_words and not group.is_by_model
+        return group.texts <= room and (is_short or not is_judged)
+
+
+def _losing(proposal: ConsolidationProposal, rows: Sequence[StoredMemory]) -> frozenset[str]:
+    """The memories of which words would be in neither the text nor what stays of the rows.
+
+    Agents find memories by what they say: merged by their beginnings, they would be lost to them.
+    A model's text isn't judged so; a person reads it before it stands for anything.
+    """
+    if proposal.written_by is TextAuthor.MODEL:
+        return frozenset()
+    staying = [row.content for row in rows if row.id not in proposal.replaces]
+    said = set().union(*map(_different_words, (proposal.summary, *staying)))
+    leaving = {row.id: _different_words(row.content) for row in rows if row.id in proposal.replaces}
+    return frozenset(
+        key for key, own in leaving.items() if len(own & said) < LEAST_WORDS_KEPT * len(own)
+    )
+
+
+def _different_words(text: str) -> set[str]:
+    return {word.lower() for word in words_of(text)}
 
 
 def _group(

@@ -23,6 +23,7 @@ from synthorg_tui.memory.consolidation.strategy import (
     carry_out,
     deleted,
 )
+from synthorg_tui.memory.extensions import PlacedMemories
 from synthorg_tui.memory.models import MAX_QUERY_LIMIT, MemoryEntry, MemoryQuery
 from synthorg_tui.memory.protocol import MemoryBackend
 
@@ -42,6 +43,11 @@ class MemoryConsolidationService:
 
     With archival enabled in the settings and a store for it, a memory is archived before it is
     deleted, and stays when that fails.
+
+    A backend whose memories are given in one project or session only (``PlacedMemories``) has those
+    merged that are given where the merged text will be. On the local store that is the place of the
+    view that the service is made with: for a project, make it with the project's view. Retention
+    and the bound count every memory that the view sees.
 
     Args:
         backend: Where the memories are.
@@ -134,12 +140,20 @@ class MemoryConsolidationService:
         if self._strategy is None:
             return ConsolidationResult()
         with _telling("consolidation", agent_id):
-            found = await self._backend.retrieve(agent_id, MemoryQuery(limit=MAX_QUERY_LIMIT))
+            found = await self._mergeable(agent_id)
             if self._archive is None:
                 return await self._strategy.consolidate(found, agent_id)
             limit = days_before(datetime.now(UTC), self._config.archival.age_threshold_days)
             old = tuple(entry for entry in found if entry.created_at <= limit)
             return await self._archived(self._strategy, old, agent_id, ArchivingRun(self._archive))
+
+    async def _mergeable(self, agent_id: NotBlankStr) -> tuple[MemoryEntry, ...]:
+        """The memories that a strategy is shown: all are given where its texts will be."""
+        found = await self._backend.retrieve(agent_id, MemoryQuery(limit=MAX_QUERY_LIMIT))
+        if not isinstance(self._backend, PlacedMemories):
+            return found
+        alike = await self._backend.given_alike(agent_id)
+        return tuple(entry for entry in found if entry.id in alike)
 
     async def _archived(
         self,

@@ -16,6 +16,7 @@ import stat
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -195,14 +196,37 @@ async def export_after_consolidation(
     config: WikiExportConfig,
     data_dir: Path,
     browse: BrowseMemories,
+    merged_since: Callable[[datetime | None], Awaitable[int]],
     *,
-    pages: Mapping[str, str] | None = None,
+    pages: Callable[[], Awaitable[Mapping[str, str]]],
 ) -> WikiExport | None:
-    """Write the folder if the settings want it whenever memories were merged; else ``None``."""
+    """Write the folder if the settings want it, once memories were merged since it was written.
+
+    Args:
+        config: Whether it is written, where, and what.
+        data_dir: Where the folder is without another in ``config``.
+        browse: ``browse`` of ``MemoryAdmin``.
+        merged_since: Says how many memories were merged since a moment, ``None`` for ever.
+        pages: Makes the pages of projects; asked only when the folder is written.
+
+    Returns:
+        What was written, or ``None`` when nothing was to be.
+    """
     if not config.enabled or config.trigger != "on_consolidation":
         return None
-    exporter = WikiExporter(export_root(config, data_dir), config)
-    return await export_memories(exporter, browse, pages=pages)
+    root = export_root(config, data_dir)
+    if not await merged_since(_written_at(root)):
+        return None
+    exporter = WikiExporter(root, config)
+    return await export_memories(exporter, browse, pages=await pages())
+
+
+def _written_at(root: Path) -> datetime | None:
+    """When an export last wrote the folder; ``None`` for never."""
+    try:
+        return datetime.fromtimestamp((root / INDEX).stat().st_mtime, UTC)
+    except OSError:
+        return None
 
 
 def export_root(config: WikiExportConfig, data_dir: Path) -> Path:

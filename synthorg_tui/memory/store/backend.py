@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.errors import (
     MemoryConnectionError,
@@ -276,6 +276,21 @@ class LocalMemoryBackend:
             return True
         changes.mark([row], deleted=True, actor=agent_id)
         return True
+
+    async def given_alike(self, agent_id: NotBlankStr) -> frozenset[str]:
+        """Return the ids of the agent's memories that are given where a new one here would be.
+
+        These have its level, its project, and with level ``session`` its session.
+        """
+        view = self._visibility or Visibility(session_id=None, project=None)
+        level = self.core.policy.level(agent_id)
+        where = self._live(agent_id)
+        where.add("m.level = ?", level.value)
+        where.add("m.project IS NOT DISTINCT FROM ?", view.project)
+        if level is MemoryLevel.SESSION:
+            where.add("m.session_id IS NOT DISTINCT FROM ?", view.session_id)
+        with _for_agent(agent_id, MemoryRetrievalError, "looking where memories are given"):
+            return await self.core.read(lambda db: queries.all_ids(db, where))
 
     def _own(self, agent_id: str) -> SearchScope:
         agents = frozenset({agent_id})

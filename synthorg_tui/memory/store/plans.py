@@ -21,6 +21,7 @@ from synthorg_tui.memory.consolidation.plan import (
     PlannedGroup,
 )
 from synthorg_tui.memory.consolidation.strategy import CONSOLIDATION_SOURCE, TextAuthor
+from synthorg_tui.memory.enums import ArchiveReason
 from synthorg_tui.persistence.values import insert, naive_utc
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from synthorg_tui.memory.store.rows import StoredMemory
 
+_MERGED: Final = (ArchiveReason.DUPLICATE.value, ArchiveReason.CONSOLIDATED.value)
 PROGRAM: Final = "consolidation"
 """Who makes the plans that nobody asked for, and whom the history names for all plans."""
 
@@ -159,6 +161,16 @@ def texts_applied(db: "Connection", plan: int, agent_id: str) -> tuple[int, int]
         {"plan": plan, "agent": agent_id, "state": GroupState.APPLIED.value},
     ).fetchone()
     return (int(row[0]), int(row[1])) if row else (0, 0)
+
+
+def merged_since(db: "Connection", moment: datetime | None) -> int:
+    """Count archived memories that another stands for, of those archived after ``moment``."""
+    row = db.execute(
+        "SELECT count(*) FROM memories WHERE archived_at > coalesce(?, TIMESTAMP '-infinity') "
+        "AND list_contains(?, archived_why)",
+        [naive_utc(moment) if moment else None, list(_MERGED)],
+    ).fetchone()
+    return int(row[0]) if row else 0
 
 
 def brought_back(db: "Connection") -> frozenset[str]:

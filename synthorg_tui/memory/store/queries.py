@@ -217,6 +217,12 @@ def in_order(
     return [rows[memory_id] for memory_id in wanted if memory_id in rows]
 
 
+def all_ids(db: "Connection", where: WhereClause) -> frozenset[str]:
+    """Return the ids of all matching rows."""
+    sql = f"SELECT m.id::VARCHAR FROM memories m WHERE {where}"
+    return frozenset(row[0] for row in db.execute(sql, where.values).fetchall())
+
+
 def first_id(db: "Connection", where: WhereClause) -> str | None:
     """Return the id of any one matching row, or ``None`` when none matches."""
     row = db.execute(

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from synthorg_tui.memory.consolidation.contradictions import MAX_CONFLICTS, conflicts_of
+from synthorg_tui.memory.consolidation.contradictions import conflicts_of
 from synthorg_tui.memory.consolidation.duplicates import Comparable
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -73,15 +73,3 @@ def test_an_agents_newer_fact_disagrees_with_a_persons() -> None:
     assert (pair.newer, pair.older, pair.key) == (later, said, "port")
     assert conflicts_of([memory(1, "It is 80", key="port"), later]) == ()
     assert conflicts_of([memory(3, "It is 80", key="port", by_person=True), later]) == ()
-
-
-def test_there_are_no_more_than_a_person_looks_at() -> None:
-    words = ["alpha", "beta", "gamma", "delta", "omega", "sigma"]
-    topics = [f"{one} {other} server waits" for one in words for other in words]
-    memories = [
-        memory(2 * n + turn, f"The {topic} {turn} seconds")
-        for n, topic in enumerate(topics)
-        for turn in (0, 1)
-    ]
-
-    assert len(conflicts_of(memories)) == MAX_CONFLICTS

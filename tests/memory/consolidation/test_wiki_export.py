@@ -2,6 +2,7 @@
 
 import stat
 from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -223,8 +224,21 @@ async def test_after_merging_it_is_written_where_the_settings_want_it(
     async def browse(what: BrowseFilter, *, offset: int, limit: int) -> MemoryPage:
         return MemoryPage(tuple(memories[offset : offset + 2]), offset, len(memories))
 
+    async def merged_since(moment: datetime | None) -> int:
+        asked.append(moment)
+        return int(moment is None)
+
+    async def pages() -> dict[str, str]:
+        return {"shop": "# Shop"}
+
+    asked: list[datetime | None] = []
     config = WikiExportConfig.model_validate(fields)
-    done = await export_after_consolidation(config, tmp_path, browse, pages={"shop": "# Shop"})
+    done = await export_after_consolidation(config, tmp_path, browse, merged_since, pages=pages)
     assert (done is not None) is writes
     if done is not None:
         assert (done.raw, done.projects, done.root) == (3, 1, tmp_path / "wiki")
+        again = await export_after_consolidation(
+            config, tmp_path, browse, merged_since, pages=pages
+        )
+        assert again is None, "nothing was merged since"
+        assert asked[1] is not None

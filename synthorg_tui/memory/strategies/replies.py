@@ -103,6 +103,8 @@ def found(
     told, ids, left_out = list[str](), list[str](), 0
 
     def room_for(line: str) -> bool:
+        if estimator.estimate_tokens("\n".join((*told, line))) > MAX_REPLY_TOKENS:
+            return False  # the fence takes longer to write than to count
         reply = quoted((*told, line, _left_out(_MAX_LEFT_OUT)))
         return estimator.estimate_tokens(reply.fenced) <= MAX_REPLY_TOKENS
 

@@ -10,12 +10,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from synthorg_tui.core.text import estimate_tokens
-from synthorg_tui.memory.config import SelfEditingMemoryConfig
 from synthorg_tui.memory.digest.builder import MemoryDigest
 from synthorg_tui.memory.injection import TokenEstimator
 from synthorg_tui.memory.models import MemoryEntry
 from synthorg_tui.memory.retrieval.explanation import PreparedMessages
 from synthorg_tui.memory.retrieval.hits import CopiesOf, SearchHit, SearchResult
+from synthorg_tui.memory.retrieval_config import SelfEditingMemoryConfig
 from synthorg_tui.memory.retriever import ContextInjectionStrategy
 from synthorg_tui.memory.strategies import replies
 from synthorg_tui.memory.strategies.self_editing import SelfEditingMemoryStrategy

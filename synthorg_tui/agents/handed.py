@@ -1,6 +1,9 @@
 """What each session was handed already, so that no agent pays for the same text twice.
 
-Blocks are known by marks, which tell what they say: one that changed is handed over again. It is
+Blocks are known by marks, which tell what they say: one that changed is handed over again. So is
+all when the agent's context is empty, as after a compaction, of which its hook tells. How long ago
+it was doesn't matter: until then the agent has the text before it, and of a remedy it is reminded
+by the hint about the failing call. Whoever searches is answered in full, since it asked. It is
 kept in memory only; after a new start a session is handed everything once more, which is no harm.
 """
 

@@ -110,7 +110,10 @@ def memory(entry: "ListedMemory", source: Json | None) -> Json:
 
 
 def hit(entry: "ListedMemory", source: Json | None) -> Json:
-    """Return a search result as JSON; ``score`` combines the search by meaning and by words."""
+    """Return a search result as JSON; ``score`` combines the search by meaning and by words.
+
+    Of exact copies one is a result, which was seen ``seen_times``, last at ``last_seen``.
+    """
     fused = rounded(entry.fused)
     return {
         "id": entry.id,
@@ -122,6 +125,8 @@ def hit(entry: "ListedMemory", source: Json | None) -> Json:
         "source": source,
         "created_at": entry.created_at.isoformat(),
         "tags": list(entry.tags),
+        "seen_times": entry.seen_times,
+        "last_seen": entry.last_seen.isoformat() if entry.last_seen else None,
     }
 
 

@@ -20,7 +20,8 @@ from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus, RiskLeve
 from synthorg_tui.approvals.proposals import ProposalBox
 from synthorg_tui.core.text import counted
 from synthorg_tui.curation.conflicts import find_conflicts
-from synthorg_tui.curation.registry import memories_of_skills
+from synthorg_tui.curation.lesson_sources import stand_on_sources
+from synthorg_tui.curation.registry import memories_of_skills, select
 from synthorg_tui.curation.review import MERGE_ACTION, MergePayload
 from synthorg_tui.memory.consolidation.applying import ACTOR, PlanApplier, new_memory
 from synthorg_tui.memory.consolidation.config import (
@@ -191,6 +192,7 @@ class ConsolidationRuns:
             return _OFF
         async with self._one:
             await self._applier.resume()
+            await self._stand()
             kinds = LOSSLESS
             if self._config.strategy is ConsolidationStrategyType.LLM:
                 kinds = kinds | {GroupKind.MERGED}
@@ -217,6 +219,13 @@ class ConsolidationRuns:
         """Go on with what was adopted and not finished when the program stopped."""
         async with self._one:
             return await self._applier.resume()
+
+    async def _stand(self) -> None:
+        """Note what lessons stand on that were approved, or saw a failure again, before it was."""
+        now = self._core.clock.now()
+        await self._core.database.write(
+            lambda db: stand_on_sources(db, select(db, "WHERE status = 'active'", []), at=now)
+        )
 
     async def _plan(
         self,

@@ -22,6 +22,7 @@ from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.curation import journal, models, registry
 from synthorg_tui.curation.journal import Effects, FileStep, Journal, Operation
+from synthorg_tui.curation.lesson_sources import forget_sources
 from synthorg_tui.curation.models import ProceduralMemoryScope
 from synthorg_tui.curation.plan import CurationPlan
 from synthorg_tui.curation.registry import (
@@ -305,6 +306,7 @@ def undo_in(
     """
     for path, before in operation.effects.records_before.items():
         _restore_record(db, path, before)
+    forget_sources(db, operation.effects.added)
     for step in plan.files:
         _add_undo_version(db, step, operation, actor=str(person), at=at)
     if operation.item_id is not None:

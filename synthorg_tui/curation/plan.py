@@ -16,6 +16,7 @@ from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.curation import registry
 from synthorg_tui.curation.edits import redacted
 from synthorg_tui.curation.journal import Effects, FileStep
+from synthorg_tui.curation.lesson_sources import stand_on_sources
 from synthorg_tui.curation.models import (
     FileChangePayload,
     Lesson,
@@ -84,6 +85,8 @@ class CurationPlan:
             records.append(self.adopted.model_copy(update={"memory_ids": outcome.added}))
         for record in records:
             registry.put(db, record)
+        if self.adopted is not None:
+            stand_on_sources(db, records[-1:], at=at)
         for text in self.texts:
             sha256 = sha256_of(text.content)
             registry.put_bytes(db, sha256, text.content)

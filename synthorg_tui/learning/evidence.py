@@ -6,6 +6,7 @@ active skill and its memories do. Words never change by it: what a person approv
 
 from typing import TYPE_CHECKING
 
+from synthorg_tui.curation.lesson_sources import stand_on_sources
 from synthorg_tui.curation.models import Lesson, LessonKind
 from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, SkillStatus, find, put
 from synthorg_tui.learning.drafting import merged
@@ -51,7 +52,9 @@ class LessonEvidence:
             if present is not None and present.status is SkillStatus.ACTIVE:
                 proposal = present.proposal.model_copy(update={"confidence": confidence})
                 gained = {"proposal": proposal, "evidence": together.evidence}
-                put(db, present.model_copy(update=gained))
+                skill = present.model_copy(update=gained)
+                put(db, skill)
+                stand_on_sources(db, [skill], at=skill.updated_at)
 
         await self._registry.change(work)
 

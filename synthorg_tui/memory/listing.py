@@ -35,11 +35,13 @@ class ListedMemory:
 
     Only searches set the scores. ``dense`` is the cosine similarity and ``sparse`` the raw BM25
     score, each ``None`` when the respective ranking didn't return the memory. ``fused`` is the
-    combined score in [0, 1] by which search results are ordered. ``project`` is the path of a
-    folder, ``session_id`` what the agent's own program calls the session. ``archived_why`` is an
-    ``ArchiveReason``. A fact is true from ``valid_from``, by default since it happened, until
-    ``valid_to``; ``recorded_at`` is when this store learnt of the memory. Only listings set
-    ``stands_on_replaced``: when a fact was replaced that the memory was derived from or depends on.
+    combined score in [0, 1] by which search results are ordered. Of exact copies a search returns
+    one, which was seen ``seen_times``, last at ``last_seen`` (``None`` for once). ``project`` is
+    the path of a folder, ``session_id`` what the agent's own program calls the session.
+    ``archived_why`` is an ``ArchiveReason``. A fact is true from ``valid_from``, by default since
+    it happened, until ``valid_to``; ``recorded_at`` is when this store learnt of the memory. Only
+    listings set ``stands_on_replaced``: when a fact was replaced that the memory was derived from
+    or depends on.
     """
 
     id: str
@@ -66,6 +68,8 @@ class ListedMemory:
     valid_to: datetime | None = None
     recorded_at: datetime | None = None
     stands_on_replaced: datetime | None = None
+    seen_times: int = 1
+    last_seen: datetime | None = None
 
     @property
     def kind(self) -> MemoryKind:

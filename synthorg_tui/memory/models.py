@@ -62,6 +62,8 @@ class MemoryEntry(FrozenModel):
     updated_at: AwareDatetime | None = None
     expires_at: AwareDatetime | None = None
     relevance_score: float | None = Field(default=None, ge=0.0, le=1.0)
+    seen_times: int = Field(default=1, ge=1)
+    last_seen: AwareDatetime | None = None
 
     @model_validator(mode="after")
     def _validate_timestamps(self) -> Self:

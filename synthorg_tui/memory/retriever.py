@@ -184,7 +184,9 @@ class ContextInjectionStrategy:
                 alone = rank_hits(relevant, config=self._config, now=self._clock.now())
                 selection.unranked(relevant, alone)
                 factor = self._config.neighbour_factor
-                ranked, loans = lend(alone, selection.lenders, gathered.neighbours, factor=factor)
+                ranked, loans = lend(
+                    alone, selection.lenders, gathered.found.neighbours, factor=factor
+                )
                 trace.lent(loans)
         chosen = selection.ranked(ranked, hits, excluded)
         if self._reranker is not None:
@@ -193,7 +195,7 @@ class ContextInjectionStrategy:
         with run.watch.stage("filter"):
             chosen = self._filtered(run, chosen, selection)
         with run.watch.stage("diversity"):
-            chosen = selection.clustered(chosen, gathered.copies, now=self._clock.now())
+            chosen = selection.clustered(chosen, gathered.found, now=self._clock.now())
             chosen = selection.first(chosen)
         return self._told(run, chosen, selection, trace)
 
@@ -267,7 +269,7 @@ class ContextInjectionStrategy:
         judgement = judge_hits(
             gathered.hits, coverage=lambda hit: self._tokenizer.coverage(terms, hit.entry.content)
         )
-        return selection.relevant(gathered.hits, judgement, gathered.neighbours)
+        return selection.relevant(gathered.hits, judgement, gathered.found.neighbours)
 
     async def _reranked(
         self, run: "_Run", query: MemoryQuery, memories: tuple[ScoredMemory, ...]

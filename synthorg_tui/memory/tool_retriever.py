@@ -16,6 +16,7 @@ from synthorg_tui.memory.enums import GIVEN_BY_DEFAULT, Sensitivity
 from synthorg_tui.memory.injection import DefaultTokenEstimator, TokenEstimator
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
 from synthorg_tui.memory.protocol import MemoryBackend
+from synthorg_tui.memory.retrieval.clusters import seen_words
 from synthorg_tui.memory.retrieval.explanation import (
     Explanation,
     PreparedMessages,
@@ -199,11 +200,15 @@ class ToolBasedInjectionStrategy:
             entries = await (search(text) if self._loop is None else self._loop.run(text, search))
         if failure.error is not None:
             return _unavailable(failure)
-        given = entries[:limit]
         worder = Worder(text, _PASSAGES_IN_A_REPLY * self._config.max_passage_tokens)
-        reply = replies.quoted(replies.told_line(entry, worder.worded(entry)) for entry in given)
+
+        def told(entry: MemoryEntry) -> str:
+            seen = seen_words(entry.seen_times, entry.last_seen)
+            return replies.told_line(entry, worder.worded(entry, seen=seen))
+
+        reply = replies.found(entries[:limit], told, self._estimator)
         note = f"\n(Ignored invalid categories: {', '.join(ignored)})" if ignored else ""
-        return replace(reply, text=reply.text + note, ids=tuple(entry.id for entry in given))
+        return replace(reply, text=reply.text + note)
 
     async def _recall(self, arguments: Mapping[str, Any], agent_id: str) -> ToolReply:
         memory_id = arguments.get("memory_id")

@@ -159,6 +159,7 @@ def _show_hit(
             (entry.project_name,),
             (owner_words(entry.agent_id), "dim"),
             (local_time(entry.created_at), "dim"),
+            (counted(entry.seen_times, "copy", "copies") if entry.seen_times > 1 else "", "dim"),
         ]
     )
     shown = [title.removeprefix(TITLE_STARTS.get(entry.kind, ""))]

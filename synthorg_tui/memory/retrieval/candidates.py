@@ -6,7 +6,6 @@ The trace is the only source of an explanation's verdicts.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import NamedTuple
 
 from synthorg_tui.core.failsafe import safely, together
@@ -18,8 +17,8 @@ from synthorg_tui.memory.ranking import DiversePick, ScoredMemory
 from synthorg_tui.memory.retrieval.explanation import Candidate, Verdict
 from synthorg_tui.memory.retrieval.hits import (
     CandidateSource,
-    CopiesOf,
     SearchHit,
+    SearchResult,
     SparseSearch,
 )
 from synthorg_tui.memory.retrieval.neighbours import Loan
@@ -140,15 +139,14 @@ class CandidateSet(NamedTuple):
 
     With ``has_raw_scores``, ``dense`` is a cosine and ``sparse`` a BM25 score, from which relevance
     can be judged; otherwise they are whatever the backend gave. ``degraded`` says in words which
-    source was missing; empty when none was. ``neighbours`` and ``copies`` are as in
-    ``SearchResult``.
+    source was missing; empty when none was. ``found`` is what the backend's own search returned,
+    with what it knows of the hits; empty without one.
     """
 
     hits: tuple[SearchHit, ...]
     has_raw_scores: bool
     degraded: str
-    neighbours: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-    copies: Mapping[str, CopiesOf] = MappingProxyType({})
+    found: SearchResult = SearchResult(())
 
 
 class CandidateSearch:
@@ -180,8 +178,7 @@ class CandidateSearch:
         found = await safely(search, what="the search", notes=notes)
         if found is None:
             return CandidateSet((), True, notes[0])
-        about = (found.neighbours, found.copies)
-        return CandidateSet(found.hits, True, found.degraded, *about)
+        return CandidateSet(found.hits, True, found.degraded, found)
 
     async def _from_lists(self, agent_id: str, query: MemoryQuery) -> CandidateSet:
         notes: list[str] = []

@@ -18,6 +18,7 @@ from synthorg_tui.memory.ranking import ScoredMemory
 if TYPE_CHECKING:
     from synthorg_tui.memory.index.protocol import Visibility
     from synthorg_tui.memory.protocol import MemoryBackend
+    from synthorg_tui.providers.embedding.protocol import Vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +43,28 @@ class CopiesOf(NamedTuple):
     last: datetime
 
 
+class HitPlace(NamedTuple):
+    """What else decides whether two hits are alike: their projects and, if read, their vectors."""
+
+    project: str | None = None
+    vector: "Vectors | None" = None
+
+
 @dataclass(frozen=True, slots=True)
 class SearchResult:
     """Hits of a search, best first.
 
     ``neighbours`` are the ids of what stands before and after a hit in its session, ``copies`` the
-    copies of a hit, which are no hits themselves. ``degraded`` says in words which source was
-    missing; empty when none was.
+    copies of a hit, which are no hits themselves, ``made_of`` what a lesson among the hits was made
+    of. ``degraded`` says in words which source was missing; empty when none was.
     """
 
     hits: tuple[SearchHit, ...]
     degraded: str = ""
     neighbours: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     copies: Mapping[str, CopiesOf] = field(default_factory=dict)
+    places: Mapping[str, HitPlace] = field(default_factory=dict)
+    made_of: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 @runtime_checkable

@@ -7,14 +7,13 @@ explanation accounts for every candidate.
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
-from synthorg_tui.memory.consolidation.duplicates import ClusterKind
 from synthorg_tui.memory.enums import FusionStrategy
 from synthorg_tui.memory.formatter import MemoryWording, Packing
 from synthorg_tui.memory.ranking import DiversePick, ScoredMemory, pick_diverse
 from synthorg_tui.memory.retrieval.candidates import CandidateTrace
-from synthorg_tui.memory.retrieval.clusters import one_line_each
+from synthorg_tui.memory.retrieval.clusters import lessons_alone, one_line_each
 from synthorg_tui.memory.retrieval.explanation import Verdict
-from synthorg_tui.memory.retrieval.hits import CopiesOf, SearchHit
+from synthorg_tui.memory.retrieval.hits import SearchHit, SearchResult
 from synthorg_tui.memory.retrieval.neighbours import Neighbours, beside
 from synthorg_tui.memory.retrieval.relevance import Judgement, pool_size
 from synthorg_tui.memory.retrieval.sensitivity import SensitivityFilter
@@ -135,18 +134,22 @@ class Selection:
         return tuple(chosen.values())
 
     def clustered(
-        self, memories: tuple[ScoredMemory, ...], copies: Mapping[str, CopiesOf], *, now: datetime
+        self, memories: tuple[ScoredMemory, ...], found: SearchResult, *, now: datetime
     ) -> tuple[ScoredMemory, ...]:
-        """Return one memory for each cluster of those that say the same; pinned ones stay."""
+        """Return one memory for each cluster of those that say the same; pinned ones stay.
+
+        What a lesson among them was made of leaves, too.
+        """
         free = [memory for memory in memories if memory.entry.id not in self._pinned]
-        lines = one_line_each(free, copies, now=now)
+        free, replaced = lessons_alone(free, found.made_of)
+        for key, lesson in replaced.items():
+            reason = f"the lesson {lesson} was made of it, and says it for both"
+            self._out(key, Verdict.REPLACED, reason)
+        lines = one_line_each(free, found.copies, now=now, places=found.places)
         self.seen = lines.seen
         self._trace.stands_for(lines.stands_for, lines.seen)
-        for key, (kept, kind) in lines.in_place_of.items():
-            if kind is ClusterKind.SAME_KEY:
-                self._out(key, Verdict.SUPERSEDED, f"{kept} says otherwise since, of the same key")
-            else:
-                self._out(key, Verdict.ALIKE, f"says the same as {kept}, which stands for both")
+        for key, kept in lines.in_place_of.items():
+            self._out(key, Verdict.ALIKE, f"says the same as {kept}, which stands for both")
         pinned = (memory for memory in memories if memory.entry.id in self._pinned)
         return (*pinned, *lines.memories)
 

@@ -5,10 +5,14 @@ Plain functions on a connection, of one query each, as a search of 100,000 memor
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.memory.enums import EdgeKind
 from synthorg_tui.memory.listing import ListedMemory
-from synthorg_tui.memory.retrieval.hits import CopiesOf
+from synthorg_tui.memory.retrieval.hits import CopiesOf, HitPlace
+from synthorg_tui.memory.store import queries
+from synthorg_tui.memory.store.edges import edges_of
 from synthorg_tui.memory.store.queries import WhereClause
 
 if TYPE_CHECKING:
@@ -41,6 +45,32 @@ def neighbours_of(
     return {key: tuple(filter(None, (before, after))) for key, before, after in rows}
 
 
+class HitFacts(NamedTuple):
+    """Where hits are, and what lessons among them were made of, by their ids."""
+
+    places: dict[str, HitPlace]
+    made_of: dict[str, frozenset[str]]
+
+
+def facts_of(db: "Connection", rows: Sequence[ListedMemory], fingerprint: str) -> HitFacts:
+    """Return what decides which of these hits are one line of an answer."""
+    import numpy as np
+
+    vectors = queries.vectors_by_id(db, [row.id for row in rows], fingerprint)
+    places = {
+        row.id: HitPlace(
+            row.project,
+            np.frombuffer(vectors[row.id], np.float32) if row.id in vectors else None,
+        )
+        for row in rows
+    }
+    lessons = [row.id for row in rows if row.category is MemoryCategory.PROCEDURAL]
+    made_of: dict[str, set[str]] = {}
+    for edge in edges_of(db, lessons, [EdgeKind.DERIVED_FROM]) if lessons else ():
+        made_of.setdefault(edge.from_id, set()).add(edge.to_id)
+    return HitFacts(places, {key: frozenset(found) for key, found in made_of.items()})
+
+
 def sole_id(db: "Connection", where: WhereClause, start: str) -> str:
     """Return the id of the only matching memory whose id begins so; empty without, or with more."""
     rows = db.execute(
@@ -64,6 +94,25 @@ def first_copies(rows: Iterable[ListedMemory]) -> dict[str, list[str]]:
         if kept != row.id:
             copies.setdefault(kept, []).append(row.id)
     return copies
+
+
+_PLACE: Final = (
+    "m.agent_id, m.content_hash, m.category, m.namespace, m.shared, m.level, m.tags, m.project"
+)
+
+
+def without_copies(where: WhereClause) -> WhereClause:
+    """Return what selects the matching memories, of exact copies for the same readers the newest.
+
+    They are the ones of ``copies_of``.
+    """
+    first = WhereClause()
+    first.add(
+        "m.id IN (SELECT first(m.id ORDER BY m.created_at DESC, m.id) "
+        f"FROM memories m WHERE {where} GROUP BY {_PLACE})",
+        *where.values,
+    )
+    return first
 
 
 def copies_of(

@@ -437,4 +437,6 @@ def entry_of(memory: ListedMemory | StoredMemory) -> MemoryEntry:
         updated_at=memory.updated_at,
         expires_at=memory.expires_at,
         relevance_score=memory.fused,
+        seen_times=memory.seen_times,
+        last_seen=memory.last_seen,
     )

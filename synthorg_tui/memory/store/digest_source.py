@@ -15,6 +15,7 @@ from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import MemoryQuery
 from synthorg_tui.memory.retrieval.tags import FACT_CATEGORIES
 from synthorg_tui.memory.store import facts, queries
+from synthorg_tui.memory.store.beside import without_copies
 from synthorg_tui.memory.store.core import Core, entry_of
 from synthorg_tui.memory.store.queries import WhereClause
 from synthorg_tui.memory.store.rows import STORED, StoredMemory
@@ -79,6 +80,7 @@ class LocalDigestSource:
         """Return at most ``limit`` items with any of the tags, newest first."""
         where = self._live(agent_id)
         where.add("list_has_any(m.tags, ?::VARCHAR[])", list(tags))
+        where = without_copies(where)
         rows = await self._read(
             lambda db: queries.listing(db, where, STORED, order=_NEWEST, limit=limit)
         )
@@ -91,7 +93,7 @@ class LocalDigestSource:
 
         Without terms, return the newest items.
         """
-        where = self._live(agent_id)
+        where = without_copies(self._live(agent_id))
         if not terms:
             rows = await self._read(
                 lambda db: queries.listing(db, where, STORED, order=_NEWEST, limit=limit)

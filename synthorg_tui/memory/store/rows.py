@@ -87,7 +87,9 @@ class StoredMemory(NamedTuple):
 
 
 COLUMNS = StoredMemory._fields
-_NOT_STORED = frozenset({"dense", "sparse", "fused", "stands_on_replaced"})
+_NOT_STORED = frozenset(
+    {"dense", "sparse", "fused", "stands_on_replaced", "seen_times", "last_seen"}
+)
 _LISTED_COLUMNS = [field.name for field in fields(ListedMemory) if field.name not in _NOT_STORED]
 _TRUE_TIMES = ("valid_from", "valid_to")
 _PERHAPS_TIMES = (

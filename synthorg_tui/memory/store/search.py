@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Container, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from synthorg_tui.memory.errors import MemoryRetrievalError
 from synthorg_tui.memory.index.protocol import (
@@ -20,7 +20,8 @@ from synthorg_tui.memory.index.protocol import (
 )
 from synthorg_tui.memory.kinds import IMPORTED
 from synthorg_tui.memory.listing import BrowseFilter, FoundMemories, ListedMemory
-from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
+from synthorg_tui.memory.models import MAX_QUERY_LIMIT, MemoryEntry, MemoryQuery
+from synthorg_tui.memory.retrieval.clusters import lines_of
 from synthorg_tui.memory.retrieval.hits import CopiesOf, SearchHit, SearchResult
 from synthorg_tui.memory.retrieval.relevance import (
     SEARCH_DEPTH,
@@ -31,12 +32,21 @@ from synthorg_tui.memory.retrieval.relevance import (
     relevant_hits,
 )
 from synthorg_tui.memory.store import browsing, facts, queries
-from synthorg_tui.memory.store.beside import copies_of, first_copies, neighbours_of
+from synthorg_tui.memory.store.beside import (
+    HitFacts,
+    copies_of,
+    facts_of,
+    first_copies,
+    neighbours_of,
+)
 from synthorg_tui.memory.store.core import Core, entry_of
 from synthorg_tui.memory.store.rows import LISTED
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
 
 ROWS_AT_ONCE = 50
 """Candidates to be explained, if that is enough: DuckDB takes twice as long to find 51."""
@@ -52,6 +62,8 @@ MAX_COPIES = 20_000
 MIN_CANDIDATES = 30
 """Fused hits looked at in the database at least: some may be stale or irrelevant."""
 
+_SPARE = 2
+"""How many times as many are found as an agent asked for, as some say the same."""
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 """A time at which nothing has expired."""
 
@@ -122,6 +134,7 @@ class Search:
             (hits,) = await self._rankings(question, query, [scope], depth + len(left_out))
             candidates = fuse_hits(_without(hits, left_out), limit=2 * depth if within else wanted)
             found = await self._load(candidates, query, within)
+            found = [_counted(row, copies.get(row.id)) for row in found]
         relevant = relevant_hits(
             found[:wanted],
             coverage=lambda hit: self._core.tokenizer.coverage(terms, hit.content),
@@ -186,8 +199,13 @@ class Search:
             )
             for row in pool.rows
         )
-        beside = await self._neighbours(pool.rows, own)
-        return SearchResult(tuple(found), question.degraded, beside, copies)
+        where = self._own(own)
+
+        def beyond(db: "Connection") -> tuple[dict[str, tuple[str, ...]], HitFacts]:
+            return _neighbours(db, where, pool.rows), self._facts(db, pool.rows)
+
+        beside, (places, made_of) = await self._core.read(beyond)
+        return SearchResult(tuple(found), question.degraded, beside, copies, places, made_of)
 
     async def _pool(self, rankings: Sequence[IndexHits], query: MemoryQuery) -> "_Pool":
         """The hits to look at: the first of each ranking, and more of the fused ones."""
@@ -209,18 +227,15 @@ class Search:
         where = self._core.live_where()
         return await self._core.read(lambda db: copies_of(db, where, kept, MAX_COPIES))
 
-    async def _neighbours(
-        self, rows: Sequence[ListedMemory], scope: SearchScope
-    ) -> dict[str, tuple[str, ...]]:
-        """What stands beside those of the rows that are the agent's, of what it may see."""
+    def _own(self, scope: SearchScope) -> queries.WhereClause:
+        """What is the agent's and may be seen."""
         where = self._core.live_where(shared=scope.shared, visibility=scope.visibility)
         if scope.agents is not None:
             where.add("list_contains(?::VARCHAR[], m.agent_id)", sorted(scope.agents))
-        sessions = {row.session_id for row in rows if row.session_id}
-        ids = [row.id for row in rows if row.session_id]
-        if not sessions:
-            return {}
-        return await self._core.read(lambda db: neighbours_of(db, where, ids, sorted(sessions)))
+        return where
+
+    def _facts(self, db: "Connection", rows: Sequence[ListedMemory]) -> HitFacts:
+        return facts_of(db, rows, self._core.embedder.fingerprint)
 
     async def _question(self, text: str) -> _Question:
         """The vectors of a text; what the answer will lack is said in words."""
@@ -267,9 +282,7 @@ class Search:
 
     async def newest(self, query: MemoryQuery, scope: SearchScope) -> tuple[MemoryEntry, ...]:
         """Return memories that match the filters, newest first, ties by id; ignores the text."""
-        where = self._core.live_where(shared=scope.shared, visibility=scope.visibility)
-        if scope.agents is not None:
-            where.add("list_contains(?::VARCHAR[], m.agent_id)", sorted(scope.agents))
+        where = self._own(scope)
         if scope.exclude_agent is not None:
             where.add("m.agent_id <> ?", scope.exclude_agent)
         queries.add_query(where, query)
@@ -282,10 +295,18 @@ class Search:
         return tuple(map(entry_of, await self._holding(list(shown))))
 
     async def matching(self, query: MemoryQuery, scope: SearchScope) -> tuple[MemoryEntry, ...]:
-        """Search by text, or by the filters alone when the query has no text."""
+        """Search by text, or by the filters alone when the query has no text.
+
+        What says the same is one memory of the answer to a text, and what a lesson of the answer
+        was made of isn't in it.
+        """
         if query.text is None:
             return await self.newest(query, scope)
-        return tuple(map(entry_of, (await self.hybrid(query, scope)).hits))
+        more = query.model_copy(update={"limit": min(MAX_QUERY_LIMIT, _SPARE * query.limit)})
+        rows = (await self.hybrid(more, scope)).hits
+        places, made_of = await self._core.read(lambda db: self._facts(db, rows))
+        now = self._core.clock.now()
+        return lines_of(tuple(map(entry_of, rows)), places, made_of, now=now)[: query.limit]
 
     async def _is_current(self) -> bool:
         projection = await self._core.indexed()
@@ -340,6 +361,22 @@ class Search:
             visibility=scope.visibility,
             projects=scope.projects,
         )
+
+
+def _counted(row: ListedMemory, copies: CopiesOf | None) -> ListedMemory:
+    if copies is None:
+        return row
+    last = max(copies.last, row.created_at)
+    return replace(row, seen_times=1 + len(copies.ids), last_seen=last)
+
+
+def _neighbours(
+    db: "Connection", where: queries.WhereClause, rows: Sequence[ListedMemory]
+) -> dict[str, tuple[str, ...]]:
+    """What stands beside those of the rows that match."""
+    sessions = {row.session_id for row in rows if row.session_id}
+    ids = [row.id for row in rows if row.session_id]
+    return neighbours_of(db, where, ids, sorted(sessions))
 
 
 def _scored(row: ListedMemory, hit: FusedHit) -> ListedMemory:

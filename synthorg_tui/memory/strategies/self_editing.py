@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -189,7 +190,7 @@ class SelfEditingMemoryStrategy:
                 return replies.stored("Episodic memory recorded", outcome)
             case _:
                 core = await self._core(agent_id)
-                return replies.quoted(map(replies.id_line, core.permitted))
+                return self._told(core)
 
     async def _write_core(self, call: schemas.CoreWrite, agent_id: str) -> ToolReply:
         if not self._config.allow_core_writes:
@@ -218,7 +219,12 @@ class SelfEditingMemoryStrategy:
         limit = min(call.limit or schemas.MAX_SEARCH_LIMIT, self._config.archival_search_limit)
         query = MemoryQuery(text=call.query, categories=categories, limit=limit)
         archived = await self._filter.search(self._backend, agent_id, query)
-        return replies.quoted(map(replies.id_line, archived.permitted))
+        return self._told(archived)
+
+    def _told(self, memories: FilteredMemories) -> ToolReply:
+        """The memories by their ids, which stand in the text."""
+        reply = replies.found(memories.permitted, replies.id_line, self._estimator)
+        return replace(reply, ids=())
 
     async def _store(
         self,

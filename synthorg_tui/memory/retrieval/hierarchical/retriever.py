@@ -37,7 +37,9 @@ _log = logging.getLogger(__name__)
 class SupervisedRetriever:
     """``HierarchicalRetriever`` in which a language model routes a query to up to three searches.
 
-    Poor results are retried with another wording or other searches.
+    Poor results are retried with another wording or other searches. Hits lend nothing to what
+    stands beside them in their session: scores of several searches, some by recency or tag alone,
+    are no evidence to lend from, and the model itself asks again for what it misses.
 
     Args:
         backend: Holds the agent's own memories.

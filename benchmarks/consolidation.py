@@ -188,7 +188,7 @@ async def flood(backend: LocalMemoryBackend, planner: Planner, applier: PlanAppl
     ]
 
 
-async def main(count: int, copies: int) -> Report:
+async def run(count: int, copies: int) -> Report:
     """Fill a store, measure a plan of it, then a flood."""
     with tempfile.TemporaryDirectory() as folder:
         async with opened(Path(folder), WordSums()) as backend:
@@ -205,9 +205,13 @@ async def main(count: int, copies: int) -> Report:
     return Report("consolidation", {"memories": count, "copies": copies}, tuple(rows))
 
 
-if __name__ == "__main__":
+def main() -> None:
     parser: argparse.ArgumentParser = command_line(__doc__)
     parser.add_argument("--memories", type=int, default=20_000)
     parser.add_argument("--copies", type=int, default=10_000)
     args = parser.parse_args()
-    print_report(asyncio.run(main(args.memories, args.copies)), as_json=args.json)
+    print_report(asyncio.run(run(args.memories, args.copies)), as_json=args.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -8,9 +8,10 @@ import posixpath
 import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
-from synthorg_tui.executions.commands import Step, call_intent, command_steps
-from synthorg_tui.executions.models import is_shell
+if TYPE_CHECKING:  # a digest is prepared without what reads commands
+    from synthorg_tui.executions.commands import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +30,18 @@ class AgentAction:
     project: str | None = None
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> "tuple[Step, ...]":
         """The programs that it runs; none for tools that run no command."""
+        from synthorg_tui.executions.commands import command_steps
+
         return command_steps(self.command) if self.command else ()
 
     @property
     def verb(self) -> str:
         """The kind of file tool: ``edit``, ``write``, ``read``, or the tool's own name."""
+        from synthorg_tui.executions.commands import call_intent
+        from synthorg_tui.executions.models import is_shell
+
         if self.command or is_shell(self.tool):
             return ""
         return call_intent(self.tool, {"file_path": "x"}).partition(" ")[0]
@@ -81,7 +87,7 @@ class FailingForm:
         words = self.dropped or self.added or self.lead_added or self.lead_dropped
         return self.replaced or bool(words)
 
-    def is_of(self, step: Step) -> bool:
+    def is_of(self, step: "Step") -> bool:
         """Tell whether a step is written in the failing form, and in no other way different."""
         words, lead = frozenset(step.words), frozenset(step.lead)
         if not (self.dropped <= words and self.lead_dropped <= lead):
@@ -95,7 +101,7 @@ class FailingForm:
             return False
         return flags == self.flags and len(names) == len(self.names)
 
-    def is_answered_by(self, step: Step) -> bool:
+    def is_answered_by(self, step: "Step") -> bool:
         """Tell whether a step is written as the one that worked, names aside."""
         words = frozenset(step.words)
         wanted = [word for word in self.added if word.startswith("-")] or list(self.added)
@@ -118,7 +124,7 @@ def in_folder(path: str, *folders: str | None) -> str:
     return posixpath.normpath(posixpath.join(base, path))
 
 
-def arguments(step: Step) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def arguments(step: "Step") -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names that a step is given, and its options in order of the alphabet."""
     program = set(step.intent.split())
     rest = [word for word in step.words[1:] if word not in program]

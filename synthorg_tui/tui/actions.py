@@ -438,15 +438,10 @@ def keys_document(actions: Iterable[Action] = ACTIONS) -> str:
         table = ["| Keys | Action | Id | Without a screen |", "|---|---|---|---|"]
         for action in (action for action in listed if action.context == context):
             command = f"`{action.command}`" if action.command else action.screen_only
-            table.append(
-                f"| {keys_code(action.keys)} | {_cell(action.help)} | `{action.id}` | {command} |"
-            )
+            told = action.help.replace("|", "\\|")
+            table.append(f"| {keys_code(action.keys)} | {told} | `{action.id}` | {command} |")
         parts += [f"## {title}", "\n".join(table)]
     return "\n\n".join(parts) + "\n"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 if __name__ == "__main__":

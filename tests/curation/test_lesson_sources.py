@@ -83,7 +83,7 @@ async def test_a_lesson_approved_before_gets_it_with_the_next_consolidation(desk
     known = await edges(desk, added)
     await desk.backend.core.database.write(lambda db: remove_edges(db, known))
 
-    runs = ConsolidationRuns(desk.backend, ConsolidationConfig(), desk.queue, lambda: None)
+    runs = ConsolidationRuns(desk.backend, ConsolidationConfig(), desk.queue, lambda _: None)
     await runs.run_due()
 
     assert await edges(desk, first) == known != ()

@@ -16,6 +16,7 @@ from synthorg_tui.engine import Engine
 from synthorg_tui.ingest.service import ImportProgress
 from synthorg_tui.jobs.models import RunProgress
 from synthorg_tui.memory.index.protocol import Visibility
+from synthorg_tui.memory.kinds import MemoryKind
 from synthorg_tui.memory.listing import BrowseFilter
 from synthorg_tui.memory.store.maintenance import Maintenance
 from synthorg_tui.memory.strategies.service import InjectionRequest
@@ -268,7 +269,8 @@ async def test_an_imported_memory_leads_to_its_transcript_lines(
         assert outcome.memories_added > 0
         assert outcome.malformed_lines == 0
         assert steps
-        page = await desk.browse(BrowseFilter(), sort="newest", offset=0, limit=1)
+        sessions = BrowseFilter(kinds=(MemoryKind.SESSION,))
+        page = await desk.browse(sessions, sort="newest", offset=0, limit=1)
         assert page.entries[0].source is not None
         session_id, _, lines = page.entries[0].source.partition("#L")
         conversation = await desk.sessions.conversation(session_id)

@@ -61,7 +61,7 @@ async def test_a_session_written_line_by_line_appears_once(
         if not hooked:  # what a hook imports is the agent's own doing, which Activity shows
             await shown("new from")
         await pilot.pause(3.0 if hooked else 1.0)  # whatever would come a second time
-        assert pane(app).listing.facets.total == 3
+        assert dict(pane(app).listing.facets.agents)["claude-code"] == 3
     async with Engine.open(shipped_settings(), data_dir=data) as engine:
         assert await engine.executions.count() == 2
-        assert (await engine.desk.facets()).total == 3
+        assert dict((await engine.desk.facets()).agents)["claude-code"] == 3

@@ -68,7 +68,7 @@ def _add_reading(actions: Subparsers) -> None:
     parser.add_argument(
         "--limit", metavar="N", type=whole(1, 1000), default=10, help="at most (default 10)"
     )
-    parser.set_defaults(archived=True)
+    parser.set_defaults(archived=True, as_of=None)
 
 
 async def run_list(context: "Context") -> int:

@@ -37,6 +37,7 @@ from synthorg_tui.memory.consolidation.planner import (
 )
 from synthorg_tui.memory.enums import SourceKind
 from synthorg_tui.memory.extensions import Archiving, BundleOutcome, MemoryBundle, NewMemory
+from synthorg_tui.memory.listing import ChangeKind
 from synthorg_tui.memory.models import MemoryDraft, MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.memory.store import edges, plans, queries
 from synthorg_tui.memory.store.core import Core
@@ -335,7 +336,10 @@ def _take_back(
         for key in noted
         if key not in rows or rows[key].revision != noted[key]
     ]
-    changes.mark(back, deleted=False, actor=ACTOR)
+    live = [
+        (row, row._replace(archived_at=None, archived_why=None, archived_mode=None)) for row in back
+    ]
+    changes.set_states(live, ChangeKind.RESTORED, actor=ACTOR)
     if group.added is not None:
         row = queries.row_by_id(changes.db, group.added)
         if row is not None and row.is_current and not row.edited:

@@ -61,6 +61,7 @@ async def test_a_healthy_store_passes_every_check(maintenance: Maintenance, tmp_
         "search",
         "erased",
         "copies",
+        "archive",
         "sessions",
         "approvals",
         "lock",

@@ -36,6 +36,7 @@ class MemoryRetrievalConfig(FrozenModel):
     diversity_lambda: float = Field(default=0.7, ge=0.0, le=1.0)
     candidate_pool_multiplier: int = Field(default=3, ge=1, le=10)
     neighbour_factor: float = Field(default=0.3, ge=0.0, le=0.5)
+    max_diary: int = Field(default=1, ge=0, le=100)
     max_passage_tokens: int = Field(default=48, ge=16, le=10_000)
     query_reformulation_enabled: bool = False
     max_reformulation_rounds: int = Field(default=2, ge=1, le=5)

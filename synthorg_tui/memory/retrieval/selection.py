@@ -160,7 +160,7 @@ class Selection:
         what happened last, so that it is this that a small budget leaves out.
         """
         pinned = tuple(memory for memory in memories if memory.entry.id in self._pinned)
-        rest = tuple(memory for memory in memories if memory.entry.id not in self._pinned)
+        rest = self._little_diary([m for m in memories if m.entry.id not in self._pinned])
         limit = max(0, self._config.max_memories - len(pinned))
         if not self._config.diversity_penalty_enabled:
             self._beyond(rest[limit:])
@@ -174,6 +174,18 @@ class Selection:
         self._too_similar([pick for pick in picks[limit:] if pick.memory.entry.id in without])
         self._beyond([pick.memory for pick in picks[limit:]])
         return (*pinned, *_learnt_first([pick.memory for pick in picks[:limit]]))
+
+    def _little_diary(self, memories: Sequence[ScoredMemory]) -> tuple[ScoredMemory, ...]:
+        """The memories with no more of the diary than is wanted beside what helps."""
+        diary = [memory for memory in memories if kind_of_memory(memory) in DIARY]
+        most = self._config.max_diary
+        if len(diary) == len(memories):
+            return tuple(memories)
+        reason = f"merely tells what happened, of which {most} are given beside what helps"
+        for memory in diary[most:]:
+            self._out(memory.entry.id, Verdict.BEYOND_MAXIMUM, reason)
+        left_out = {memory.entry.id for memory in diary[most:]}
+        return tuple(memory for memory in memories if memory.entry.id not in left_out)
 
     def news(
         self,

@@ -68,7 +68,7 @@ MEANINGS: Final[tuple[KeyMeaning, ...]] = (
     KeyMeaning("f7", "settings", "settings"),
     KeyMeaning("f8", "scenarios, from any pane", "scenarios"),
     KeyMeaning("f9", "jobs", "jobs"),
-    KeyMeaning("K", "consolidation", "consolidation"),
+    KeyMeaning("f10", "plans of consolidation", "consolidation"),
     KeyMeaning("q,ctrl+q", "quit", "quit"),
     KeyMeaning("T", "trail of decisions", "trail"),
     KeyMeaning("1", "Memories", "memories"),

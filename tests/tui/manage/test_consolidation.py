@@ -117,7 +117,7 @@ async def opened(pilot: Pilot[None], *keys: str) -> MemoryDeskApp:
     app = pilot.app
     assert isinstance(app, MemoryDeskApp)
     await settle(pilot)
-    for key in ("K", *keys):
+    for key in ("f10", *keys):
         await pilot.press(key)
         await settle(pilot)
     return app
@@ -311,10 +311,10 @@ async def test_an_error_while_adopting_is_shown_with_its_remedy() -> None:
 
 async def test_the_key_that_opened_it_closes_it_and_jobs_lead_there() -> None:
     async with app_with(full()).run_test(size=(120, 40)) as pilot:
-        app = await opened(pilot, "K")
+        app = await opened(pilot, "f10")
         assert not isinstance(app.screen, ConsolidationScreen)
         await pilot.press("f9")
         await settle(pilot)
-        await pilot.press("K")
+        await pilot.press("f10")
         await settle(pilot)
         assert isinstance(app.screen, ConsolidationScreen)

@@ -53,6 +53,15 @@ class SeniorityLevel(StrEnum):
     C_SUITE = "c_suite"
 
 
+class AutonomyLevel(StrEnum):
+    """How far an agent may act without a person, declared from the freest to the most bound."""
+
+    FULL = "full"
+    SEMI = "semi"
+    SUPERVISED = "supervised"
+    LOCKED = "locked"
+
+
 class CallOutcome(StrEnum):
     """How a tool call ended. Only ``FAILED`` is a failure an agent can learn from."""
 

@@ -27,6 +27,7 @@ from synthorg_tui.curation.models import (
     PrunePayload,
 )
 from synthorg_tui.memory.extensions import ListedMemory, MemoryDraft
+from synthorg_tui.memory.org.changes import OrgChange
 
 
 class WritePayload(FrozenModel):
@@ -52,6 +53,18 @@ class MergePayload(FrozenModel):
     archived: tuple[NotBlankStr, ...] = Field(min_length=1)
     marks: dict[str, str]
     mode: str = ""
+
+
+class OrgPayload(FrozenModel):
+    """Writes to organisation memory that wait for a person: an agent's, or changes of a file.
+
+    ``why`` is the reason in the words of whoever asks; ``source`` the file that they come from.
+    """
+
+    type: Literal["org"] = "org"
+    changes: tuple[OrgChange, ...] = Field(min_length=1)
+    why: str = ""
+    source: str = ""
 
 
 Subject: TypeAlias = Lesson | FileChangePayload | PrunePayload | WritePayload | MergePayload

@@ -7,7 +7,7 @@ own here. Abilities for agents and abilities for persons are never in one protoc
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.core.types import NotBlankStr
@@ -33,6 +33,9 @@ from synthorg_tui.memory.retrieval.hits import ScopedViews as ScopedViews
 from synthorg_tui.memory.retrieval.hits import SearchHit as SearchHit
 from synthorg_tui.memory.retrieval.hits import SearchResult as SearchResult
 from synthorg_tui.memory.retrieval.hits import SparseSearch as SparseSearch
+
+if TYPE_CHECKING:
+    from synthorg_tui.memory.org.changes import AppliedOrgChange, OrgChange
 
 T = TypeVar("T")
 
@@ -69,7 +72,8 @@ class MemoryBundle:
 
     ``add`` lists new memories; ``remove`` (soft delete), ``restore`` (undo a soft delete) and
     ``purge`` (erase for good) list ids of existing ones. ``archive`` takes some out of use, before
-    any is added. ``erases`` says that what else is written in the transaction erases texts.
+    any is added. ``org`` are writes to organisation memory, in order. ``erases`` says that what
+    else is written in the transaction erases texts.
     """
 
     add: tuple[NewMemory, ...] = ()
@@ -77,6 +81,7 @@ class MemoryBundle:
     remove: tuple[str, ...] = ()
     restore: tuple[str, ...] = ()
     purge: tuple[str, ...] = ()
+    org: "tuple[OrgChange, ...]" = ()
     erases: bool = False
 
 
@@ -94,6 +99,7 @@ class BundleOutcome:
     removed: tuple[ListedMemory, ...]
     restored: tuple[ListedMemory, ...]
     purged: tuple[str, ...] = ()
+    org: "tuple[AppliedOrgChange, ...]" = ()
 
 
 @runtime_checkable

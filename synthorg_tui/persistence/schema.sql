@@ -429,3 +429,37 @@ CREATE TABLE IF NOT EXISTS knowledge_lines (
     certainty DOUBLE NOT NULL,
     episodes VARCHAR[] NOT NULL
 );
+
+-- The log of organisation memory; lines are only added to it.
+CREATE TABLE IF NOT EXISTS org_operations (
+    operation_id UUID PRIMARY KEY,
+    fact_id UUID NOT NULL,
+    operation_type VARCHAR NOT NULL,
+    content VARCHAR,
+    category VARCHAR NOT NULL,
+    tags VARCHAR NOT NULL,
+    author_agent_id VARCHAR,
+    author_seniority VARCHAR,
+    author_is_human BOOLEAN NOT NULL,
+    author_autonomy_level VARCHAR,
+    made_at TIMESTAMP NOT NULL,
+    version BIGINT NOT NULL
+);
+
+-- What that log comes to: a row a fact, a retracted one with its last text. "tags" is a
+-- sorted JSON list in both. "revision" counts with those of memories: the vector index follows it.
+CREATE TABLE IF NOT EXISTS org_facts (
+    fact_id UUID PRIMARY KEY,
+    revision BIGINT NOT NULL,
+    content VARCHAR NOT NULL,
+    category VARCHAR NOT NULL,
+    tags VARCHAR NOT NULL,
+    author_agent_id VARCHAR,
+    author_seniority VARCHAR,
+    author_is_human BOOLEAN NOT NULL,
+    author_autonomy_level VARCHAR,
+    created_at TIMESTAMP NOT NULL,
+    changed_at TIMESTAMP NOT NULL,
+    retracted_at TIMESTAMP,
+    version BIGINT NOT NULL
+);

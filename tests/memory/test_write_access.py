@@ -6,8 +6,15 @@ import pytest
 from pydantic import ValidationError
 
 from synthorg_tui.core.enums import OrgFactCategory, SeniorityLevel
-from synthorg_tui.memory.org.access_control import CategoryWriteRule, WriteAccessConfig
+from synthorg_tui.memory.org.access_control import (
+    CategoryWriteRule,
+    WriteAccessConfig,
+    check_write_access,
+    require_write_access,
+)
 from synthorg_tui.memory.org.config import OrgMemoryConfig
+from synthorg_tui.memory.org.errors import OrgMemoryAccessDeniedError
+from synthorg_tui.memory.org.models import OrgFactAuthor
 
 SENIOR = CategoryWriteRule(allowed_seniority=SeniorityLevel.SENIOR)
 
@@ -80,3 +87,46 @@ def test_the_optional_backend_keys_of_the_guide_are_accepted() -> None:
         }
     )
     assert config == OrgMemoryConfig()
+
+
+DOCUMENTED = WriteAccessConfig()
+SHORT = WriteAccessConfig.model_validate(
+    {
+        "policies": ["human"],
+        "adrs": ["human", "senior"],
+        "procedures": ["human", "senior"],
+        "conventions": ["human", "senior"],
+    }
+)
+
+
+@pytest.mark.parametrize("config", [DOCUMENTED, SHORT], ids=["rules", "short form"])
+@pytest.mark.parametrize("category", OrgFactCategory)
+class TestWhoMayWrite:
+    @pytest.mark.parametrize("seniority", SeniorityLevel)
+    def test_agents_write_from_senior_on_but_no_policies(
+        self, config: WriteAccessConfig, category: OrgFactCategory, seniority: SeniorityLevel
+    ) -> None:
+        agent = OrgFactAuthor(agent_id="coder", seniority=seniority)
+        is_senior = seniority not in (SeniorityLevel.JUNIOR, SeniorityLevel.MID)
+        may = is_senior and category is not OrgFactCategory.CORE_POLICY
+        assert check_write_access(config, category, agent) is may
+
+    def test_people_write_everything(
+        self, config: WriteAccessConfig, category: OrgFactCategory
+    ) -> None:
+        require_write_access(config, category, OrgFactAuthor(is_human=True))
+
+
+def test_a_category_without_a_rule_is_written_by_nobody() -> None:
+    config = WriteAccessConfig(rules={OrgFactCategory.ADR: SENIOR})
+    assert not check_write_access(config, OrgFactCategory.PROCEDURE, OrgFactAuthor(is_human=True))
+
+
+def test_a_refusal_names_the_agent_its_level_and_the_category() -> None:
+    agent = OrgFactAuthor(agent_id="coder", seniority=SeniorityLevel.MID)
+    with pytest.raises(OrgMemoryAccessDeniedError) as refused:
+        require_write_access(DOCUMENTED, OrgFactCategory.ADR, agent)
+    assert str(refused.value).startswith(
+        "Write access denied: agent coder (mid) cannot write to category 'adr'"
+    )

@@ -8,6 +8,8 @@ from pydantic import Field, field_serializer, field_validator, model_validator
 
 from synthorg_tui.core.enums import OrgFactCategory, SeniorityLevel
 from synthorg_tui.core.types import FrozenModel, reject
+from synthorg_tui.memory.org.errors import OrgMemoryAccessDeniedError
+from synthorg_tui.memory.org.models import OrgFactAuthor
 
 _SHORTHAND_KEYS: Final = {
     "policies": OrgFactCategory.CORE_POLICY,
@@ -82,4 +84,34 @@ def _rule_from_writers(key: str, writers: object) -> CategoryWriteRule:
     levels = [level for level in SeniorityLevel if level.value in writers]
     return CategoryWriteRule(
         allowed_seniority=levels[0] if levels else None, human_allowed="human" in writers
+    )
+
+
+def check_write_access(
+    config: WriteAccessConfig, category: OrgFactCategory, author: OrgFactAuthor
+) -> bool:
+    """Return whether the author may write facts of a category; a category without a rule has none.
+
+    Seniorities compare by their position in ``SeniorityLevel``.
+    """
+    rule = config.rules.get(category)
+    if rule is None:
+        return False
+    if author.is_human:
+        return rule.human_allowed
+    if rule.allowed_seniority is None or author.seniority is None:
+        return False
+    levels = list(SeniorityLevel)
+    return levels.index(author.seniority) >= levels.index(rule.allowed_seniority)
+
+
+def require_write_access(
+    config: WriteAccessConfig, category: OrgFactCategory, author: OrgFactAuthor
+) -> None:
+    """Raise ``OrgMemoryAccessDeniedError`` unless the author may write facts of a category."""
+    if check_write_access(config, category, author):
+        return
+    who = "human" if author.is_human else f"agent {author.agent_id} ({author.seniority})"
+    raise OrgMemoryAccessDeniedError(
+        f"Write access denied: {who} cannot write to category '{category}'"
     )

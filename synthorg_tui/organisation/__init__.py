@@ -1,0 +1,1 @@
+"""What a person does with organisation memory: write it, read it from files, publish it."""

@@ -1,7 +1,7 @@
 """A model's summary of talk and narrative, or its beginning where no model gives one.
 
 What a model may write is bounded here, whatever it answers: never empty, never longer than it was
-allowed. What it reads is fenced, since memories are strangers' text.
+allowed, and about the text. What it reads is fenced, since memories are strangers' text.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ from synthorg_tui.core.failsafe import first_error, surviving, together
 from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.core.untrusted import untrusted_content_directive, wrap_untrusted
+from synthorg_tui.memory.consolidation.grounding import is_grounded
 from synthorg_tui.memory.models import MemoryEntry
 from synthorg_tui.providers.completion.errors import CompletionError, PromptTooLongError
 from synthorg_tui.providers.completion.protocol import (
@@ -31,9 +32,11 @@ MAX_AT_ONCE: Final = 4
 _TAG: Final = "untrusted-artifact"
 _REPEAT_PENALTY: Final = 1.1
 _CHARS_PER_TOKEN: Final = 4
+_ROLE: Final = "You shorten the notes of a coding agent."
 _INSTRUCTION: Final = (
-    "Summarise the text in a few plain sentences. Keep names, numbers, commands and decisions "
-    "exactly as they stand, and add nothing that isn't in it."
+    "Shorten this note to one to three plain sentences: what was done, what was decided and why, "
+    "with names, numbers and commands exactly as they stand. Report only what it says, and nothing "
+    "about it. Write only these sentences."
 )
 
 CostTracker: TypeAlias = Callable[[NotBlankStr, str, TokenUsage], None]
@@ -73,7 +76,7 @@ class AbstractiveSummarizer:
         self._cost_tracker = cost_tracker
 
     async def summarize(self, content: str, agent_id: NotBlankStr | None = None) -> str:
-        """Return a summary; the text's beginning when the model's answer is empty or fails.
+        """Return a summary; the text's beginning when no answer comes that stands on the text.
 
         Raises:
             CompletionError: The model refused in a way that asking again won't change.
@@ -81,9 +84,13 @@ class AbstractiveSummarizer:
         messages = (
             ChatMessage(
                 role=MessageRole.SYSTEM,
-                content=f"{_INSTRUCTION}\n\n{untrusted_content_directive([_TAG])}",
+                content=f"{_ROLE} {untrusted_content_directive([_TAG])}",
             ),
-            ChatMessage(role=MessageRole.USER, content=wrap_untrusted(_TAG, content)),
+            # The question comes last: a small model answers what it read last.
+            ChatMessage(
+                role=MessageRole.USER,
+                content=f"{wrap_untrusted(_TAG, content)}\n\n{_INSTRUCTION}",
+            ),
         )
         try:
             answer = await answered(self._provider, messages, self._options)
@@ -93,7 +100,7 @@ class AbstractiveSummarizer:
             return beginning(content)
         if self._cost_tracker is not None and agent_id is not None:
             self._cost_tracker(agent_id, self._model, answer.usage)
-        return answer.text or beginning(content)
+        return answer.text if is_grounded(answer.text, [content]) else beginning(content)
 
     async def summarize_batch(
         self, entries: Sequence[MemoryEntry]

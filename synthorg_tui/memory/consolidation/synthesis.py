@@ -14,6 +14,7 @@ from synthorg_tui.core.untrusted import untrusted_content_directive, wrap_untrus
 from synthorg_tui.memory.consolidation.abstractive import answered
 from synthorg_tui.memory.consolidation.config import LLMConsolidationConfig
 from synthorg_tui.memory.consolidation.distillation import DISTILLATION_TAG
+from synthorg_tui.memory.consolidation.grounding import is_grounded
 from synthorg_tui.memory.consolidation.operations import concatenated
 from synthorg_tui.memory.consolidation.strategy import (
     CONSOLIDATED_TAG,
@@ -35,15 +36,16 @@ _ENTRY_TAG: Final = "memory-entry"
 _CONTEXT_TAG: Final = "task-data"
 _OVERFETCH: Final = 4
 _REPEAT_PENALTY: Final = 1.1
+_ROLE: Final = "You shorten the notes of a coding agent."
 _INSTRUCTION: Final = (
-    "Below are memories of one agent, all about the same sort of thing. Write one text that keeps "
-    "what they say and can stand in their place: each fact once, names, numbers, paths and "
-    "commands exactly as they stand, what was decided and why. Where they disagree, say both. "
-    "Add nothing that isn't in them, and write only the text."
+    "Write one short text in place of these notes: what was done, what was decided and why, each "
+    "fact once, with names, numbers, paths and commands exactly as they stand. Where notes "
+    "disagree, say both. Report only what they say, and nothing about them. Write only the text."
 )
 _CONTEXT_HEADING: Final = "What the agent did lately, for understanding only:"
 _NO_MODEL: Final = "no language model is configured"
 _NO_ANSWER: Final = "the model gave no text"
+_NOT_THEIRS: Final = "the model's text says what the memories don't"
 _NO_ROOM: Final = "no memory fits into the prompt"
 
 
@@ -100,6 +102,8 @@ class LLMSynthesisOp:
             return self._listed(group, _NO_ROOM)
         if not text:
             return self._listed(group, _NO_ANSWER)
+        if not is_grounded(text, [entry.content for entry in shown]):
+            return self._listed(group, _NOT_THEIRS)
         tags = (CONSOLIDATED_TAG, SYNTHESIZED_TAG)
         proposed = proposal_for(group, text, of=shown, replaces=shown, tags=tags)
         return replace(proposed, written_by=TextAuthor.MODEL)
@@ -150,8 +154,9 @@ class LLMSynthesisOp:
             tags.append(_CONTEXT_TAG)
         directive = untrusted_content_directive(tags)
         return (
-            ChatMessage(role=MessageRole.SYSTEM, content=f"{_INSTRUCTION}\n\n{directive}"),
-            ChatMessage(role=MessageRole.USER, content=text),
+            ChatMessage(role=MessageRole.SYSTEM, content=f"{_ROLE} {directive}"),
+            # The question comes last: a small model answers what it read last.
+            ChatMessage(role=MessageRole.USER, content=f"{text}\n\n{_INSTRUCTION}"),
         )
 
     def _options(self) -> CompletionOptions:

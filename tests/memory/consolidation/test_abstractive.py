@@ -16,7 +16,7 @@ from tests.hostile import HOSTILE
 from tests.memory.consolidation.consolidation_kit import AGENT, Echo, entry
 from tests.scripted import BUSY, REFUSED, ScriptedProvider
 
-LONG = "word " * 100
+LONG = "The release went well. " * 20
 
 
 def summarizer(*answers: str | Exception) -> tuple[AbstractiveSummarizer, ScriptedProvider]:
@@ -69,7 +69,7 @@ async def test_the_text_is_fenced_and_the_model_told_what_that_means(text: str) 
 async def test_an_answer_longer_than_allowed_is_cut_to_whole_sentences() -> None:
     provider = Echo(lambda _: "A sentence of some length that says a thing. " * 100)
     made = AbstractiveSummarizer(provider=provider, model="m", max_summary_tokens=50)
-    summary = await made.summarize("text")
+    summary = await made.summarize("This sentence says some thing of length.")
     assert 0 < estimate_tokens(summary) <= 50
     assert summary.endswith("thing.")
 
@@ -77,7 +77,12 @@ async def test_an_answer_longer_than_allowed_is_cut_to_whole_sentences() -> None
 async def test_an_answer_that_the_model_did_not_finish_loses_its_last_sentence() -> None:
     provider = Echo(lambda _: "It went well. Then it", reason=FinishReason.MAX_TOKENS)
     made = AbstractiveSummarizer(provider=provider, model="m")
-    assert await made.summarize("text") == "It went well."
+    assert await made.summarize("All went well.") == "It went well."
+
+
+async def test_an_answer_that_is_not_about_the_text_is_not_its_summary() -> None:
+    made, _ = summarizer("I'm sorry, but I can't assist with that request.")
+    assert await made.summarize("All went well.") == "All went well."
 
 
 def test_a_text_without_whole_sentences_stays_as_it_was_cut() -> None:
@@ -87,7 +92,7 @@ def test_a_text_without_whole_sentences_stays_as_it_was_cut() -> None:
 
 async def test_a_batch_is_in_the_order_given_and_one_failure_is_its_own() -> None:
     made, _ = summarizer("first", BUSY, "third")
-    entries = (entry("a", "1"), entry("b", "2"), entry("c", "3"))
+    entries = (entry("a", "the first"), entry("b", "2"), entry("c", "the third"))
     assert await made.summarize_batch(entries) == (("a", "first"), ("b", "2"), ("c", "third"))
 
 

@@ -149,10 +149,11 @@ class TestDensityRouting:
 
     async def test_a_tie_is_summarised_and_the_kept_one_votes(self) -> None:
         tie = group(entry("k", DENSE), entry("a", SPARSE))
-        proposed = await routing("short").propose(tie)
+        short = SPARSE.split(".")[0]
+        proposed = await routing(short).propose(tie)
         assert proposed.mode is ArchivalMode.ABSTRACTIVE
         assert proposed.tags == ("consolidated", "mode:abstractive")
-        assert (proposed.summary, proposed.written_by) == ("short", TextAuthor.MODEL)
+        assert (proposed.summary, proposed.written_by) == (short, TextAuthor.MODEL)
 
     async def test_without_a_model_sparse_texts_are_cut_by_code(self) -> None:
         op = DensityRoutingOp(DensityClassifier(), ExtractivePreserver())
@@ -288,11 +289,11 @@ class TestFactory:
 
         def models(name: str | None) -> CompletionProvider:
             asked.append(name)
-            return ScriptedProvider("short", "short")
+            return ScriptedProvider("Texts.", "Texts.")
 
         dual = Dual(enabled=True, summarization_model="small")
         config = ConsolidationConfig(archival=ArchivalConfig(dual_mode=dual))
         async with agent_of("inmemory", tmp_path) as agent:
             strategy = create_consolidation_strategy(config, backend=agent.backend, models=models)
             (proposed,) = await strategy.propose((entry("a"), entry("b"), entry("c")), AGENT)
-            assert (proposed.summary, asked) == ("short\n---\nshort", ["small"])
+            assert (proposed.summary, asked) == ("Texts.\n---\nTexts.", ["small"])

@@ -97,32 +97,42 @@ async def test_a_memory_is_shown_up_to_its_bound() -> None:
     long = group(entry("k"), entry("a", "x" * 101), entry("b", "y" * 100))
     await op(provider, max_entry_input_chars=100).propose(long)
     shown = provider.asked[0][0][1].content
-    assert shown.count("x") == 100
+    assert "x" * 100 in shown
+    assert "x" * 101 not in shown
     assert "y" * 100 in shown
 
 
 async def test_what_no_longer_fits_is_not_replaced_by_a_text_that_does_not_know_it() -> None:
     many = group(entry("k"), *(entry(f"m{n}", "x" * 400) for n in range(5)))
-    provider = ScriptedProvider("fine")
+    provider = ScriptedProvider("x" * 20)
     found = await op(
         provider, max_entry_input_chars=400, max_total_user_content_chars=1000
     ).propose(many)
     assert found.replaces == ("m0", "m1")
-    assert len(provider.asked[0][0][1].content) <= 1000
+    shown, _, question = provider.asked[0][0][1].content.rpartition("\n\n")
+    assert len(shown) <= 1000
+    assert question.startswith("Write one short text")
 
 
 async def test_a_model_that_reads_less_at_once_is_shown_half() -> None:
     many = group(entry("k"), *(entry(f"m{n}", f"text {n}") for n in range(4)))
-    provider = ScriptedProvider(PromptTooLongError(9000, 4096), "fine")
+    provider = ScriptedProvider(PromptTooLongError(9000, 4096), "texts")
     found = await op(provider).propose(many)
-    assert (found.summary, found.replaces) == ("fine", ("m0", "m1"))
+    assert (found.summary, found.replaces) == ("texts", ("m0", "m1"))
+
+
+async def test_a_text_that_says_what_the_memories_do_not_is_not_taken() -> None:
+    found = await proposed("I'm sorry, but I can't assist with that request.")
+    assert found.summary == "Consolidated episodic memories:\n- Alpha\n- Beta"
+    assert found.note == "the model's text says what the memories don't"
+    assert found.written_by is TextAuthor.CODE
 
 
 async def test_an_answer_over_its_bound_is_cut() -> None:
-    provider = Echo(lambda _: "It is so and not otherwise. " * 200)
+    provider = Echo(lambda _: "Alpha is so and not beta. " * 200)
     found = await op(provider, max_summary_tokens=50).propose(GROUP)
     assert 0 < len(found.summary) <= 200
-    assert found.summary.endswith("otherwise.")
+    assert found.summary.endswith("beta.")
 
 
 class TestTrajectories:

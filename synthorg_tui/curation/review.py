@@ -137,6 +137,15 @@ class InboxEntry:
         """The kind of the lesson that it proposes; ``None`` when it proposes something else."""
         return self.subject.kind if isinstance(self.subject, Lesson) else None
 
+    @property
+    def rewordable_text(self) -> str | None:
+        """The one text that an agent or a file wants stored; ``None`` without one, or of more."""
+        if isinstance(self.subject, WritePayload):
+            return self.subject.draft.request.content
+        if isinstance(self.subject, OrgPayload) and len(self.subject.texts) == 1:
+            return self.subject.texts[0]
+        return None
+
     def is_of_kind(self, begun: str) -> bool:
         """Tell whether its kind, or that of its lesson (failure, gate ...), begins so."""
         lesson = self.lesson_kind.value if self.lesson_kind else ""

@@ -235,6 +235,7 @@ class Engine:
             queue=self.approvals,
             registry=self.ledger,
             imports=self._imports_into,
+            organisation=lambda: self.organisation,
         )
 
     @cached_property

@@ -29,22 +29,27 @@ _NAME: Final = re.compile(
 )
 _QUOTED: Final = re.compile(r"`([^`\n]{1,200})`")
 _EDGES: Final = " \t\n.,;:!?()[]{}<>\"'`*_|\u2018\u2019\u201c\u201d"
-_DETERMINERS: Final = frozenset(
-    "the a an our all every each any this that these those its their your my his her both new"
-    " only".split()
-)
-_GENERIC: Final = frozenset(
-    "it they we you i he she one someone somebody nobody everyone everybody everything something"
-    " anything nothing them us me who whom which what that this these those there here service"
-    " services system systems code data database databases team teams project projects module"
-    " modules library libraries tool tools file files test tests thing things agent agents people"
-    " person component components app apps application applications package packages".split()
-)
-_IMPERATIVES: Final = frozenset(
-    "use uses prefer run see add keep put write read make let ensure avoid replace supersedes"
-    " deploy call always please exception except owner author status date decision context"
-    " consequences superseded deprecated accepted proposed rejected".split()
-)
+_WORDS: Final = {
+    "determiners": """
+        the a an our all every each any this that these those its their your my his her both new
+        only
+    """,
+    "generic": """
+        it they we you i he she one someone somebody nobody everyone everybody everything something
+        anything nothing them us me who whom which what that this these those there here service
+        services system systems code data database databases team teams project projects module
+        modules library libraries tool tools file files test tests thing things agent agents people
+        person component components app apps application applications package packages
+    """,
+    "imperatives": """
+        use uses prefer run see add keep put write read make let ensure avoid replace supersedes
+        deploy call always please exception except owner author status date decision context
+        consequences superseded deprecated accepted proposed rejected
+    """,
+}
+_DETERMINERS: Final = frozenset(_WORDS["determiners"].split())
+_GENERIC: Final = frozenset(_WORDS["generic"].split())
+_IMPERATIVES: Final = frozenset(_WORDS["imperatives"].split())
 
 
 class EntityKind(StrEnum):
@@ -60,7 +65,7 @@ class EntityKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OrgEntity:
-    """A thing that facts name: ``key`` is the same however it is written, ``name`` as first seen."""
+    """A thing that facts name; ``key`` is the same however it is written, ``name`` as it was."""
 
     key: str
     name: str

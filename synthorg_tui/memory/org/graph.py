@@ -18,7 +18,7 @@ from synthorg_tui.memory.org.entities import (
     plainly,
 )
 from synthorg_tui.memory.org.models import OrgFact
-from synthorg_tui.memory.org.statements import OrgLink, decision_of, links_of
+from synthorg_tui.memory.org.statements import OrgLink, decision_of, links_of, replaced_links
 from synthorg_tui.memory.org.verbs import RelationKind, SaidRelation, relations_asked
 from synthorg_tui.memory.retrieval.sparse import STOP_WORDS
 
@@ -120,7 +120,9 @@ class OrgGraph:
     def of(cls, facts: Sequence[OrgFact]) -> "OrgGraph":
         """Draw the graph of facts."""
         decisions = decisions_of(facts)
-        return cls(link for fact in facts for link in links_of(fact, decisions))
+        return cls(
+            link for fact in facts for link in (*links_of(fact), *replaced_links(fact, decisions))
+        )
 
     @property
     def entities(self) -> Mapping[str, OrgEntity]:

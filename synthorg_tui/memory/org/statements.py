@@ -5,7 +5,7 @@ gives a wrong answer. Sizes are bounded: a fact may be any text.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import Final
@@ -64,6 +64,12 @@ _END_OF_OBJECT: Final = re.compile(
 )
 _LIST: Final = re.compile(r"\s*,\s*(?:and|or|but)?\s+|\s+(?:and|or|but|nor)\s+|\s*,\s*", re.I)
 _NOT_ONE: Final = re.compile(r"^(?:and |but )?(?:not|never)\s+(.+)$", re.IGNORECASE)
+_PHRASE_WORDS: Final = """
+of for in on with from by to at as if when which that who whose what how why where not never
+because and or but then than
+"""
+_PHRASE: Final = frozenset(_PHRASE_WORDS.split())
+_OPENERS: Final = frozenset({"please", "always", "never", "make", "let", "ensure", "use", "avoid"})
 _CONDITIONAL: Final = re.compile(r"^\W{0,4}(?:if|when|unless|whenever)\b", re.IGNORECASE)
 
 
@@ -91,16 +97,27 @@ def decision_of(fact: OrgFact) -> OrgEntity | None:
     return None
 
 
-def links_of(fact: OrgFact, decisions: dict[str, OrgEntity] | None = None) -> tuple[OrgLink, ...]:
-    """Return what a fact states, each link once, at most ``MAX_LINKS``.
-
-    ``decisions`` are those of other facts by the fact's id, for what its tags say it supersedes.
-    """
+def links_of(fact: OrgFact) -> tuple[OrgLink, ...]:
+    """Return what a fact states, each link once, at most ``MAX_LINKS``."""
     reader = _Reader(fact.id, decision_of(fact))
     for sentence in _sentences(fact.content[:MAX_READ_CHARS]):
         reader.read(sentence)
-    reader.add_traits(fact, decisions or {})
+    reader.add_author(fact)
     return tuple(dict.fromkeys(reader.links))[:MAX_LINKS]
+
+
+def replaced_links(fact: OrgFact, decisions: Mapping[str, OrgEntity]) -> tuple[OrgLink, ...]:
+    """Return what a fact's tags say it replaces, where both record a decision.
+
+    ``decisions`` are those of all facts, by the fact's id.
+    """
+    own = decisions.get(fact.id)
+    named = (decisions.get(former) for former in OrgTraits.of(fact.tags).supersedes)
+    return tuple(
+        OrgLink(own, RelationKind.REPLACES, former, fact.id, "supersedes")
+        for former in named
+        if own is not None and former is not None and former.key != own.key
+    )
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -144,13 +161,9 @@ class _Reader:
         for one, other in combinations(named[:_MAX_BESIDE], 2):
             self._link([one], RelationKind.BESIDE, [other], RelationKind.BESIDE)
 
-    def add_traits(self, fact: OrgFact, decisions: dict[str, OrgEntity]) -> None:
-        """Add what the fact's tags and its author say of the decision that it records."""
-        if self.own is None:
-            return
-        replaced = [decisions[i] for i in OrgTraits.of(fact.tags).supersedes if i in decisions]
-        self._link([self.own], RelationKind.REPLACES, replaced, "supersedes")
-        if fact.author.agent_id is not None:
+    def add_author(self, fact: OrgFact) -> None:
+        """Add who wrote the decision that the fact records, if it was an agent."""
+        if self.own is not None and fact.author.agent_id is not None:
             who = entity_of(f"`{fact.author.agent_id}`", EntityKind.PERSON)
             self._link([self.own], RelationKind.WRITTEN_BY, [who] if who else [], "is written by")
 
@@ -283,13 +296,6 @@ def _phrases(text: str, kind: EntityKind | None = None) -> tuple[OrgEntity, ...]
 def _is_phrase(words: Sequence[str]) -> bool:
     """Whether words are more than a name: with a preposition or a question in them."""
     return not _PHRASE.isdisjoint(words) or words[0] in _OPENERS
-
-
-_PHRASE: Final = frozenset(
-    "of for in on with from by to at as if when which that who whose what how why where not never"
-    " because and or but then than".split()
-)
-_OPENERS: Final = frozenset("please always never make let ensure use do don't avoid".split())
 
 
 def _masked(sentence: str) -> tuple[str, list[str]]:

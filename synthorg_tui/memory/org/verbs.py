@@ -62,7 +62,8 @@ _FORMS: Final[Mapping[RelationKind, _Forms]] = {
     ),
     RelationKind.OWNED_BY: _Forms(
         "owned by|maintained by|belong to|belongs to|belonged to|looked after by",
-        "own|owns|owned|owning|maintain|maintains|maintained|responsible for|look after|looks after",
+        "own|owns|owned|owning|maintain|maintains|maintained|responsible for|look after"
+        "|looks after",
         "owner|owners|maintainer|maintainers",
     ),
     RelationKind.LED_BY: _Forms(

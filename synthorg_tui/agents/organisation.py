@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from synthorg_tui.agents import tools
 from synthorg_tui.agents.models import AgentIdentity, CallReply
-from synthorg_tui.agents.tools import ErrorCode, OrgPolicies, OrgPropose, OrgSearch
+from synthorg_tui.agents.tools import ErrorCode, PolicyPage, FactProposal, FactQuestion
 from synthorg_tui.approvals.proposals import ProposalBox, asked_by
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import OrgFactCategory, SeniorityLevel
@@ -104,10 +104,10 @@ class OrgTools:
         """Call one of the three tools and return its reply."""
         try:
             if name == tools.ORG_SEARCH:
-                return await self._search(OrgSearch.model_validate(arguments))
+                return await self._search(FactQuestion.model_validate(arguments))
             if name == tools.ORG_POLICIES:
-                return await self._policies(OrgPolicies.model_validate(arguments))
-            return await self._propose(OrgPropose.model_validate(arguments))
+                return await self._policies(PolicyPage.model_validate(arguments))
+            return await self._propose(FactProposal.model_validate(arguments))
         except ValidationError as error:
             return tools.error("InvalidArgument", problems(error), ErrorCode.INVALID_ARGUMENT)
         except OrgMemoryAccessDeniedError as error:
@@ -116,14 +116,14 @@ class OrgTools:
             words = f"{error.message}. {error.remedy}" if error.remedy else error.message
             return tools.error("WriteRefused", words, ErrorCode.CONFLICT)
 
-    async def _search(self, asked: OrgSearch) -> CallReply:
+    async def _search(self, asked: FactQuestion) -> CallReply:
         categories = frozenset(asked.categories) if asked.categories else None
         limit = self._services.config.extended_store.max_retrieved_per_query
         query = OrgMemoryQuery(context=asked.query, categories=categories, limit=limit)
         found = await self._services.find(query, self._identity.project)
         return _quoted(found[:limit])
 
-    async def _policies(self, page: OrgPolicies) -> CallReply:
+    async def _policies(self, page: PolicyPage) -> CallReply:
         total = await self._services.backend.count_policies()
         listed = await self._services.backend.list_policies(limit=page.limit, offset=page.offset)
         if not listed:
@@ -136,7 +136,7 @@ class OrgTools:
         told = f"Policies {page.offset + 1} to {end} of {total}.{more}"
         return replace(reply, content=f"{reply.content}\n{told}")
 
-    async def _propose(self, asked: OrgPropose) -> CallReply:
+    async def _propose(self, asked: FactProposal) -> CallReply:
         self._allowance.take()
         author = OrgFactAuthor(
             agent_id=self._identity.agent_id,
@@ -150,7 +150,7 @@ class OrgTools:
             return tools.error("FactNotFound", problem, ErrorCode.NOT_FOUND)
         return await self._propose_change(asked, author, log)
 
-    async def _propose_new(self, asked: OrgPropose, author: OrgFactAuthor) -> CallReply:
+    async def _propose_new(self, asked: FactProposal, author: OrgFactAuthor) -> CallReply:
         assert asked.content is not None
         assert asked.category is not None
         self._require(author, asked.category)
@@ -166,7 +166,7 @@ class OrgTools:
         return await self._ask(new, asked.why, request.content)
 
     async def _propose_change(
-        self, asked: OrgPropose, author: OrgFactAuthor, log: Sequence[OperationLogEntry]
+        self, asked: FactProposal, author: OrgFactAuthor, log: Sequence[OperationLogEntry]
     ) -> CallReply:
         """Another text or category for a fact, or its retraction; its tags stay as they are."""
         last = log[-1]
@@ -198,7 +198,7 @@ class OrgTools:
         for category in categories:
             require_write_access(self._services.config.write_access, category, author)
 
-    def _tags(self, asked: OrgPropose) -> tuple[str, ...]:
+    def _tags(self, asked: FactProposal) -> tuple[str, ...]:
         """A policy is told everywhere; anything else where it was found, unless said otherwise."""
         if asked.everywhere or asked.category is OrgFactCategory.CORE_POLICY:
             return ()

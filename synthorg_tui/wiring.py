@@ -257,7 +257,7 @@ def build_tools(
     organisation: "Callable[[], OrganisationService]",
 ) -> "ToolServices":
     """Build what agents' tools use; where settings want approval, writes go to the queue."""
-    from synthorg_tui.agents.organisation import org_services
+    from synthorg_tui.agents.organisation import OrgServices
     from synthorg_tui.agents.own_memories import OwnStores
     from synthorg_tui.agents.pending import PendingWrites, PendingWriteStore
     from synthorg_tui.agents.recall import Recall
@@ -276,7 +276,7 @@ def build_tools(
         skills=ApprovedSkills(registry),
         own=OwnStores(lambda: guarded_desk(base), store, base.settings.level, pending),
         recall=Recall(registry, injection, SilencedHints(base.database, clock=base.clock)),
-        org=lambda: org_services(organisation(), queue, settings.org_memory, settings.seniority),
+        org=lambda: OrgServices(organisation(), queue, settings.org_memory, settings.seniority),
         pending=pending,
     )
 

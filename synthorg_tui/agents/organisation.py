@@ -6,18 +6,17 @@ Then it waits until a person decides. What is refused leaves no trace but the re
 which ``agents.session`` keeps.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
 from synthorg_tui.agents import tools
 from synthorg_tui.agents.models import AgentIdentity, CallReply
-from synthorg_tui.agents.tools import ErrorCode, PolicyPage, FactProposal, FactQuestion
+from synthorg_tui.agents.tools import ErrorCode, FactProposal, FactQuestion, PolicyPage
 from synthorg_tui.approvals.proposals import ProposalBox, asked_by
-from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import OrgFactCategory, SeniorityLevel
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.text import counted, safe_text
@@ -36,7 +35,6 @@ from synthorg_tui.memory.org.models import (
     OrgFactWriteRequest,
     OrgMemoryQuery,
 )
-from synthorg_tui.memory.org.protocol import OrgMemoryBackend
 from synthorg_tui.memory.org.tags import OrgTraits
 from synthorg_tui.memory.strategies import replies
 from synthorg_tui.memory.strategies.schemas import problems
@@ -44,50 +42,20 @@ from synthorg_tui.organisation.proposals import propose
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.guarded import WriteAllowance
-    from synthorg_tui.memory.org.store import OrgStore
     from synthorg_tui.organisation.service import OrganisationService
 
 _MAX_TITLE: Final = 90
 _NOTHING: Final = "Nothing of the organisation's fits."
 
 
-FindFacts: TypeAlias = Callable[
-    [OrgMemoryQuery, str | None], Awaitable[Sequence[tuple[OrgFact, str]]]
-]
-"""Returns facts for a question that is asked in a project, best first, each with the reason."""
-
-
 @dataclass(frozen=True, slots=True)
 class OrgServices:
-    """What the tools of all agents stand on."""
+    """What the tools of all agents stand on; ``seniority`` is that of an agent by the settings."""
 
-    config: OrgMemoryConfig
-    backend: OrgMemoryBackend
-    store: "OrgStore"
-    find: FindFacts
+    organisation: "OrganisationService"
     queue: ProposalBox
-    clock: Clock
+    config: OrgMemoryConfig
     seniority: Callable[[str], SeniorityLevel]
-
-
-def _finder(organisation: "OrganisationService") -> FindFacts:
-    async def find(query: OrgMemoryQuery, _: str | None) -> Sequence[tuple[OrgFact, str]]:
-        return [(fact, "it has the words") for fact in await organisation.backend.query(query)]
-
-    return find
-
-
-def org_services(
-    organisation: "OrganisationService",
-    queue: ProposalBox,
-    config: OrgMemoryConfig,
-    seniority: Callable[[str], SeniorityLevel],
-) -> OrgServices:
-    """Return what the tools stand on; ``seniority`` is that of an agent by the settings."""
-    store = organisation.store
-    return OrgServices(
-        config, organisation.backend, store, _finder(organisation), queue, store, seniority
-    )
 
 
 class OrgTools:
@@ -120,12 +88,14 @@ class OrgTools:
         categories = frozenset(asked.categories) if asked.categories else None
         limit = self._services.config.extended_store.max_retrieved_per_query
         query = OrgMemoryQuery(context=asked.query, categories=categories, limit=limit)
-        found = await self._services.find(query, self._identity.project)
-        return _quoted(found[:limit])
+        project = self._identity.project or ""
+        found = await self._services.organisation.find(query, project=project)
+        return _quoted([(hit.fact, hit.why) for hit in found[:limit]])
 
     async def _policies(self, page: PolicyPage) -> CallReply:
-        total = await self._services.backend.count_policies()
-        listed = await self._services.backend.list_policies(limit=page.limit, offset=page.offset)
+        backend = self._services.organisation.backend
+        total = await backend.count_policies()
+        listed = await backend.list_policies(limit=page.limit, offset=page.offset)
         if not listed:
             return CallReply(f"There are {counted(total, 'policy', 'policies')}.")
         fitting = _quoted([(fact, "") for fact in listed]).memory_ids
@@ -144,7 +114,7 @@ class OrgTools:
         )
         if asked.fact_id is None:
             return await self._propose_new(asked, author)
-        log = await self._services.store.log(asked.fact_id)
+        log = await self._services.organisation.store.log(asked.fact_id)
         if not log:
             problem = "there is no fact with this id; policies of the settings are changed there"
             return tools.error("FactNotFound", problem, ErrorCode.NOT_FOUND)
@@ -206,7 +176,7 @@ class OrgTools:
 
     async def _known(self, request: OrgFactWriteRequest) -> str | None:
         """The id of the fact that says exactly this already."""
-        same = await self._services.store.matching(
+        same = await self._services.organisation.store.matching(
             request.content, categories=frozenset({request.category})
         )
         wanted = (request.content, sorted(request.tags))
@@ -219,7 +189,7 @@ class OrgTools:
             OrgPayload(changes=(change,), why=why, source=self._identity.client),
             title=one_line(clean, _MAX_TITLE),
             requested_by=asked_by(self._identity.agent_id),
-            clock=self._services.clock,
+            clock=self._services.organisation.store,
             project=self._identity.project or "",
         )
         return tools.waits(item_id)

@@ -19,6 +19,7 @@ from synthorg_tui.memory.org.changes import AppliedOrgChange, OrgChange, OrgChan
 from synthorg_tui.memory.org.config import OrgMemoryConfig
 from synthorg_tui.memory.org.errors import OrgMemoryQueryError, OrgMemoryWriteError
 from synthorg_tui.memory.org.factory import create_org_backend
+from synthorg_tui.memory.org.hybrid import HybridPromptRetrievalBackend
 from synthorg_tui.memory.org.log import (
     ERASED,
     FactRow,
@@ -28,8 +29,14 @@ from synthorg_tui.memory.org.log import (
     rows_of_ids,
     tags_of,
 )
-from synthorg_tui.memory.org.models import OrgFact, OrgFactAuthor, OrgFactWriteRequest
+from synthorg_tui.memory.org.models import (
+    OrgFact,
+    OrgFactAuthor,
+    OrgFactWriteRequest,
+    OrgMemoryQuery,
+)
 from synthorg_tui.memory.org.protocol import OrgMemoryBackend
+from synthorg_tui.memory.org.search import FoundFact, OrgSearch
 from synthorg_tui.memory.org.store import OrgAct, OrgStore, unknown_fact
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.core import Core
@@ -107,6 +114,17 @@ class OrganisationService:
         if not found:
             raise unknown_fact(id_or_start)
         return found[0]
+
+    async def find(
+        self, query: OrgMemoryQuery, *, project: str | None = None
+    ) -> tuple[FoundFact, ...]:
+        """Return the facts that answer a question, explained, as the configured backend has them.
+
+        ``project`` is as in ``OrgSearch.find``. Raises ``OrgMemoryQueryError``.
+        """
+        if isinstance(self.backend, HybridPromptRetrievalBackend):
+            return await self.backend.find(query, project=project)
+        return await OrgSearch(self._core, self.store).find(query, project=project)
 
     async def policies(self) -> tuple[OrgFact, ...]:
         """Return the core policies in the order in which agents are told them."""

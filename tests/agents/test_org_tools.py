@@ -234,7 +234,8 @@ class TestProposing:
         self, engine: Engine, said: dict[str, object]
     ) -> None:
         before = await engine.approvals.counts()
-        reply = await ask(joined(engine, "junior"), **{"content": RULE, **said})
+        asked = {"content": RULE, "category": "convention", "why": WHY, **said}
+        reply = await joined(engine, "junior").call(tools.ORG_PROPOSE, asked)
         assert json.loads(reply.content)["domain_code"] == "invalid_argument"
         assert await engine.approvals.counts() == before
 

@@ -116,7 +116,8 @@ def _record(file: SourceFile, names: set[str]) -> DecisionRecord | None:
     sections = _sections(body)
     decision = _decision(sections)
     stated = _stated(fields, sections)
-    if not sections or (decision is None and "status" not in stated):
+    is_numbered = compiled(r"(?:adr[-_]?)?\d{2,}(?:[-_.]|$)").match(stem) is not None
+    if not sections or (decision is None and "status" not in stated and not is_numbered):
         return None
     title = compiled(r"(?i)^(?:adr[-_ ]?)?\d*\s*[.:)\u2014\u2013-]*\s*").sub(
         "", fields.get("title") or sections[0].name
@@ -153,9 +154,8 @@ def _sections(body: str) -> list[_Section]:
         head = None if fence else compiled(r"(#{1,6})\s+(.+?)\s*#*").fullmatch(line)
         if head:
             heads.append((number, len(head[1]), head[2]))
-        elif not fence and number and compiled(r"=+\s*|-{3,}\s*").fullmatch(line):
-            if lines[number - 1].strip() and compiled(r"[=]+\s*").fullmatch(line):
-                heads.append((number - 1, 1, lines[number - 1].strip()))
+        elif not fence and number and compiled(r"={3,}\s*").fullmatch(line):
+            heads += [(number - 1, 1, name) for name in [lines[number - 1].strip()] if name]
     ends = [start for start, _, _ in heads[1:]] + [len(lines)]
     return [
         _Section(level, name, start + 1, tuple(lines[start + 1 : end]))
@@ -164,7 +164,7 @@ def _sections(body: str) -> list[_Section]:
 
 
 def _decision(sections: Sequence[_Section]) -> _Section | None:
-    for section in sections[1:]:
+    for section in sections:
         label = compiled(r"[^\w\s&]+|^\d+[.)]?\s*").sub(" ", section.name.lower())
         plain = " ".join(label.split())
         named = compiled(_DECISION).fullmatch(plain)
@@ -176,8 +176,10 @@ def _decision(sections: Sequence[_Section]) -> _Section | None:
 def _text_of(decision: _Section | None, sections: Sequence[_Section]) -> tuple[str, int]:
     """The decision with the sections in it up to its consequences, and where its text begins."""
     if decision is None:
-        first = sections[0]
-        return _without_fields(first.text), first.line
+        first, *others = sections
+        told = [_without_fields(first.text)]
+        told += [f"{each.name}: {each.text}" for each in others if not _is_consequence(each.name)]
+        return "\n\n".join(part for part in told if part), first.line
     parts = [decision.text]
     line = decision.line + next((n for n, text in enumerate(decision.lines, 1) if text.strip()), 0)
     for section in sections[list(sections).index(decision) + 1 :]:
@@ -204,48 +206,70 @@ _FIELD: Final = (
 )
 
 
+_BETWEEN: Final = r"(?i)(?<=[.;,|])\s+(?=(?:\*\*|__)?(?:status|date)(?:\*\*|__)?:)"
+"""Between two of them that stand on one line."""
+
+
 def _without_fields(text: str) -> str:
-    lines = [line for line in text.split("\n") if not compiled(f"(?i){_FIELD}").fullmatch(line)]
+    field = compiled(f"(?i){_FIELD}")
+    lines = [line for line in text.split("\n") if not field.fullmatch(line)]
     return "\n".join(lines).strip()
 
 
 def _stated(fields: Mapping[str, str], sections: Sequence[_Section]) -> dict[str, str]:
     """What the fields, the lines below the title and the section "Status" say, by name."""
+    said = [(name, value) for name, value in fields.items()]
+    said += [
+        (label if label in ("status", "date") else _SECTIONS[label], section.text)
+        for section in sections
+        if (label := section.name.lower().strip(" :*0123456789.")) in _SECTIONS
+    ]
+    said += [
+        (match[1], match[2])
+        for text in (sections[0].lines if sections else ())
+        for line in compiled(_BETWEEN).split(text)
+        if (match := compiled(f"(?i){_FIELD}").fullmatch(line))
+    ]
     stated: dict[str, list[str]] = {}
+    for name, value in said:
+        plain = name.lower().replace("-", " ").replace("_", " ")
+        kind = _KINDS.get(plain)
+        if kind and value:
+            is_link = kind in ("links", "status") and plain not in ("status", "links")
+            stated.setdefault(kind, []).append(f"{plain} {value}" if is_link else value)
+    return {name: "\n".join(values) for name, values in stated.items()}
 
-    def say(name: str, value: str) -> None:
-        name = name.lower().replace("-", " ")
-        if name in ("supersedes", "replaces", "superseded by", "replaced by"):
-            stated.setdefault("status" if name.endswith("by") else "links", []).append(
-                f"{name} {value}" if value else ""
-            )
-        elif value:
-            kind = "status" if name == "status" else "date"
-            stated.setdefault(kind, []).append(value)
 
-    for name, value in fields.items():
-        if name in ("status", "date", "created", "supersedes", "replaces") or name.endswith("by"):
-            say(name, value)
-    for section in sections:
-        label = section.name.lower().strip(" :*0123456789.")
-        if label in ("status", "state"):
-            say("status", section.text)
-        elif label == "date":
-            say("date", section.text)
-        elif label in ("links", "related", "references", "more information", "relations"):
-            stated.setdefault("links", []).append(section.text)
-    for line in sections[0].lines if sections else ():
-        if match := compiled(f"(?i){_FIELD}").fullmatch(line):
-            say(match[1], match[2])
-    return {name: "\n".join(filter(None, said)) for name, said in stated.items() if any(said)}
+_SECTIONS: Final = {
+    "status": "status",
+    "state": "status",
+    "date": "date",
+    "links": "links",
+    "related": "links",
+    "references": "links",
+    "more information": "links",
+    "relations": "links",
+}
+_KINDS: Final = {
+    "status": "status",
+    "date": "date",
+    "created": "date",
+    "decided": "date",
+    "last updated": "date",
+    "links": "links",
+    "supersedes": "links",
+    "replaces": "links",
+    "superseded by": "status",
+    "replaced by": "status",
+}
 
 
 def _date(stated: str, stem: str) -> str:
     """A day as ``2024-05-01``, of what is stated or of the file's name; empty when unknown."""
     for text in (stated, stem):
-        if match := compiled(r"(\d{4})-?(\d{2})-?(\d{2})").search(text):
-            if 1 <= int(match[2]) <= 12 and 1 <= int(match[3]) <= 31 and match[1] > "1970":
-                return "-".join(match.groups())
+        match = compiled(r"((?:19|20)\d\d)-?(0[1-9]|1[0-2])-?(0[1-9]|[12]\d|3[01])").search(text)
+        if match:
+            return "-".join(match.groups())
     return truncate(" ".join(stated.split()), 30, "\u2026")
 
 
@@ -256,7 +280,8 @@ def _mentioned(
     found: dict[str, None] = {}
     lost: dict[str, None] = {}
     for line in text.split("\n"):
-        match = compiled(verb).search(line)
+        masked = compiled(_LINK).sub(lambda link: "x" * len(link[0]), line)
+        match = compiled(verb).search(masked)
         if match is None:
             continue
         told = line[match.end() :]

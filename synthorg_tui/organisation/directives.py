@@ -201,14 +201,16 @@ def _is_instruction(plain: str) -> bool:
         return True
     if _is_strict(plain) and not _describes(lower):
         return True
-    return any(_begins_imperative(clause) for clause in _clauses(lower))
+    pointer = lower.startswith(("for more ", "for further ", "for additional ", "for full details"))
+    return not pointer and any(_begins_imperative(clause) for clause in _clauses(lower))
 
 
 def _describes(lower: str) -> bool:
     """Whether words such as "always" only tell how something is."""
     return bool(
         compiled(
-            r"(?:you can|users? can|it|this|which|that|who|what|there)\b(?!.*\b(?:must|should|never"
+            r"(?:no need\b|for (?:more|further|additional|full) (?:\w+ )?(?:details?|information|info"
+            r"|context|examples?)\b|you can|users? can|it|this|which|that|who|what|there)\b(?!.*\b(?:must|should|never"
             r"|do not|don't)\b)"
         ).match(lower)
     )

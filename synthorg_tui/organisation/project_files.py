@@ -48,6 +48,7 @@ _PLACES: Final = (
 """Paths of files of rules, in lower case."""
 _ADR_FOLDERS: Final = (
     r"(?:.*/)?(?:adrs?|architecture[-_]decisions?|decision[-_]records?)/(?:[^/]+/)?[^/]+\.md",
+    r"(?:.*/)?decisions/(?:adr-?)?\d{3,}[^/]*\.md",
     r"(?:.*/)?(?:docs?|documentation|architecture|arch)/(?:.*/)?decisions?/(?:[^/]+/)?[^/]+\.md",
 )
 

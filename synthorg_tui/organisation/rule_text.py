@@ -105,7 +105,7 @@ class _RuleReader:
     def take(self, node: SyntaxTreeNode) -> None:
         """Take the next block."""
         line = _line(node)
-        if node.type not in _USES_LEAD and self._lead_asks:
+        if node.type not in _USES_LEAD and self._lead_asks and not _is_general(self._lead):
             self._add(self._lead, self._lead_line)
         if node.type == "heading":
             self._head(int(node.tag[1]), _line_of_text(node))
@@ -147,7 +147,7 @@ class _RuleReader:
         if category is None:
             first = _sentences(_first_line(text), 0)[0][0]
             strict = force_of(first) is Force.STRICT or any(
-                is_strict_heading(name) for name in self._context[-2:]
+                is_strict_heading(name) for name in self._context[-1:]
             )
             category = OrgFactCategory.CORE_POLICY if strict else OrgFactCategory.CONVENTION
         rule = FoundRule(truncate(text, MAX_RULE, " \u2026"), category, self._section, line)
@@ -229,6 +229,8 @@ class _RuleReader:
         if (reverses(lead) and short and not says_itself) or (
             self._lead and is_condition(lead) and len(lead) <= 160
         ):
+            if _is_general(lead):
+                lead = lead.partition(",")[0]
             return f"{lead.rstrip(' :')}: {text}"
         return text
 
@@ -260,7 +262,12 @@ class _Item:
     @property
     def may_be_rule(self) -> bool:
         """Whether it can be a rule below a heading that announces rules."""
-        named = not self.is_reference and len(self.head) > 3 and not self.head.endswith("?")
+        named = (
+            not self.is_reference
+            and not _CONTENTS.fullmatch(self.head)
+            and len(self.head) > 3
+            and not self.head.endswith("?")
+        )
         return named and not tells_how_it_is(self.head) and not _NO_RULE.match(self.head)
 
     @property
@@ -290,6 +297,13 @@ _REFERENCE: Final = re.compile(
     r"|[^:`]{2,48}: `[^`]+`(?:(?:,| or| and| \([^)]*\)?) ?(?:`[^`]+`)?(?: \([^)]*\))?)*$"
 )
 """What explains a name: a file, command, link or term, and what that is."""
+_OF_ITS_USE: Final = re.compile(
+    r"(?i)(?:^|[.;,] |\u2014 )\W*(?:use|prefer|do not|don'?t|never|always|avoid|only|keep|treat|read"
+    r"|invoke|must)\b"
+)
+"""Where what is explained turns into what to do with it."""
+_CONTENTS: Final = re.compile(r"\[[^\]]*\]\(#[^)]*\)[\s.]*|.{0,200}:\s*\[[^\]]+\]\([^)]*\)\.?")
+"""A line of a table of contents, or a name with a link."""
 _NO_RULE: Final = re.compile(r"(?i)\W*(?:examples?|benefits?|advantages|e\.g\.|see also)\b")
 _LABELLED: Final = re.compile(
     r"(?:\*\*|__|`)[^*`]+(?:\*\*|__|`)\s*(?:\([^)]*\)\s*)?[:\u2013\u2014-]"
@@ -298,8 +312,12 @@ _LABELLED: Final = re.compile(
 
 def _force_of_part(part: str) -> Force:
     force = max((force_of(each) for each, _ in _sentences(part, 0)), default=Force.NONE)
-    named = _REFERENCE.match(part) is not None and not starts_with_verb(part)
-    return Force.NONE if named and force is not Force.STRICT else force
+    named = _REFERENCE.match(part)
+    if _CONTENTS.fullmatch(part):
+        return Force.NONE
+    if named is None or starts_with_verb(part) or _OF_ITS_USE.search(part[named.end() :]):
+        return force
+    return force if force is Force.STRICT else Force.NONE
 
 
 def _is_general(lead: str) -> bool:
@@ -307,7 +325,8 @@ def _is_general(lead: str) -> bool:
     return bool(
         compiled(
             r"(?i).*\b(?:these|the following|following|below)\b.*\b(?:rules?|guidelines?"
-            r"|conventions?|principles?|practices?|standards?|requirements?|points?|instructions?)\b"
+            r"|conventions?|principles?|practices?|standards?|requirements?|points?|instructions?"
+            r"|steps?)\b"
         ).match(lead)
     )
 

@@ -14,7 +14,8 @@ _RULES: Final = (
     r"style|conventions?|rules?|guidelines?|standards?|principles?|best practices?|requirements?"
     r"|constraints?|don'?ts?|do not|never|always|must|avoid|anti-?patterns?|polic(?:y|ies)"
     r"|pitfalls?|gotchas?|naming|formatting|preferences|boundaries|important|critical"
-    r"|things (?:to|that)|expectations|tone|checklist|definition of done|code quality|hygiene|dos and"
+    r"|things (?:to|that)|expectations|tone|checklist|definition of done|code quality"
+    r"|hygiene|dos and"
     r"|ask first|limits|restrictions|invariants|reminders|notes for agents|safety|etiquette"
 )
 _PROSE: Final = (
@@ -26,20 +27,21 @@ _PROSE: Final = (
     r"|what (?:this|is|it|the|we)|history|index|abstractions|see also|skills|faq|objects"
     r"|project map|internals|design|key (?:modules|classes|types|points|paths|concepts|components)"
     r"|files|where (?:things|to)|flow|hierarchy|lifecycle|summary|context|purpose|who|vocabulary"
-    r"|templates?|sample|output|usage|quick start|getting started|options|parameters|fields"
+    r"|templates?|sample|benefits|advantages|output|usage|quick start|getting started|options|parameters|fields"
 )
 _STEPS: Final = (
     r"(?:to|how|when|before|after|adding|creating|running|making|writing|updating|releasing|fixing"
     r"|debugging|implementing|reviewing|testing|working|submitting|starting|finishing|building"
     r"|deploying|publishing|changing|removing|setting|for (?:each|every|new))\b"
     r"|.*\b(?:steps?|workflow|process|procedure|how to|cycle|protocol|loop|release|in order"
-    r"|as follows|in sequence|recipe|runbook|playbook|checklist|tasks?)\b"
+    r"|as follows|in sequence|recipe|runbook|playbook|checklist|plan|tasks?)\b"
 )
 _REVERSED: Final = (
     r"(?:what )?(?:not to|never|don'?ts?|do not|avoid|ask|anti-?patterns?|forbidden|prohibited"
     r"|disallowed|not allowed|bad|wrong|mistakes|common mistakes|pitfalls|banned|must not"
     r"|should not|no\b|off[- ]limits|out of scope|things (?:to avoid|not to)|without asking"
-    r"|need approval|requires? approval|only (?:if|when|with|after))\b|.*\b(?:to avoid|not to do|don'?t|do not"
+    r"|need approval|requires? approval|only (?:if|when|with|after))\b"
+    r"|.*\b(?:to avoid|not to do|don'?t|do not"
     r"|never|ask (?:first|before)|must not|should not|approval)\b"
 )
 _LABEL_SIGNS: Final = r"[^\w'\u2019\s/&-]+"

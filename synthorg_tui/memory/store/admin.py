@@ -38,6 +38,7 @@ from synthorg_tui.memory.listing import (
     UndoneAct,
 )
 from synthorg_tui.memory.models import MemoryQuery
+from synthorg_tui.memory.org.store import OrgStore
 from synthorg_tui.memory.retrieval.tags import FACT_CATEGORIES, retagged, tags_with
 from synthorg_tui.memory.shared import require_agent_id
 from synthorg_tui.memory.store import facts, queries
@@ -89,6 +90,11 @@ class StoreAdmin:
         self._writer = MemoryWriter(core)
         self._archive = MemoryArchive(core)
         self._acts = PersonActs(core, may_edit)
+
+    @property
+    def org(self) -> OrgStore:
+        """The facts of the organisation, which are in the same database."""
+        return OrgStore(self._core)
 
     async def find(
         self,

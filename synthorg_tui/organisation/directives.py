@@ -209,8 +209,10 @@ def _describes(lower: str) -> bool:
     """Whether words such as "always" only tell how something is."""
     return bool(
         compiled(
-            r"(?:no need\b|for (?:more|further|additional|full) (?:\w+ )?(?:details?|information|info"
-            r"|context|examples?)\b|you can|users? can|it|this|which|that|who|what|there)\b(?!.*\b(?:must|should|never"
+            r"(?:no need\b|for (?:more|further|additional|full) (?:\w+ )?(?:details?"
+            r"|information|info"
+            r"|context|examples?)\b|you can|users? can|it|this|which|that|who|what"
+            r"|there)\b(?!.*\b(?:must|should|never"
             r"|do not|don't)\b)"
         ).match(lower)
     )

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
 from synthorg_tui.core.enums import OrgFactCategory
@@ -21,6 +20,16 @@ from synthorg_tui.organisation.directives import (
     refers_back,
     starts_with_verb,
     tells_how_it_is,
+)
+from synthorg_tui.organisation.markdown import (
+    blocks_of,
+    code_of,
+    first_line,
+    line_number,
+    line_of_text,
+    rendered,
+    sentences_of,
+    text_of,
 )
 from synthorg_tui.organisation.sections import (
     Kind,
@@ -36,18 +45,6 @@ MAX_RULE: Final = 2000
 """Characters of one rule; the rest of a longer one, mostly code, is cut."""
 _MOST_AFTER: Final = 3
 """Sentences of a paragraph that are kept with the instruction before them."""
-_SENTENCE_END: Final = (
-    r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)(?<!\bcf)[.!?\u3002]+[\"'`)*_\]]*"
-    r"(?:\s+(?=[A-Z0-9`\"'*_\[(\u00c0-\u9fff])|(?<=\u3002)|$)"
-)
-_HTML: Final = frozenset(
-    re.findall(
-        r"\w+",
-        "a abbr b blockquote br center code dd details div dl dt em font h1 h2 h3 h4 h5 h6 hr"
-        " i img kbd li ol p picture pre s small source span strong sub summary sup table tbody"
-        " td th thead tr u ul video",
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,32 +59,10 @@ class FoundRule:
 
 def find_rules(text: str) -> tuple[FoundRule, ...]:
     """Find the rules of a Markdown text without front matter, in their order."""
-    lines = _prepared(text.split("\n"))
-    tokens = MarkdownIt("commonmark").enable("table").parse("\n".join(lines))
     reader = _RuleReader()
-    for node in SyntaxTreeNode(tokens).children:
+    for node in blocks_of(text):
         reader.take(node)
     return tuple(reader.rules)
-
-
-def _prepared(lines: Sequence[str]) -> list[str]:
-    """The lines with other bullets as dashes, and with tags that stand alone as headings."""
-    shown: list[str] = []
-    fence = ""
-    for line in lines:
-        mark = compiled(r"\s*(`{3,}|~{3,})").match(line)
-        if mark and (not fence or mark[1].startswith(fence)):
-            fence = "" if fence else mark[1]
-        shown.append(line if fence or mark else _unmarked(line))
-    return shown
-
-
-def _unmarked(line: str) -> str:
-    tag = compiled(r"\s*<(/?)([A-Za-z][\w-]*)(?:\s[^<>]*)?>\s*").fullmatch(line)
-    if tag:
-        name = tag[2].replace("_", " ").replace("-", " ")
-        return "" if tag[1] or tag[2].lower() in _HTML else f"###### {name}"
-    return compiled(r"^(\s*)[\u2022\u00b7\u25aa\u25cf\u2023]\s+").sub(r"\1- ", line)
 
 
 class _RuleReader:
@@ -104,13 +79,13 @@ class _RuleReader:
 
     def take(self, node: SyntaxTreeNode) -> None:
         """Take the next block."""
-        line = _line(node)
+        line = line_number(node)
         if node.type not in _USES_LEAD and self._lead_asks and not _is_general(self._lead):
             self._add(self._lead, self._lead_line)
         if node.type == "heading":
-            self._head(int(node.tag[1]), _line_of_text(node))
+            self._head(int(node.tag[1]), line_of_text(node))
         elif node.type == "paragraph":
-            self._paragraph(_text_of(node), line)
+            self._paragraph(text_of(node), line)
         elif node.type in ("bullet_list", "ordered_list"):
             self._list(node)
             self._lead = ""
@@ -145,7 +120,7 @@ class _RuleReader:
     def _add(self, text: str, line: int, *, category: OrgFactCategory | None = None) -> None:
         text = text.strip()
         if category is None:
-            first = _sentences(_first_line(text), 0)[0][0]
+            first = sentences_of(first_line(text), 0)[0][0]
             strict = force_of(first) is Force.STRICT or any(
                 is_strict_heading(name) for name in self._context[-1:]
             )
@@ -159,7 +134,7 @@ class _RuleReader:
             self._add(self._lead, self._lead_line)
         if self._goes_on and self.rules:
             last = self.rules[-1]
-            text = f"{last.text}\n\n{_code_of(node)}"
+            text = f"{last.text}\n\n{code_of(node)}"
             self.rules[-1] = replace(last, text=truncate(text, MAX_RULE, "\n\u2026"))
         self._lead, self._after_code = "", self._goes_on
 
@@ -170,7 +145,7 @@ class _RuleReader:
                 self._goes_on = False
             self._lead, self._lead_line = name, line
             return
-        sentences = _sentences(text, line)
+        sentences = sentences_of(text, line)
         leads = sentences[-1][0].endswith((":", "\uff1a"))
         last, last_line = sentences.pop() if leads else ("", 0)
         before = len(self.rules)
@@ -223,7 +198,7 @@ class _RuleReader:
         """An item with the words before its list, where it says something else without them."""
         lead = self._lead or (self._headings[-1][1] if self._headings else "")
         says_itself = compiled(r"(?i)\b(?:never|not|don'?t|avoid|no|ask)\b|n't\b").search(
-            _first_line(text)
+            first_line(text)
         )
         short = len(lead.split()) <= 6
         if (reverses(lead) and short and not says_itself) or (
@@ -246,13 +221,13 @@ class _Item:
 
     @classmethod
     def of(cls, node: SyntaxTreeNode) -> "_Item":
-        text = compiled(r"^\[[ xX]\]\s+").sub("", _render(node))
+        text = compiled(r"^\[[ xX]\]\s+").sub("", rendered(node))
         parts = tuple(
             " ".join(each.content.split()) for each in node.walk() if each.type == "inline"
         )
         first = node.children[0] if node.children else None
-        head = _line_of_text(first) if first is not None and first.type == "paragraph" else ""
-        return cls(text, head, parts, _line(node))
+        head = line_of_text(first) if first is not None and first.type == "paragraph" else ""
+        return cls(text, head, parts, line_number(node))
 
     @property
     def is_reference(self) -> bool:
@@ -298,8 +273,8 @@ _REFERENCE: Final = re.compile(
 )
 """What explains a name: a file, command, link or term, and what that is."""
 _OF_ITS_USE: Final = re.compile(
-    r"(?i)(?:^|[.;,] |\u2014 )\W*(?:use|prefer|do not|don'?t|never|always|avoid|only|keep|treat|read"
-    r"|invoke|must)\b"
+    r"(?i)(?:^|[.;,] |\u2014 )\W*(?:use|prefer|do not|don'?t|never|always|avoid|only|keep|treat"
+    r"|read|invoke|must)\b"
 )
 """Where what is explained turns into what to do with it."""
 _CONTENTS: Final = re.compile(r"\[[^\]]*\]\(#[^)]*\)[\s.]*|.{0,200}:\s*\[[^\]]+\]\([^)]*\)\.?")
@@ -311,7 +286,7 @@ _LABELLED: Final = re.compile(
 
 
 def _force_of_part(part: str) -> Force:
-    force = max((force_of(each) for each, _ in _sentences(part, 0)), default=Force.NONE)
+    force = max((force_of(each) for each, _ in sentences_of(part, 0)), default=Force.NONE)
     named = _REFERENCE.match(part)
     if _CONTENTS.fullmatch(part):
         return Force.NONE
@@ -359,32 +334,6 @@ def _points_back(sentence: str) -> bool:
     return refers_back(sentence) or bool(compiled(r"(?i)\b(?:it|them|those)\b").search(sentence))
 
 
-def _sentences(text: str, line: int) -> list[tuple[str, int]]:
-    """Cut a paragraph into sentences, each with its line; code and emphasis stay whole."""
-    masked = compiled(r"`+[^`]*`+|\([^()]*\)").sub(lambda found: "x" * len(found[0]), text)
-    masked = compiled(r"\n(?=[A-Z*`][^\n]*\S)").sub(
-        lambda found: "\u3002" if _breaks(text, found.start()) else "\n", masked
-    )
-    cuts = [match.end() for match in compiled(_SENTENCE_END).finditer(masked)]
-    found = []
-    start = 0
-    for end in [*cuts, len(text)]:
-        part = text[start:end]
-        if part.strip():
-            lead = len(part) - len(part.lstrip())
-            at = line + text.count("\n", 0, start + lead)
-            found.append((" ".join(part.split()), at))
-        start = max(start, end)
-    return found or [("", line)]
-
-
-def _breaks(text: str, position: int) -> bool:
-    """Whether a new line begins a new instruction, in text that isn't wrapped."""
-    ended = text[:position].rpartition("\n")[2]
-    begun = text[position + 1 :].partition("\n")[0]
-    return len(ended) < 60 and force_of(begun) is not Force.NONE and begun[:1].isupper()
-
-
 def _bare_heading(text: str) -> str:
     """The words of a paragraph that is only a heading; empty for any other."""
     line = " ".join(text.split())
@@ -398,51 +347,3 @@ def _bare_heading(text: str) -> str:
 
 
 _USES_LEAD: Final = ("bullet_list", "ordered_list", "fence", "code_block")
-
-
-def _line(node: SyntaxTreeNode) -> int:
-    return (node.map[0] if node.map else 0) + 1
-
-
-def _first_line(text: str) -> str:
-    return text.partition("\n")[0]
-
-
-def _text_of(node: SyntaxTreeNode) -> str:
-    """The text of a paragraph or heading with its line breaks, without comments."""
-    inline = next((child for child in node.children if child.type == "inline"), None)
-    return compiled(r"(?s)<!--.*?-->").sub("", inline.content) if inline else ""
-
-
-def _line_of_text(node: SyntaxTreeNode) -> str:
-    return " ".join(_text_of(node).split())
-
-
-def _code_of(node: SyntaxTreeNode) -> str:
-    mark = "`" * max(3, 1 + max(map(len, compiled("`+").findall(node.content)), default=0))
-    return f"{mark}{node.info}\n{node.content.rstrip()}\n{mark}"
-
-
-def _render(node: SyntaxTreeNode) -> str:
-    """The Markdown of an item without its mark, each paragraph on one line."""
-    parts: list[str] = []
-    for child in node.children:
-        if child.type == "paragraph":
-            parts.append(_line_of_text(child))
-        elif child.type in ("bullet_list", "ordered_list"):
-            marks = (
-                f"{n}." if child.type == "ordered_list" else "-"
-                for n in range(1, len(child.children) + 1)
-            )
-            parts += [
-                _indented(f"{m} {_render(i)}") for m, i in zip(marks, child.children, strict=False)
-            ]
-        elif child.type in ("fence", "code_block"):
-            parts.append(_code_of(child))
-        else:
-            parts += [_line_of_text(each) for each in child.walk() if each.type == "paragraph"]
-    return "\n".join(part for part in parts if part)
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"  {line}" if line else line for line in text.split("\n"))

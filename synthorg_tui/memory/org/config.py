@@ -21,4 +21,5 @@ class OrgMemoryConfig(FrozenModel):
     backend: Literal["hybrid_prompt_retrieval"] = "hybrid_prompt_retrieval"
     core_policies: tuple[NotBlankStr, ...] = ()
     extended_store: ExtendedStoreConfig = ExtendedStoreConfig.model_construct()
+    watch_files: bool = True
     write_access: WriteAccessConfig = Field(default_factory=WriteAccessConfig.model_construct)

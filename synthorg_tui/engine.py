@@ -382,10 +382,7 @@ class Engine:
 
     @cached_property
     def consolidation(self) -> "ConsolidationRuns":
-        """The service that makes plans of consolidation, applies them and takes them back.
-
-        Needs the local backend, else raises ``MemoryCapabilityError``.
-        """
+        """The service that makes, applies and takes back plans; needs the local backend."""
         from synthorg_tui.curation.consolidating import ConsolidationRuns
 
         config, local = self.settings.memory.consolidation, self._base.local()

@@ -56,7 +56,7 @@ _VERBS: Final = frozenset(
         " represent reproduce request require reread re-read rerun re-run reserve reset resolve"
         " respect respond restart restore restrict retain rethink retry return reuse reverse"
         " revert review revise rewrite roll rotate round route run sanitise sanitize save scan"
-        " schedule scope scrutinize search see select send separate serialize serve set share ship"
+        " schedule scope scrutinize search select send separate serialize serve set share ship"
         " show sign simplify skip snapshot solve sort specify split squash stage standardise"
         " standardize start state stay stick stop store stream strip strive structure stub submit"
         " subscribe substitute suggest summarise summarize support suppress surface suspect swap"
@@ -242,6 +242,8 @@ def _begins_imperative(lower: str) -> bool:
     )
     if match is None or match[1] not in _VERBS or match[2]:
         return False
+    if not match[3] and rest.endswith(":"):
+        return True
     if negated or match[1] not in _NOUNS_TOO:
         return match[3] != "" or bool(negated) or match[1] not in _NOUNS_TOO
     if compiled(rf"{_OBJECT}(?![a-z-])|[`\"'$*<(\[_@/\d]").match(match[3]) is not None:

@@ -152,7 +152,8 @@ class _RuleReader:
         if self._after_code and self._goes_on and sentences and refers_back(text):
             self._explain(" ".join(sentence for sentence, _ in sentences))
         else:
-            for group, start in _instructions(sentences):
+            run_in = len(sentences) > 1 and _RUN_IN.match(text) is not None
+            for group, start in _whole(sentences) if run_in else _instructions(sentences):
                 self._add(group, start)
             if len(self.rules) == before and not (leads and is_example(last)):
                 self._goes_on = False
@@ -221,12 +222,14 @@ class _Item:
 
     @classmethod
     def of(cls, node: SyntaxTreeNode) -> "_Item":
-        text = compiled(r"^\[[ xX]\]\s+").sub("", rendered(node))
         parts = tuple(
-            " ".join(each.content.split()) for each in node.walk() if each.type == "inline"
+            _unboxed(" ".join(each.content.split()))
+            for each in node.walk()
+            if each.type == "inline"
         )
         first = node.children[0] if node.children else None
         head = line_of_text(first) if first is not None and first.type == "paragraph" else ""
+        text, head = _unboxed(rendered(node)), _unboxed(head)
         return cls(text, head, parts, line_number(node))
 
     @property
@@ -295,6 +298,11 @@ def _force_of_part(part: str) -> Force:
     return force if force is Force.STRICT else Force.NONE
 
 
+def _unboxed(text: str) -> str:
+    """An item without the box that somebody ticks."""
+    return compiled(r"^\[[ xX]\]\s+").sub("", text)
+
+
 def _is_general(lead: str) -> bool:
     """Whether a lead-in only says that rules follow."""
     return bool(
@@ -328,6 +336,18 @@ def _instructions(sentences: Sequence[tuple[str, int]]) -> Iterator[tuple[str, i
         before = (sentence, at)
     if group:
         yield " ".join(group), line
+
+
+_RUN_IN: Final = re.compile(
+    r"(?:\*\*|__)[^*]{2,80}[.:](?:\*\*|__):?\s|(?:\*\*|__)[^*]{2,80}(?:\*\*|__):\s"
+)
+"""The heading of a paragraph in its first words, which makes it one rule."""
+
+
+def _whole(sentences: Sequence[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+    """All sentences as one instruction, if any of them is one."""
+    if any(force_of(sentence) is not Force.NONE for sentence, _ in sentences):
+        yield " ".join(sentence for sentence, _ in sentences), sentences[0][1]
 
 
 def _points_back(sentence: str) -> bool:

@@ -195,8 +195,9 @@ def _without_code(plain: str) -> str:
 
 
 def _is_instruction(plain: str) -> bool:
-    bare = _without_code(plain)
-    lower = bare.lower()
+    lower = _without_code(plain).lower()
+    if lower.endswith("?"):
+        return False
     if compiled(rf"(?:{_PLAIN})|(?:{_OTHER_TONGUES})").search(lower) and not _describes(lower):
         return True
     if _is_strict(plain) and not _describes(lower):
@@ -257,7 +258,8 @@ def tells_how_it_is(text: str) -> bool:
     lower = compiled(r"\([^()]*\)").sub("", _without_code(_plain(text)).lower())
     if compiled(
         r"\b(?:is|are|was|were|has|have|had|will|can|may|lives?|handles|includes|contains|supports"
-        r"|provides|defines|returns|comes|makes|serves|uses|runs|reads|owns|means)\b"
+        r"|provides|defines|returns|comes|makes|serves|uses|runs|reads|owns|means|cover"
+        r"|assess|contain|provide|include|live|serve|sit)\b"
     ).search(lower):
         return True
     first = compiled(r"[a-z]+").match(lower)

@@ -66,7 +66,7 @@ class DecisionRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class _Section:
+class _RecordSection:
     level: int
     name: str
     line: int
@@ -142,7 +142,7 @@ def _record(file: SourceFile, names: set[str]) -> DecisionRecord | None:
     )
 
 
-def _sections(body: str) -> list[_Section]:
+def _sections(body: str) -> list[_RecordSection]:
     """The sections of a text by their headings; the first has what stands below the title."""
     lines = body.split("\n")
     heads: list[tuple[int, int, str]] = []
@@ -158,12 +158,12 @@ def _sections(body: str) -> list[_Section]:
             heads += [(number - 1, 1, name) for name in [lines[number - 1].strip()] if name]
     ends = [start for start, _, _ in heads[1:]] + [len(lines)]
     return [
-        _Section(level, name, start + 1, tuple(lines[start + 1 : end]))
+        _RecordSection(level, name, start + 1, tuple(lines[start + 1 : end]))
         for (start, level, name), end in zip(heads, ends, strict=False)
     ]
 
 
-def _decision(sections: Sequence[_Section]) -> _Section | None:
+def _decision(sections: Sequence[_RecordSection]) -> _RecordSection | None:
     for section in sections:
         label = compiled(r"[^\w\s&]+|^\d+[.)]?\s*").sub(" ", section.name.lower())
         plain = " ".join(label.split())
@@ -173,7 +173,9 @@ def _decision(sections: Sequence[_Section]) -> _Section | None:
     return None
 
 
-def _text_of(decision: _Section | None, sections: Sequence[_Section]) -> tuple[str, int]:
+def _text_of(
+    decision: _RecordSection | None, sections: Sequence[_RecordSection]
+) -> tuple[str, int]:
     """The decision with the sections in it up to its consequences, and where its text begins."""
     if decision is None:
         first, *others = sections
@@ -216,7 +218,7 @@ def _without_fields(text: str) -> str:
     return "\n".join(lines).strip()
 
 
-def _stated(fields: Mapping[str, str], sections: Sequence[_Section]) -> dict[str, str]:
+def _stated(fields: Mapping[str, str], sections: Sequence[_RecordSection]) -> dict[str, str]:
     """What the fields, the lines below the title and the section "Status" say, by name."""
     said = [(name, value) for name, value in fields.items()]
     said += [

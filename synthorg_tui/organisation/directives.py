@@ -56,7 +56,7 @@ _VERBS: Final = frozenset(
         " represent reproduce request require reread re-read rerun re-run reserve reset resolve"
         " respect respond restart restore restrict retain rethink retry return reuse reverse"
         " revert review revise rewrite roll rotate round route run sanitise sanitize save scan"
-        " schedule scope scrutinize search see select send separate serialize serve set share ship"
+        " schedule scope scrutinize search select send separate serialize serve set share ship"
         " show sign simplify skip snapshot solve sort specify split squash stage standardise"
         " standardize start state stay stick stop store stream strip strive structure stub submit"
         " subscribe substitute suggest summarise summarize support suppress surface suspect swap"
@@ -195,8 +195,9 @@ def _without_code(plain: str) -> str:
 
 
 def _is_instruction(plain: str) -> bool:
-    bare = _without_code(plain)
-    lower = bare.lower()
+    lower = _without_code(plain).lower()
+    if lower.endswith("?"):
+        return False
     if compiled(rf"(?:{_PLAIN})|(?:{_OTHER_TONGUES})").search(lower) and not _describes(lower):
         return True
     if _is_strict(plain) and not _describes(lower):
@@ -242,6 +243,8 @@ def _begins_imperative(lower: str) -> bool:
     )
     if match is None or match[1] not in _VERBS or match[2]:
         return False
+    if not match[3] and rest.endswith(":"):
+        return True
     if negated or match[1] not in _NOUNS_TOO:
         return match[3] != "" or bool(negated) or match[1] not in _NOUNS_TOO
     if compiled(rf"{_OBJECT}(?![a-z-])|[`\"'$*<(\[_@/\d]").match(match[3]) is not None:
@@ -255,7 +258,8 @@ def tells_how_it_is(text: str) -> bool:
     lower = compiled(r"\([^()]*\)").sub("", _without_code(_plain(text)).lower())
     if compiled(
         r"\b(?:is|are|was|were|has|have|had|will|can|may|lives?|handles|includes|contains|supports"
-        r"|provides|defines|returns|comes|makes|serves|uses|runs|reads|owns|means)\b"
+        r"|provides|defines|returns|comes|makes|serves|uses|runs|reads|owns|means|cover"
+        r"|assess|contain|provide|include|live|serve|sit)\b"
     ).search(lower):
         return True
     first = compiled(r"[a-z]+").match(lower)

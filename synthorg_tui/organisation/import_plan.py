@@ -96,7 +96,7 @@ class ReadFile:
 
 
 @dataclass(frozen=True, slots=True)
-class ImportPlan:
+class OrgImportPlan:
     """All that importing a project would change; ``unchanged`` counts what is there already.
 
     ``problems`` pairs paths with why something of them wasn't read. ``mark`` stands for the plan:
@@ -172,7 +172,7 @@ def make_plan(
     problems: Sequence[tuple[str, str]] = (),
     *,
     cancelled: bool = False,
-) -> ImportPlan:
+) -> OrgImportPlan:
     """Compare what files say with what is stored, retracted facts included.
 
     ``lost`` are paths that couldn't be read now: what came from them stays. Nothing is gone either
@@ -184,7 +184,7 @@ def make_plan(
         changes += comparison.gone(lost)
     changes.sort(key=_in_order)
     numbered = tuple(replace(change, number=n) for n, change in enumerate(changes, 1))
-    plan = ImportPlan(
+    plan = OrgImportPlan(
         project, numbered, tuple(files), comparison.unchanged, tuple(problems), cancelled
     )
     return replace(plan, mark=_mark(plan))
@@ -195,7 +195,7 @@ def _in_order(change: PlannedChange) -> tuple[str, int, str]:
     return change.path, int(line) if line.isdecimal() else 0, change.kind
 
 
-def _mark(plan: ImportPlan) -> str:
+def _mark(plan: OrgImportPlan) -> str:
     said = [
         (c.kind, c.fact_id, c.category, c.content, list(c.traits.tags), c.version)
         for c in plan.changes

@@ -10,13 +10,13 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from synthorg_tui.approvals.scan import scan
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.text import counted
-from synthorg_tui.memory.org.changes import AppliedOrgChange, OrgChange, OrgChangeKind
+from synthorg_tui.memory.org.changes import OrgChange, OrgChangeKind
 from synthorg_tui.memory.org.errors import OrgMemoryQueryError, OrgMemoryWriteError
 from synthorg_tui.memory.org.models import OrgFactAuthor, OrgFactWriteRequest
 from synthorg_tui.memory.org.tags import OrgTraits
@@ -26,7 +26,7 @@ from synthorg_tui.organisation.import_plan import (
     APPLIES_TO,
     IMPORTED,
     FileFact,
-    ImportPlan,
+    OrgImportPlan,
     PlannedChange,
     PlannedKind,
     ReadFile,
@@ -39,33 +39,17 @@ from synthorg_tui.organisation.import_plan import (
 from synthorg_tui.organisation.models import OrgEntry
 from synthorg_tui.organisation.project_files import (
     ProjectFiles,
-    SourceKind,
+    SourceFileKind,
     find_files,
 )
 from synthorg_tui.organisation.rule_files import RuleAt, read_rules
+from synthorg_tui.organisation.service import OrganisationService
 
 MAX_FACTS: Final = 5000
 """Rules and decisions of one project; a report says what is left out."""
 
 Progress = Callable[[int, int], None]
 """Told how many files are read, of how many; may be called from another thread."""
-
-
-class OrgFactBook(Protocol):
-    """Lists and writes facts; ``OrganisationService`` is one.
-
-    A protocol, so that what compares files with facts holds nothing of the store.
-    """
-
-    async def entries(self, *, retracted: bool = False) -> tuple[OrgEntry, ...]:
-        """Return all entries, retracted facts too when asked for."""
-        ...
-
-    async def apply(
-        self, changes: Sequence[OrgChange], *, actor: str
-    ) -> tuple[AppliedOrgChange, ...]:
-        """Carry out changes, all or none."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +69,7 @@ class ImportOutcome:
 class OrgImports:
     """Plans and applies imports of projects' files."""
 
-    def __init__(self, book: OrgFactBook) -> None:
+    def __init__(self, book: OrganisationService) -> None:
         self._book = book
 
     async def projects(self) -> tuple[Path, ...]:
@@ -103,7 +87,7 @@ class OrgImports:
         *,
         progress: Callable[[int, int], None] | None = None,
         cancel: threading.Event | None = None,
-    ) -> ImportPlan:
+    ) -> OrgImportPlan:
         """Look at a project's files and tell what importing them would change; writes nothing.
 
         Raises ``OrgMemoryQueryError`` when the project is no folder that can be read.
@@ -160,7 +144,7 @@ def _read(
     found: ProjectFiles, progress: Progress | None, cancel: threading.Event | None
 ) -> _ReadProject:
     read = _ReadProject([], (), [], [(p.path, p.reason) for p in found.problems], found.cancelled)
-    rule_files = [file for file in found.files if file.kind is SourceKind.RULES]
+    rule_files = [file for file in found.files if file.kind is SourceFileKind.RULES]
     known: set[RuleAt] = set()
     for number, file in enumerate(rule_files, 1):
         if cancel is not None and cancel.is_set():
@@ -173,7 +157,7 @@ def _read(
         read.files.append(ReadFile(file.path, file.kind, len(said.rules), file.also))
         if progress is not None:
             progress(number, len(rule_files))
-    records = [file for file in found.files if file.kind is SourceKind.ADR]
+    records = [file for file in found.files if file.kind is SourceFileKind.ADR]
     read.records = read_records(records)
     of_record = {record.path for record in read.records}
     read.files += [ReadFile(f.path, f.kind, int(f.path in of_record), f.also) for f in records]
@@ -183,7 +167,7 @@ def _read(
     return read
 
 
-def plan_of(found: ProjectFiles, read: _ReadProject, known: Iterable[OrgEntry]) -> ImportPlan:
+def plan_of(found: ProjectFiles, read: _ReadProject, known: Iterable[OrgEntry]) -> OrgImportPlan:
     """Compare what was read of a project with what is stored."""
     project = str(found.root)
     facts = [*_rule_facts(project, read.rules), *_record_facts(project, read.records)]

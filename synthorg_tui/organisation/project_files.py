@@ -53,7 +53,7 @@ _ADR_FOLDERS: Final = (
 )
 
 
-class SourceKind(StrEnum):
+class SourceFileKind(StrEnum):
     """What a file is read as."""
 
     RULES = "rules"
@@ -65,7 +65,7 @@ class SourceFile:
     """A file as read: its path in the project, its text, and other paths that lead to it."""
 
     path: str
-    kind: SourceKind
+    kind: SourceFileKind
     text: str
     also: tuple[str, ...] = ()
 
@@ -89,15 +89,15 @@ class ProjectFiles:
     cancelled: bool = False
 
 
-def kind_of_file(path: str) -> SourceKind | None:
+def kind_of_file(path: str) -> SourceFileKind | None:
     """Tell what a file is read as by its path in the project; ``None`` for one that isn't."""
     lower = path.lower()
     if PurePosixPath(lower).name in _NAMES or any(
         compiled(place).fullmatch(lower) for place in _PLACES
     ):
-        return SourceKind.RULES
+        return SourceFileKind.RULES
     if any(compiled(place).fullmatch(lower) for place in _ADR_FOLDERS):
-        return SourceKind.ADR
+        return SourceFileKind.ADR
     return None
 
 
@@ -174,7 +174,7 @@ def _take(found: ProjectFiles, path: str, read: dict[tuple[int, int], int]) -> N
         return
     read[identity] = len(found.files)
     also = (path,) if name != path and kind_of_file(name) else ()
-    kind = kind_of_file(path) or SourceKind.RULES
+    kind = kind_of_file(path) or SourceFileKind.RULES
     found.files.append(SourceFile(name if also else path, kind, text, also))
 
 

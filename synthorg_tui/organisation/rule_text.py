@@ -73,6 +73,7 @@ class _RuleReader:
         self._headings: list[tuple[int, str]] = []
         self._lead = ""
         self._lead_line = 0
+        self._lead_is_bold = False
         self._goes_on = False
         """Whether code that comes now belongs to the last rule."""
         self._after_code = False
@@ -81,7 +82,8 @@ class _RuleReader:
         """Take the next block."""
         line = line_number(node)
         if node.type not in _USES_LEAD and self._lead_asks and not _is_general(self._lead):
-            self._add(self._lead, self._lead_line)
+            code = _ONLY_CODE.fullmatch(text_of(node)) if node.type == "paragraph" else None
+            self._add(f"{self._lead} {code[0]}" if code else self._lead, self._lead_line)
         if node.type == "heading":
             self._head(int(node.tag[1]), line_of_text(node))
         elif node.type == "paragraph":
@@ -99,7 +101,8 @@ class _RuleReader:
 
     @property
     def _lead_asks(self) -> bool:
-        return self._lead.endswith((":", "\uff1a")) and force_of(self._lead) is not Force.NONE
+        asks = self._lead.endswith((":", "\uff1a")) or self._lead_is_bold
+        return asks and force_of(self._lead) is not Force.NONE
 
     @property
     def _context(self) -> tuple[str, ...]:
@@ -134,7 +137,8 @@ class _RuleReader:
             self._add(self._lead, self._lead_line)
         if self._goes_on and self.rules:
             last = self.rules[-1]
-            text = f"{last.text}\n\n{code_of(node)}"
+            label = f"{self._lead}\n" if self._lead and is_example(self._lead) else ""
+            text = f"{last.text}\n\n{label}{code_of(node)}"
             self.rules[-1] = replace(last, text=truncate(text, MAX_RULE, "\n\u2026"))
         self._lead, self._after_code = "", self._goes_on
 
@@ -144,6 +148,7 @@ class _RuleReader:
             if not (is_example(name) and self._goes_on):
                 self._goes_on = False
             self._lead, self._lead_line = name, line
+            self._lead_is_bold = not text.rstrip().endswith(":")
             return
         sentences = sentences_of(text, line)
         leads = sentences[-1][0].endswith((":", "\uff1a"))
@@ -152,11 +157,13 @@ class _RuleReader:
         if self._after_code and self._goes_on and sentences and refers_back(text):
             self._explain(" ".join(sentence for sentence, _ in sentences))
         else:
-            for group, start in _instructions(sentences):
+            run_in = len(sentences) > 1 and _RUN_IN.match(text) is not None
+            for group, start in _whole(sentences) if run_in else _instructions(sentences):
                 self._add(group, start)
             if len(self.rules) == before and not (leads and is_example(last)):
                 self._goes_on = False
         self._lead, self._lead_line, self._after_code = last, last_line, False
+        self._lead_is_bold = False
 
     def _explain(self, text: str) -> None:
         """Keep a paragraph with the rule that it goes on about."""
@@ -197,9 +204,8 @@ class _RuleReader:
     def _with_lead(self, text: str) -> str:
         """An item with the words before its list, where it says something else without them."""
         lead = self._lead or (self._headings[-1][1] if self._headings else "")
-        says_itself = compiled(r"(?i)\b(?:never|not|don'?t|avoid|no|ask)\b|n't\b").search(
-            first_line(text)
-        )
+        begins = " ".join(text.split(maxsplit=4)[:4])
+        says_itself = compiled(r"(?i)\b(?:never|not|don'?t|avoid|no|ask)\b|n't\b").search(begins)
         short = len(lead.split()) <= 6
         if (reverses(lead) and short and not says_itself) or (
             self._lead and is_condition(lead) and len(lead) <= 160
@@ -221,12 +227,14 @@ class _Item:
 
     @classmethod
     def of(cls, node: SyntaxTreeNode) -> "_Item":
-        text = compiled(r"^\[[ xX]\]\s+").sub("", rendered(node))
         parts = tuple(
-            " ".join(each.content.split()) for each in node.walk() if each.type == "inline"
+            _unboxed(" ".join(each.content.split()))
+            for each in node.walk()
+            if each.type == "inline"
         )
         first = node.children[0] if node.children else None
         head = line_of_text(first) if first is not None and first.type == "paragraph" else ""
+        text, head = _unboxed(rendered(node)), _unboxed(head)
         return cls(text, head, parts, line_number(node))
 
     @property
@@ -255,14 +263,16 @@ class _Item:
     @property
     def is_labelled(self) -> bool:
         """Whether it begins with a term, or ends with the command that it is about."""
-        return bool(_LABELLED.match(self.head) or _REFERENCE.match(self.head))
+        of_command = _COMMAND.match(self.head) or _REFERENCE.match(self.head)
+        return bool(_LABELLED.match(self.head) or of_command)
 
     def asks(self, kind: Kind, *, ordered: bool) -> bool:
         """Tell whether it says what to do, itself or in what is nested in it."""
         force = max((_force_of_part(part) for part in self.parts), default=Force.NONE)
         if kind is not Kind.PROSE:
             return force is not Force.NONE
-        plain = starts_with_verb(self.head) and not ordered and not self.is_labelled
+        told = _OF_ITS_USE.match(self.head) is not None and starts_with_verb(self.head)
+        plain = told and not ordered and not self.is_labelled
         return force is Force.STRICT or (plain and force is not Force.NONE)
 
 
@@ -274,12 +284,13 @@ _REFERENCE: Final = re.compile(
 """What explains a name: a file, command, link or term, and what that is."""
 _OF_ITS_USE: Final = re.compile(
     r"(?i)(?:^|[.;,] |\u2014 )\W*(?:use|prefer|do not|don'?t|never|always|avoid|only|keep|treat"
-    r"|read|invoke|must)\b"
+    r"|read|invoke|must|ensure|follow|run|check)\b"
 )
 """Where what is explained turns into what to do with it."""
 _CONTENTS: Final = re.compile(r"\[[^\]]*\]\(#[^)]*\)[\s.]*|.{0,200}:\s*\[[^\]]+\]\([^)]*\)\.?")
 """A line of a table of contents, or a name with a link."""
 _NO_RULE: Final = re.compile(r"(?i)\W*(?:examples?|benefits?|advantages|e\.g\.|see also)\b")
+_COMMAND: Final = re.compile(r"[^:`]{2,48}: `")
 _LABELLED: Final = re.compile(
     r"(?:\*\*|__|`)[^*`]+(?:\*\*|__|`)\s*(?:\([^)]*\)\s*)?[:\u2013\u2014-]"
 )
@@ -293,6 +304,11 @@ def _force_of_part(part: str) -> Force:
     if named is None or starts_with_verb(part) or _OF_ITS_USE.search(part[named.end() :]):
         return force
     return force if force is Force.STRICT else Force.NONE
+
+
+def _unboxed(text: str) -> str:
+    """An item without the box that somebody ticks."""
+    return compiled(r"^\[[ xX]\]\s+").sub("", text)
 
 
 def _is_general(lead: str) -> bool:
@@ -330,6 +346,18 @@ def _instructions(sentences: Sequence[tuple[str, int]]) -> Iterator[tuple[str, i
         yield " ".join(group), line
 
 
+_RUN_IN: Final = re.compile(
+    r"(?:\*\*|__)[^*]{2,80}[.:](?:\*\*|__):?\s|(?:\*\*|__)[^*]{2,80}(?:\*\*|__):\s"
+)
+"""The heading of a paragraph in its first words, which makes it one rule."""
+
+
+def _whole(sentences: Sequence[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+    """All sentences as one instruction, if any of them is one."""
+    if any(force_of(sentence) is not Force.NONE for sentence, _ in sentences):
+        yield " ".join(sentence for sentence, _ in sentences), sentences[0][1]
+
+
 def _points_back(sentence: str) -> bool:
     return refers_back(sentence) or bool(compiled(r"(?i)\b(?:it|them|those)\b").search(sentence))
 
@@ -337,13 +365,15 @@ def _points_back(sentence: str) -> bool:
 def _bare_heading(text: str) -> str:
     """The words of a paragraph that is only a heading; empty for any other."""
     line = " ".join(text.split())
-    bold = compiled(r"(?:\*\*|__)([^*]+?):?(?:\*\*|__):?").fullmatch(line)
+    bold = compiled(r"(?:\*\*|__)([^*]+?)[:.]?(?:\*\*|__):?").fullmatch(line)
     words = bold[1] if bold else line
     short = len(words.split()) <= 8 and len(words) <= 80
-    ends = words.rstrip().endswith((".", "!", "?", ",", ";", "\u3002"))
-    if not short or ends or (force_of(words) is not Force.NONE and not reverses(words)):
+    asks = force_of(words) is not Force.NONE and not reverses(words)
+    if not short or words.endswith(_ENDS) or (asks and (not bold or "." in line[-3:])):
         return ""
     return words if bold or line.endswith(":") or words[:1].isupper() else ""
 
 
+_ENDS: Final = (".", "!", "?", ",", ";", "\u3002")
+_ONLY_CODE: Final = re.compile(r"`[^`]+`")
 _USES_LEAD: Final = ("bullet_list", "ordered_list", "fence", "code_block")

@@ -20,7 +20,7 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import counted
 from synthorg_tui.curation.review import ORG_ACTION, OrgPayload
 from synthorg_tui.memory.errors import WriteRefusedError
-from synthorg_tui.organisation.import_plan import ImportPlan, PlannedChange, PlannedKind
+from synthorg_tui.organisation.import_plan import OrgImportPlan, PlannedChange, PlannedKind
 from synthorg_tui.organisation.importing import OrgImports, changes_of
 from synthorg_tui.organisation.project_files import find_files
 from synthorg_tui.organisation.proposals import propose
@@ -85,7 +85,7 @@ class RuleWatch:
                 if added:
                     note(f"{counted(len(added), 'changed file')} up for review", False)
 
-    async def _put(self, plan: ImportPlan) -> list[str]:
+    async def _put(self, plan: OrgImportPlan) -> list[str]:
         """One item for each file with changes; those of other files are withdrawn."""
         by_path: dict[str, list[PlannedChange]] = {}
         for change in plan.changes:
@@ -111,7 +111,7 @@ class RuleWatch:
 
     async def _propose(
         self,
-        plan: ImportPlan,
+        plan: OrgImportPlan,
         path: str,
         chosen: Sequence[PlannedChange],
         all_of_file: Sequence[PlannedChange],

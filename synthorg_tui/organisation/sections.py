@@ -27,7 +27,8 @@ _PROSE: Final = (
     r"|what (?:this|is|it|the|we)|history|index|abstractions|see also|skills|faq|objects"
     r"|project map|internals|design|key (?:modules|classes|types|points|paths|concepts|components)"
     r"|files|where (?:things|to)|flow|hierarchy|lifecycle|summary|context|purpose|who|vocabulary"
-    r"|templates?|sample|benefits|advantages|output|usage|quick start|getting started"
+    r"|templates?|sample|setup|installation|prerequisites|benefits|advantages|output"
+    r"|usage|quick start|getting started"
     r"|options|parameters|fields"
 )
 _STEPS: Final = (

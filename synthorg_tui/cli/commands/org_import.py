@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from synthorg_tui.approvals import ApprovalsConfig
     from synthorg_tui.cli.context import Context
     from synthorg_tui.cli.terminal import Terminal
-    from synthorg_tui.organisation.import_plan import ImportPlan, PlannedChange
+    from synthorg_tui.organisation.import_plan import OrgImportPlan, PlannedChange
     from synthorg_tui.organisation.importing import ImportOutcome
 
 KINDS: Final = (
@@ -126,7 +126,7 @@ def _person(approvals: "ApprovalsConfig") -> "AbstractContextManager[Terminal]":
 
 def _report(
     context: "Context",
-    plan: "ImportPlan",
+    plan: "OrgImportPlan",
     chosen: "Sequence[PlannedChange]",
     outcome: "ImportOutcome | None",
 ) -> None:
@@ -139,7 +139,7 @@ def _report(
         context.console.note(f"Next: the same with --apply{more}.")
 
 
-def _show(console: Console, plan: "ImportPlan", chosen: "Sequence[PlannedChange]") -> None:
+def _show(console: Console, plan: "OrgImportPlan", chosen: "Sequence[PlannedChange]") -> None:
     """Print the plan file by file, then what wasn't read, then the counts."""
     taken = {change.number for change in chosen}
     for path, changes in groupby(plan.changes, key=lambda change: change.path):
@@ -183,7 +183,7 @@ def _show_change(console: Console, change: "PlannedChange", *, chosen: bool) -> 
 
 
 def _plan_shape(
-    plan: "ImportPlan", chosen: "Sequence[PlannedChange]", outcome: "ImportOutcome | None"
+    plan: "OrgImportPlan", chosen: "Sequence[PlannedChange]", outcome: "ImportOutcome | None"
 ) -> Json:
     taken = {change.number for change in chosen}
     return {

@@ -109,7 +109,7 @@ def find_block(content: bytes) -> MarkedBlock | None:
         marker = line.text.rstrip()
         if is_in_code or marker.lstrip() not in (BEGIN, END):
             continue
-        if marker.startswith(b" ") or marker.startswith(b"\t"):
+        if marker.startswith((b" ", b"\t")):
             if begun is None and not marker.startswith((b"    ", b"\t")):
                 raise DamagedBlockError(line.number, "a marker of ours has blanks before it")
         elif marker == BEGIN:

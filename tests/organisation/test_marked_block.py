@@ -21,9 +21,31 @@ TWO = enclosed("- Ask first.\n- Run the tests.")
 BOM = b"\xef\xbb\xbf"
 
 _PIECES = st.sampled_from(
-    [b"a", b"# Title", b"\n", b"\r\n", b"\r", b"```", b"~~~~", b"- ```sh", b"   ```", b" ", b"\t"]
-    + [b"<!-- other:begin -->", b"<!--", b"-->", b"1. x", b"    ```", b"\xff", b"\xc3\xa9", BOM]
-    + [b"> ```", b"---\nalwaysApply: true\n---\n", b"````md\n", b"   "]
+    [
+        b"a",
+        b"# Title",
+        b"\n",
+        b"\r\n",
+        b"\r",
+        b"```",
+        b"~~~~",
+        b"- ```sh",
+        b"   ```",
+        b" ",
+        b"\t",
+        b"<!-- other:begin -->",
+        b"<!--",
+        b"-->",
+        b"1. x",
+        b"    ```",
+        b"\xff",
+        b"\xc3\xa9",
+        BOM,
+        b"> ```",
+        b"---\nalwaysApply: true\n---\n",
+        b"````md\n",
+        b"   ",
+    ]
 )
 FILES = st.one_of(
     st.lists(_PIECES, max_size=14).map(b"".join),
@@ -73,7 +95,8 @@ def test_a_new_version_changes_the_block_alone(
     after = with_block(before, new)
     assert after == with_block(content, new)
     found, known = find_block(after), find_block(before)
-    assert found is not None and known is not None
+    assert found is not None
+    assert known is not None
     assert after[: found.start] == before[: known.start]
     assert after[found.stop :] == before[known.stop :]
 

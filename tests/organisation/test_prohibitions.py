@@ -289,23 +289,41 @@ def test_rules_that_say_something_else_or_have_conditions_are_left_alone(rule: s
     [
         (
             "Never force push.",
-            ["git push --force", "git push -f origin x", "git push -uf origin x"]
-            + ["git push origin +x"],
-            ["git push", "git push --force-with-lease", "git push origin x", "git add -f x"]
-            + ["git push --no-force", "git push -n --force", "git commit -m --force"],
+            [
+                "git push --force",
+                "git push -f origin x",
+                "git push -uf origin x",
+                "git push origin +x",
+            ],
+            [
+                "git push",
+                "git push --force-with-lease",
+                "git push origin x",
+                "git add -f x",
+                "git push --no-force",
+                "git push -n --force",
+                "git commit -m --force",
+            ],
         ),
         (
             "Do not force-push to main.",
-            ["git push --force origin main", "git push origin +main"]
-            + ["git push -f origin HEAD:main"],
+            [
+                "git push --force origin main",
+                "git push origin +main",
+                "git push -f origin HEAD:main",
+            ],
             ["git push -f origin x", "git push origin main", "git push origin +x main"],
         ),
         (
             "Never use `--no-verify`.",
-            ["git commit --no-verify -m x", "git push --no-verify"]
-            + ["git commit -am x --no-verify"],
-            ["git commit -m --no-verify", "echo --no-verify", "grep -- --no-verify x"]
-            + ["git commit -m 'no --no-verify'", "git log --grep --no-verify"],
+            ["git commit --no-verify -m x", "git push --no-verify", "git commit -am x --no-verify"],
+            [
+                "git commit -m --no-verify",
+                "echo --no-verify",
+                "grep -- --no-verify x",
+                "git commit -m 'no --no-verify'",
+                "git log --grep --no-verify",
+            ],
         ),
         (
             "Never use npm; use pnpm.",

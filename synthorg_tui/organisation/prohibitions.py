@@ -15,6 +15,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Final
 
+from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.organisation.forbidden_commands import (
@@ -79,6 +80,9 @@ _EXCEPTION: Final = re.compile(
 )
 """Words of another sentence of a rule by which it may not hold always."""
 _PATH: Final = re.compile(r"[\w.@+*?-]+(?:/[\w.@+*?-]+)*/?")
+
+
+_ENDED: Final = {True: "it worked", False: "it failed", None: "how it ended isn't known"}
 
 
 class BanKind(StrEnum):
@@ -203,19 +207,18 @@ def _breach(bans: tuple[Ban, ...], execution: Execution, call: ToolCall) -> Brea
     if call.is_shell:
         for run in sure_runs(call):
             if any(_is_forbidden(ban, run) for ban in bans):
-                ended = {True: "it worked", False: "it failed", None: "how it ended isn't known"}
-                return _as_breach(execution, call, run.shown, ended[run.worked])
+                return _as_breach(execution, call, run.shown, _ENDED[run.worked])
         return None
     for ban in bans:
         if ban.kind is BanKind.FILE and (path := _edited(ban.values[0], execution, call)):
             return _as_breach(execution, call, f"edited {path}", "it worked")
         if ban.kind is BanKind.TOOL and call.tool.casefold() in ban.values and _ran(call):
-            return _as_breach(execution, call, call.tool, call.outcome.value)
+            return _as_breach(execution, call, call.tool, _ENDED[call.outcome is CallOutcome.OK])
     return None
 
 
 def _ran(call: ToolCall) -> bool:
-    return call.result_line is not None and call.outcome.value in ("ok", "failed")
+    return call.result_line is not None and call.outcome in (CallOutcome.OK, CallOutcome.FAILED)
 
 
 def _is_forbidden(ban: Ban, run: ProgramRun) -> bool:

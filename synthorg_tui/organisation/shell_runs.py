@@ -7,6 +7,7 @@ this tells.
 """
 
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -63,8 +64,10 @@ class ProgramRun:
 
     @property
     def shown(self) -> str:
-        """The words as one line."""
-        return " ".join(word.text for word in self.words)
+        """The words as one types them."""
+        return " ".join(
+            shlex.quote(word.text) if word.is_plain else word.text for word in self.words
+        )
 
     def forms(self) -> Iterator[tuple[ShellWord, ...]]:
         """The words, then without what runs another program: ``sudo``, ``env A=1``, ``uv run``."""

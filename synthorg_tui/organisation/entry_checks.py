@@ -41,6 +41,13 @@ _LIMITED: Final = re.compile(
 )
 """Words by which a rule may hold in some cases only, so that another one isn't its opposite."""
 _NUMBER: Final = re.compile(r"v?\d+(?:[.,]\d+)*[a-zA-Z%]{0,3}")
+_LABELLED: Final = frozenset(
+    """
+    rule step phase section part chapter level item point issue ticket adr decision sprint
+    milestone day week number table figure
+    """.split()  # noqa: SIM905  a list of single strings is harder to read
+)
+"""Words after which a number is a name, so that another one is something else."""
 _CODE: Final = re.compile(r"`([^`\n]{1,120})`")
 _PATH: Final = re.compile(r"(?:\./)?[\w.@+-]+(?:/[\w.@+-]+)*")
 _MAKES: Final = re.compile(
@@ -185,10 +192,14 @@ def _is_plain_conflict(first: str, second: str) -> bool:
     one, two = words_of(first), words_of(second)
     if _negations(one) % 2 != _negations(two) % 2:
         return not (_LIMITED.search(first) or _LIMITED.search(second))
-    differing = [pair for pair in zip(one, two, strict=False) if pair[0] != pair[1]]
-    return len(one) == len(two) and all(
-        _NUMBER.fullmatch(word) for pair in differing for word in pair
-    )
+    differing = [
+        place for place, pair in enumerate(zip(one, two, strict=False)) if len(set(pair)) > 1
+    ]
+    if len(one) != len(two) or len(differing) != 1:
+        return False
+    (place,) = differing
+    is_label = place > 0 and one[place - 1].lower() in _LABELLED
+    return not is_label and all(_NUMBER.fullmatch(words[place]) for words in (one, two))
 
 
 def _negations(words: Iterable[str]) -> int:

@@ -145,6 +145,10 @@ CALLS: Final = RemoteApi(
             ("projects", "pages", "waiting"),
             ("refresh",),
         ),
+        "organisation": ApiGroup(
+            "synthorg_tui.organisation.service:OrganisationService",
+            ("entries", "entry", "history", "moments", "policies", "find"),
+        ),
         "memory": ApiGroup(
             f"{_MEMORY}.store.backend:LocalMemoryBackend",
             ("get", "count"),

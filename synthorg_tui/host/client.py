@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.scenarios import ScenarioService
     from synthorg_tui.memory.store.maintenance import Maintenance
     from synthorg_tui.memory.strategies.service import InjectionService
+    from synthorg_tui.organisation.service import OrganisationService
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.settings.agreed import AgreedSettings
     from synthorg_tui.settings.root import RootConfig
@@ -161,6 +162,7 @@ class RemoteEngine:
         self.erasure = cast("Erasure", self._group("erasure"))
         self.sessions = cast("SessionErasure", self._group("sessions"))
         self.knowledge = cast("KnowledgeService", self._group("knowledge"))
+        self.organisation = cast("OrganisationService", self._group("organisation"))
         self.memory = cast("MemoryBackend", self._group("memory"))
         self.executions = cast("ExecutionStore", self._group("executions"))
         self.injection = cast("InjectionService", self._group("injection"))

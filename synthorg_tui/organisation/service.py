@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.events import Events
+from synthorg_tui.curation.erasure import Erasure
 from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.memory.org.access_control import require_write_access
 from synthorg_tui.memory.org.acts import UndoableAct, last_act
@@ -20,9 +21,24 @@ from synthorg_tui.memory.org.changes import AppliedOrgChange, OrgChange, OrgChan
 from synthorg_tui.memory.org.config import OrgMemoryConfig
 from synthorg_tui.memory.org.errors import OrgMemoryQueryError, OrgMemoryWriteError
 from synthorg_tui.memory.org.factory import create_org_backend
-from synthorg_tui.memory.org.log import FactRow, LogRow, lines_of, moments, rows_of_ids, tags_of
-from synthorg_tui.memory.org.models import OrgFact, OrgFactAuthor, OrgFactWriteRequest
+from synthorg_tui.memory.org.hybrid import HybridPromptRetrievalBackend
+from synthorg_tui.memory.org.log import (
+    ERASED,
+    FactRow,
+    LogRow,
+    lines_of,
+    moments,
+    rows_of_ids,
+    tags_of,
+)
+from synthorg_tui.memory.org.models import (
+    OrgFact,
+    OrgFactAuthor,
+    OrgFactWriteRequest,
+    OrgMemoryQuery,
+)
 from synthorg_tui.memory.org.protocol import OrgMemoryBackend
+from synthorg_tui.memory.org.search import FoundFact, OrgSearch
 from synthorg_tui.memory.org.store import OrgAct, OrgStore, unknown_fact
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.core import Core
@@ -53,6 +69,7 @@ class OrganisationService:
         backend: The connected backend that agents are served from.
         config: The settings' policies, and who may write what.
         emit: Told of every write, with the topic ``ORGANISATION`` and what was done.
+        erasure: Makes the service that takes words out of every table.
     """
 
     def __init__(
@@ -61,11 +78,13 @@ class OrganisationService:
         backend: OrgMemoryBackend,
         config: OrgMemoryConfig,
         emit: Callable[[str, str], None],
+        erasure: Callable[[], Erasure],
     ) -> None:
         self._core = core
         self.backend = backend
         self._config = config
         self._emit = emit
+        self._erasure = erasure
         self.store = OrgStore(core)
         self.publications = PublicationStore(core.database, core.clock)
 
@@ -101,6 +120,17 @@ class OrganisationService:
         if not found:
             raise unknown_fact(id_or_start)
         return found[0]
+
+    async def find(
+        self, query: OrgMemoryQuery, *, project: str | None = None
+    ) -> tuple[FoundFact, ...]:
+        """Return the facts that answer a question, explained, as the configured backend has them.
+
+        ``project`` is as in ``OrgSearch.find``. Raises ``OrgMemoryQueryError``.
+        """
+        if isinstance(self.backend, HybridPromptRetrievalBackend):
+            return await self.backend.find(query, project=project)
+        return await OrgSearch(self._core, self.store).find(query, project=project)
 
     async def policies(self) -> tuple[OrgFact, ...]:
         """Return the core policies in the order in which agents are told them."""
@@ -167,9 +197,24 @@ class OrganisationService:
         row = await self._fact(fact_id)
         if row.is_active:
             raise OrgMemoryWriteError(f"fact {row.fact_id} is not retracted")
+        if row.content == ERASED:
+            raise OrgMemoryWriteError(f"the text of fact {row.fact_id} was erased for good")
         fact = row.fact()
         request = OrgFactWriteRequest(content=fact.content, category=fact.category, tags=fact.tags)
         return await self._one(_published(row, request), "brought back", actor=actor)
+
+    async def erase(self, fact_id: str, *, actor: str) -> OrgEntry:
+        """Erase the texts of a fact for good, with what repeats them, and return what is left.
+
+        The lines of its history stay, without words; the file is written anew. Who may write such
+        a fact may erase it. This can't be undone.
+        """
+        row = await self._fact(fact_id)
+        gone = OrgChange(kind=OrgChangeKind.RETRACT, author=_PERSON, fact_id=row.fact_id)
+        self._may(gone, OrgFactCategory(row.category))
+        await self._erasure().purge_with((row.fact_id,), actor=actor)
+        self._emit(ORGANISATION, "erased a fact")
+        return fact_entry(await self._fact(row.fact_id))
 
     async def undo(self, *, actor: str) -> UndoneOrgEntry:
         """Take back the newest act of a person on facts; asked again, the one before it.
@@ -243,11 +288,14 @@ class OrganisationService:
 
 
 def build_organisation(
-    local: LocalMemoryBackend, config: OrgMemoryConfig, events: Events
+    local: LocalMemoryBackend,
+    config: OrgMemoryConfig,
+    events: Events,
+    erasure: Callable[[], Erasure],
 ) -> OrganisationService:
     """Build the service on a store; its backend is connected by whoever opens that."""
     backend = create_org_backend(config, OrgStore(local.core))
-    return OrganisationService(local.core, backend, config, events.emit)
+    return OrganisationService(local.core, backend, config, events.emit, erasure)
 
 
 def _row(db: "Connection", fact_id: str) -> FactRow | None:

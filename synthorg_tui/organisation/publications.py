@@ -9,13 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.persistence.database import Database
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
+
+ERASED_BLOCK: Final = "(erased)"
+"""Stands for the text of a block that said what was erased for good."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ class PublicationStore:
         """Return the newest act on each file that has a block of ours by it, by path."""
         rows = await self._database.read(
             lambda db: db.execute(
-                f"SELECT {_COLUMNS} FROM org_publications WHERE NOT undone "
+                f"SELECT {_COLUMNS} FROM org_publications WHERE undone_by = '' "
                 "QUALIFY row_number() OVER (PARTITION BY path ORDER BY act DESC) = 1 ORDER BY path"
             ).fetchall()
         )
@@ -73,8 +76,8 @@ class PublicationStore:
         """Return the files of the newest act that wasn't taken back; empty for none."""
         rows = await self._database.read(
             lambda db: db.execute(
-                f"SELECT {_COLUMNS} FROM org_publications WHERE NOT undone "
-                "AND act = (SELECT max(act) FROM org_publications WHERE NOT undone) ORDER BY path"
+                f"SELECT {_COLUMNS} FROM org_publications WHERE undone_by = '' "
+                "QUALIFY act = max(act) OVER () ORDER BY path"
             ).fetchall()
         )
         return tuple(map(_publication, rows))
@@ -105,21 +108,31 @@ class PublicationStore:
         ]
         await self._database.write(
             lambda db: db.execute(
-                "INSERT INTO org_publications VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, false)", values
+                "INSERT INTO org_publications VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')", values
             )
         )
 
-    async def take_back(self, publications: Sequence[Publication]) -> None:
+    async def take_back(self, publications: Sequence[Publication], *, actor: str) -> None:
         """Record that these were taken back: what was before them stands again."""
-        keys = [[one.act, one.path] for one in publications]
+        keys = [[actor, one.act, one.path] for one in publications]
 
         def work(db: "Connection") -> None:
             for key in keys:
                 db.execute(
-                    "UPDATE org_publications SET undone = true WHERE act = ? AND path = ?", key
+                    "UPDATE org_publications SET undone_by = ? WHERE act = ? AND path = ?", key
                 )
 
         await self._database.write(work)
+
+    async def forget(self, entry_id: str) -> None:
+        """Erase the texts of earlier blocks of each file that ever said this entry."""
+        await self._database.write(
+            lambda db: db.execute(
+                "UPDATE org_publications SET before = ? WHERE before <> '' AND path IN "
+                "(SELECT path FROM org_publications WHERE list_contains(entries, ?))",
+                [ERASED_BLOCK, entry_id],
+            )
+        )
 
 
 def _publication(row: tuple[Any, ...]) -> Publication:

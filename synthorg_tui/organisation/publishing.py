@@ -25,7 +25,7 @@ from synthorg_tui.organisation.project_block import (
     PublishError,
     write_plan,
 )
-from synthorg_tui.organisation.publications import Publication, PublicationStore
+from synthorg_tui.organisation.publications import ERASED_BLOCK, Publication, PublicationStore
 
 if TYPE_CHECKING:
     from synthorg_tui.approvals.person import Person
@@ -127,6 +127,11 @@ class Publishing:
         except DamagedBlockError as error:
             raise _naming(file.path, error) from None
 
+    def names_in(self, project: Path) -> tuple[str, ...]:
+        """Return the files of a project that have a block by the record."""
+        folder = os.path.realpath(project)
+        return tuple(one.name for one in self._standing.values() if one.project == folder)
+
     def plan_removal(self, project: Path, name: str) -> BlockPlan:
         """Return how a file would be without its block; raises the errors of ``plan``."""
         folder = Path(os.path.realpath(project))
@@ -135,14 +140,6 @@ class Publishing:
             return file.plan_removal()
         except DamagedBlockError as error:
             raise _naming(file.path, error) from None
-
-    def removals(self, project: Path) -> tuple[BlockPlan, ...]:
-        """Return the plans for all files of a project that have a block, or had one by the record.
-
-        Raises the errors of ``plan``.
-        """
-        plans = [self.plan_removal(project, name) for name in FILES]
-        return tuple(plan for plan in plans if plan.is_needed or not plan.is_recorded)
 
     def published(self, projects: Sequence[Path] = ()) -> tuple[PublishedBlock, ...]:
         """Return all places with a block by the record, and what becomes of each.
@@ -192,6 +189,20 @@ async def write(plans: Sequence[BlockPlan], records: PublicationStore, *, person
             await records.add(act, plan.publication, actor=str(person))
 
 
+async def take_back(
+    plans: Sequence[BlockPlan], records: PublicationStore, *, person: "Person"
+) -> None:
+    """Write what ``plan_undo`` planned, and record that the last act was taken back.
+
+    Raises ``PublishError`` as ``write`` does; asked again, it goes on with what is left.
+    """
+    act = {one.path: one for one in await records.last_act()}
+    for plan in plans:
+        if plan.is_needed:
+            write_plan(plan)
+        await records.take_back([act[str(plan.path)]], actor=str(person))
+
+
 def plan_undo(act: Sequence[Publication]) -> tuple[BlockPlan, ...]:
     """Return how the files of an act get back the blocks that they had before it.
 
@@ -201,6 +212,10 @@ def plan_undo(act: Sequence[Publication]) -> tuple[BlockPlan, ...]:
 
 
 def _undone(one: Publication) -> BlockPlan:
+    if one.before == ERASED_BLOCK:
+        raise PublishError(
+            f"the block that {one.path} had before was erased", remedy="Publish again."
+        )
     file = ProjectFile(Path(one.project), one.name, one if one.written else None)
     if not one.written:
         plan = file.plan(one.before, parts=one.parts)

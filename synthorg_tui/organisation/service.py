@@ -212,6 +212,7 @@ class OrganisationService:
         row = await self._fact(fact_id)
         gone = OrgChange(kind=OrgChangeKind.RETRACT, author=_PERSON, fact_id=row.fact_id)
         self._may(gone, OrgFactCategory(row.category))
+        await self.publications.forget(row.fact_id)
         await self._erasure().purge_with((row.fact_id,), actor=actor)
         self._emit(ORGANISATION, "erased a fact")
         return fact_entry(await self._fact(row.fact_id))
@@ -253,6 +254,10 @@ class OrganisationService:
     async def published(self) -> tuple[Publication, ...]:
         """Return what stands in which file of a project by the record of what was published."""
         return await self.publications.standing()
+
+    async def last_published(self) -> tuple[Publication, ...]:
+        """Return the files of the last publishing that wasn't taken back; empty for none."""
+        return await self.publications.last_act()
 
     async def check(
         self, progress: CheckSink | None = None, cancel: threading.Event | None = None

@@ -473,7 +473,7 @@ CREATE TABLE IF NOT EXISTS org_facts (
 -- What a person published into files of projects, and took out: a row a file and act. "written" is
 -- the SHA-256 of the block, empty when it was taken out; "before" the block that stood there, to
 -- be put back, empty for none. "entries" are ids, "parts" what was asked for, "made" the file and
--- the folders that weren't there before.
+-- the folders that weren't there before. "undone_by" is empty while it stands.
 CREATE TABLE IF NOT EXISTS org_publications (
     act BIGINT NOT NULL,
     path VARCHAR NOT NULL,
@@ -485,6 +485,6 @@ CREATE TABLE IF NOT EXISTS org_publications (
     entries VARCHAR[] NOT NULL,
     parts VARCHAR[] NOT NULL,
     made VARCHAR[] NOT NULL,
-    undone BOOLEAN NOT NULL,
+    undone_by VARCHAR NOT NULL,
     PRIMARY KEY (act, path)
 );

@@ -3,6 +3,7 @@
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,7 +52,7 @@ def test_policies_stand_as_they_stand_before_everything_else(project: Path) -> N
 
 
 def test_what_is_of_others_or_stands_in_the_file_already_is_left_out(project: Path) -> None:
-    here = {"project": str(project)}
+    here: dict[str, Any] = {"project": str(project)}
     known = [
         PUSH,
         entry("Of this project.", **here),

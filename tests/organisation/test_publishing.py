@@ -15,13 +15,13 @@ from synthorg_tui.organisation.project_block import (
     BlockPlan,
     BlockState,
     PublishError,
-    write_plan,
 )
 from synthorg_tui.organisation.publications import PublicationStore
 from synthorg_tui.organisation.publishing import (
     CONVENTIONS,
     Publishing,
     plan_undo,
+    take_back,
     write,
 )
 from synthorg_tui.persistence.database import Database
@@ -68,15 +68,13 @@ async def publish(
 
 
 async def remove(records: PublicationStore, project: Path) -> None:
-    plans = Publishing((), await records.standing()).removals(project)
+    publishing = Publishing((), await records.standing())
+    plans = [publishing.plan_removal(project, name) for name in publishing.names_in(project)]
     await write(plans, records, person=PERSON)
 
 
 async def undo(records: PublicationStore) -> None:
-    act = await records.last_act()
-    for each in plan_undo(act):
-        write_plan(each)
-    await records.take_back(act)
+    await take_back(plan_undo(await records.last_act()), records, person=PERSON)
 
 
 async def state(records: PublicationStore, *entries: OrgEntry) -> list[BlockState]:

@@ -147,7 +147,10 @@ CALLS: Final = RemoteApi(
         ),
         "organisation": ApiGroup(
             "synthorg_tui.organisation.service:OrganisationService",
-            ("entries", "entry", "history", "moments", "policies", "find"),
+            (
+                *("entries", "entry", "history", "moments", "policies", "find"),
+                *("published", "last_published", "check"),
+            ),
         ),
         "memory": ApiGroup(
             f"{_MEMORY}.store.backend:LocalMemoryBackend",

@@ -5,6 +5,7 @@ to the screens. What agents propose, and what files say, comes here as ``OrgChan
 has decided. The texts of lessons and memories are changed in their own places.
 """
 
+import threading
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
@@ -13,6 +14,7 @@ from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.events import Events
 from synthorg_tui.curation.erasure import Erasure
+from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.memory.org.access_control import require_write_access
 from synthorg_tui.memory.org.acts import UndoableAct, last_act
 from synthorg_tui.memory.org.changes import AppliedOrgChange, OrgChange, OrgChangeKind
@@ -41,7 +43,10 @@ from synthorg_tui.memory.org.store import OrgAct, OrgStore, unknown_fact
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.organisation.entries import EntryFilter, author_words, entries, fact_entry
+from synthorg_tui.organisation.entry_checks import OrgFinding
+from synthorg_tui.organisation.lint import CheckSink, RuleCheck
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin, OrgVersion, UndoneOrgEntry
+from synthorg_tui.organisation.publications import Publication, PublicationStore
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
@@ -81,6 +86,7 @@ class OrganisationService:
         self._emit = emit
         self._erasure = erasure
         self.store = OrgStore(core)
+        self.publications = PublicationStore(core.database, core.clock)
 
     async def entries(
         self,
@@ -206,6 +212,7 @@ class OrganisationService:
         row = await self._fact(fact_id)
         gone = OrgChange(kind=OrgChangeKind.RETRACT, author=_PERSON, fact_id=row.fact_id)
         self._may(gone, OrgFactCategory(row.category))
+        await self.publications.forget(row.fact_id)
         await self._erasure().purge_with((row.fact_id,), actor=actor)
         self._emit(ORGANISATION, "erased a fact")
         return fact_entry(await self._fact(row.fact_id))
@@ -243,6 +250,24 @@ class OrganisationService:
         if applied:
             self._emit(ORGANISATION, f"{len(applied)} changed")
         return applied
+
+    async def published(self) -> tuple[Publication, ...]:
+        """Return what stands in which file of a project by the record of what was published."""
+        return await self.publications.standing()
+
+    async def last_published(self) -> tuple[Publication, ...]:
+        """Return the files of the last publishing that wasn't taken back; empty for none."""
+        return await self.publications.last_act()
+
+    async def check(
+        self, progress: CheckSink | None = None, cancel: threading.Event | None = None
+    ) -> tuple[OrgFinding, ...]:
+        """Return what is wrong with policies and conventions, and which of them sessions broke.
+
+        Setting ``cancel`` stops between two sessions and returns what was found until then.
+        """
+        check = RuleCheck(ExecutionStore(self._core.database), self._config.policy_tokens)
+        return await check.run(await self.entries(), progress, cancel)
 
     async def _one(self, change: OrgChange, deed: str, *, actor: str) -> OrgEntry:
         (applied,) = await self.store.change([change], OrgAct(actor), may=self._may)

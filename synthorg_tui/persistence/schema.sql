@@ -469,3 +469,22 @@ CREATE TABLE IF NOT EXISTS org_facts (
     retracted_at TIMESTAMP,
     version BIGINT NOT NULL
 );
+
+-- What a person published into files of projects, and took out: a row a file and act. "written" is
+-- the SHA-256 of the block, empty when it was taken out; "before" the block that stood there, to
+-- be put back, empty for none. "entries" are ids, "parts" what was asked for, "made" the file and
+-- the folders that weren't there before. "undone_by" is empty while it stands.
+CREATE TABLE IF NOT EXISTS org_publications (
+    act BIGINT NOT NULL,
+    path VARCHAR NOT NULL,
+    project VARCHAR NOT NULL,
+    made_at TIMESTAMP NOT NULL,
+    actor VARCHAR NOT NULL,
+    written VARCHAR NOT NULL,
+    before VARCHAR NOT NULL,
+    entries VARCHAR[] NOT NULL,
+    parts VARCHAR[] NOT NULL,
+    made VARCHAR[] NOT NULL,
+    undone_by VARCHAR NOT NULL,
+    PRIMARY KEY (act, path)
+);

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.cli.arguments import Subparsers, add_command, add_group, path, tags
 from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.commands.org_check import add_check
 from synthorg_tui.cli.commands.org_import import add_import
+from synthorg_tui.cli.commands.org_publish import add_publish
 from synthorg_tui.cli.commands.org_reading import KINDS, add_reading, entry_shape
 from synthorg_tui.cli.errors import DeclinedError, UsageError
 from synthorg_tui.cli.output import cut
@@ -51,6 +53,8 @@ def add(commands: Subparsers) -> None:
     _add_writing(actions)
     _add_acts(actions)
     add_import(actions)
+    add_publish(actions)
+    add_check(actions)
 
 
 def _add_writing(actions: Subparsers) -> None:

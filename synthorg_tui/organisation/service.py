@@ -46,6 +46,7 @@ from synthorg_tui.organisation.entries import EntryFilter, author_words, entries
 from synthorg_tui.organisation.entry_checks import OrgFinding
 from synthorg_tui.organisation.lint import CheckSink, RuleCheck
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin, OrgVersion, UndoneOrgEntry
+from synthorg_tui.organisation.proposals import OrgReads
 from synthorg_tui.organisation.publications import Publication, PublicationStore
 
 if TYPE_CHECKING:
@@ -131,6 +132,19 @@ class OrganisationService:
         if isinstance(self.backend, HybridPromptRetrievalBackend):
             return await self.backend.find(query, project=project)
         return await OrgSearch(self._core, self.store).find(query, project=project)
+
+    @property
+    def reads(self) -> OrgReads:
+        """The reads of what agents are served from, for those who mustn't write."""
+        backend, store = self.backend, self.store
+        return OrgReads(
+            find=lambda query, project: self.find(query, project=project),
+            policies=lambda limit, offset: backend.list_policies(limit=limit, offset=offset),
+            count_policies=backend.count_policies,
+            log=store.log,
+            holding=lambda text, category: store.matching(text, categories=(category,)),
+            clock=self._core.clock,
+        )
 
     async def policies(self) -> tuple[OrgFact, ...]:
         """Return the core policies in the order in which agents are told them."""

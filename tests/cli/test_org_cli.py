@@ -223,9 +223,9 @@ def test_what_is_not_there_or_not_written_here_is_told_with_the_way_to_it(
         options = ("--content", "x") if act == "edit" else ()
         ran = cli(act, "zzzz", *options)
         assert (ran.code, "org list" in ran.err) == (1, True), act
-    for act in (("edit", "core-policy-0", "--content", "x"), ("retract", "core-policy-0")):
-        ran = cli(*act)
-        assert (ran.code, "settings" in ran.err) == (1, True), act
+    for command in (("edit", "core-policy-0", "--content", "x"), ("retract", "core-policy-0")):
+        ran = cli(*command)
+        assert (ran.code, "settings" in ran.err) == (1, True), command
     assert "nothing" in cli("undo").err
 
 

@@ -267,6 +267,7 @@ def definitions() -> tuple[ToolDefinition, ...]:
     """Return new definitions of the tools that every connected agent has."""
     return (
         *_own_definitions(),
+        *_call_definitions(),
         *_org_definitions(),
     )
 
@@ -295,6 +296,11 @@ def _own_definitions() -> tuple[ToolDefinition, ...]:
                 ("name",),
             ),
         ),
+    )
+
+
+def _call_definitions() -> tuple[ToolDefinition, ...]:
+    return (
         ToolDefinition(
             name=BEFORE_ACTION,
             description=(

@@ -46,11 +46,12 @@ from synthorg_tui.organisation.entries import EntryFilter, author_words, entries
 from synthorg_tui.organisation.entry_checks import OrgFinding
 from synthorg_tui.organisation.lint import CheckSink, RuleCheck
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin, OrgVersion, UndoneOrgEntry
-from synthorg_tui.organisation.proposals import OrgReads
 from synthorg_tui.organisation.publications import Publication, PublicationStore
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
+
+    from synthorg_tui.organisation.proposals import OrgReads
 
 ORGANISATION: Final = "organisation"
 """Topic of the event that something of it was written; its data says what, in words."""
@@ -134,8 +135,10 @@ class OrganisationService:
         return await OrgSearch(self._core, self.store).find(query, project=project)
 
     @property
-    def reads(self) -> OrgReads:
+    def reads(self) -> "OrgReads":
         """The reads of what agents are served from, for those who mustn't write."""
+        from synthorg_tui.organisation.proposals import OrgReads
+
         backend, store = self.backend, self.store
         return OrgReads(
             find=lambda query, project: self.find(query, project=project),

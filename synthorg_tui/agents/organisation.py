@@ -19,7 +19,7 @@ from synthorg_tui.agents.tools import ErrorCode, FactProposal, FactQuestion, Pol
 from synthorg_tui.approvals.proposals import ProposalBox, asked_by
 from synthorg_tui.core.enums import OrgFactCategory, SeniorityLevel
 from synthorg_tui.core.redaction import RedactionTally, redact_text
-from synthorg_tui.core.text import counted, safe_text
+from synthorg_tui.core.text import safe_text
 from synthorg_tui.curation.review import OrgPayload
 from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.memory.errors import WriteRefusedError
@@ -95,7 +95,7 @@ class OrgTools:
         total = await self._services.reads.count_policies()
         listed = await self._services.reads.policies(page.limit, page.offset)
         if not listed:
-            return CallReply(f"There are {counted(total, 'policy', 'policies')}.")
+            return CallReply(f"There are {total or 'no'} policies.")
         fitting = _quoted([(fact, "") for fact in listed]).memory_ids
         fits = list(takewhile(lambda fact: fact.id in fitting, listed))  # a page has no gaps
         reply = _quoted([(fact, "") for fact in fits])

@@ -169,7 +169,8 @@ def _org_remarks(review: Review) -> list[str]:
     subject = review.entry.subject
     if not isinstance(subject, OrgPayload):
         return []
-    said = [f"why: {subject.why}"] if subject.why else []
+    is_told = review.entry.rewordable_text is None  # as the item's description
+    said = [f"why: {subject.why}"] if subject.why and not is_told else []
     requests = (change.request for change in subject.changes if change.request)
     said += [f"as {', '.join((request.category, *request.tags))}" for request in requests]
     return [*said, *(review.diff or review.text.splitlines())]

@@ -259,6 +259,18 @@ class TestUndoing:
         assert (again.content, again.author) == (RULE, fact.author)
 
 
+async def test_erasing_a_fact_erases_what_was_asked_and_decided_about_it(desk: Desk) -> None:
+    await desk.approve(await desk.ask(payload(publish("Words to erase."))))
+    (fact,) = await desk.engine.organisation.entries()
+    waiting = await desk.ask(payload(publish("More words to erase.", fact_id=fact.id)))
+    await desk.engine.organisation.erase(fact.id, actor=ACTOR)
+    items = await desk.engine.reviews.inbox(status=None)
+    item = await desk.engine.approvals.get(waiting)
+    assert item is None or item.status is not ApprovalStatus.PENDING
+    assert "to erase" not in str([entry.item for entry in items])
+    assert await desk.engine.reviews.undo(PERSON) is None
+
+
 async def test_nothing_of_the_texts_is_kept_in_the_journal_of_decisions(tmp_path: Path) -> None:
     async with Engine.open(RootConfig(), data_dir=tmp_path, embedder=HashEmbedder()) as engine:
         desk = Desk(engine)

@@ -210,6 +210,8 @@ def _effects(console: Console, review: "Review") -> None:
         console.parts([(memory.id[:8], "dim"), (" ".join(memory.content.split())[:_WIDEST_LINE],)])
     if review.path:
         _section(console, short_path(review.path))
+    if review.entry.kind == "org" and (review.diff or review.text):
+        _section(console, "what would change")
     if review.diff:
         console.diff(line.rstrip("\n") for line in review.diff)
     elif review.text:

@@ -82,6 +82,8 @@ def head_lines(entry: InboxEntry) -> list[Line]:
     glyph, word, role = kind_mark(entry)
     head = line((f"{glyph} {word}", role))
     agent, scope = one_line(agent_of(entry)), one_line(entry.scope)
+    if entry.kind == "org":
+        scope = "for all agents"
     if agent and scope in ("", "agent"):
         head.add(" · for ", "muted").add(agent, "strong").add(" only" if scope else "", "muted")
     else:

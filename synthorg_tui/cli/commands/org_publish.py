@@ -208,9 +208,12 @@ def _done(plan: "BlockPlan", *, written: bool) -> str:
         return "would lose what somebody changed in the block: --force."
     if not written:
         return "would be written." if plan.after is not None else "would be removed."
+    if entries := plan.publication.entries:
+        return f"has {counted(len(entries), 'entry', 'entries')} now."
     if plan.publication.written:
-        return f"has {counted(len(plan.publication.entries), 'entry', 'entries')} now."
-    return "is as it was." if plan.after is not None else "is removed: it was made for this."
+        return "has its former block again."
+    gone = "has no block of ours any more."
+    return gone if plan.after is not None else "is removed: it was made for this."
 
 
 def _file(plan: "BlockPlan", *, written: bool) -> "Json":

@@ -9,7 +9,7 @@ together is in ``wiring``; what it does belongs into a room of its own, not here
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,6 +51,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.memory.scenarios import ScenarioService
     from synthorg_tui.memory.store.maintenance import Maintenance
     from synthorg_tui.memory.strategies.service import InjectionService
+    from synthorg_tui.organisation.importing import OrgImports
     from synthorg_tui.organisation.service import OrganisationService
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
@@ -362,6 +363,13 @@ class Engine:
         """The connected backend of organisation memory that the settings name, as agents see it."""
         return self.organisation.backend
 
+    @cached_property
+    def org_imports(self) -> "OrgImports":
+        """The service that imports rules and decisions from a project's files."""
+        from synthorg_tui.organisation.importing import OrgImports
+
+        return OrgImports(self.organisation)
+
     async def _learn_from(self, executions: Sequence[str], cancel: "threading.Event") -> int:
         """Learn from imported sessions; returns how many lessons were proposed."""
         from synthorg_tui.learning.models import LearnVerdict
@@ -374,10 +382,7 @@ class Engine:
 
     @cached_property
     def consolidation(self) -> "ConsolidationRuns":
-        """The service that makes plans of consolidation, applies them and takes them back.
-
-        Needs the local backend, else raises ``MemoryCapabilityError``.
-        """
+        """The service that makes, applies and takes back plans; needs the local backend."""
         from synthorg_tui.curation.consolidating import ConsolidationRuns
 
         config, local = self.settings.memory.consolidation, self._base.local()
@@ -396,21 +401,14 @@ class Engine:
     @cached_property
     def jobs(self) -> "JobScheduler":
         """The service that runs by itself what is due, while its ``keep`` is awaited."""
-        from synthorg_tui.jobs.registry import JobParts, build_jobs
+        from synthorg_tui.jobs.registry import JOB_SERVICES, JobParts, build_jobs
 
         parts = JobParts(
             settings=self.settings,
             data_dir=self.data_dir,
             clock=self._base.clock,
             events=self.events,
-            following=lambda: self.following,
-            maintenance=lambda: self.maintenance,
-            sessions=lambda: self.sessions,
-            evolution=lambda: self.evolution,
-            pruning=lambda: self.pruning,
-            consolidation=lambda: self.consolidation,
-            knowledge=lambda: self.knowledge,
-            desk=lambda: self.desk,
+            **{name: partial(getattr, self, name) for name in JOB_SERVICES},
         )
         return build_jobs(
             self._database,

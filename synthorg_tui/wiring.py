@@ -276,7 +276,9 @@ def build_tools(
         skills=ApprovedSkills(registry),
         own=OwnStores(lambda: guarded_desk(base), store, base.settings.level, pending),
         recall=Recall(registry, injection, SilencedHints(base.database, clock=base.clock)),
-        org=lambda: OrgServices(organisation(), queue, settings.org_memory, settings.seniority),
+        org=lambda: OrgServices(
+            organisation().reads, queue, settings.org_memory, settings.seniority
+        ),
         pending=pending,
     )
 

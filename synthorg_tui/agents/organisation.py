@@ -38,11 +38,10 @@ from synthorg_tui.memory.org.models import (
 from synthorg_tui.memory.org.tags import OrgTraits
 from synthorg_tui.memory.strategies import replies
 from synthorg_tui.memory.strategies.schemas import problems
-from synthorg_tui.organisation.proposals import propose
+from synthorg_tui.organisation.proposals import OrgReads, propose
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.guarded import WriteAllowance
-    from synthorg_tui.organisation.service import OrganisationService
 
 _MAX_TITLE: Final = 90
 _NOTHING: Final = "Nothing of the organisation's fits."
@@ -52,7 +51,7 @@ _NOTHING: Final = "Nothing of the organisation's fits."
 class OrgServices:
     """What the tools of all agents stand on; ``seniority`` is that of an agent by the settings."""
 
-    organisation: "OrganisationService"
+    reads: OrgReads
     queue: ProposalBox
     config: OrgMemoryConfig
     seniority: Callable[[str], SeniorityLevel]
@@ -89,13 +88,12 @@ class OrgTools:
         limit = self._services.config.extended_store.max_retrieved_per_query
         query = OrgMemoryQuery(context=asked.query, categories=categories, limit=limit)
         project = self._identity.project or ""
-        found = await self._services.organisation.find(query, project=project)
+        found = await self._services.reads.find(query, project)
         return _quoted([(hit.fact, hit.why) for hit in found[:limit]])
 
     async def _policies(self, page: PolicyPage) -> CallReply:
-        backend = self._services.organisation.backend
-        total = await backend.count_policies()
-        listed = await backend.list_policies(limit=page.limit, offset=page.offset)
+        total = await self._services.reads.count_policies()
+        listed = await self._services.reads.policies(page.limit, page.offset)
         if not listed:
             return CallReply(f"There are {counted(total, 'policy', 'policies')}.")
         fitting = _quoted([(fact, "") for fact in listed]).memory_ids
@@ -114,7 +112,7 @@ class OrgTools:
         )
         if asked.fact_id is None:
             return await self._propose_new(asked, author)
-        log = await self._services.organisation.store.log(asked.fact_id)
+        log = await self._services.reads.log(asked.fact_id)
         if not log:
             problem = "there is no fact with this id; policies of the settings are changed there"
             return tools.error("FactNotFound", problem, ErrorCode.NOT_FOUND)
@@ -176,9 +174,7 @@ class OrgTools:
 
     async def _known(self, request: OrgFactWriteRequest) -> str | None:
         """The id of the fact that says exactly this already."""
-        same = await self._services.organisation.store.matching(
-            request.content, categories=frozenset({request.category})
-        )
+        same = await self._services.reads.holding(request.content, request.category)
         wanted = (request.content, sorted(request.tags))
         return next((fact.id for fact in same if (fact.content, sorted(fact.tags)) == wanted), None)
 
@@ -189,7 +185,7 @@ class OrgTools:
             OrgPayload(changes=(change,), why=why, source=self._identity.client),
             title=one_line(clean, _MAX_TITLE),
             requested_by=asked_by(self._identity.agent_id),
-            clock=self._services.organisation.store,
+            clock=self._services.reads.clock,
             project=self._identity.project or "",
         )
         return tools.waits(item_id)

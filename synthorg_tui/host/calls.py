@@ -172,6 +172,9 @@ CALLS: Final = RemoteApi(
             f"{_MEMORY}.scenarios:ScenarioService", ("list", "run"), ("save", "delete")
         ),
         "imports": ApiGroup("synthorg_tui.ingest.service:ImportService", ("discover",), ("run",)),
+        "org_imports": ApiGroup(
+            "synthorg_tui.organisation.importing:OrgImports", ("plan", "projects"), ("apply",)
+        ),
         "following": ApiGroup("synthorg_tui.ingest.following:Following", ("status",)),
         "evolution": ApiGroup("synthorg_tui.learning.promotion:EvolutionService", changes=("run",)),
         "pruning": ApiGroup(

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.scenarios import ScenarioService
     from synthorg_tui.memory.store.maintenance import Maintenance
     from synthorg_tui.memory.strategies.service import InjectionService
+    from synthorg_tui.organisation.importing import OrgImports
     from synthorg_tui.organisation.service import OrganisationService
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.settings.agreed import AgreedSettings
@@ -170,6 +171,7 @@ class RemoteEngine:
         self.skills = cast("SkillOverview", self._group("skills"))
         self.scenarios = cast("ScenarioService", self._group("scenarios"))
         self.imports = cast("ImportService", self._group("imports"))
+        self.org_imports = cast("OrgImports", self._group("org_imports"))
         self.following = cast("Following", self._group("following"))
         self.evolution = cast("EvolutionService", self._group("evolution"))
         self.pruning = cast("PruneService", self._group("pruning"))

@@ -10,7 +10,6 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Final
@@ -18,6 +17,7 @@ from typing import Final
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.executions.output_lines import one_line
+from synthorg_tui.organisation.findings import Breach
 from synthorg_tui.organisation.forbidden_commands import (
     forbidden_words,
     has_option,
@@ -102,21 +102,6 @@ class Ban:
 
     kind: BanKind
     values: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Breach:
-    """A call that did what a rule forbids.
-
-    ``line`` is where the call stands in the transcript of the session ``execution_id``, ``did`` the
-    program, file or tool, ``ended`` how it ended in words, ``at`` when, if the transcript says so.
-    """
-
-    execution_id: str
-    line: int
-    did: str
-    ended: str
-    at: datetime | None
 
 
 def bans_of(rule: str) -> tuple[Ban, ...]:

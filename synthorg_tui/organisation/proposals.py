@@ -1,11 +1,13 @@
-"""Puts writes to organisation memory into the queue of proposals, where a person decides.
+"""What agents and files may do with organisation memory: read it, and propose what to write.
 
-An agent's write and a rule file that changed take the same way: data in, an item out. Nothing here
-writes a fact; approving is for ``curation``. So no writer and no person may be imported here.
+An agent's write and a rule file that changed take the same way: data in, an item in the queue out,
+where a person decides. Nothing here writes a fact; approving is for ``curation``. So no writer and
+no person may be imported here.
 """
 
 import json
-from typing import Final
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from synthorg_tui.approvals.models import (
     ApprovalConflictError,
@@ -22,9 +24,28 @@ from synthorg_tui.curation.review import ORG_ACTION, OrgPayload
 from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.memory.errors import WriteRefusedError
 from synthorg_tui.memory.org.changes import OrgChange
+from synthorg_tui.memory.org.models import OperationLogEntry, OrgFact, OrgMemoryQuery
+
+if TYPE_CHECKING:
+    from synthorg_tui.memory.org.search import FoundFact
 
 _MAX_TITLE: Final = 120
 _MAX_WHY: Final = 1_000
+
+
+class OrgReads(NamedTuple):
+    """The reads of organisation memory: what agents get instead of anything that could write.
+
+    ``find`` is given a question and the project that it is asked in, ``policies`` a limit and an
+    offset, ``log`` the id of a fact, and ``holding`` a text and a category.
+    """
+
+    find: "Callable[[OrgMemoryQuery, str], Awaitable[Sequence[FoundFact]]]"
+    policies: Callable[[int, int], Awaitable[Sequence[OrgFact]]]
+    count_policies: Callable[[], Awaitable[int]]
+    log: Callable[[str], Awaitable[Sequence[OperationLogEntry]]]
+    holding: Callable[[str, OrgFactCategory], Awaitable[Sequence[OrgFact]]]
+    clock: Clock
 
 
 async def propose(

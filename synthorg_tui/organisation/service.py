@@ -14,7 +14,6 @@ from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.events import Events
 from synthorg_tui.curation.erasure import Erasure
-from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.memory.org.access_control import require_write_access
 from synthorg_tui.memory.org.acts import UndoableAct, last_act
 from synthorg_tui.memory.org.changes import AppliedOrgChange, OrgChange, OrgChangeKind
@@ -43,9 +42,9 @@ from synthorg_tui.memory.org.store import OrgAct, OrgStore, unknown_fact
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.organisation.entries import EntryFilter, author_words, entries, fact_entry
-from synthorg_tui.organisation.entry_checks import OrgFinding
-from synthorg_tui.organisation.lint import CheckSink, RuleCheck
+from synthorg_tui.organisation.findings import CheckSink, OrgFinding
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin, OrgVersion, UndoneOrgEntry
+from synthorg_tui.organisation.proposals import OrgReads
 from synthorg_tui.organisation.publications import Publication, PublicationStore
 
 if TYPE_CHECKING:
@@ -131,6 +130,19 @@ class OrganisationService:
         if isinstance(self.backend, HybridPromptRetrievalBackend):
             return await self.backend.find(query, project=project)
         return await OrgSearch(self._core, self.store).find(query, project=project)
+
+    @property
+    def reads(self) -> OrgReads:
+        """The reads of what agents are served from, for those who mustn't write."""
+        backend, store = self.backend, self.store
+        return OrgReads(
+            find=lambda query, project: self.find(query, project=project),
+            policies=lambda limit, offset: backend.list_policies(limit=limit, offset=offset),
+            count_policies=backend.count_policies,
+            log=store.log,
+            holding=lambda text, category: store.matching(text, categories=(category,)),
+            clock=self._core.clock,
+        )
 
     async def policies(self) -> tuple[OrgFact, ...]:
         """Return the core policies in the order in which agents are told them."""
@@ -266,6 +278,9 @@ class OrganisationService:
 
         Setting ``cancel`` stops between two sessions and returns what was found until then.
         """
+        from synthorg_tui.executions.store import ExecutionStore
+        from synthorg_tui.organisation.lint import RuleCheck
+
         check = RuleCheck(ExecutionStore(self._core.database), self._config.policy_tokens)
         return await check.run(await self.entries(), progress, cancel)
 

@@ -101,7 +101,7 @@ def sure_runs(call: ToolCall) -> tuple[ProgramRun, ...]:
     if len(call.arguments) > MAX_COMMAND:
         return ()
     try:
-        chains = _Reader(call.arguments).chains()
+        chains = _ShellReader(call.arguments).chains()
     except _UnsureError:
         return ()
     return tuple(_surely(chains, call.outcome))
@@ -131,7 +131,7 @@ def _surely(chains: list[_Chain], outcome: CallOutcome) -> Iterator[ProgramRun]:
         )
 
 
-class _Reader:
+class _ShellReader:
     """Reads a command into chains of pipelines; raises ``_UnsureError`` when it isn't plain."""
 
     def __init__(self, text: str) -> None:

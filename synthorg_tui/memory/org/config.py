@@ -81,4 +81,5 @@ class OrgMemoryConfig(FrozenModel):
     extended_store: ExtendedStoreConfig = ExtendedStoreConfig.model_construct()
     temporal: OrgTemporalConfig = OrgTemporalConfig.model_construct()
     graph: OrgGraphConfig = OrgGraphConfig.model_construct()
+    watch_files: bool = True
     write_access: WriteAccessConfig = Field(default_factory=WriteAccessConfig.model_construct)

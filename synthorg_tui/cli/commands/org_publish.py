@@ -59,18 +59,7 @@ def add_publish(actions: Subparsers) -> None:
     )
     parser.add_argument("--all", action="store_true", help="everywhere it was published before")
     _add_what(parser)
-    act = parser.add_mutually_exclusive_group()
-    act.add_argument("--remove", action="store_true", help="take the block out again")
-    act.add_argument("--undo", action="store_true", help="take the last publishing back")
-    act.add_argument(
-        "--check", action="store_true", help="tell which blocks are out of date; exit code 1 if any"
-    )
-    parser.add_argument("--dry-run", action="store_true", help="only show what would change")
-    parser.add_argument(
-        "--force",
-        action="store_true",
-        help="replace or remove what was edited by hand, too",
-    )
+    _add_acts(parser)
 
 
 def _add_what(parser: "ArgumentParser") -> None:
@@ -90,6 +79,21 @@ def _add_what(parser: "ArgumentParser") -> None:
         dest="parts",
         help="conventions, adrs (titles of decisions) or nothing beside the policies (default: as "
         "before)",
+    )
+
+
+def _add_acts(parser: "ArgumentParser") -> None:
+    act = parser.add_mutually_exclusive_group()
+    act.add_argument("--remove", action="store_true", help="take the block out again")
+    act.add_argument("--undo", action="store_true", help="take the last publishing back")
+    act.add_argument(
+        "--check", action="store_true", help="tell which blocks are out of date; exit code 1 if any"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="only show what would change")
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="replace or remove what was edited by hand, too",
     )
 
 

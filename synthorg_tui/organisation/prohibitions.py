@@ -32,12 +32,14 @@ _MAX_RULE: Final = 2_000
 
 _NEVER: Final = (
     r"(?:please\s+|(?:all\s+)?(?:agents?|you|we|one)\s+)?(?:(?:must|should|shall)\s+never"
-    r"|(?:must|should|shall|may|can)\s*(?:not|n't)|cannot|do\s*(?:not|n't)|never)(?:\s+ever)?\s+"
+    r"|(?:must|should|shall|may|can)\s*(?:not|n't)|cannot|do\s*(?:not|n't)|never)"
+    r"(?:\s+(?:ever|manually|directly))?\s+"
 )
 _HOW: Final = r"(?:\s+(?:directly|straight|by\s+hand|manually|yourself|ever|at\s+all|anywhere))*"
-_INSTEAD: Final = (
-    r"(?:\s*(?:[;,:]|\s[-\u2013\u2014]+|\()\s*(?:please\s+)?(?:always\s+)?"
-    r"(?:use|prefer|open|create|make|work|run|let)\b[^.!?]*)?"
+_WHY: Final = (
+    r"(?:\s*(?:[;,:]|\s[-\u2013\u2014]+|\()\s*(?:(?:please\s+)?(?:always\s+)?"
+    r"(?:use|prefer|open|create|make|work|run|let)|(?:it|they|these|those|this|that)\s+"
+    r"(?:is|are|was|were|will|would|comes?|breaks?))\b[^.!?]*)?"
 )
 _LISTED: Final = r"(?:\s*,\s*(?:or\s+|and\s+)?|\s+or\s+|\s+and\s+|\s*/\s*)"
 _BRANCH: Final = (
@@ -52,7 +54,7 @@ _NAMED: Final = (
 _ITEM: Final = rf"(?:{_QUOTED}|{_NAMED})"
 _BRANCHES: Final = rf"(?P<branches>{_BRANCH}(?:{_LISTED}{_BRANCH})*)"
 _FORMS: Final = tuple(
-    re.compile(rf"{_NEVER}{form}{_HOW}{_INSTEAD}[\s.!)]*", re.IGNORECASE)
+    re.compile(rf"{_NEVER}{form}{_HOW}{_WHY}[\s.!)]*", re.IGNORECASE)
     for form in (
         r"(?:commit\s*(?:or|and|/)\s*)?(?P<force>force[\s-]+)?push(?:\s+(?:commits|changes|code"
         r"|anything))?(?:\s+(?:directly|straight))?\s+(?:to|into|on)\s+(?:the\s+)?"
@@ -70,6 +72,7 @@ _FORMS: Final = tuple(
 )
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*_\"(-])|\n+")
 _LIST_ITEM: Final = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+")
+_EMPHASIS: Final = re.compile(r"\*\*|__|(?<![\w*])[*_](?=\w)|(?<=\w)[*_](?![\w*/.])")
 _LABEL: Final = re.compile(
     r"(?:important|note|rule|policy|warning|security|git)\s*:\s*", re.IGNORECASE
 )
@@ -131,7 +134,9 @@ def breaches_of(bans: Iterable[Ban], execution: Execution) -> tuple[Breach, ...]
 def _plain(sentence: str) -> str:
     """A sentence without what only sets it off: signs of a list, bold type, a label."""
     text = _LIST_ITEM.sub("", sentence.replace("\u2019", "'"), count=1)
-    text = re.sub(r"\*\*|__|(?<![\w*])[*_](?=\w)|(?<=\w)[*_](?![\w*/.])", "", text).strip()
+    parts = re.split(r"(`[^`]*`)", text)
+    parts[::2] = [_EMPHASIS.sub("", part) for part in parts[::2]]
+    text = "".join(parts).strip()
     return _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
 
 

@@ -238,6 +238,7 @@ def test_a_run_that_its_agent_told_of_itself_is_no_evidence() -> None:
         "IMPORTANT: never push to main.",
         "Never push to main; open a pull request instead.",
         "Never push to main, always use a branch.",
+        "Never push to main: it is protected.",
         "Never push to main. Open a pull request and ask for a review.",
         "Work on a branch. Never push to main.",
     ],
@@ -388,6 +389,11 @@ def test_what_may_be_no_command_is_left_alone(rule: str) -> None:
         ("Don't modify `src/gen/*.py`.", "/work/demo/src/gen/a.py", True),
         ("Don't modify `src/gen/*.py`.", "/work/demo/src/gen/a.txt", False),
         ("Never edit `vendor/` without asking.", "/work/demo/vendor/a.go", False),
+        ("Do not edit `LOG.md` manually; it is made by a tool.", "/work/demo/LOG.md", True),
+        ("Do not manually modify `api/**` (they are generated).", "/work/demo/api/a.md", True),
+        ("*Never* edit `src/**/gen_*.py`.", "/work/demo/src/a/gen_b.py", True),
+        ("Don't edit `LOG.md`: it may be stale.", "/work/demo/LOG.md", False),
+        ("Don't edit `LOG.md`; it is fine when asked.", "/work/demo/LOG.md", False),
     ],
 )
 def test_files_that_must_not_be_edited(rule: str, path: str, is_one: bool) -> None:

@@ -71,7 +71,7 @@ _FORMS: Final = tuple(
     )
 )
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*_\"(-])|\n+")
-_LIST_ITEM: Final = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+")
+_LIST_ITEM: Final = re.compile(r"\A\s*(?:[-*+]|\d+[.)])\s+")
 _EMPHASIS: Final = re.compile(r"\*\*|__|(?<![\w*])[*_](?=\w)|(?<=\w)[*_](?![\w*/.])")
 _LABEL: Final = re.compile(
     r"(?:important|note|rule|policy|warning|security|git)\s*:\s*", re.IGNORECASE

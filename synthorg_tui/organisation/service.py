@@ -6,7 +6,7 @@ has decided. The texts of lessons and memories are changed in their own places.
 """
 
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -91,7 +91,7 @@ class OrganisationService:
         self,
         *,
         at: datetime | None = None,
-        categories: Collection[OrgFactCategory] | None = None,
+        categories: Sequence[OrgFactCategory] | frozenset[OrgFactCategory] | None = None,
         project: str | None = None,
         retracted: bool = False,
     ) -> tuple[OrgEntry, ...]:

@@ -15,17 +15,19 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.core.paths import repository_of
 from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.organisation.findings import Breach
 from synthorg_tui.organisation.forbidden_commands import (
     forbidden_words,
+    git_folder,
     has_option,
     is_force_push,
     is_run_of,
     pushed_branches,
 )
-from synthorg_tui.organisation.shell_runs import ProgramRun, ShellWord, sure_runs
+from synthorg_tui.organisation.shell_runs import UNTOLD, ProgramRun, ShellWord, sure_runs
 
 _MAX_SHOWN: Final = 200
 _MAX_RULE: Final = 2_000
@@ -196,7 +198,7 @@ def _branch(name: str) -> str:
 def _breach(bans: tuple[Ban, ...], execution: Execution, call: ToolCall) -> Breach | None:
     if call.is_shell:
         for run in sure_runs(call):
-            if any(_is_forbidden(ban, run) for ban in bans):
+            if _is_here(run, execution) and any(_is_forbidden(ban, run) for ban in bans):
                 return _as_breach(execution, call, run.shown, _ENDED[run.worked])
         return None
     for ban in bans:
@@ -205,6 +207,21 @@ def _breach(bans: tuple[Ban, ...], execution: Execution, call: ToolCall) -> Brea
         if ban.kind is BanKind.TOOL and call.tool.casefold() in ban.values and _ran(call):
             return _as_breach(execution, call, call.tool, _ENDED[call.outcome is CallOutcome.OK])
     return None
+
+
+def _is_here(run: ProgramRun, execution: Execution) -> bool:
+    """Whether a program ran in the session's project: what is done elsewhere may be allowed."""
+    told = list(filter(None, map(git_folder, run.forms())))
+    if UNTOLD in (run.folder, *told):
+        return False
+    project = execution.project or ""
+    whole = posixpath.normpath(posixpath.join(project, run.folder, *told[:1]))
+    if not project:
+        return not whole.startswith(("/", ".."))
+    return any(
+        f"{whole}/".startswith(f"{place.rstrip('/')}/")
+        for place in (project, repository_of(project))
+    )
 
 
 def _ran(call: ToolCall) -> bool:

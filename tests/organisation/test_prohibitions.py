@@ -212,6 +212,41 @@ def test_how_it_ended_is_said_as_far_as_it_is_known(
     assert (breach.ended, breach.line, breach.did) == (ended, 7, "git push origin main")
 
 
+@pytest.mark.parametrize(
+    ("command", "is_one"),
+    [
+        ("cd /work/demo && git push origin main", True),
+        ("cd /work/demo/app && git push origin main", True),
+        ("cd app && cd .. && git push origin main", True),
+        ("git -C /work/demo push origin main", True),
+        ("cd /tmp/try && git push origin main", False),
+        ("cd /work/demo-two && git push origin main", False),
+        ("cd .. && git push origin main", False),
+        ("cd app/../../x && git push origin main", False),
+        ("cd && git push origin main", False),
+        ("cd ~/x && git push origin main", False),
+        ("cd $REPO && git push origin main", False),
+        ("cd - && git push origin main", False),
+        ("pushd /tmp/x; git push origin main", False),
+        ("test -d x || cd /tmp; git push origin main", False),
+        ("git -C /tmp/try push origin main", False),
+        ("git -C $REPO push origin main", False),
+        ("git --git-dir=/tmp/x/.git push origin main", False),
+        ("cd app && git -C .. push origin main", True),
+        ("cd app && git -C ../.. push origin main", False),
+    ],
+)
+def test_only_what_was_done_in_the_project_counts(command: str, is_one: bool) -> None:
+    assert broken(PUSH, command) is is_one
+
+
+def test_the_repository_of_a_worktree_is_the_project_too() -> None:
+    call = shell("cd /work/demo && git push origin main")
+    inside = session(call, project="/work/demo/.worktrees/fix")
+    assert breaches_of(bans_of(PUSH), inside)
+    assert not breaches_of(bans_of(PUSH), session(call, project="/work/other"))
+
+
 def test_a_call_without_its_result_is_no_evidence() -> None:
     assert not breaches_of(bans_of(PUSH), session(shell("git push origin main", result_line=None)))
 

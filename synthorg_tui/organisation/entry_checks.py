@@ -9,7 +9,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
@@ -21,8 +20,9 @@ from synthorg_tui.learning.directions import Directions
 from synthorg_tui.memory.consolidation.contradictions import conflicts_of
 from synthorg_tui.memory.consolidation.duplicates import Comparable
 from synthorg_tui.memory.consolidation.similarity import words_of
+from synthorg_tui.organisation.findings import FindingKind, OrgFinding
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
-from synthorg_tui.organisation.prohibitions import Breach, bans_of
+from synthorg_tui.organisation.prohibitions import bans_of
 from synthorg_tui.skills.document import Severity
 
 RULES: Final = (OrgFactCategory.CORE_POLICY, OrgFactCategory.CONVENTION)
@@ -61,41 +61,6 @@ _CITED: Final = re.compile(r"\bADR[-_ #]{0,2}0*(\d{1,6})\b", re.IGNORECASE)
 _IN_NAME: Final = re.compile(r"(?:^|/)(?:adr[-_]?)?0*(\d{1,6})[-_.][^/]*$", re.IGNORECASE)
 _SCRIPT: Final = re.compile(r"(?:npm|pnpm|yarn|bun) run ([\w:.-]+)")
 _TARGET: Final = re.compile(r"make ([\w-]+)")
-
-
-class FindingKind(StrEnum):
-    """What a finding is about."""
-
-    CONTRADICTION = "contradiction"
-    DUPLICATE = "duplicate"
-    OVER_BUDGET = "over budget"
-    TOO_LONG = "too long"
-    NO_PROJECT = "project gone"
-    SUPERSEDED = "superseded"
-    MISSING = "missing"
-    BROKEN = "broken"
-
-
-@dataclass(frozen=True, slots=True)
-class OrgFinding:
-    """Something about an entry that a person should look at.
-
-    ``why`` and ``remedy`` are sentences. ``others`` are ids of other entries that it concerns.
-    ``evidence`` has the latest calls that broke a rule; ``count`` is how many there are in all, in
-    ``sessions`` sessions, ``earlier`` of them from before the rule was last written.
-    """
-
-    kind: FindingKind
-    severity: Severity
-    entry_id: str
-    text: str
-    why: str
-    remedy: str
-    others: tuple[str, ...] = ()
-    evidence: tuple[Breach, ...] = ()
-    count: int = 0
-    sessions: int = 0
-    earlier: int = 0
 
 
 def check_texts(entries: Sequence[OrgEntry]) -> Iterator[OrgFinding]:

@@ -7,9 +7,10 @@ for something else, makes a comparison fail rather than guess. Which programs of
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
-from synthorg_tui.organisation.shell_runs import ShellWord
+from synthorg_tui.organisation.shell_runs import UNTOLD, ShellWord
 
 _GIT_VALUES: Final = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace"})
 _GIT_PLAIN: Final = re.compile(
@@ -65,6 +66,20 @@ def forbidden_words(command: str, *, is_run: bool) -> tuple[str, ...]:
     if words[0] in _NO_PROGRAMS:
         return ()
     return words if words[0] in _KNOWN or (is_run and words[0].islower()) else ()
+
+
+def git_folder(words: Sequence[ShellWord]) -> str:
+    """Return the folder that git is told to work in, empty for none, ``UNTOLD`` if not plainly."""
+    if _name(words) != "git":
+        return ""
+    inner = _git_arguments(words)
+    options = words[1 : len(words) - len(inner)] if inner is not None else words[1:]
+    if any(word.text.startswith(("--git-dir", "--work-tree")) for word in options):
+        return UNTOLD
+    found = [after for word, after in pairwise(options) if word.text == "-C"]
+    if not found:
+        return ""
+    return found[0].text if len(found) == 1 and found[0].is_plain else UNTOLD
 
 
 def pushed_branches(words: Sequence[ShellWord]) -> frozenset[str]:

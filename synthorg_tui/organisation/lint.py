@@ -6,7 +6,7 @@ changed here. Which calls break a rule is decided in ``prohibitions``.
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -19,15 +19,14 @@ from synthorg_tui.memory.org.models import OrgFact, OrgFactAuthor
 from synthorg_tui.memory.org.policies import policy_block, policy_line
 from synthorg_tui.organisation.entry_checks import (
     RULES,
-    FindingKind,
-    OrgFinding,
     check_places,
     check_texts,
     is_written,
     over_budget,
 )
+from synthorg_tui.organisation.findings import Breach, CheckSink, FindingKind, OrgFinding
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
-from synthorg_tui.organisation.prohibitions import Ban, Breach, bans_of, breaches_of
+from synthorg_tui.organisation.prohibitions import Ban, bans_of, breaches_of
 from synthorg_tui.skills.document import Severity
 
 MAX_EVIDENCE: Final = 5
@@ -35,9 +34,6 @@ MAX_EVIDENCE: Final = 5
 _LONG: Final = 0.5
 """Share of the policies' budget from which on one policy takes too much of it."""
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
-
-CheckSink = Callable[[int, int], None]
-"""Is told how many sessions have been looked at, of how many."""
 
 
 class RuleCheck:

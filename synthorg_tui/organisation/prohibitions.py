@@ -10,34 +10,38 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Final
 
 from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.core.paths import repository_of
 from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.executions.output_lines import one_line
+from synthorg_tui.organisation.findings import Breach
 from synthorg_tui.organisation.forbidden_commands import (
     forbidden_words,
+    git_folder,
     has_option,
     is_force_push,
     is_run_of,
     pushed_branches,
 )
-from synthorg_tui.organisation.shell_runs import ProgramRun, ShellWord, sure_runs
+from synthorg_tui.organisation.shell_runs import UNTOLD, ProgramRun, ShellWord, sure_runs
 
 _MAX_SHOWN: Final = 200
 _MAX_RULE: Final = 2_000
 
 _NEVER: Final = (
     r"(?:please\s+|(?:all\s+)?(?:agents?|you|we|one)\s+)?(?:(?:must|should|shall)\s+never"
-    r"|(?:must|should|shall|may|can)\s*(?:not|n't)|cannot|do\s*(?:not|n't)|never)(?:\s+ever)?\s+"
+    r"|(?:must|should|shall|may|can)\s*(?:not|n't)|cannot|do\s*(?:not|n't)|never)"
+    r"(?:\s+(?:ever|manually|directly))?\s+"
 )
 _HOW: Final = r"(?:\s+(?:directly|straight|by\s+hand|manually|yourself|ever|at\s+all|anywhere))*"
-_INSTEAD: Final = (
-    r"(?:\s*(?:[;,:]|\s[-\u2013\u2014]+|\()\s*(?:please\s+)?(?:always\s+)?"
-    r"(?:use|prefer|open|create|make|work|run|let)\b[^.!?]*)?"
+_WHY: Final = (
+    r"(?:\s*(?:[;,:]|\s[-\u2013\u2014]+|\()\s*(?:(?:please\s+)?(?:always\s+)?"
+    r"(?:use|prefer|open|create|make|work|run|let)|(?:it|they|these|those|this|that)\s+"
+    r"(?:is|are|was|were|will|would|comes?|breaks?))\b[^.!?]*)?"
 )
 _LISTED: Final = r"(?:\s*,\s*(?:or\s+|and\s+)?|\s+or\s+|\s+and\s+|\s*/\s*)"
 _BRANCH: Final = (
@@ -52,7 +56,7 @@ _NAMED: Final = (
 _ITEM: Final = rf"(?:{_QUOTED}|{_NAMED})"
 _BRANCHES: Final = rf"(?P<branches>{_BRANCH}(?:{_LISTED}{_BRANCH})*)"
 _FORMS: Final = tuple(
-    re.compile(rf"{_NEVER}{form}{_HOW}{_INSTEAD}[\s.!)]*", re.IGNORECASE)
+    re.compile(rf"{_NEVER}{form}{_HOW}{_WHY}[\s.!)]*", re.IGNORECASE)
     for form in (
         r"(?:commit\s*(?:or|and|/)\s*)?(?P<force>force[\s-]+)?push(?:\s+(?:commits|changes|code"
         r"|anything))?(?:\s+(?:directly|straight))?\s+(?:to|into|on)\s+(?:the\s+)?"
@@ -69,7 +73,8 @@ _FORMS: Final = tuple(
     )
 )
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*_\"(-])|\n+")
-_LIST_ITEM: Final = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+")
+_LIST_ITEM: Final = re.compile(r"\A\s*(?:[-*+]|\d+[.)])\s+")
+_EMPHASIS: Final = re.compile(r"\*\*|__|(?<![\w*])[*_](?=\w)|(?<=\w)[*_](?![\w*/.])")
 _LABEL: Final = re.compile(
     r"(?:important|note|rule|policy|warning|security|git)\s*:\s*", re.IGNORECASE
 )
@@ -104,21 +109,6 @@ class Ban:
     values: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Breach:
-    """A call that did what a rule forbids.
-
-    ``line`` is where the call stands in the transcript of the session ``execution_id``, ``did`` the
-    program, file or tool, ``ended`` how it ended in words, ``at`` when, if the transcript says so.
-    """
-
-    execution_id: str
-    line: int
-    did: str
-    ended: str
-    at: datetime | None
-
-
 def bans_of(rule: str) -> tuple[Ban, ...]:
     """Return what a rule forbids in all cases; empty where that isn't plain."""
     if len(rule) > _MAX_RULE or "```" in rule:
@@ -146,7 +136,9 @@ def breaches_of(bans: Iterable[Ban], execution: Execution) -> tuple[Breach, ...]
 def _plain(sentence: str) -> str:
     """A sentence without what only sets it off: signs of a list, bold type, a label."""
     text = _LIST_ITEM.sub("", sentence.replace("\u2019", "'"), count=1)
-    text = re.sub(r"\*\*|__|(?<![\w*])[*_](?=\w)|(?<=\w)[*_](?![\w*/.])", "", text).strip()
+    parts = re.split(r"(`[^`]*`)", text)
+    parts[::2] = [_EMPHASIS.sub("", part) for part in parts[::2]]
+    text = "".join(parts).strip()
     return _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
 
 
@@ -206,7 +198,7 @@ def _branch(name: str) -> str:
 def _breach(bans: tuple[Ban, ...], execution: Execution, call: ToolCall) -> Breach | None:
     if call.is_shell:
         for run in sure_runs(call):
-            if any(_is_forbidden(ban, run) for ban in bans):
+            if _is_here(run, execution) and any(_is_forbidden(ban, run) for ban in bans):
                 return _as_breach(execution, call, run.shown, _ENDED[run.worked])
         return None
     for ban in bans:
@@ -215,6 +207,21 @@ def _breach(bans: tuple[Ban, ...], execution: Execution, call: ToolCall) -> Brea
         if ban.kind is BanKind.TOOL and call.tool.casefold() in ban.values and _ran(call):
             return _as_breach(execution, call, call.tool, _ENDED[call.outcome is CallOutcome.OK])
     return None
+
+
+def _is_here(run: ProgramRun, execution: Execution) -> bool:
+    """Whether a program ran in the session's project: what is done elsewhere may be allowed."""
+    told = list(filter(None, map(git_folder, run.forms())))
+    if UNTOLD in (run.folder, *told):
+        return False
+    project = execution.project or ""
+    whole = posixpath.normpath(posixpath.join(project, run.folder, *told[:1]))
+    if not project:
+        return not whole.startswith(("/", ".."))
+    return any(
+        f"{whole}/".startswith(f"{place.rstrip('/')}/")
+        for place in (project, repository_of(project))
+    )
 
 
 def _ran(call: ToolCall) -> bool:

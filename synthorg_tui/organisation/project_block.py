@@ -92,7 +92,7 @@ class BlockPlan:
             absent if self.before is None else str(self.path),
             absent if self.after is None else str(self.path),
         )
-        return [line.rstrip("\r\n") for line in lines]
+        return [part for line in lines for part in _diff_lines(line)]
 
 
 class ProjectFile:
@@ -282,6 +282,13 @@ def _made_folders(plan: BlockPlan) -> Iterator[Path]:
         path = Path(made)
         if path != plan.path and plan.path.is_relative_to(path) and path.is_dir():
             yield path
+
+
+def _diff_lines(line: str) -> tuple[str, ...]:
+    """A line of a diff; one of a file that ends with it says so, as other tools have it."""
+    text = line.rstrip("\r\n")
+    is_last = text == line and line[:1] in "+- "
+    return (text, "\\ No newline at end of file") if is_last else (text,)
 
 
 def _shown(content: bytes | None) -> list[str]:

@@ -15,6 +15,7 @@ from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.memory.org.models import OrgFact, OrgFactAuthor
 from synthorg_tui.memory.org.policies import policy_line
 from synthorg_tui.organisation.entry_checks import is_outdated, is_written
+from synthorg_tui.organisation.import_plan import path_of, paths_of
 from synthorg_tui.organisation.marked_block import DamagedBlockError, enclosed
 from synthorg_tui.organisation.models import OrgEntry
 from synthorg_tui.organisation.project_block import (
@@ -243,7 +244,7 @@ def _is_for(entry: OrgEntry, project: Path, name: str) -> bool:
     about = entry.traits.project
     if about and Path(os.path.realpath(about)) != project:
         return False
-    return not about or entry.traits.source.partition("#")[0] != name
+    return not about or name not in paths_of(entry.traits)
 
 
 def _standing(entries: Sequence[OrgEntry]) -> list[OrgEntry]:
@@ -260,7 +261,7 @@ def _line(entry: OrgEntry) -> str:
 def _title(entry: OrgEntry) -> str:
     traits = entry.traits
     title = traits.title or entry.content.strip().partition("\n")[0]
-    where = ", ".join(filter(None, (traits.status, traits.source.partition("#")[0])))
+    where = ", ".join(filter(None, (traits.status, path_of(traits.source))))
     return _item(entry, " ".join(f"{title} ({where})".split()) if where else title)
 
 

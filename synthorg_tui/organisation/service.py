@@ -6,7 +6,7 @@ has decided. The texts of lessons and memories are changed in their own places.
 """
 
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +14,6 @@ from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.events import Events
 from synthorg_tui.curation.erasure import Erasure
-from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.memory.org.access_control import require_write_access
 from synthorg_tui.memory.org.acts import UndoableAct, last_act
 from synthorg_tui.memory.org.changes import AppliedOrgChange, OrgChange, OrgChangeKind
@@ -43,8 +42,7 @@ from synthorg_tui.memory.org.store import OrgAct, OrgStore, unknown_fact
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.organisation.entries import EntryFilter, EntryList, author_words, fact_entry
-from synthorg_tui.organisation.entry_checks import OrgFinding
-from synthorg_tui.organisation.lint import CheckSink, RuleCheck
+from synthorg_tui.organisation.findings import CheckSink, OrgFinding
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin, OrgVersion, UndoneOrgEntry
 from synthorg_tui.organisation.publications import Publication, PublicationStore
 
@@ -95,7 +93,7 @@ class OrganisationService:
         self,
         *,
         at: datetime | None = None,
-        categories: Collection[OrgFactCategory] | None = None,
+        categories: Sequence[OrgFactCategory] | frozenset[OrgFactCategory] | None = None,
         project: str | None = None,
         retracted: bool = False,
     ) -> tuple[OrgEntry, ...]:
@@ -284,6 +282,9 @@ class OrganisationService:
 
         Setting ``cancel`` stops between two sessions and returns what was found until then.
         """
+        from synthorg_tui.executions.store import ExecutionStore
+        from synthorg_tui.organisation.lint import RuleCheck
+
         check = RuleCheck(ExecutionStore(self._core.database), self._config.policy_tokens)
         return await check.run(await self.entries(), progress, cancel)
 

@@ -6,6 +6,7 @@ behind a condition. So a command with any construct that isn't understood ran no
 this tells.
 """
 
+import posixpath
 import re
 import shlex
 from collections.abc import Iterator
@@ -43,6 +44,10 @@ _RUNNERS: Final = frozenset(
 )
 
 
+UNTOLD: Final = "?"
+"""Takes the place of a folder that isn't told."""
+
+
 class _UnsureError(Exception):
     """The command has something in it whose meaning isn't told here."""
 
@@ -57,10 +62,15 @@ class ShellWord:
 
 @dataclass(frozen=True, slots=True)
 class ProgramRun:
-    """A program that ran with its arguments; ``worked`` is ``None`` where that isn't known."""
+    """A program that ran with its arguments; ``worked`` is ``None`` where that isn't known.
+
+    ``folder`` is where an earlier ``cd`` of the call went, empty without one, ``UNTOLD`` where that
+    isn't plain.
+    """
 
     words: tuple[ShellWord, ...]
     worked: bool | None
+    folder: str = ""
 
     @property
     def shown(self) -> str:
@@ -101,14 +111,14 @@ def sure_runs(call: ToolCall) -> tuple[ProgramRun, ...]:
     if len(call.arguments) > MAX_COMMAND:
         return ()
     try:
-        chains = _Reader(call.arguments).chains()
+        chains = _ShellReader(call.arguments).chains()
     except _UnsureError:
         return ()
     return tuple(_surely(chains, call.outcome))
 
 
 def _surely(chains: list[_Chain], outcome: CallOutcome) -> Iterator[ProgramRun]:
-    stops_at_errors = False
+    stops_at_errors, folder = False, ""
     alone = len(chains) == 1 and len(chains[0].commands) == 1
     for number, chain in enumerate(chains):
         is_last = number == len(chains) - 1
@@ -116,12 +126,16 @@ def _surely(chains: list[_Chain], outcome: CallOutcome) -> Iterator[ProgramRun]:
             return
         waited = is_last and not chain.is_behind
         went_well = outcome is CallOutcome.OK and waited and "||" not in chain.joints
-        for pipeline in chain.pipelines if went_well else chain.pipelines[:1]:
+        ran = chain.pipelines if went_well else chain.pipelines[:1]
+        for pipeline in ran:
             for place, words in enumerate(pipeline):
                 worked = True if went_well and place == len(pipeline) - 1 else None
                 if alone and waited and outcome is CallOutcome.FAILED:
                     worked = False
-                yield ProgramRun(tuple(words), worked)
+                yield ProgramRun(tuple(words), worked, folder)
+                folder = _folder_after(words, folder)
+        if any(_folder_after(words, "") for words in chain.commands) and ran != chain.pipelines:
+            folder = UNTOLD
         first = {words[0].text for words in chain.commands}
         if first & _LEAVES:
             return
@@ -131,7 +145,15 @@ def _surely(chains: list[_Chain], outcome: CallOutcome) -> Iterator[ProgramRun]:
         )
 
 
-class _Reader:
+def _folder_after(words: list[ShellWord], folder: str) -> str:
+    """Where the shell is after a command."""
+    if not words or words[0].text not in ("cd", "pushd", "popd"):
+        return folder
+    is_plain = len(words) == 2 and words[1].is_plain and words[1].text != "-"
+    return posixpath.join(folder, words[1].text) if is_plain and folder != UNTOLD else UNTOLD
+
+
+class _ShellReader:
     """Reads a command into chains of pipelines; raises ``_UnsureError`` when it isn't plain."""
 
     def __init__(self, text: str) -> None:

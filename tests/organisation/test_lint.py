@@ -8,12 +8,8 @@ import pytest
 
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.models import Execution, ToolCall
-from synthorg_tui.organisation.entry_checks import (
-    FindingKind,
-    OrgFinding,
-    check_places,
-    check_texts,
-)
+from synthorg_tui.organisation.entry_checks import check_places, check_texts
+from synthorg_tui.organisation.findings import FindingKind, OrgFinding
 from synthorg_tui.organisation.lint import MAX_EVIDENCE, RuleCheck
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
 from tests.organisation.publish_kit import ADR, CONVENTION, WRITTEN, entry

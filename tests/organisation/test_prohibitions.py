@@ -212,6 +212,41 @@ def test_how_it_ended_is_said_as_far_as_it_is_known(
     assert (breach.ended, breach.line, breach.did) == (ended, 7, "git push origin main")
 
 
+@pytest.mark.parametrize(
+    ("command", "is_one"),
+    [
+        ("cd /work/demo && git push origin main", True),
+        ("cd /work/demo/app && git push origin main", True),
+        ("cd app && cd .. && git push origin main", True),
+        ("git -C /work/demo push origin main", True),
+        ("cd /tmp/try && git push origin main", False),
+        ("cd /work/demo-two && git push origin main", False),
+        ("cd .. && git push origin main", False),
+        ("cd app/../../x && git push origin main", False),
+        ("cd && git push origin main", False),
+        ("cd ~/x && git push origin main", False),
+        ("cd $REPO && git push origin main", False),
+        ("cd - && git push origin main", False),
+        ("pushd /tmp/x; git push origin main", False),
+        ("test -d x || cd /tmp; git push origin main", False),
+        ("git -C /tmp/try push origin main", False),
+        ("git -C $REPO push origin main", False),
+        ("git --git-dir=/tmp/x/.git push origin main", False),
+        ("cd app && git -C .. push origin main", True),
+        ("cd app && git -C ../.. push origin main", False),
+    ],
+)
+def test_only_what_was_done_in_the_project_counts(command: str, is_one: bool) -> None:
+    assert broken(PUSH, command) is is_one
+
+
+def test_the_repository_of_a_worktree_is_the_project_too() -> None:
+    call = shell("cd /work/demo && git push origin main")
+    inside = session(call, project="/work/demo/.worktrees/fix")
+    assert breaches_of(bans_of(PUSH), inside)
+    assert not breaches_of(bans_of(PUSH), session(call, project="/work/other"))
+
+
 def test_a_call_without_its_result_is_no_evidence() -> None:
     assert not breaches_of(bans_of(PUSH), session(shell("git push origin main", result_line=None)))
 
@@ -238,6 +273,7 @@ def test_a_run_that_its_agent_told_of_itself_is_no_evidence() -> None:
         "IMPORTANT: never push to main.",
         "Never push to main; open a pull request instead.",
         "Never push to main, always use a branch.",
+        "Never push to main: it is protected.",
         "Never push to main. Open a pull request and ask for a review.",
         "Work on a branch. Never push to main.",
     ],
@@ -388,6 +424,11 @@ def test_what_may_be_no_command_is_left_alone(rule: str) -> None:
         ("Don't modify `src/gen/*.py`.", "/work/demo/src/gen/a.py", True),
         ("Don't modify `src/gen/*.py`.", "/work/demo/src/gen/a.txt", False),
         ("Never edit `vendor/` without asking.", "/work/demo/vendor/a.go", False),
+        ("Do not edit `LOG.md` manually; it is made by a tool.", "/work/demo/LOG.md", True),
+        ("Do not manually modify `api/**` (they are generated).", "/work/demo/api/a.md", True),
+        ("*Never* edit `src/**/gen_*.py`.", "/work/demo/src/a/gen_b.py", True),
+        ("Don't edit `LOG.md`: it may be stale.", "/work/demo/LOG.md", False),
+        ("Don't edit `LOG.md`; it is fine when asked.", "/work/demo/LOG.md", False),
     ],
 )
 def test_files_that_must_not_be_edited(rule: str, path: str, is_one: bool) -> None:

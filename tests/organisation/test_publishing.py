@@ -16,7 +16,7 @@ from synthorg_tui.organisation.project_block import (
     BlockState,
     PublishError,
 )
-from synthorg_tui.organisation.publications import PublicationStore
+from synthorg_tui.organisation.publications import ERASED_BLOCK, PublicationStore
 from synthorg_tui.organisation.publishing import (
     CONVENTIONS,
     Publishing,
@@ -229,6 +229,19 @@ async def test_undo_takes_the_last_act_back(records: PublicationStore, project: 
     await undo(records)
     assert not file.exists()
     assert await records.last_act() == ()
+
+
+async def test_an_entry_that_was_erased_leaves_the_record_too(
+    records: PublicationStore, project: Path
+) -> None:
+    await publish(records, project, PUSH)
+    await publish(records, project, TESTS)
+    await records.forget("another")
+    assert [one.before.count("Never push") for one in await records.last_act()] == [1]
+    await records.forget(PUSH.id)
+    assert [one.before for one in await records.last_act()] == [ERASED_BLOCK]
+    with pytest.raises(PublishError, match="was erased"):
+        await undo(records)
 
 
 async def test_undo_leaves_a_block_that_was_edited_since(

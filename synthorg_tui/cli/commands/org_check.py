@@ -10,7 +10,7 @@ from synthorg_tui.core.text import counted
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context
     from synthorg_tui.cli.shapes import Json
-    from synthorg_tui.organisation.entry_checks import OrgFinding
+    from synthorg_tui.organisation.findings import OrgFinding
 
 _STYLES = {"error": "red", "warning": "yellow"}
 

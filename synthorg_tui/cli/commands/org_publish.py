@@ -59,18 +59,7 @@ def add_publish(actions: Subparsers) -> None:
     )
     parser.add_argument("--all", action="store_true", help="everywhere it was published before")
     _add_what(parser)
-    act = parser.add_mutually_exclusive_group()
-    act.add_argument("--remove", action="store_true", help="take the block out again")
-    act.add_argument("--undo", action="store_true", help="take the last publishing back")
-    act.add_argument(
-        "--check", action="store_true", help="tell which blocks are out of date; exit code 1 if any"
-    )
-    parser.add_argument("--dry-run", action="store_true", help="only show what would change")
-    parser.add_argument(
-        "--force",
-        action="store_true",
-        help="replace or remove what was edited by hand, too",
-    )
+    _add_acts(parser)
 
 
 def _add_what(parser: "ArgumentParser") -> None:
@@ -90,6 +79,21 @@ def _add_what(parser: "ArgumentParser") -> None:
         dest="parts",
         help="conventions, adrs (titles of decisions) or nothing beside the policies (default: as "
         "before)",
+    )
+
+
+def _add_acts(parser: "ArgumentParser") -> None:
+    act = parser.add_mutually_exclusive_group()
+    act.add_argument("--remove", action="store_true", help="take the block out again")
+    act.add_argument("--undo", action="store_true", help="take the last publishing back")
+    act.add_argument(
+        "--check", action="store_true", help="tell which blocks are out of date; exit code 1 if any"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="only show what would change")
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="replace or remove what was edited by hand, too",
     )
 
 
@@ -208,9 +212,12 @@ def _done(plan: "BlockPlan", *, written: bool) -> str:
         return "would lose what somebody changed in the block: --force."
     if not written:
         return "would be written." if plan.after is not None else "would be removed."
+    if entries := plan.publication.entries:
+        return f"has {counted(len(entries), 'entry', 'entries')} now."
     if plan.publication.written:
-        return f"has {counted(len(plan.publication.entries), 'entry', 'entries')} now."
-    return "is as it was." if plan.after is not None else "is removed: it was made for this."
+        return "has its former block again."
+    gone = "has no block of ours any more."
+    return gone if plan.after is not None else "is removed: it was made for this."
 
 
 def _file(plan: "BlockPlan", *, written: bool) -> "Json":

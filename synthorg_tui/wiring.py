@@ -11,7 +11,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,6 +48,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.memory.extensions import BatchStore, MemoryAdmin
     from synthorg_tui.memory.store.admin import StoreAdmin
     from synthorg_tui.memory.strategies.service import InjectionService
+    from synthorg_tui.organisation.service import OrganisationService
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
     from synthorg_tui.skills.document import SkillRoot
@@ -182,15 +182,10 @@ def build_model(
 
 def build_queue(base: Foundation) -> "ApprovalQueue":
     """Build the approval queue; it emits ``approval.expired`` for each item that expires."""
-    from synthorg_tui.approvals.queue import ApprovalQueue
+    from synthorg_tui.approvals.queue import queue_by
 
-    days = base.settings.approvals.expire_after_days
-    return ApprovalQueue(
-        base.database,
-        clock=base.clock,
-        expire_after=timedelta(days=days) if days is not None else None,
-        on_expire=lambda item: base.events.emit("approval.expired", item.id),
-    )
+    emit = partial(base.events.emit, "approval.expired")
+    return queue_by(base.settings.approvals, base.database, base.clock, emit)
 
 
 def build_injection(
@@ -259,8 +254,10 @@ def build_tools(
     queue: "ApprovalQueue",
     registry: "SkillRegistry",
     imports: "Callable[[BatchStore], ImportService]",
+    organisation: "Callable[[], OrganisationService]",
 ) -> "ToolServices":
     """Build what agents' tools use; where settings want approval, writes go to the queue."""
+    from synthorg_tui.agents.organisation import OrgServices
     from synthorg_tui.agents.own_memories import OwnStores
     from synthorg_tui.agents.pending import PendingWrites, PendingWriteStore
     from synthorg_tui.agents.recall import Recall
@@ -268,10 +265,10 @@ def build_tools(
     from synthorg_tui.agents.silenced import SilencedHints
     from synthorg_tui.agents.toolbox import ApprovedSkills, ToolServices
 
-    pending: PendingWrites | None = None
+    settings, pending = base.settings, None
     store: Callable[[], BatchStore] = base.local
-    if base.settings.agent_access.writes == "approval":
-        pending = PendingWrites(queue, clock=base.clock, level=base.settings.level)
+    if settings.agent_access.writes == "approval":
+        pending = PendingWrites(queue, clock=base.clock, level=settings.level)
         store = partial(PendingWriteStore, pending, base.memory)
     return ToolServices(
         injection=injection,
@@ -279,6 +276,9 @@ def build_tools(
         skills=ApprovedSkills(registry),
         own=OwnStores(lambda: guarded_desk(base), store, base.settings.level, pending),
         recall=Recall(registry, injection, SilencedHints(base.database, clock=base.clock)),
+        org=lambda: OrgServices(
+            organisation().reads, queue, settings.org_memory, settings.seniority
+        ),
         pending=pending,
     )
 

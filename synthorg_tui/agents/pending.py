@@ -1,22 +1,17 @@
 """Puts an agent's writes and deletions into the queue of proposals, where a person decides."""
 
-import hashlib
-import json
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from itertools import count
 from typing import Final
 
 from synthorg_tui.agents.guarded import known_memory
 from synthorg_tui.approvals.models import (
     ApprovalConflictError,
     ApprovalItem,
-    ApprovalStatus,
     QueueFullError,
     RiskLevel,
 )
-from synthorg_tui.approvals.proposals import ProposalBox, asked_by
+from synthorg_tui.approvals.proposals import ProposalBox, ask_once, asked_by
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.core.redaction import RedactionTally, redact_text
@@ -108,24 +103,9 @@ class PendingWrites:
 
     async def _ask(self, item: ApprovalItem, wording: Sequence[object]) -> str:
         """Queue an item once for the same wording; ``item.id`` is how its id begins."""
-        for number in count():
-            digest = hashlib.sha256(json.dumps([*wording, number]).encode()).hexdigest()
-            item_id = f"{item.id}-{digest[:12]}"
-            known = await self._queue.get(item_id)
-            if known is None:
-                await self._add(item.model_copy(update={"id": item_id}))
-                return item_id
-            if known.status is ApprovalStatus.PENDING:
-                return item_id
-            if known.status is ApprovalStatus.REJECTED:
-                raise WriteRefusedError("a person rejected this before; it isn't asked for again")
-        raise AssertionError("there is always a next number")
-
-    async def _add(self, item: ApprovalItem) -> None:
         try:
-            with suppress(ApprovalConflictError):  # asked at the same moment elsewhere
-                await self._queue.add(item)
-        except QueueFullError as error:
+            return (await ask_once(self._queue, item, wording)).id
+        except (ApprovalConflictError, QueueFullError) as error:
             raise WriteRefusedError(error.message, remedy=error.remedy) from error
 
 

@@ -41,6 +41,9 @@ from synthorg_tui.memory.tool_retriever import (
 from synthorg_tui.providers.models import ToolDefinition
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from synthorg_tui.agents.organisation import OrgServices, OrgTools
     from synthorg_tui.agents.pending import PendingWrites
     from synthorg_tui.agents.recall import Recall
     from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry
@@ -98,7 +101,8 @@ class ToolServices:
     """The services that tools call.
 
     With ``pending`` agents' writes become proposals and are stored only when a person approves.
-    ``own`` is what commands that an agent runs change, ``recall`` what hints come from.
+    ``own`` is what commands that an agent runs change, ``recall`` what hints come from, ``org``
+    returns what the whole organisation knows.
     """
 
     injection: InjectionService
@@ -106,6 +110,7 @@ class ToolServices:
     skills: ApprovedSkills
     own: OwnStores
     recall: "Recall"
+    org: "Callable[[], OrgServices]"
     pending: "PendingWrites | None" = None
 
 
@@ -153,9 +158,17 @@ class Toolbox:
             return await self._skill(arguments.get("name"))
         if name == tools.DELETE_ENTRY:
             return await self._delete(arguments)
+        if name in tools.ORGANISATION:
+            return await self._org.answer(name, arguments)
         if name not in self._memory_tools:
             raise AgentRefusedError(f"{NO_TOOL} {name[:64]!r}")
         return await self._ask_memory(name, arguments)
+
+    @cached_property
+    def _org(self) -> "OrgTools":
+        from synthorg_tui.agents.organisation import OrgTools
+
+        return OrgTools(self._identity, self._services.org(), self._allowance)
 
     @cached_property
     def own(self) -> OwnMemories:

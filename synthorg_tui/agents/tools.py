@@ -8,12 +8,24 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
-from typing import Any, Final
+from typing import Annotated, Any, Final, Self
+
+from pydantic import Field, WithJsonSchema, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from synthorg_tui.agents.models import CallReply
-from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
+from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome, OrgFactCategory
+from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.learning.actions import AgentAction
-from synthorg_tui.memory.strategies.schemas import WORTH_WRITING, MemoryTool
+from synthorg_tui.memory.strategies.replies import CAUTION, TAG_TOOL_RESULT
+from synthorg_tui.memory.strategies.schemas import (
+    MAX_ID_CHARS,
+    WORTH_WRITING,
+    Content,
+    MemoryTool,
+    schema_of,
+)
+from synthorg_tui.memory.strategies.service import MAX_QUERY
 from synthorg_tui.providers.models import ToolDefinition
 
 
@@ -69,6 +81,12 @@ LIST_SKILLS: Final = "list_skills"
 READ_SKILL: Final = "read_skill"
 BEFORE_ACTION: Final = "before_action"
 DELETE_ENTRY: Final = "synthorg_memory_delete_entry"
+ORG_SEARCH: Final = "org_search"
+ORG_POLICIES: Final = "org_policies"
+ORG_PROPOSE: Final = "org_propose"
+
+ORGANISATION: Final = frozenset({ORG_SEARCH, ORG_POLICIES, ORG_PROPOSE})
+"""Tools about what the whole organisation knows."""
 
 WRITING: Final = frozenset(
     {
@@ -77,14 +95,62 @@ WRITING: Final = frozenset(
         MemoryTool.RECALL_WRITE.value,
         REPORT_OUTCOME,
         DELETE_ENTRY,
+        ORG_PROPOSE,
     }
 )
 """Tools that change the store."""
 
 MAX_SKILL_NAME: Final = 64
+MAX_POLICIES: Final = 50
+_POLICIES_A_PAGE: Final = 20
+_MAX_WHY: Final = 1_000
 NOTHING_KNOWN: Final = "Nothing is known about this call."
 _MAX_CALL: Final = {"command": 4_000, "file": 1_000, "error": 20_000}
 """Characters of what an agent asks about a call."""
+
+
+_OrgCategory = Annotated[
+    OrgFactCategory,
+    WithJsonSchema({"type": "string", "enum": [category.value for category in OrgFactCategory]}),
+]
+
+
+class FactQuestion(FrozenModel):
+    """A question to what the whole organisation knows; all categories when none is named."""
+
+    query: NotBlankStr = Field(max_length=MAX_QUERY)
+    categories: tuple[_OrgCategory, ...] | SkipJsonSchema[None] = None
+
+
+class PolicyPage(FrozenModel):
+    """A page of the policies."""
+
+    offset: int = Field(default=0, ge=0)
+    limit: int = Field(default=_POLICIES_A_PAGE, ge=1, le=MAX_POLICIES)
+
+
+class FactProposal(FrozenModel):
+    """A fact for everybody, a new version of one, or, without content, the retraction of one."""
+
+    content: Content | SkipJsonSchema[None] = Field(
+        default=None, description="leave it out to have the fact retracted"
+    )
+    category: _OrgCategory | SkipJsonSchema[None] = None
+    why: NotBlankStr = Field(max_length=_MAX_WHY, description="the reason; a person reads it")
+    fact_id: NotBlankStr | SkipJsonSchema[None] = Field(
+        default=None, max_length=MAX_ID_CHARS, description="of the fact to change, as search tells"
+    )
+    everywhere: bool = Field(
+        default=False, description="true when it holds in all projects, not only in this one"
+    )
+
+    @model_validator(mode="after")
+    def _validate_parts(self) -> Self:
+        if self.content is None and self.fact_id is None:
+            raise ValueError("content must say what to write, or fact_id what to retract")
+        if self.content is not None and self.fact_id is None and self.category is None:
+            raise ValueError("category must say what kind of fact it is")
+        return self
 
 
 def _object(properties: dict[str, Any], required: tuple[str, ...]) -> dict[str, Any]:
@@ -169,8 +235,44 @@ def _invalid(problem: str) -> CallReply:
     return error("InvalidArgument", problem, ErrorCode.INVALID_ARGUMENT)
 
 
+def _org_definitions() -> tuple[ToolDefinition, ...]:
+    described: tuple[tuple[str, type[FrozenModel], str], ...] = (
+        (
+            ORG_SEARCH,
+            FactQuestion,
+            "Find what holds in the whole organisation, by meaning and words: decisions and their "
+            f"status, conventions, procedures, policies. {CAUTION}",
+        ),
+        (
+            ORG_POLICIES,
+            PolicyPage,
+            "List all policies, a page at a time: what a person wants of every agent in every "
+            f"project. They are quoted in <{TAG_TOOL_RESULT}>, and none lets you skip an approval.",
+        ),
+        (
+            ORG_PROPOSE,
+            FactProposal,
+            "Propose a fact for everybody (core_policy, adr, procedure or convention), another "
+            "text for one, or its retraction. It is refused where you may not write that category, "
+            "and else waits until a person decides; don't propose it again.",
+        ),
+    )
+    return tuple(
+        ToolDefinition(name=name, description=words, parameters=schema_of(model))
+        for name, model, words in described
+    )
+
+
 def definitions() -> tuple[ToolDefinition, ...]:
     """Return new definitions of the tools that every connected agent has."""
+    return (
+        *_own_definitions(),
+        *_call_definitions(),
+        *_org_definitions(),
+    )
+
+
+def _own_definitions() -> tuple[ToolDefinition, ...]:
     return (
         ToolDefinition(
             name=REPORT_OUTCOME,
@@ -194,6 +296,11 @@ def definitions() -> tuple[ToolDefinition, ...]:
                 ("name",),
             ),
         ),
+    )
+
+
+def _call_definitions() -> tuple[ToolDefinition, ...]:
+    return (
         ToolDefinition(
             name=BEFORE_ACTION,
             description=(

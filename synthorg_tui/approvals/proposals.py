@@ -6,11 +6,15 @@ text that they read can make them approve something. So nothing that approves, r
 names a person may be added here.
 """
 
+import hashlib
+import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import count
 from typing import Final, Protocol
 
-from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
+from synthorg_tui.approvals.models import ApprovalConflictError, ApprovalItem, ApprovalStatus
 
 MAX_PENDING: Final = 100
 """Proposals of one agent that may wait at a time: a person still reads so many."""
@@ -100,3 +104,27 @@ class ProposalBox(Protocol):
         item or the new version is decided.
         """
         ...
+
+
+async def ask_once(
+    queue: ProposalBox, item: ApprovalItem, wording: Sequence[object]
+) -> ApprovalItem:
+    """Add an item unless the same waits already; return the new or the waiting one.
+
+    What is the same is told by ``wording``, of which its id is made; ``item.id`` is how that
+    begins. What was approved or has expired is asked anew. Raises ``ApprovalConflictError`` when a
+    person rejected the same, and ``QueueFullError``.
+    """
+    for number in count():
+        digest = hashlib.sha256(json.dumps([*wording, number]).encode()).hexdigest()
+        new = item.model_copy(update={"id": f"{item.id}-{digest[:12]}"})
+        known = await queue.get(new.id)
+        if known is None:
+            with suppress(ApprovalConflictError):  # asked at the same moment elsewhere
+                await queue.add(new)
+            return new
+        if known.status is ApprovalStatus.PENDING:
+            return known
+        if known.status is ApprovalStatus.REJECTED:
+            raise ApprovalConflictError("a person rejected this before; it isn't asked for again")
+    raise AssertionError("there is always a next number")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
-from synthorg_tui.approvals import rows
+from synthorg_tui.approvals import ApprovalsConfig, rows
 from synthorg_tui.approvals.models import (
     ApprovalConflictError,
     ApprovalCounts,
@@ -424,3 +424,16 @@ def _decision(
     if reason is None:
         raise DecisionRefusedError("a rejection needs a reason")
     return ApprovalEventKind.REJECTED
+
+
+def queue_by(
+    config: ApprovalsConfig, database: Database, clock: Clock, expired: Callable[[str], None]
+) -> ApprovalQueue:
+    """Return the queue by the settings; ``expired`` is called with the id of each that expires."""
+    days = config.expire_after_days
+    return ApprovalQueue(
+        database,
+        clock=clock,
+        expire_after=timedelta(days=days) if days is not None else None,
+        on_expire=lambda item: expired(item.id),
+    )

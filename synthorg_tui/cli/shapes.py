@@ -189,6 +189,7 @@ def proposal(entry: "InboxEntry") -> Json:
             for name, field in entry.fields.items()
         },
         "memory": memory_of(entry),
+        "organisation": writes_of(entry),
         "created_at": item.created_at.isoformat(),
         "expires_at": item.expires_at.isoformat() if item.expires_at else None,
         "snoozed_until": item.snoozed_until.isoformat() if item.snoozed_until else None,
@@ -214,6 +215,33 @@ def memory_of(entry: "InboxEntry") -> dict[str, Any] | None:
         "source": request.metadata.source,
         "tags": list(request.metadata.tags),
         "redactions": marks_in(request.content),
+    }
+
+
+def writes_of(entry: "InboxEntry") -> dict[str, Any] | None:
+    """Return the writes to organisation memory that an item asks for, as JSON.
+
+    ``None`` for other kinds of proposals.
+    """
+    from synthorg_tui.curation.review import OrgPayload
+
+    if not isinstance(entry.subject, OrgPayload):
+        return None
+    return {
+        "why": entry.subject.why,
+        "source": entry.subject.source,
+        "changes": [
+            {
+                "kind": change.kind.value,
+                "fact_id": change.fact_id,
+                "category": change.request.category.value if change.request else None,
+                "tags": list(change.request.tags) if change.request else [],
+                "content": change.request.content if change.request else None,
+                "agent_id": change.author.agent_id,
+                "seniority": change.author.seniority.value if change.author.seniority else None,
+            }
+            for change in entry.subject.changes
+        ],
     }
 
 

@@ -24,6 +24,7 @@ from synthorg_tui.curation import journal, models, registry
 from synthorg_tui.curation.journal import Effects, FileStep, Journal, Operation
 from synthorg_tui.curation.lesson_sources import forget_sources
 from synthorg_tui.curation.models import ProceduralMemoryScope
+from synthorg_tui.curation.org_changes import FactState, inverse
 from synthorg_tui.curation.plan import CurationPlan
 from synthorg_tui.curation.registry import (
     RegisteredSkill,
@@ -150,22 +151,27 @@ class DecisionRunner:
 
         Decisions that were taken in bulk are undone together, latest first, each in its own
         transaction; after a crash the next undo continues with the rest. Raises
-        ``ApprovalConflictError``, with nothing changed, when a file that one of them wrote has been
-        changed since.
+        ``ApprovalConflictError``, with nothing changed, when a file that one of them wrote or a
+        fact has been changed since.
         """
         operations = await self._journal.last_undoable()
         await asyncio.to_thread(check_undoable, operations)
+        later: dict[str, FactState] = {}
+        for operation in operations:
+            await inverse(operation.effects.org, self._store.org, later)
         undone = [await self._undo(operation, person) for operation in operations]
         return _as_one(undone) if undone else None
 
     async def _undo(self, operation: Operation, person: Person) -> Decision:
         plan = await asyncio.to_thread(undo_plan, operation)
+        org = await inverse(operation.effects.org, self._store.org, {})
+        bundle = replace(plan.bundle, org=org)
         at = self._clock.now()
 
         def within(db: "Connection", outcome: BundleOutcome) -> Operation:
             return undo_in(db, operation, plan, outcome, queue=self._queue, person=person, at=at)
 
-        return await self.carry_out(plan.bundle, within, actor=str(person))
+        return await self.carry_out(bundle, within, actor=str(person))
 
     async def carry_out(
         self,
@@ -259,7 +265,7 @@ def check_undoable(operations: Iterable[Operation]) -> None:
 
 
 def undo_plan(operation: Operation) -> CurationPlan:
-    """Return the plan that undoes a decision.
+    """Return the plan that undoes a decision, but for facts: see ``org_changes.inverse``.
 
     Raises ``ApprovalConflictError`` when a file it wrote has been changed since.
     """

@@ -4,7 +4,7 @@ An edit comes from outside the program, so it passes here on its way into a plan
 redacted, lengths are bounded, and nothing but the wording of the item's own subject can change.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from synthorg_tui.approvals.models import DecisionRefusedError
@@ -18,13 +18,14 @@ from synthorg_tui.curation.models import (
     Lesson,
     ProceduralMemoryProposal,
 )
-from synthorg_tui.curation.review import InboxEntry, WritePayload
+from synthorg_tui.curation.review import InboxEntry, OrgPayload, WritePayload
+from synthorg_tui.memory.org.changes import OrgChange
 from synthorg_tui.memory.strategies.schemas import MAX_CONTENT_CHARS
 
 
 @dataclass(frozen=True, slots=True)
 class ProposalEdit:
-    """A person's wording of a proposal: a lesson's fields, or the text that an agent wrote.
+    """A person's wording of a proposal: a lesson's fields, or the text that is to be stored.
 
     ``authors`` names who wrote fields of a lesson where that wasn't the person.
     """
@@ -33,8 +34,8 @@ class ProposalEdit:
     authors: Mapping[str, Author] = field(default_factory=dict)
 
 
-def edited_subject(entry: InboxEntry, edit: ProposalEdit) -> Lesson | WritePayload:
-    """Return the item's lesson or memory with the person's wording, secrets redacted.
+def edited_subject(entry: InboxEntry, edit: ProposalEdit) -> Lesson | WritePayload | OrgPayload:
+    """Return the item's lesson, memory or fact with the person's wording, secrets redacted.
 
     Raises ``DecisionRefusedError`` when the item can't be edited like this, or the text is empty or
     too long.
@@ -61,15 +62,24 @@ def _edited_lesson(
     )
 
 
-def _reworded_write(entry: InboxEntry, text: str) -> WritePayload:
+def _reworded_write(entry: InboxEntry, text: str) -> WritePayload | OrgPayload:
     write = entry.subject
-    if not isinstance(write, WritePayload):
-        raise DecisionRefusedError("only what an agent wrote can be reworded as a text")
+    if not isinstance(write, WritePayload | OrgPayload) or entry.rewordable_text is None:
+        raise DecisionRefusedError("only one text that is to be stored can be reworded as a text")
     if not text.strip() or len(text) > MAX_CONTENT_CHARS:
         raise DecisionRefusedError(f"the text must have 1 to {MAX_CONTENT_CHARS:,} characters")
-    content = redact_text(text, RedactionTally())
-    request = write.draft.request.model_copy(update={"content": content})
+    content = {"content": redact_text(text, RedactionTally())}
+    if isinstance(write, OrgPayload):
+        return write.model_copy(update={"changes": tuple(_reworded(write.changes, content))})
+    request = write.draft.request.model_copy(update=content)
     return write.model_copy(update={"draft": write.draft.model_copy(update={"request": request})})
+
+
+def _reworded(changes: Iterable[OrgChange], content: Mapping[str, str]) -> Iterator[OrgChange]:
+    """The changes with another text of the only one that has any."""
+    for change in changes:
+        said = change.request and change.request.model_copy(update=content)
+        yield change.model_copy(update={"request": said})
 
 
 def redacted(proposal: ProceduralMemoryProposal) -> ProceduralMemoryProposal:

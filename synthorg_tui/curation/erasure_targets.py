@@ -21,6 +21,7 @@ from synthorg_tui.curation.review import (
     DELETE_ACTION,
     FILE_CHANGE_ACTION,
     MERGE_ACTION,
+    ORG_ACTION,
     WRITE_ACTION,
 )
 
@@ -140,8 +141,8 @@ def adopted_by(operation: Operation) -> str | None:
     return next(iter(fresh or before), None)
 
 
-_NAMING = (DELETE_ACTION, CONFLICT_ACTION, MERGE_ACTION)
-"""Requests whose payload holds ids of stored memories, whatever becomes of these."""
+_NAMING = (DELETE_ACTION, CONFLICT_ACTION, MERGE_ACTION, ORG_ACTION)
+"""Requests whose payload holds ids of stored memories or facts, whatever becomes of these."""
 _ASKING = (WRITE_ACTION, *_NAMING)
 
 
@@ -155,12 +156,12 @@ def without_memories(payload: PrunePayload, memory_ids: Collection[str]) -> Prun
 
 
 def _requests_naming(stored: StoredWords, memory_ids: Collection[str]) -> frozenset[str]:
-    """The items by which one of these memories was to be stored, deleted or merged."""
+    """The items by which one of these memories or facts was to be stored, changed or deleted."""
     purged = frozenset(memory_ids)
     decided = {
         operation.item_id
         for operation in stored.operations
-        if not purged.isdisjoint((*operation.effects.added, *operation.effects.removed))
+        if not purged.isdisjoint(operation.effects.touched)
     }
     return frozenset(
         item.id

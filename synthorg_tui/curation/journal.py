@@ -8,7 +8,7 @@ the rows of earlier versions. What a decision changes is worked out in ``plan``.
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
     from synthorg_tui.approvals.queue import ApprovalQueue
+    from synthorg_tui.memory.org.changes import AppliedOrgChange
 
 _log = logging.getLogger(__name__)
 
@@ -62,23 +63,52 @@ class FileStep(FrozenModel):
         return self.model_copy(update={"before": self.after, "after": self.before})
 
 
+class OrgEffect(FrozenModel):
+    """What became of one fact of organisation memory: its version before, 0 if new, and after.
+
+    Its texts are in the log of facts, so that erasing them there erases them.
+    """
+
+    fact_id: str
+    before: int
+    after: int
+
+    @classmethod
+    def of(cls, applied: "Iterable[AppliedOrgChange]") -> "tuple[OrgEffect, ...]":
+        """Return what changes came to, once for each fact."""
+        effects: dict[str, OrgEffect] = {}
+        for change in applied:
+            before = change.before.version if change.before else 0
+            before = effects[change.fact_id].before if change.fact_id in effects else before
+            effects[change.fact_id] = cls(
+                fact_id=change.fact_id, before=before, after=change.version
+            )
+        return tuple(effects.values())
+
+
 class Effects(FrozenModel):
     """The changes made by a decision: what it takes to finish and to undo it.
 
-    ``added`` and ``removed`` are ids of memories. ``records_before`` maps the path of each changed
-    skill to its earlier state, ``None`` for a new one; ``payload_before`` is the item's payload
-    from before the person edited it. ``left_alone`` are paths of files that were not written
-    because somebody else had changed them. Decisions that were taken in bulk have the same
+    ``added`` and ``removed`` are ids of memories, ``org`` facts. ``records_before`` maps the path
+    of each changed skill to its earlier state, ``None`` for a new one; ``payload_before`` is the
+    item's payload from before the person edited it. ``left_alone`` are paths of files that were not
+    written because somebody else had changed them. Decisions that were taken in bulk have the same
     ``bulk``; it is empty for others.
     """
 
     files: tuple[FileStep, ...] = ()
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
+    org: tuple[OrgEffect, ...] = ()
     records_before: dict[str, RegisteredSkill | None] = Field(default_factory=dict)
     payload_before: str | None = None
     left_alone: tuple[str, ...] = ()
     bulk: str = ""
+
+    @property
+    def touched(self) -> tuple[str, ...]:
+        """The ids of all memories and facts that the decision changed."""
+        return (*self.added, *self.removed, *(effect.fact_id for effect in self.org))
 
 
 class Operation(FrozenModel):

@@ -6,16 +6,20 @@ for ``preview``, doing for ``decisions``; the only database access here is ``wri
 transaction calls.
 """
 
+import difflib
+import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from synthorg_tui.approvals.rows import payload_hash
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.curation import registry
 from synthorg_tui.curation.edits import redacted
-from synthorg_tui.curation.journal import Effects, FileStep
+from synthorg_tui.curation.journal import Effects, FileStep, OrgEffect
 from synthorg_tui.curation.lesson_sources import stand_on_sources
 from synthorg_tui.curation.models import (
     FileChangePayload,
@@ -30,6 +34,7 @@ from synthorg_tui.curation.rendering import (
     memory_request,
     proposal_of,
 )
+from synthorg_tui.curation.review import InboxEntry
 from synthorg_tui.memory.enums import SourceKind
 from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle, MemoryDraft, NewMemory
 from synthorg_tui.memory.listing import ListedMemory
@@ -104,6 +109,7 @@ class CurationPlan:
             added=outcome.added,
             removed=tuple(entry.id for entry in outcome.removed),
             records_before=self.before,
+            org=OrgEffect.of(outcome.org),
         )
 
     def also(self, other: "CurationPlan") -> "CurationPlan":
@@ -119,6 +125,56 @@ class CurationPlan:
             changed=(*self.changed, *other.changed),
             before={**other.before, **self.before},
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The plan of an approval with everything it is based on.
+
+    ``path`` and ``text`` are the file that would be written, ``before`` the text it replaces.
+    ``replaces`` are the memories that would be removed, ``agents`` those that get a copy.
+    ``touched`` pairs every file that the plan depends on with the SHA-256 of its bytes, and every
+    fact of organisation memory with its version. ``problem`` says why the item can't be approved,
+    empty when it can. ``payload`` is the item's new payload
+    when a person edited it; ``names`` are then the names of the skills on disk.
+    """
+
+    entry: InboxEntry
+    plan: CurationPlan
+    path: str = ""
+    text: str = ""
+    before: str = ""
+    replaces: tuple[ListedMemory, ...] = ()
+    agents: tuple[str, ...] = ()
+    touched: tuple[tuple[str, str], ...] = ()
+    problem: str = ""
+    payload: str | None = None
+    names: frozenset[str] = frozenset()
+
+    @property
+    def shown(self) -> str:
+        """The SHA-256 (hex) of everything that approving the item depends on."""
+        parts = [
+            payload_hash(self.entry.item),
+            self.path,
+            self.touched,
+            sorted((memory.id, memory.content) for memory in self.replaces),
+            self.agents,
+        ]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    @property
+    def diff(self) -> tuple[str, ...]:
+        """The lines of a unified diff from the replaced text to the new one.
+
+        Empty when nothing is replaced.
+        """
+        if not self.before:
+            return ()
+        lines = difflib.unified_diff(
+            self.before.splitlines(), self.text.splitlines(), "before", "after", lineterm=""
+        )
+        return tuple(lines)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,8 @@ hash that ties the approval to it. Nothing here writes: carrying a plan out is f
 """
 
 import asyncio
-import difflib
-import hashlib
-import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +17,6 @@ from synthorg_tui.approvals.models import (
     ApprovalItem,
     ApprovalNotFoundError,
 )
-from synthorg_tui.approvals.rows import payload_hash
 from synthorg_tui.approvals.scan import scan
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.curation import plan as plans
@@ -32,13 +28,15 @@ from synthorg_tui.curation.models import (
     ProceduralMemoryProposal,
     PrunePayload,
 )
-from synthorg_tui.curation.plan import CurationPlan, Place
+from synthorg_tui.curation.org_changes import org_preview
+from synthorg_tui.curation.plan import CurationPlan, Place, Preview
 from synthorg_tui.curation.propagation import Propagation
 from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, SkillStatus
 from synthorg_tui.curation.review import (
     InboxEntry,
     MergePayload,
     NearSkill,
+    OrgPayload,
     Review,
     SubjectKind,
     WritePayload,
@@ -48,7 +46,6 @@ from synthorg_tui.curation.review import (
 from synthorg_tui.curation.similarity import near_skills, replaced_fully
 from synthorg_tui.memory.enums import ArchiveReason
 from synthorg_tui.memory.extensions import Archiving, MemoryBundle, NewMemory
-from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.skills.disk import IRREGULAR, FileState, skill_path, state_of
 from synthorg_tui.skills.document import SkillPathError
 from synthorg_tui.skills.library import SkillLibrary
@@ -56,55 +53,6 @@ from synthorg_tui.skills.names import skill_name
 
 if TYPE_CHECKING:
     from synthorg_tui.memory.store.admin import StoreAdmin
-
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """The plan of an approval with everything it is based on.
-
-    ``path`` and ``text`` are the file that would be written, ``before`` the text it replaces.
-    ``replaces`` are the memories that would be removed, ``agents`` those that get a copy.
-    ``touched`` pairs every file that the plan depends on with the SHA-256 of its bytes. ``problem``
-    says why the item can't be approved, empty when it can. ``payload`` is the item's new payload
-    when a person edited it; ``names`` are then the names of the skills on disk.
-    """
-
-    entry: InboxEntry
-    plan: CurationPlan
-    path: str = ""
-    text: str = ""
-    before: str = ""
-    replaces: tuple[ListedMemory, ...] = ()
-    agents: tuple[str, ...] = ()
-    touched: tuple[tuple[str, str], ...] = ()
-    problem: str = ""
-    payload: str | None = None
-    names: frozenset[str] = frozenset()
-
-    @property
-    def shown(self) -> str:
-        """The SHA-256 (hex) of everything that approving the item depends on."""
-        parts = [
-            payload_hash(self.entry.item),
-            self.path,
-            self.touched,
-            sorted((memory.id, memory.content) for memory in self.replaces),
-            self.agents,
-        ]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-    @property
-    def diff(self) -> tuple[str, ...]:
-        """The lines of a unified diff from the replaced text to the new one.
-
-        Empty when nothing is replaced.
-        """
-        if not self.before:
-            return ()
-        lines = difflib.unified_diff(
-            self.before.splitlines(), self.text.splitlines(), "before", "after", lineterm=""
-        )
-        return tuple(lines)
 
 
 class ApprovalPreview:
@@ -150,8 +98,8 @@ class ApprovalPreview:
                 return await self._file_change(entry, change)
             case PrunePayload() as prune:
                 return await self._prune(entry, prune)
-            case WritePayload() as write:
-                return _write(entry, write)
+            case WritePayload() | OrgPayload() as write:
+                return await self._write(entry, write)
             case MergePayload() as merge:
                 return await self._merge(entry, merge)
             case _:
@@ -166,8 +114,8 @@ class ApprovalPreview:
         ``DecisionRefusedError`` when the item can't be edited like this.
         """
         subject = edited_subject(shown.entry, edit)
-        if isinstance(subject, WritePayload):
-            preview = _write(shown.entry, subject)
+        if isinstance(subject, WritePayload | OrgPayload):
+            preview = await self._write(shown.entry, subject)
         else:
             at_most = frozenset(memory.id for memory in shown.replaces)
             preview = await self._lesson(shown.entry, subject, names=shown.names, at_most=at_most)
@@ -325,6 +273,13 @@ class ApprovalPreview:
             problem="What it would delete is gone already." if is_deleted else "",
         )
 
+    async def _write(self, entry: InboxEntry, write: WritePayload | OrgPayload) -> Preview:
+        """What an agent wrote becomes its memory, or what the whole organisation knows."""
+        if isinstance(write, OrgPayload):
+            return await org_preview(entry, write, self._store.org)
+        memory = NewMemory(write.agent_id, write.draft)
+        return Preview(entry, CurationPlan(bundle=MemoryBundle(add=(memory,))))
+
     async def _merge(self, entry: InboxEntry, merge: MergePayload) -> Preview:
         """A model's text becomes a memory, and those that it stands for are archived."""
         memories = await self._store.entries(merge.archived)
@@ -432,12 +387,6 @@ class ApprovalPreview:
 
 def _situation(proposal: ProceduralMemoryProposal) -> str:
     return f"{proposal.discovery} {proposal.condition}"
-
-
-def _write(entry: InboxEntry, write: WritePayload) -> Preview:
-    """What an agent wrote becomes its memory."""
-    memory = NewMemory(write.agent_id, write.draft)
-    return Preview(entry, CurationPlan(bundle=MemoryBundle(add=(memory,))))
 
 
 def _touched(

@@ -28,6 +28,7 @@ from synthorg_tui.curation.models import (
 )
 from synthorg_tui.memory.extensions import ListedMemory, MemoryDraft
 from synthorg_tui.memory.org.changes import OrgChange
+from synthorg_tui.memory.org.tags import OrgTraits
 
 
 class WritePayload(FrozenModel):
@@ -58,7 +59,8 @@ class MergePayload(FrozenModel):
 class OrgPayload(FrozenModel):
     """Writes to organisation memory that wait for a person: an agent's, or changes of a file.
 
-    ``why`` is the reason in the words of whoever asks; ``source`` the file that they come from.
+    ``why`` is the reason in the words of whoever asks; ``source`` the file that they come from, or
+    the client and project of an agent.
     """
 
     type: Literal["org"] = "org"
@@ -66,8 +68,21 @@ class OrgPayload(FrozenModel):
     why: str = ""
     source: str = ""
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts that would be written, in order."""
+        return tuple(change.request.content for change in self.changes if change.request)
 
-Subject: TypeAlias = Lesson | FileChangePayload | PrunePayload | WritePayload | MergePayload
+    @property
+    def projects(self) -> tuple[str, ...]:
+        """The projects that the facts to be written are about."""
+        tags = (change.request.tags for change in self.changes if change.request)
+        return tuple(OrgTraits.of(each).project for each in tags)
+
+
+Subject: TypeAlias = (
+    Lesson | FileChangePayload | PrunePayload | WritePayload | MergePayload | OrgPayload
+)
 """What an item's payload can hold."""
 
 
@@ -75,6 +90,7 @@ class SubjectKind(StrEnum):
     """The kinds of subject an approval item can have; an ``UNREADABLE`` one can only be rejected.
 
     ``MERGE`` is a model's text for several memories, which a plan of consolidation proposes.
+    ``ORG`` are writes to organisation memory, which an agent or a changed file asks for.
     ``WRITE`` and ``DELETE`` come from agents whose changes wait for a person; ``PROMOTION`` and
     ``CONFLICT`` come from the evolver, which proposes lessons for all agents.
     """
@@ -87,6 +103,7 @@ class SubjectKind(StrEnum):
     WRITE = "write"
     DELETE = "delete"
     MERGE = "merge"
+    ORG = "org"
     UNREADABLE = "unreadable"
 
 
@@ -120,6 +137,15 @@ class InboxEntry:
         """The kind of the lesson that it proposes; ``None`` when it proposes something else."""
         return self.subject.kind if isinstance(self.subject, Lesson) else None
 
+    @property
+    def rewordable_text(self) -> str | None:
+        """The one text that an agent or a file wants stored; ``None`` without one, or of more."""
+        if isinstance(self.subject, WritePayload):
+            return self.subject.draft.request.content
+        if isinstance(self.subject, OrgPayload) and len(self.subject.texts) == 1:
+            return self.subject.texts[0]
+        return None
+
     def is_of_kind(self, begun: str) -> bool:
         """Tell whether its kind, or that of its lesson (failure, gate ...), begins so."""
         lesson = self.lesson_kind.value if self.lesson_kind else ""
@@ -130,6 +156,8 @@ class InboxEntry:
         projects = {seen.project for seen in self.evidence}
         if isinstance(self.subject, WritePayload | MergePayload):
             projects.add(self.subject.draft.project)
+        elif isinstance(self.subject, OrgPayload):
+            projects |= {*self.subject.projects, self.item.metadata.get("project", "")}
         paths = [path.rstrip("/").lower() for path in projects if path]
         wanted = named.rstrip("/").lower()
         return any(path == wanted or wanted in path.rpartition("/")[2] for path in paths)
@@ -242,6 +270,7 @@ WRITE_ACTION: Final = "agents:write"
 DELETE_ACTION: Final = "agents:delete"
 PRUNE_ACTION: Final = "procedural:prune"
 MERGE_ACTION: Final = "memory:merge"
+ORG_ACTION: Final = "org:write"
 CONFLICT_ACTION: Final = "memory:conflict"
 
 _KINDS: Final = {
@@ -253,6 +282,7 @@ _KINDS: Final = {
     WRITE_ACTION: SubjectKind.WRITE,
     DELETE_ACTION: SubjectKind.DELETE,
     MERGE_ACTION: SubjectKind.MERGE,
+    ORG_ACTION: SubjectKind.ORG,
     CONFLICT_ACTION: SubjectKind.DELETE,
 }
 _EXPECTED: Final = {
@@ -261,6 +291,7 @@ _EXPECTED: Final = {
     SubjectKind.WRITE: WritePayload,
     SubjectKind.DELETE: PrunePayload,
     SubjectKind.MERGE: MergePayload,
+    SubjectKind.ORG: OrgPayload,
 }
 _SUBJECTS: TypeAdapter[Subject] = TypeAdapter(Annotated[Subject, Field(discriminator="type")])
 
@@ -278,6 +309,8 @@ def entry_of(item: ApprovalItem) -> InboxEntry:
         author = Author.MODEL if isinstance(subject, MergePayload) else Author.AGENT
         content = FieldText(subject.draft.request.content, author)
         return InboxEntry(item, kind, subject, fields={"content": content})
+    if isinstance(subject, OrgPayload):
+        return InboxEntry(item, kind, subject, fields=_org_fields(subject))
     if not isinstance(subject, Lesson):
         return InboxEntry(item, kind, subject)
     return InboxEntry(
@@ -292,6 +325,19 @@ def entry_of(item: ApprovalItem) -> InboxEntry:
     )
 
 
+def _org_fields(payload: OrgPayload) -> dict[str, FieldText]:
+    """The text of the only write, which a person may reword; of several all, as they are.
+
+    Who wrote a file isn't known: its texts are what was found.
+    """
+    by_agent = any(not change.author.is_human for change in payload.changes)
+    author = Author.AGENT if by_agent else Author.EVIDENCE
+    if len(payload.texts) == 1:
+        return {"content": FieldText(payload.texts[0], author)}
+    numbered = enumerate(payload.texts, start=1)
+    return {f"content {at}": FieldText(text, author) for at, text in numbered}
+
+
 def texts_of(entry: InboxEntry) -> dict[str, str]:
     """Return the texts of an item to scan for suspicious content, by the name of their place."""
     texts = {name: field.text for name, field in entry.fields.items()}
@@ -299,6 +345,8 @@ def texts_of(entry: InboxEntry) -> dict[str, str]:
         evidence = "\n".join(f"{e.failed}\n{e.error}\n{e.resolved_by}" for e in entry.evidence)
         tags = "\n".join(entry.subject.proposal.tags)
         return {**texts, "tags": tags, "evidence": evidence}
+    if isinstance(entry.subject, OrgPayload):
+        return {**texts, "why": entry.subject.why}
     return {"file": entry.subject.text} if isinstance(entry.subject, FileChangePayload) else texts
 
 

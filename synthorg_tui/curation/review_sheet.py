@@ -17,7 +17,7 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import counted, safe_text
 from synthorg_tui.curation.edits import ProposalEdit
 from synthorg_tui.curation.models import WORDED_FIELDS, Lesson, ProceduralMemoryProposal
-from synthorg_tui.curation.review import Review, WritePayload
+from synthorg_tui.curation.review import OrgPayload, Review
 from synthorg_tui.executions.output_lines import one_line
 
 _HEAD: Final = """\
@@ -154,6 +154,7 @@ def _remarks(review: Review) -> list[str]:
     lines = [one_line(item.title, _MAX_TITLE), " · ".join(facts)]
     if not _rendered(review):
         lines += [one_line(text, _MAX_TITLE) for text in item.description.splitlines()]
+    lines += _org_remarks(review)
     lines += [f"! can only be rejected: {review.problem}"] if review.problem else []
     lines += [f"! look out, {flag.kind} in {flag.place}: {flag.found}" for flag in review.flags]
     verdicts = {"full": "replaces", "partial": "stands beside", "conflict": "! contradicts"}
@@ -163,11 +164,23 @@ def _remarks(review: Review) -> list[str]:
     return [one_line(safe_text(text), 200) for text in lines]
 
 
+def _org_remarks(review: Review) -> list[str]:
+    """What writes to organisation memory say and replace: the text alone doesn't tell."""
+    subject = review.entry.subject
+    if not isinstance(subject, OrgPayload):
+        return []
+    is_told = review.entry.rewordable_text is None  # as the item's description
+    said = [f"why: {subject.why}"] if subject.why and not is_told else []
+    requests = (change.request for change in subject.changes if change.request)
+    said += [f"as {', '.join((request.category, *request.tags))}" for request in requests]
+    return [*said, *(review.diff or review.text.splitlines())]
+
+
 def _rendered(review: Review) -> dict[str, str]:
     """The editable texts of an item as they stand in the file; none when nothing is editable."""
-    subject = review.entry.subject
-    if isinstance(subject, WritePayload):
-        return {_TEXT: _guarded(subject.draft.request.content)}
+    subject, written = review.entry.subject, review.entry.rewordable_text
+    if written is not None:
+        return {_TEXT: _guarded(written)}
     if not isinstance(subject, Lesson):
         return {}
     texts = {name: _guarded(getattr(subject.proposal, name)) for name in _FIELDS if name != _STEPS}
@@ -245,7 +258,8 @@ def _edit(review: Review, section: _Section) -> ProposalEdit | None:
     if not changed:
         return None
     subject = review.entry.subject
-    if isinstance(subject, WritePayload) and changed.keys() == {_TEXT} and changed[_TEXT]:
+    is_text = review.entry.rewordable_text is not None
+    if is_text and changed.keys() == {_TEXT} and changed[_TEXT]:
         return ProposalEdit(changed[_TEXT])
     if isinstance(subject, Lesson) and _TEXT not in changed:
         return ProposalEdit(_reworded(subject.proposal, changed, section))

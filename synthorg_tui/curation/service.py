@@ -27,8 +27,8 @@ from synthorg_tui.curation.adoption import Adoption
 from synthorg_tui.curation.decisions import Cause, DecisionRunner
 from synthorg_tui.curation.edits import ProposalEdit
 from synthorg_tui.curation.models import LESSON_ACTION, Evidence
-from synthorg_tui.curation.plan import CurationPlan, same_memories
-from synthorg_tui.curation.preview import ApprovalPreview, Preview
+from synthorg_tui.curation.plan import CurationPlan, Preview, same_memories
+from synthorg_tui.curation.preview import ApprovalPreview
 from synthorg_tui.curation.registry import SkillRegistry, SkillVersion
 from synthorg_tui.curation.review import (
     BulkOutcome,
@@ -42,6 +42,7 @@ from synthorg_tui.curation.review import (
 from synthorg_tui.curation.review_sheet import SheetDecision, SheetVerdict
 from synthorg_tui.executions.store import Excerpt, ExecutionStore
 from synthorg_tui.memory.extensions import BundleOutcome
+from synthorg_tui.memory.org.errors import OrgMemoryWriteError
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
@@ -314,7 +315,7 @@ class ReviewService:
         person: Person | Policy,
         decide: "Callable[[Connection], None]",
     ) -> Decision:
-        """Carry a plan out unless a memory it removes has changed since it was shown."""
+        """Carry a plan out unless a memory or fact it removes has changed since it was shown."""
 
         def also(db: "Connection", outcome: BundleOutcome) -> None:
             leaves = plan.bundle.remove or plan.bundle.archive
@@ -326,6 +327,11 @@ class ReviewService:
             return await self._runner.commit(plan, cause, person, also=also)
         except StaleReviewError as error:
             raise ReviewChangedError(await self.review(preview.entry.item.id)) from error
+        except OrgMemoryWriteError as error:
+            review = await self.review(preview.entry.item.id)
+            if review.shown == preview.shown:
+                raise
+            raise ReviewChangedError(review) from error
 
 
 def _cause(kind: DecisionKind, plan: CurationPlan) -> Cause:

@@ -145,6 +145,13 @@ CALLS: Final = RemoteApi(
             ("projects", "pages", "waiting"),
             ("refresh",),
         ),
+        "organisation": ApiGroup(
+            "synthorg_tui.organisation.service:OrganisationService",
+            (
+                *("entries", "entry", "history", "moments", "policies", "find"),
+                *("published", "last_published", "check"),
+            ),
+        ),
         "memory": ApiGroup(
             f"{_MEMORY}.store.backend:LocalMemoryBackend",
             ("get", "count"),
@@ -165,6 +172,9 @@ CALLS: Final = RemoteApi(
             f"{_MEMORY}.scenarios:ScenarioService", ("list", "run"), ("save", "delete")
         ),
         "imports": ApiGroup("synthorg_tui.ingest.service:ImportService", ("discover",), ("run",)),
+        "org_imports": ApiGroup(
+            "synthorg_tui.organisation.importing:OrgImports", ("plan", "projects"), ("apply",)
+        ),
         "following": ApiGroup("synthorg_tui.ingest.following:Following", ("status",)),
         "evolution": ApiGroup("synthorg_tui.learning.promotion:EvolutionService", changes=("run",)),
         "pruning": ApiGroup(

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.scenarios import ScenarioService
     from synthorg_tui.memory.store.maintenance import Maintenance
     from synthorg_tui.memory.strategies.service import InjectionService
+    from synthorg_tui.organisation.importing import OrgImports
+    from synthorg_tui.organisation.service import OrganisationService
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.settings.agreed import AgreedSettings
     from synthorg_tui.settings.root import RootConfig
@@ -161,6 +163,7 @@ class RemoteEngine:
         self.erasure = cast("Erasure", self._group("erasure"))
         self.sessions = cast("SessionErasure", self._group("sessions"))
         self.knowledge = cast("KnowledgeService", self._group("knowledge"))
+        self.organisation = cast("OrganisationService", self._group("organisation"))
         self.memory = cast("MemoryBackend", self._group("memory"))
         self.executions = cast("ExecutionStore", self._group("executions"))
         self.injection = cast("InjectionService", self._group("injection"))
@@ -168,6 +171,7 @@ class RemoteEngine:
         self.skills = cast("SkillOverview", self._group("skills"))
         self.scenarios = cast("ScenarioService", self._group("scenarios"))
         self.imports = cast("ImportService", self._group("imports"))
+        self.org_imports = cast("OrgImports", self._group("org_imports"))
         self.following = cast("Following", self._group("following"))
         self.evolution = cast("EvolutionService", self._group("evolution"))
         self.pruning = cast("PruneService", self._group("pruning"))

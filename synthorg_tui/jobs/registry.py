@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import ConsolidationInterval
@@ -26,6 +26,7 @@ from synthorg_tui.persistence.backups import backups_in
 from synthorg_tui.persistence.database import Database
 
 if TYPE_CHECKING:
+    from synthorg_tui.approvals.proposals import ProposalBox
     from synthorg_tui.curation.consolidating import ConsolidationRuns
     from synthorg_tui.curation.forgetting import SessionErasure
     from synthorg_tui.curation.pruning import PruneService
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from synthorg_tui.learning.promotion import EvolutionService
     from synthorg_tui.memory.extensions import MemoryAdmin
     from synthorg_tui.memory.store.maintenance import Maintenance
+    from synthorg_tui.organisation.importing import OrgImports
+    from synthorg_tui.organisation.rule_watch import RuleWatch
     from synthorg_tui.settings.root import RootConfig
 
 _NEVER = ConsolidationInterval.NEVER
@@ -50,6 +53,8 @@ class JobParts:
     clock: Clock
     events: Events
     following: "Callable[[], Following]"
+    org_imports: "Callable[[], OrgImports]"
+    approvals: "Callable[[], ProposalBox]"
     maintenance: "Callable[[], Maintenance]"
     sessions: "Callable[[], SessionErasure]"
     evolution: "Callable[[], EvolutionService]"
@@ -57,6 +62,21 @@ class JobParts:
     consolidation: "Callable[[], ConsolidationRuns]"
     knowledge: "Callable[[], KnowledgeService]"
     desk: "Callable[[], MemoryAdmin]"
+
+
+JOB_SERVICES: Final = (
+    "following",
+    "org_imports",
+    "approvals",
+    "maintenance",
+    "sessions",
+    "evolution",
+    "pruning",
+    "consolidation",
+    "knowledge",
+    "desk",
+)
+"""Those of ``JobParts`` that are asked for late, by their names in the engine."""
 
 
 def jobs_of(parts: JobParts) -> tuple[Job, ...]:
@@ -69,6 +89,7 @@ def jobs_of(parts: JobParts) -> tuple[Job, ...]:
         return ()
     return (
         _imports(parts),
+        _rules(parts),
         _backup(parts),
         _sessions(parts),
         _reembedding(parts),
@@ -133,6 +154,30 @@ def _imported(report: "ImportReport") -> str:
 
 async def _why_idle(parts: JobParts) -> str:
     return (await parts.following().status()).reason
+
+
+def _rules(parts: JobParts) -> Job:
+    watched = None if parts.settings.org_memory.watch_files else _NEVER
+    watch = Watch(partial(_watch_rules, parts), partial(_why_no_rules, parts))
+    title = "Put changed rule files up for review"
+    return Job("rules", title, "org_memory.watch_files", watched, watch)
+
+
+async def _watch_rules(parts: JobParts, note: Note) -> None:
+    def told(words: str, failed: bool) -> None:
+        note(RunState.FAILED if failed else RunState.DONE, words)
+
+    await _rule_watch(parts).run(told, asyncio.Event())
+
+
+async def _why_no_rules(parts: JobParts) -> str:
+    return await _rule_watch(parts).idle()
+
+
+def _rule_watch(parts: JobParts) -> "RuleWatch":
+    from synthorg_tui.organisation.rule_watch import RuleWatch
+
+    return RuleWatch(parts.org_imports(), parts.approvals(), parts.clock)
 
 
 def _backup(parts: JobParts) -> Job:

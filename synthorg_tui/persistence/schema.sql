@@ -430,7 +430,9 @@ CREATE TABLE IF NOT EXISTS knowledge_lines (
     episodes VARCHAR[] NOT NULL
 );
 
--- The log of organisation memory; lines are only added to it.
+-- The log of organisation memory; lines are only added to it. "revision" counts with those of
+-- memories. "act" numbers what was done at once, null for what a decision did; "undoes" is the act
+-- that it takes back.
 CREATE TABLE IF NOT EXISTS org_operations (
     operation_id UUID PRIMARY KEY,
     fact_id UUID NOT NULL,
@@ -443,11 +445,15 @@ CREATE TABLE IF NOT EXISTS org_operations (
     author_is_human BOOLEAN NOT NULL,
     author_autonomy_level VARCHAR,
     made_at TIMESTAMP NOT NULL,
-    version BIGINT NOT NULL
+    version BIGINT NOT NULL,
+    revision BIGINT NOT NULL,
+    actor VARCHAR NOT NULL,
+    act BIGINT,
+    undoes BIGINT
 );
 
 -- What that log comes to: a row a fact, a retracted one with its last text. "tags" is a
--- sorted JSON list in both. "revision" counts with those of memories: the vector index follows it.
+-- sorted JSON list in both. The vector index follows "revision", that of the last line.
 CREATE TABLE IF NOT EXISTS org_facts (
     fact_id UUID PRIMARY KEY,
     revision BIGINT NOT NULL,
@@ -462,4 +468,23 @@ CREATE TABLE IF NOT EXISTS org_facts (
     changed_at TIMESTAMP NOT NULL,
     retracted_at TIMESTAMP,
     version BIGINT NOT NULL
+);
+
+-- What a person published into files of projects, and took out: a row a file and act. "written" is
+-- the SHA-256 of the block, empty when it was taken out; "before" the block that stood there, to
+-- be put back, empty for none. "entries" are ids, "parts" what was asked for, "made" the file and
+-- the folders that weren't there before. "undone_by" is empty while it stands.
+CREATE TABLE IF NOT EXISTS org_publications (
+    act BIGINT NOT NULL,
+    path VARCHAR NOT NULL,
+    project VARCHAR NOT NULL,
+    made_at TIMESTAMP NOT NULL,
+    actor VARCHAR NOT NULL,
+    written VARCHAR NOT NULL,
+    before VARCHAR NOT NULL,
+    entries VARCHAR[] NOT NULL,
+    parts VARCHAR[] NOT NULL,
+    made VARCHAR[] NOT NULL,
+    undone_by VARCHAR NOT NULL,
+    PRIMARY KEY (act, path)
 );

@@ -166,6 +166,11 @@ class RootConfig(FrozenModel):
         """Return an agent's entry in the settings, or ``None`` when it has none."""
         return next((agent for agent in self.agents if agent.id == agent_id), None)
 
+    def seniority(self, agent_id: str) -> SeniorityLevel:
+        """Return the seniority that the settings give an agent; nothing else can give it one."""
+        declared = self.agent(agent_id)
+        return declared.seniority if declared else SeniorityLevel.MID
+
     def summaries(self, facets: Facets) -> tuple[AgentSummary, ...]:
         """Return all agents that are declared or have memories, sorted by id."""
         counts = dict(facets.agents)

@@ -49,13 +49,14 @@ async def desk(
 
 
 async def untouchable(engine: Engine, item_id: str) -> dict[str, Any]:
-    """What no agent may change: decisions, shared memories, skills, settings, rights."""
+    """What no agent may change: decisions, shared memories, facts, skills, settings, rights."""
     shared = await engine.memory.search_shared(MemoryQuery(limit=100))  # type: ignore[attr-defined]
     return {
         "item": await engine.approvals.get(item_id),
         "shared": shared,
         "skills": await engine.ledger.all(),
         "settings": engine.settings.model_dump(mode="json"),
+        "facts": await engine.organisation.entries(retracted=True),
         "rights": engine.gateway.rights("ada"),
         "files": sorted(str(path) for path in (engine.data_dir / "skills").rglob("*")),
     }

@@ -41,3 +41,8 @@ async def test_there_are_no_other_parts_than_those_of_a_client(tmp_path: Path) -
     assert engine.settings.memory.backend == "local"
     with pytest.raises(AttributeError):
         _ = engine.ledger
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if name.startswith("organisation.")])
+def test_every_call_on_the_organisation_can_cross_the_wire(name: str) -> None:
+    assert CALLS[name].result.json_schema(mode="serialization")

@@ -48,6 +48,7 @@ async def test_how_often_each_runs_comes_from_the_settings(tmp_path: Path) -> No
     async with opened(tmp_path) as engine:
         assert await intervals(engine) == {
             "imports": None,
+            "rules": None,
             "backup": ConsolidationInterval.HOURLY,
             "sessions": ConsolidationInterval.NEVER,
             "reembedding": ConsolidationInterval.HOURLY,
@@ -65,11 +66,14 @@ async def test_how_often_each_runs_comes_from_the_settings(tmp_path: Path) -> No
             "procedural": {"evolver": {"enabled": True}},
         },
         ingest={"follow": False},
+        org_memory={"watch_files": False},
         jobs={"packing": "never"},
     )
     async with opened(tmp_path, chosen) as engine:
         found = await intervals(engine)
-    assert [found[name] for name in ("imports", "backup", "sessions", "evolver", "packing")] == [
+    named = ("imports", "rules", "backup", "sessions", "evolver", "packing")
+    assert [found[name] for name in named] == [
+        ConsolidationInterval.NEVER,
         ConsolidationInterval.NEVER,
         ConsolidationInterval.NEVER,
         ConsolidationInterval.HOURLY,

@@ -53,7 +53,7 @@ class TestTools:
     ) -> None:
         async with desk(tmp_path, strategy=strategy) as (_, client):
             tools = (await client.list_tools()).tools
-        assert len(tools) == {"self_editing": 11}.get(strategy, 7)
+        assert len(tools) == {"self_editing": 14}.get(strategy, 10)
         for tool in tools:
             Draft202012Validator.check_schema(tool.input_schema)
             assert tool.input_schema["type"] == "object"

@@ -118,6 +118,42 @@ class TestWhoMayWrite:
         require_write_access(config, category, OrgFactAuthor(is_human=True))
 
 
+SHORT_NAMES = {
+    OrgFactCategory.CORE_POLICY: "policies",
+    OrgFactCategory.ADR: "adrs",
+    OrgFactCategory.PROCEDURE: "procedures",
+    OrgFactCategory.CONVENTION: "conventions",
+}
+LEVELS = list(SeniorityLevel)
+AUTHORS = [
+    OrgFactAuthor(is_human=True),
+    *(OrgFactAuthor(agent_id="coder", seniority=level) for level in LEVELS),
+]
+
+
+@pytest.mark.parametrize("humans", [True, False], ids=["people too", "no people"])
+@pytest.mark.parametrize("lowest", [None, *LEVELS])
+@pytest.mark.parametrize("category", OrgFactCategory)
+def test_both_notations_let_exactly_those_write_whom_they_name(
+    category: OrgFactCategory, lowest: SeniorityLevel | None, humans: bool
+) -> None:
+    """Every author for every category, one of which has another rule than all the others."""
+    rule = {"allowed_seniority": lowest, "human_allowed": humans}
+    others = {"allowed_seniority": "vp", "human_allowed": True}
+    long_form = {"rules": {each.value: others for each in OrgFactCategory} | {category: rule}}
+    writers = [*(["human"] if humans else []), *([lowest] if lowest else [])]
+    short_form = {
+        name: writers if each is category else ["human", "vp"] for each, name in SHORT_NAMES.items()
+    }
+    for form in (long_form, short_form):
+        config = WriteAccessConfig.model_validate(form)
+        for each in OrgFactCategory:
+            people, level = (humans, lowest) if each is category else (True, SeniorityLevel.VP)
+            first = len(LEVELS) if level is None else LEVELS.index(level)
+            allowed = [people, *(at >= first for at in range(len(LEVELS)))]
+            assert [check_write_access(config, each, author) for author in AUTHORS] == allowed
+
+
 def test_a_category_without_a_rule_is_written_by_nobody() -> None:
     config = WriteAccessConfig(rules={OrgFactCategory.ADR: SENIOR})
     assert not check_write_access(config, OrgFactCategory.PROCEDURE, OrgFactAuthor(is_human=True))

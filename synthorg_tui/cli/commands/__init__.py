@@ -55,6 +55,7 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = {
     "archive": CommandEntry("archive", "list, search, fill and empty the archive of memories"),
     "sessions": CommandEntry("sessions", "list, read, export, resume and delete sessions"),
     "projects": CommandEntry("projects", "see what is known of a project, and from which sessions"),
+    "org": CommandEntry("org", "see and write what every agent is to know and to follow"),
     "blame": CommandEntry("blame", "see which session wrote a file or a line of it, and why"),
     "export": CommandEntry("export", "write the memories as a folder of Markdown files"),
     "agents": CommandEntry(

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from synthorg_tui.cli.output import Console, local_time
-from synthorg_tui.cli.shapes import memory_of, short_hash
+from synthorg_tui.cli.shapes import memory_of, short_hash, writes_of
 from synthorg_tui.core.actors import actor_words, deed_of
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted
@@ -138,7 +138,7 @@ def _decided(item: "ApprovalItem") -> str:
 
 
 def _written(entry: "InboxEntry") -> Iterator[tuple[str, str]]:
-    """What goes with the text that an agent wants kept."""
+    """What goes with a text that is to be kept."""
     memory = memory_of(entry)
     if memory is not None:
         redactions = [f"{kind} ×{times}" for kind, times in memory["redactions"].items()]
@@ -147,6 +147,13 @@ def _written(entry: "InboxEntry") -> Iterator[tuple[str, str]]:
         yield "through", memory["source"] or ""
         yield "tags", ", ".join(memory["tags"])
         yield "redacted", ", ".join(redactions) or "nothing"
+    organisation = writes_of(entry) or {"changes": [], "source": ""}
+    for change in organisation["changes"]:
+        fact = f"fact {change['fact_id'][:8]}" if change["fact_id"] else "a new fact"
+        yield change["kind"], fact
+        yield "category", change["category"] or ""
+        yield "tags", ", ".join(change["tags"])
+    yield "through", organisation["source"]
 
 
 def _kind(entry: "InboxEntry") -> str:
@@ -203,6 +210,8 @@ def _effects(console: Console, review: "Review") -> None:
         console.parts([(memory.id[:8], "dim"), (" ".join(memory.content.split())[:_WIDEST_LINE],)])
     if review.path:
         _section(console, short_path(review.path))
+    if review.entry.kind == "org" and (review.diff or review.text):
+        _section(console, "what would change")
     if review.diff:
         console.diff(line.rstrip("\n") for line in review.diff)
     elif review.text:

@@ -38,6 +38,8 @@ from synthorg_tui.memory.listing import (
     UndoneAct,
 )
 from synthorg_tui.memory.models import MemoryQuery
+from synthorg_tui.memory.org.erasing import redact_facts
+from synthorg_tui.memory.org.store import OrgStore
 from synthorg_tui.memory.retrieval.tags import FACT_CATEGORIES, retagged, tags_with
 from synthorg_tui.memory.shared import require_agent_id
 from synthorg_tui.memory.store import facts, queries
@@ -89,6 +91,11 @@ class StoreAdmin:
         self._writer = MemoryWriter(core)
         self._archive = MemoryArchive(core)
         self._acts = PersonActs(core, may_edit)
+
+    @property
+    def org(self) -> OrgStore:
+        """The facts of the organisation, which are in the same database."""
+        return OrgStore(self._core)
 
     async def find(
         self,
@@ -317,13 +324,15 @@ class StoreAdmin:
     ) -> T:
         """Replace what ``clean`` makes another text of in all memories, deleted ones included.
 
-        ``within`` runs before it in the same transaction, and its result is returned. The memories
-        that changed wait for embedding (``Maintenance.reembed``) and their old text for compaction.
+        In the organisation's facts with their log, too. ``within`` runs before it in the same
+        transaction, and its result is returned. What changed waits for embedding
+        (``Maintenance.reembed``) and its old text for compaction.
         """
 
         def work(changes: Changes) -> T:
             result = within(changes.db)
             changes.redact(clean, salt=self._core.salt, actor=actor)
+            redact_facts(changes, clean)
             return result
 
         with translate_errors(MemoryStoreError, "redacting"):

@@ -95,7 +95,12 @@ def found(
     line_of: Callable[[MemoryEntry], str],
     estimator: TokenEstimator,
 ) -> ToolReply:
-    """Return a reply with the memories that a search found, one on each line, best first.
+    """Return a reply with the memories that a search found, as ``fitted`` does."""
+    return fitted(((entry.id, line_of(entry)) for entry in entries), estimator)
+
+
+def fitted(lines: Iterable[tuple[str, str]], estimator: TokenEstimator) -> ToolReply:
+    """Return a reply with what was found, best first: pairs of an id and its line.
 
     It takes ``MAX_REPLY_TOKENS``, its fence included: what doesn't fit is only counted, and of a
     first one that is too long alone the reply has the beginning.
@@ -108,13 +113,12 @@ def found(
         reply = quoted((*told, line, _left_out(_MAX_LEFT_OUT)))
         return estimator.estimate_tokens(reply.fenced) <= MAX_REPLY_TOKENS
 
-    for entry in entries:
-        line = line_of(entry)
+    for found_id, line in lines:
         while not ids and len(line) > 1 and not room_for(line):
             line = truncate(line, len(line) // 2)
         if room_for(line):
             told.append(line)
-            ids.append(entry.id)
+            ids.append(found_id)
         else:
             left_out += 1
     more = (_left_out(left_out),) if left_out else ()

@@ -144,7 +144,7 @@ class _PlainSchema(GenerateJsonSchema):
 def definitions() -> tuple[ToolDefinition, ...]:
     """The six tools; every call makes schemas of its own."""
     return tuple(
-        ToolDefinition(name=tool.value, description=words, parameters=_schema(model))
+        ToolDefinition(name=tool.value, description=words, parameters=schema_of(model))
         for tool, (model, words) in _TOOLS.items()
     )
 
@@ -167,7 +167,8 @@ def problems(error: ValidationError) -> str:
     return "; ".join(safe_text(problem[:_SHOWN_PROBLEM_CHARS]) for problem in problems)
 
 
-def _schema(model: type[FrozenModel]) -> dict[str, Any]:
+def schema_of(model: type[FrozenModel]) -> dict[str, Any]:
+    """Return the JSON schema of a tool's arguments; each call makes one of its own."""
     generated = model.model_json_schema(schema_generator=_PlainSchema)
     given = {key: generated.get(key, default) for key, default in _KEYWORDS.items()}
     return {**deepcopy(given), "additionalProperties": generated["additionalProperties"]}

@@ -28,6 +28,7 @@ KINDS = {
     "write": ("+", "write", "accent"),
     "delete": ("-", "delete", "warn"),
     "merge": ("⇉", "merge", "accent"),
+    "org": ("§", "org", "accent"),
     "unreadable": ("▪", "unreadable", "bad"),
 }
 """Glyph, word and role of each kind of item: the colour is never the only sign."""

@@ -27,6 +27,7 @@ from synthorg_tui.tui.approvals.wording import (
     Wording,
     author_of,
     lesson_of,
+    org_of,
     rewordable,
     whose_words,
     write_of,
@@ -38,7 +39,7 @@ from synthorg_tui.tui.memories.detail import diff_lines
 if TYPE_CHECKING:
     from synthorg_tui.approvals.models import ApprovalEvent
     from synthorg_tui.curation.models import Lesson
-    from synthorg_tui.curation.review import InboxEntry, Review, WritePayload
+    from synthorg_tui.curation.review import InboxEntry, OrgPayload, Review, WritePayload
     from synthorg_tui.memory.listing import ListedMemory
 
 AUTHORS = {
@@ -81,6 +82,8 @@ def head_lines(entry: InboxEntry) -> list[Line]:
     glyph, word, role = kind_mark(entry)
     head = line((f"{glyph} {word}", role))
     agent, scope = one_line(agent_of(entry)), one_line(entry.scope)
+    if entry.kind == "org":
+        scope = "for all agents"
     if agent and scope in ("", "agent"):
         head.add(" · for ", "muted").add(agent, "strong").add(" only" if scope else "", "muted")
     else:
@@ -327,6 +330,8 @@ def kept_lines(review: Review, draft: Reworded | None) -> list[Line]:
         parts.append([line(("✎ ", "accent"), (f"{whose}; not approved yet", "strong"))])
     if write := write_of(review.entry):
         parts.append(write_lines(write, draft if isinstance(draft, str) else None))
+    if org := org_of(review.entry):
+        parts.append([*org_lines(org, draft), *org_change_lines(review)])
     if review.entry.kind == "merge":
         parts.append([rule("New text", "by a model"), *text_lines(review.text)])
     if isinstance(wording, Wording):
@@ -363,6 +368,38 @@ def write_lines(write: WritePayload, draft: str | None = None) -> list[Line]:
         lines.append(fact("tags", " ".join(f"#{one_line(tag)}" for tag in tags), "muted"))
     lines.append(fact("redacted", redacted or "nothing", "warn" if redacted else "muted"))
     return lines
+
+
+def org_lines(org: OrgPayload, draft: Reworded | None = None) -> list[Line]:
+    """Render what would become known to all agents, as what, and why; with ``draft``, a diff.
+
+    Texts of several writes aren't here: they stand in full below.
+    """
+    lines: list[Line] = []
+    if len(org.texts) == 1:
+        lines = text_lines(org.texts[0])
+        if isinstance(draft, str):
+            lines = [_hung(row, 4) for row in diff_lines(org.texts[0], draft)]
+        lines.append(Line())
+    for change in org.changes:
+        said, replaced = change.request, (change.fact_id or "")[:8]
+        if said is None:
+            lines.append(fact("retracts", f"fact {replaced}", "warn"))
+            continue
+        lines.append(fact("as", said.category.value.replace("_", " "), "strong"))
+        lines += [fact("replaces", f"fact {replaced}", "warn")] if replaced else []
+        tags = " ".join(f"#{one_line(tag)}" for tag in said.tags)
+        lines += [fact("tags", tags, "muted")] if tags else []
+    lines += [fact("why", one_line(org.why))] if org.why and org.texts else []
+    lines += [fact("through", one_line(org.source), "muted")] if org.source else []
+    return lines
+
+
+def org_change_lines(review: Review) -> list[Line]:
+    """Render old and new text of what is known, or the new ones in full; empty for one new text."""
+    if review.diff:
+        return [Line(), rule("Change"), *unified_lines(review.diff)]
+    return [Line(), rule("In full"), *text_lines(review.text)] if review.text else []
 
 
 def _file_lines(review: Review) -> list[Line]:

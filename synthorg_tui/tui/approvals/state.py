@@ -49,6 +49,8 @@ class InertGuard:
 def agent_of(entry: InboxEntry) -> str:
     """Return the agent whose item it is; an empty string for a file on disk."""
     subject = entry.subject
+    if subject is not None and subject.type == "org":
+        return subject.changes[0].author.agent_id or ""
     return "" if subject is None or subject.type == "file_change" else subject.agent_id
 
 

@@ -19,7 +19,7 @@ from synthorg_tui.tui.base.lines import one_line
 
 if TYPE_CHECKING:
     from synthorg_tui.curation.models import Author, Lesson, ProceduralMemoryProposal
-    from synthorg_tui.curation.review import InboxEntry, WritePayload
+    from synthorg_tui.curation.review import InboxEntry, OrgPayload, WritePayload
 
 FIELDS = ("discovery", "condition", "action", "rationale", "check", "name")
 """The fields of a lesson that are a single text; the last field is its list of steps."""
@@ -83,13 +83,19 @@ def write_of(entry: InboxEntry) -> WritePayload | None:
     return subject if subject is not None and subject.type == "write" else None
 
 
+def org_of(entry: InboxEntry) -> OrgPayload | None:
+    """Return the writes to organisation memory, or ``None`` if the item is about something else."""
+    subject = entry.subject
+    return subject if subject is not None and subject.type == "org" else None
+
+
 def rewordable(entry: InboxEntry) -> Reworded | None:
     """Return the part of an item that a person can reword, or ``None``.
 
-    That is a lesson, or the text an agent wants to store.
+    That is a lesson, or the text an agent or a file wants stored.
     """
-    if write := write_of(entry):
-        return write.draft.request.content
+    if (written := entry.rewordable_text) is not None:
+        return written
     lesson = lesson_of(entry)
     return Wording.of(lesson.proposal) if lesson else None
 

@@ -1,0 +1,220 @@
+"""``org import``: the rules and decisions that a project keeps in files become facts."""
+
+import argparse
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from synthorg_tui.cli.arguments import Subparsers, add_command, storable_path
+from synthorg_tui.cli.errors import CANCELLED, DeclinedError
+from synthorg_tui.cli.output import Console, ProgressLine
+from synthorg_tui.cli.shapes import Json
+from synthorg_tui.core.text import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+
+    from synthorg_tui.approvals import ApprovalsConfig
+    from synthorg_tui.cli.context import Context
+    from synthorg_tui.cli.terminal import Terminal
+    from synthorg_tui.organisation.import_plan import OrgImportPlan, PlannedChange
+    from synthorg_tui.organisation.importing import ImportOutcome
+
+KINDS: Final = (
+    *("new", "changed", "gone", "conflict", "retracted", "flagged"),
+    *("core_policy", "adr", "procedure", "convention"),
+)
+_STYLES: Final = {
+    "new": "green",
+    "changed": "yellow",
+    "gone": "red",
+    "conflict": "yellow",
+    "retracted": "dim",
+}
+_MAX_LINES: Final = 6
+"""Lines of a text that the plan shows."""
+
+
+def add_import(actions: Subparsers) -> None:
+    """Add the parser of ``org import`` to the actions of ``org``."""
+    parser = add_command(
+        actions,
+        "import",
+        run_import,
+        "read a project's CLAUDE.md, AGENTS.md, Cursor rules, ADRs and the like",
+        more="Without\n--apply it only shows what would change. With it you are asked, and what was"
+        " done is\none act that can be undone as a whole. What looks like an attempt to steer an"
+        " agent\n(flagged), what you changed here since (conflict) and what you retracted"
+        " (retracted) is\napplied only when --only names it.",
+        examples=(
+            "org import",
+            "org import ~/work/shop --apply",
+            "org import --only adr --apply",
+            "org import --only new,flagged --json",
+        ),
+    )
+    parser.add_argument(
+        "path",
+        metavar="PATH",
+        nargs="?",
+        type=storable_path,
+        default=Path(),
+        help="folder of the project (this one)",
+    )
+    parser.add_argument("--apply", action="store_true", help="write what the plan shows")
+    parser.add_argument(
+        "--only",
+        metavar="KIND",
+        type=_kinds,
+        default=(),
+        help=f"only these, with commas: {', '.join(KINDS)}",
+    )
+
+
+def _kinds(text: str) -> tuple[str, ...]:
+    found = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    unknown = [name for name in found if name not in KINDS]
+    if not found or unknown:
+        named = ", ".join(unknown) or "nothing"
+        raise argparse.ArgumentTypeError(f"{named} isn't one of {', '.join(KINDS)}")
+    return found
+
+
+async def run_import(context: "Context") -> int:
+    """Show what importing a project's files would change, and do it with ``--apply``."""
+    from synthorg_tui.cli.context import cancelled_by_signal
+
+    async with context.engine() as engine:
+        line = ProgressLine(context.console)
+        with cancelled_by_signal(context.console) as cancellation, line:
+            plan = await engine.org_imports.plan(
+                context.args.path.absolute(),
+                progress=lambda done, total: line.update(f"file {done:,} of {total:,}"),
+                cancel=cancellation.requested,
+            )
+        if plan.cancelled:
+            context.console.note("Stopped; nothing was changed.")
+            return CANCELLED
+        chosen = plan.chosen(context.args.only)
+        if not context.args.apply or not chosen:
+            _report(context, plan, chosen, None)
+            return 0
+        if not context.wants_json:
+            _show(context.console, plan, chosen)
+        numbers = [change.number for change in chosen]
+        with _person(engine.settings.approvals) as terminal:
+            question = f"Apply {counted(len(chosen), 'change')} of {plan.project}? [y/N]"
+            if terminal.ask(question).lower() not in ("y", "yes"):
+                raise DeclinedError("nothing was changed")
+            outcome = await engine.org_imports.apply(
+                Path(plan.project), plan.mark, numbers, actor=str(terminal.person)
+            )
+    if context.wants_json:
+        _report(context, plan, chosen, outcome)
+    else:
+        context.console.line(f"{str(outcome).capitalize()}.")
+    return 0
+
+
+def _person(approvals: "ApprovalsConfig") -> "AbstractContextManager[Terminal]":
+    from synthorg_tui.cli.terminal import controlling_terminal, require_open_to_decisions
+
+    require_open_to_decisions(approvals)
+    return controlling_terminal()
+
+
+def _report(
+    context: "Context",
+    plan: "OrgImportPlan",
+    chosen: "Sequence[PlannedChange]",
+    outcome: "ImportOutcome | None",
+) -> None:
+    if context.wants_json:
+        context.console.json(_plan_shape(plan, chosen, outcome))
+        return
+    _show(context.console, plan, chosen)
+    if chosen:
+        more = f" --only {','.join(context.args.only)}" if context.args.only else ""
+        context.console.note(f"Next: the same with --apply{more}.")
+
+
+def _show(console: Console, plan: "OrgImportPlan", chosen: "Sequence[PlannedChange]") -> None:
+    """Print the plan file by file, then what wasn't read, then the counts."""
+    taken = {change.number for change in chosen}
+    for path, changes in groupby(plan.changes, key=lambda change: change.path):
+        console.line(path, "bold")
+        for change in changes:
+            _show_change(console, change, chosen=change.number in taken)
+    for path, reason in plan.problems:
+        console.warning(f"{path}: {reason}")
+    read = counted(len(plan.files), "file")
+    if not plan.files and not plan.problems:
+        console.line(f"No files of rules or decisions in {plan.project}.")
+        return
+    counts = [f"{read} read", f"{plan.unchanged:,} unchanged"]
+    kinds = dict.fromkeys(change.kind for change in plan.changes)
+    counts += [f"{plan.count(kind):,} {kind}" for kind in kinds]
+    if flagged := sum(bool(change.flags) for change in plan.changes):
+        counts.append(f"{flagged:,} flagged")
+    console.line(f"{', '.join(counts)}; {len(chosen):,} chosen.")
+
+
+def _show_change(console: Console, change: "PlannedChange", *, chosen: bool) -> None:
+    mark = "+" if chosen else " "
+    console.parts(
+        [
+            (f" {mark}", "green"),
+            (change.kind, _STYLES[change.kind]),
+            (change.category, "dim"),
+            (change.traits.source.rpartition("#")[2], "dim"),
+            (change.traits.title, "dim"),
+            (change.traits.status,),
+            (change.note, "yellow"),
+        ]
+    )
+    if change.before and change.before != change.content:
+        for line in change.before.split("\n")[:_MAX_LINES]:
+            console.line(f"     - {line}", "red")
+    for line in change.content.split("\n")[:_MAX_LINES]:
+        console.line(f"     {line}")
+    for flag in change.flags:
+        console.line(f"     ! {flag}", "red")
+
+
+def _plan_shape(
+    plan: "OrgImportPlan", chosen: "Sequence[PlannedChange]", outcome: "ImportOutcome | None"
+) -> Json:
+    taken = {change.number for change in chosen}
+    return {
+        "project": plan.project,
+        "files": [
+            {"path": file.path, "kind": file.kind, "found": file.found, "also": list(file.also)}
+            for file in plan.files
+        ],
+        "problems": [{"path": path, "reason": reason} for path, reason in plan.problems],
+        "unchanged": plan.unchanged,
+        "changes": [
+            {
+                "number": change.number,
+                "kind": change.kind,
+                "chosen": change.number in taken,
+                "fact_id": change.fact_id,
+                "category": change.category,
+                "source": change.traits.source,
+                "section": change.traits.title,
+                "content": change.content,
+                "before": change.before,
+                "flags": list(change.flags),
+                "note": change.note,
+            }
+            for change in plan.changes
+        ],
+        "applied": None
+        if outcome is None
+        else {
+            "added": outcome.added,
+            "changed": outcome.changed,
+            "retracted": outcome.retracted,
+        },
+    }

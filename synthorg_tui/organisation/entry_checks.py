@@ -1,0 +1,326 @@
+"""What is wrong with the organisation's entries by themselves: they disagree, repeat, lead nowhere.
+
+Only texts, tags and the project's folder are looked at; what sessions did is ``lint``'s. Where it
+isn't plain that two rules mean the same thing nothing is said.
+"""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from synthorg_tui.core.enums import OrgFactCategory
+from synthorg_tui.core.files import read_plain
+from synthorg_tui.core.text import counted, jaccard
+from synthorg_tui.learning.direction_cues import NEGATION
+from synthorg_tui.learning.directions import Directions
+from synthorg_tui.memory.consolidation.contradictions import conflicts_of
+from synthorg_tui.memory.consolidation.duplicates import Comparable
+from synthorg_tui.memory.consolidation.similarity import words_of
+from synthorg_tui.organisation.findings import FindingKind, OrgFinding
+from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
+from synthorg_tui.organisation.prohibitions import bans_of
+from synthorg_tui.skills.document import Severity
+
+RULES: Final = (OrgFactCategory.CORE_POLICY, OrgFactCategory.CONVENTION)
+"""The categories that say what is to be done."""
+_OUTDATED: Final = (
+    *("superseded", "superceded", "replaced", "deprecated", "obsolete"),
+    *("rejected", "withdrawn", "retired", "declined"),
+)
+"""How the status of a decision begins that is no longer to be followed."""
+_MIN_WORDS: Final = 3
+_MIN_SHARED: Final = 0.6
+"""Share of the things of two rules that both name, from which on they are about the same."""
+_LIMITED: Final = re.compile(
+    r"\b(?:only|unless|except|without|via|through|if|when|until|before|after|in|for|during)\b",
+    re.IGNORECASE,
+)
+"""Words by which a rule may hold in some cases only, so that another one isn't its opposite."""
+_NUMBER: Final = re.compile(r"v?\d+(?:[.,]\d+)*[a-zA-Z%]{0,3}")
+_LABELLED: Final = frozenset(
+    """
+    rule step phase section part chapter level item point issue ticket adr decision sprint
+    milestone day week number table figure
+    """.split()  # noqa: SIM905  a list of single strings is harder to read
+)
+"""Words after which a number is a name, so that another one is something else."""
+_CODE: Final = re.compile(r"`([^`\n]{1,120})`")
+_PATH: Final = re.compile(r"(?:\./)?[\w.@+-]+(?:/[\w.@+-]+)*")
+_MAKES: Final = re.compile(
+    r"\b(?:creat\w+|add\w*|new|generat\w+|writ\w+|put\w*|never|not|no|n't|avoid|delet\w+|remov\w+"
+    r"|produc\w+|output\w*|build\w*|instead|old|former\w*|renam\w+|mov\w+|e\.g\.|example"
+    r"|such as)\b",
+    re.IGNORECASE,
+)
+"""Words by which a file that a rule names need not be there."""
+_CITED: Final = re.compile(r"\bADR[-_ #]{0,2}0*(\d{1,6})\b", re.IGNORECASE)
+_IN_NAME: Final = re.compile(r"(?:^|/)(?:adr[-_]?)?0*(\d{1,6})[-_.][^/]*$", re.IGNORECASE)
+_SCRIPT: Final = re.compile(r"(?:npm|pnpm|yarn|bun) run ([\w:.-]+)")
+_TARGET: Final = re.compile(r"make ([\w-]+)")
+
+
+def check_texts(entries: Sequence[OrgEntry]) -> Iterator[OrgFinding]:
+    """Yield what disagrees and what is there twice."""
+    yield from _duplicates(entries)
+    rules = [entry for entry in entries if entry.category in RULES and is_written(entry)]
+    seen: set[frozenset[str]] = set()
+    for first, second in (*_other_numbers(rules), *_opposites(rules)):
+        pair = frozenset((first.id, second.id))
+        if pair not in seen:
+            seen.add(pair)
+            yield OrgFinding(
+                FindingKind.CONTRADICTION,
+                Severity.ERROR,
+                first.id,
+                first.content,
+                f"it says another thing than {named(second)}: an agent can't follow both",
+                "Edit or retract one of the two.",
+                others=(second.id,),
+            )
+
+
+def check_places(entries: Sequence[OrgEntry]) -> Iterator[OrgFinding]:
+    """Yield what is about something that isn't there: a project, a decision, a file, a command."""
+    outdated = _outdated(entries)
+    for entry in entries:
+        folder = Path(entry.traits.project) if entry.traits.project else None
+        if folder is not None and not folder.is_dir():
+            yield OrgFinding(
+                FindingKind.NO_PROJECT,
+                Severity.WARNING,
+                entry.id,
+                entry.content,
+                f"it is about the project {folder}, which isn't there",
+                "Retract it, or edit its project.",
+            )
+        elif folder is not None and is_written(entry) and entry.category in RULES:
+            yield from _missing(entry, folder)
+        if entry.category in RULES:
+            yield from _cites_outdated(entry, outdated)
+    yield from _still_standing(entries)
+
+
+def is_written(entry: OrgEntry) -> bool:
+    """Return whether it is a rule of the settings or a fact: lessons have checks of their own."""
+    return entry.origin in (OrgOrigin.SETTINGS, OrgOrigin.FACT)
+
+
+def named(entry: OrgEntry) -> str:
+    """Return an entry as a sentence names it: its first line, shortened, and its id."""
+    line = entry.content.strip().partition("\n")[0]
+    return f"“{line[:57].rstrip()}…” ({entry.id})" if len(line) > 60 else f"“{line}” ({entry.id})"
+
+
+def _duplicates(entries: Sequence[OrgEntry]) -> Iterator[OrgFinding]:
+    """Entries with the same words for the same readers; the earlier in the list stays."""
+    known: dict[tuple[str, ...], list[OrgEntry]] = defaultdict(list)
+    for entry in entries:
+        if entry.category is OrgFactCategory.ADR:
+            continue
+        words = tuple(word.lower() for word in words_of(entry.content))
+        twin = next((one for one in known[words] if _same_readers(one, entry)), None)
+        known[words].append(entry)
+        if twin is not None and words:
+            yield OrgFinding(
+                FindingKind.DUPLICATE,
+                Severity.WARNING,
+                entry.id,
+                entry.content,
+                f"it says the same as {named(twin)}",
+                "Retract one of the two.",
+                others=(twin.id,),
+            )
+
+
+def _same_readers(first: OrgEntry, second: OrgEntry) -> bool:
+    projects = {first.traits.project, second.traits.project}
+    return len(projects) == 1 or "" in projects
+
+
+def _other_numbers(rules: Sequence[OrgEntry]) -> Iterator[tuple[OrgEntry, OrgEntry]]:
+    """Rules that are the same but for a number, or for a negation."""
+    by_id = {entry.id: entry for entry in rules}
+    for project in sorted({entry.traits.project for entry in rules} | {""}):
+        own = [entry for entry in rules if entry.traits.project in ("", project)]
+        compared = [Comparable(one.id, one.content, one.created_at) for one in own]
+        for conflict in conflicts_of(compared):
+            newer, older = by_id[conflict.newer.id], by_id[conflict.older.id]
+            if _is_plain_conflict(newer.content, older.content):
+                yield newer, older
+
+
+def _is_plain_conflict(first: str, second: str) -> bool:
+    one, two = words_of(first), words_of(second)
+    if _negations(one) % 2 != _negations(two) % 2:
+        return not (_LIMITED.search(first) or _LIMITED.search(second))
+    differing = [
+        place for place, pair in enumerate(zip(one, two, strict=False)) if len(set(pair)) > 1
+    ]
+    if len(one) != len(two) or len(differing) != 1:
+        return False
+    (place,) = differing
+    is_label = place > 0 and one[place - 1].lower() in _LABELLED
+    return not is_label and all(_NUMBER.fullmatch(words[place]) for words in (one, two))
+
+
+def _negations(words: Iterable[str]) -> int:
+    return sum(
+        NEGATION.fullmatch(word.lower()) is not None or word.lower().endswith(("n't", "n\u2019t"))
+        for word in words
+    )
+
+
+@dataclass(slots=True)
+class _Directed:
+    entry: OrgEntry
+    told: dict[str, int] = field(default_factory=dict)
+
+
+def _opposites(rules: Sequence[OrgEntry]) -> Iterator[tuple[OrgEntry, OrgEntry]]:
+    """Rules of which one wants what the other forbids, about nearly the same things."""
+    directed: list[_Directed] = []
+    for entry in rules:
+        if not _LIMITED.search(entry.content):
+            ways = Directions.of(entry.content)
+            plain = {stem: sign for stem, (sign, under) in ways.told.items() if not under}
+            if plain and not ways.both and len(plain) == len(ways.named):
+                directed.append(_Directed(entry, plain))
+    by_stem: dict[str, list[_Directed]] = defaultdict(list)
+    for one in directed:
+        for stem in one.told:
+            by_stem[stem].append(one)
+    for one in directed:
+        rarest = min(one.told, key=lambda stem: len(by_stem[stem]))
+        for other in by_stem[rarest]:
+            if other is not one and _same_readers(one.entry, other.entry) and _oppose(one, other):
+                yield one.entry, other.entry
+
+
+def _oppose(smaller: _Directed, larger: _Directed) -> bool:
+    if not smaller.told.keys() <= larger.told.keys():
+        return False
+    if any(larger.told[stem] == sign for stem, sign in smaller.told.items()):
+        return False
+    return jaccard(smaller.told.keys(), larger.told.keys()) >= _MIN_SHARED
+
+
+def is_outdated(status: str) -> bool:
+    """Return whether a decision's own word for its status says that it isn't to be followed."""
+    return status.strip().casefold().startswith(_OUTDATED)
+
+
+def _outdated(entries: Sequence[OrgEntry]) -> dict[tuple[str, int], OrgEntry]:
+    """Decisions that are not to be followed any more, by project and number."""
+    adrs = [entry for entry in entries if entry.category is OrgFactCategory.ADR]
+    replaced = {old for one in adrs for old in one.traits.supersedes}
+    found: dict[tuple[str, int], OrgEntry] = {}
+    for adr in adrs:
+        number = _IN_NAME.search(adr.traits.source.partition("#")[0]) or _CITED.search(
+            adr.traits.title or adr.content[:80]
+        )
+        if number and (adr.id in replaced or is_outdated(adr.traits.status)):
+            found[adr.traits.project, int(number[1])] = adr
+    return found
+
+
+def _cites_outdated(
+    entry: OrgEntry, outdated: dict[tuple[str, int], OrgEntry]
+) -> Iterator[OrgFinding]:
+    if re.search(
+        r"\b(?:supersed\w+|replac\w+|former\w*|no longer)\b", entry.content, re.IGNORECASE
+    ):
+        return
+    for number in dict.fromkeys(int(found) for found in _CITED.findall(entry.content)):
+        if adr := outdated.get((entry.traits.project, number)):
+            yield OrgFinding(
+                FindingKind.SUPERSEDED,
+                Severity.WARNING,
+                entry.id,
+                entry.content,
+                f"it relies on ADR {number}, which isn't in force any more: {named(adr)}",
+                "Edit it to follow what replaced that, or retract it.",
+                others=(adr.id,),
+            )
+
+
+def _still_standing(entries: Sequence[OrgEntry]) -> Iterator[OrgFinding]:
+    adrs = {entry.id: entry for entry in entries if entry.category is OrgFactCategory.ADR}
+    for newer in adrs.values():
+        for old in newer.traits.supersedes:
+            adr = adrs.get(old)
+            if adr is not None and adr.traits.status and not is_outdated(adr.traits.status):
+                yield OrgFinding(
+                    FindingKind.SUPERSEDED,
+                    Severity.WARNING,
+                    adr.id,
+                    adr.content,
+                    f"its status is “{adr.traits.status[:40]}”, yet {named(newer)} supersedes it",
+                    "Set its status to superseded, in its file too, or retract it.",
+                    others=(newer.id,),
+                )
+
+
+def _missing(entry: OrgEntry, folder: Path) -> Iterator[OrgFinding]:
+    """A file or command of the project that a rule counts on and that isn't there any more."""
+    if _MAKES.search(entry.content) or bans_of(entry.content):
+        return
+    for code in dict.fromkeys(_CODE.findall(entry.content)):
+        if what := _gone(code.strip(), folder):
+            yield OrgFinding(
+                FindingKind.MISSING,
+                Severity.WARNING,
+                entry.id,
+                entry.content,
+                f"{what} in {folder}",
+                "Edit it to name what is there now, or retract it.",
+            )
+
+
+def _gone(code: str, folder: Path) -> str:
+    """Say what of the code isn't there; empty where it is, or where that can't be told."""
+    if found := _SCRIPT.fullmatch(code):
+        scripts = _scripts(folder)
+        missing = scripts is not None and found[1] not in scripts
+        return f"package.json has no script {found[1]}" if missing else ""
+    if found := _TARGET.fullmatch(code):
+        targets = _targets(folder)
+        missing = targets is not None and found[1] not in targets
+        return f"the Makefile has no target {found[1]}" if missing else ""
+    path = folder / code
+    if "/" not in code or not _PATH.fullmatch(code) or ".." in code:
+        return ""
+    is_file = bool(path.suffix) or code.startswith("./")
+    missing = is_file and path.parent.is_dir() and not path.exists()
+    return f"there is no {code}" if missing else ""
+
+
+def _scripts(folder: Path) -> set[str] | None:
+    try:
+        scripts = json.loads(read_plain(folder / "package.json")[0]).get("scripts")
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return None
+    return set(scripts) if isinstance(scripts, dict) else None
+
+
+def _targets(folder: Path) -> set[str] | None:
+    """The targets of a Makefile; ``None`` without one, or where others may come from elsewhere."""
+    try:
+        text = read_plain(folder / "Makefile")[0].decode("utf-8", "replace")
+    except OSError:
+        return None
+    if re.search(r"^-?include\b|^[^\t#\n]*[%$][^\n]*:", text, re.MULTILINE):
+        return None
+    return {
+        name
+        for names in re.findall(r"^([\w. /-]+?)\s*::?(?!=)", text, re.MULTILINE)
+        for name in names.split()
+    }
+
+
+def over_budget(tokens: int, budget: int) -> str:
+    """Return how a text compares with the budget of policies, in words."""
+    return f"about {counted(tokens, 'token')} of the {budget:,} that policies may take"

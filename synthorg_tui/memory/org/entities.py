@@ -105,7 +105,9 @@ def entity_of(phrase: str, kind: EntityKind | None = None) -> OrgEntity | None:
         return None
     if len(words) == 1 and (words[0] in _GENERIC or not any(map(str.isalnum, words[0]))):
         return None
-    kind = kind or _kind(name, words, quoted=quoted)
+    if len(words) == 2 and words[0] == "adr" and words[1].isdecimal():
+        return decision(words[1])
+    kind = kind or _kind(name, quoted=quoted)
     return OrgEntity(" ".join(words), truncate(name, MAX_NAME_CHARS), kind)
 
 
@@ -155,11 +157,9 @@ def _without_determiner(name: str) -> str:
     return " ".join(words)
 
 
-def _kind(name: str, words: tuple[str, ...], *, quoted: bool) -> EntityKind:
+def _kind(name: str, *, quoted: bool) -> EntityKind:
     if name.startswith("@"):
         return EntityKind.PERSON
-    if re.fullmatch(r"adr \d+", " ".join(words)):
-        return EntityKind.DECISION
     if _FILE.fullmatch(name):
         return EntityKind.FILE
     if quoted:

@@ -77,13 +77,13 @@ _FORMS: Final[Mapping[RelationKind, _Forms]] = {
     RelationKind.RUNS_ON: _Forms(
         "run on|runs on|running on|hosted on|hosted by|deployed to|deployed on|deploys to"
         "|deploy to",
-        "hosts|host",
+        "hosts",
     ),
     RelationKind.CALLS: _Forms(
         "call|calls|calling|invoke|invokes|talk to|talks to|connect to|connects to", "called by"
     ),
     RelationKind.STORED_IN: _Forms(
-        "stored in|kept in|live in|lives in|saved in|persisted in", "store|stores"
+        "stored in|kept in|live in|lives in|saved in|persisted in", "stores"
     ),
     RelationKind.WRITES_TO: _Forms("write to|writes to|publish to|publishes to"),
     RelationKind.READS_FROM: _Forms(
@@ -111,6 +111,9 @@ _NEGATIONS: Final = (
     r"(?:not|never|no longer|don't|doesn't|didn't|cannot|can't|won't|mustn't|shouldn't|isn't|aren't"
     r"|avoids?|avoiding)"
 )
+
+
+_DETERMINER: Final = re.compile(r"\b(?:the|an?|its|our|their|each|every)\s{1,3}$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +164,8 @@ def relations_said(text: str) -> Iterator[SaidRelation]:
     """Yield the words in a text that relate things, in order; none overlap."""
     forms, expression = _table()
     for found in expression.finditer(text.replace("\u2019", "'")):
+        if _DETERMINER.search(text, max(0, found.start() - 10), found.start()):
+            continue  # "the use of", "its calls"
         said = " ".join(found[2].casefold().split())
         kind, is_turned, is_noun = forms[said]
         yield SaidRelation(

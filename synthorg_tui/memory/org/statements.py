@@ -99,7 +99,7 @@ def decision_of(fact: OrgFact) -> OrgEntity | None:
 
 def links_of(fact: OrgFact) -> tuple[OrgLink, ...]:
     """Return what a fact states, each link once, at most ``MAX_LINKS``."""
-    reader = _Reader(fact.id, decision_of(fact))
+    reader = _FactReader(fact.id, decision_of(fact))
     for sentence in _sentences(fact.content[:MAX_READ_CHARS]):
         reader.read(sentence)
     reader.add_author(fact)
@@ -128,7 +128,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _FactReader:
     """Reads the sentences of one fact in order, since one may go on about the one before."""
 
     fact_id: str

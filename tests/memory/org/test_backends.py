@@ -126,7 +126,7 @@ async def test_what_is_written_is_found_as_the_documented_fact(desk: Desk) -> No
 
 
 async def test_a_denied_write_changes_nothing(desk: Desk) -> None:
-    with pytest.raises(OrgMemoryAccessDeniedError, match="agent intern .* 'adr'"):
+    with pytest.raises(OrgMemoryAccessDeniedError, match=r"agent intern .* 'adr'"):
         await desk.backend.write(fact("Use Litestar.", ADR), author=JUNIOR)
     assert await desk.store.facts(retracted=False) == ()
 

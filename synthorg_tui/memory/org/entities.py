@@ -83,7 +83,9 @@ def words_of(text: str) -> tuple[str, ...]:
 def plainly(text: str) -> str:
     """Return a text without the differences of spelling that ``words_of`` doesn't make."""
     plain = unicodedata.normalize("NFKC", text).replace("\u2019", "'").casefold()
-    return re.sub(r"'s\b", " ", _DECISION.sub(r"adr \1", plain))
+    if "adr" in plain:
+        plain = _DECISION.sub(r"adr \1", plain)
+    return re.sub(r"'s\b", " ", plain) if "'s" in plain else plain
 
 
 def placed_words(plain: str) -> Iterator[tuple[str, int, int]]:
@@ -132,14 +134,18 @@ def named_in(sentence: str) -> tuple[OrgEntity, ...]:
 
 
 def _marked(sentence: str) -> Iterator[OrgEntity | None]:
-    for quoted in _QUOTED.finditer(sentence):
-        yield entity_of(f"`{quoted[1]}`")
-    rest = _QUOTED.sub(lambda found: " " * len(found[0]), sentence)
-    yield from decisions_in(rest)
-    rest = _DECISION.sub(lambda found: " " * len(found[0]), rest)
-    for path in _FILE.finditer(rest):
-        yield entity_of(path[0], EntityKind.FILE)
-    rest = _FILE.sub(lambda found: " " * len(found[0]), rest)
+    rest = sentence
+    if "`" in rest:
+        for quoted in _QUOTED.finditer(rest):
+            yield entity_of(f"`{quoted[1]}`")
+        rest = _blank(_QUOTED, rest)
+    if decisions := decisions_in(rest):
+        yield from decisions
+        rest = _blank(_DECISION, rest)
+    if "/" in rest or "." in rest:
+        for path in _FILE.finditer(rest):
+            yield entity_of(path[0], EntityKind.FILE)
+        rest = _blank(_FILE, rest)
     start = len(rest) - len(rest.lstrip(_EDGES + "#-"))
     for name in _NAME.finditer(rest):
         first, _, others = name[0].partition(" ")
@@ -148,6 +154,10 @@ def _marked(sentence: str) -> Iterator[OrgEntity | None]:
             yield entity_of(others)
         else:
             yield entity_of(name[0])
+
+
+def _blank(what: "re.Pattern[str]", text: str) -> str:
+    return what.sub(lambda found: " " * len(found[0]), text)
 
 
 def _without_determiner(name: str) -> str:

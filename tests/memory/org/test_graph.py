@@ -114,6 +114,13 @@ def test_a_sentence_states(content: str, expected: set[str]) -> None:
         "    billing uses redis",
         "See what you need to use.",
         "Nothing.",
+        "So it is kept in a file that nobody else needs.",
+        "Readers resolve links, then calls are counted backwards.",
+        "Of the two, the later one replaces what was said before.",
+        "592 was used instead of 418 while measuring.",
+        "Alike depends on words and on what is meant.",
+        "What the owner's lock depends on is told by the system.",
+        "Used again, it is stored together.",
     ],
 )
 def test_what_is_not_certain_is_not_stated(content: str) -> None:

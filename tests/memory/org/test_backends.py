@@ -275,9 +275,9 @@ async def test_facts_that_supersede_each_other_stand_both(desk: Desk) -> None:
 
 async def test_a_fact_of_a_project_is_for_it_and_its_worktrees_only(desk: Desk) -> None:
     await desk.add("The shop is deployed by hand.", tags=("project:/home/me/shop",))
-    for project in ("/home/me/shop", "/home/me/shop-worktrees/fix", "/home/me/shop/.worktrees/a"):
+    for project in ("/home/me/shop", "/home/me/shop-worktrees/fix", "/home/me/shop/api"):
         assert list(await desk.why("how is the shop deployed", project))
-    for project in ("/home/me/shop2", "/home/me", "/home/me/shop/sub", ""):
+    for project in ("/home/me/shop2", "/home/me", "/home/me/blog", ""):
         assert not await desk.why("how is the shop deployed", project)
     assert list(await desk.why("how is the shop deployed", None))
 

@@ -133,8 +133,9 @@ def certainty(phrase: str, *, begins: bool = False) -> int:
     if re.fullmatch(_QUOTED, raw):
         return 2
     words = raw.split()
-    named = [word for word in words if word.casefold() not in DETERMINERS]
-    if not named or any(word in STOP_WORDS for word in named) or _NO_NAME.search(raw):
+    named = _without_determiner(raw).split()
+    function_words = STOP_WORDS | DETERMINERS
+    if not named or any(word in function_words for word in named) or _NO_NAME.search(raw):
         return 0
     if any(map(_is_marked, named[1:] if begins else named)) or _is_marked(named[0][1:]):
         return 2

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.events import Events
-from synthorg_tui.curation.erasure import Erasure
 from synthorg_tui.memory.org.access_control import require_write_access
 from synthorg_tui.memory.org.acts import UndoableAct, last_act
 from synthorg_tui.memory.org.changes import AppliedOrgChange, OrgChange, OrgChangeKind
@@ -38,6 +37,8 @@ from synthorg_tui.organisation.models import OrgEntry, OrgOrigin, OrgVersion, Un
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
+
+    from synthorg_tui.curation.erasure import Erasure
 
 ORGANISATION: Final = "organisation"
 """Topic of the event that something of it was written; its data says what, in words."""
@@ -66,7 +67,7 @@ class OrganisationService:
         backend: OrgMemoryBackend,
         config: OrgMemoryConfig,
         emit: Callable[[str, str], None],
-        erasure: Callable[[], Erasure],
+        erasure: "Callable[[], Erasure]",
     ) -> None:
         self._core = core
         self.backend = backend
@@ -254,7 +255,7 @@ def build_organisation(
     local: LocalMemoryBackend,
     config: OrgMemoryConfig,
     events: Events,
-    erasure: Callable[[], Erasure],
+    erasure: "Callable[[], Erasure]",
 ) -> OrganisationService:
     """Build the service on a store; its backend is connected by whoever opens that."""
     backend = create_org_backend(config, OrgStore(local.core))

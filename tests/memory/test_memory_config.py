@@ -66,7 +66,7 @@ OUTSIDE: list[tuple[type[BaseModel], dict[str, Any]]] = [
     (ExtendedStoreConfig, {"max_retrieved_per_query": 0}),
     (ExtendedStoreConfig, {"max_retrieved_per_query": 51}),
     (ExtendedStoreConfig, {"backend": "mongo"}),
-    (OrgMemoryConfig, {"backend": "graph_rag"}),
+    (OrgMemoryConfig, {"backend": "mongo"}),
     (MemoryStorageConfig, {"data_dir": "  "}),
 ]
 RETRIEVAL_RANGES: dict[str, tuple[float, float | None]] = {

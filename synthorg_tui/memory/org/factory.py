@@ -9,12 +9,10 @@ from typing import Final, TypeAlias
 
 from synthorg_tui.memory.org.config import OrgMemoryConfig
 from synthorg_tui.memory.org.errors import OrgMemoryConfigError
-from synthorg_tui.memory.org.graph_rag import EXTRACTIONS, GraphRagBackend
 from synthorg_tui.memory.org.hybrid import HybridPromptRetrievalBackend
 from synthorg_tui.memory.org.protocol import OrgMemoryBackend
 from synthorg_tui.memory.org.search import OrgSearch
 from synthorg_tui.memory.org.store import OrgStore
-from synthorg_tui.memory.org.temporal import TemporalKnowledgeBackend
 
 OrgBuilder: TypeAlias = Callable[[OrgMemoryConfig, OrgStore], OrgMemoryBackend]
 
@@ -29,6 +27,8 @@ def _hybrid(config: OrgMemoryConfig, store: OrgStore) -> OrgMemoryBackend:
 
 
 def _temporal(config: OrgMemoryConfig, store: OrgStore) -> OrgMemoryBackend:
+    from synthorg_tui.memory.org.temporal import TemporalKnowledgeBackend
+
     return TemporalKnowledgeBackend(
         core_policies=config.core_policies,
         store=store,
@@ -39,6 +39,8 @@ def _temporal(config: OrgMemoryConfig, store: OrgStore) -> OrgMemoryBackend:
 
 
 def _graph(config: OrgMemoryConfig, store: OrgStore) -> OrgMemoryBackend:
+    from synthorg_tui.memory.org.graph_rag import EXTRACTIONS, GraphRagBackend
+
     return GraphRagBackend(
         core_policies=config.core_policies,
         store=store,

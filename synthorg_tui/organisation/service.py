@@ -18,13 +18,29 @@ from synthorg_tui.memory.org.changes import AppliedOrgChange, OrgChange, OrgChan
 from synthorg_tui.memory.org.config import OrgMemoryConfig
 from synthorg_tui.memory.org.errors import OrgMemoryQueryError, OrgMemoryWriteError
 from synthorg_tui.memory.org.factory import create_org_backend
-from synthorg_tui.memory.org.log import FactRow, LogRow, lines_of, moments, rows_of_ids, tags_of
+from synthorg_tui.memory.org.log import (
+    FactRow,
+    LogRow,
+    lines_of,
+    moments,
+    rows_at,
+    rows_of_ids,
+    tags_of,
+)
 from synthorg_tui.memory.org.models import OrgFact, OrgFactAuthor, OrgFactWriteRequest
 from synthorg_tui.memory.org.protocol import OrgMemoryBackend
 from synthorg_tui.memory.org.store import OrgAct, OrgStore, unknown_fact
+from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.core import Core
-from synthorg_tui.organisation.entries import EntryFilter, author_words, entries, fact_entry
+from synthorg_tui.memory.strategies.organisation import OrgBriefing
+from synthorg_tui.organisation.entries import (
+    EntryFilter,
+    author_words,
+    entries,
+    fact_entry,
+    of_settings,
+)
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin, OrgVersion, UndoneOrgEntry
 
 if TYPE_CHECKING:
@@ -33,6 +49,7 @@ if TYPE_CHECKING:
 ORGANISATION: Final = "organisation"
 """Topic of the event that something of it was written; its data says what, in words."""
 _PERSON: Final = OrgFactAuthor(is_human=True)
+_POLICY: Final = OrgFactCategory.CORE_POLICY.value
 _ELSEWHERE: Final = {
     OrgOrigin.SETTINGS: "a core policy of the settings: change org_memory.core_policies there",
     OrgOrigin.SKILL: "an approved lesson: change or retire it among the skills",
@@ -96,9 +113,18 @@ class OrganisationService:
             raise unknown_fact(id_or_start)
         return found[0]
 
-    async def policies(self) -> tuple[OrgFact, ...]:
-        """Return the core policies in the order in which agents are told them."""
-        return await self.backend.list_policies()
+    async def policies(self, *, at: datetime | None = None) -> tuple[OrgFact, ...]:
+        """Return the core policies in the order in which agents are told them, or were at a time.
+
+        Settings have no history: theirs stand in the past, too.
+        """
+        if at is None:
+            return await self.backend.list_policies()
+        rows = await self._core.read(lambda db: rows_at(db, at))
+        rows = [row for row in rows if row.is_active and row.category == _POLICY]
+        written = sorted((row.fact() for row in rows), key=lambda fact: fact.id)
+        written.sort(key=lambda fact: fact.created_at, reverse=True)
+        return (*policies_of(self._config, self._core.clock.now()), *written)
 
     async def history(self, fact_id: str) -> tuple[OrgVersion, ...]:
         """Return every version of a fact, the first one first; none of what is no fact."""
@@ -228,6 +254,36 @@ def build_organisation(
     """Build the service on a store; its backend is connected by whoever opens that."""
     backend = create_org_backend(config, OrgStore(local.core))
     return OrganisationService(local.core, backend, config, events.emit)
+
+
+def build_briefing(
+    config: OrgMemoryConfig,
+    memory: MemoryBackend,
+    organisation: Callable[[], OrganisationService],
+) -> OrgBriefing:
+    """Build what agents are told before their memories: of other backends, what settings say."""
+    has_store = isinstance(memory, LocalMemoryBackend)
+
+    async def policies(at: datetime | None) -> tuple[OrgFact, ...]:
+        if not has_store:
+            return policies_of(config, datetime.now(UTC))
+        return await organisation().policies(at=at)
+
+    return OrgBriefing(policies, config.policy_tokens)
+
+
+def policies_of(config: OrgMemoryConfig, now: datetime) -> tuple[OrgFact, ...]:
+    """Return the core policies of the settings, as facts of a person."""
+    return tuple(
+        OrgFact(
+            id=entry.id,
+            content=entry.content,
+            category=entry.category,
+            author=_PERSON,
+            created_at=now,
+        )
+        for entry in of_settings(config.core_policies, now)
+    )
 
 
 def _row(db: "Connection", fact_id: str) -> FactRow | None:

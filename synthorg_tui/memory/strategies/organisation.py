@@ -6,13 +6,14 @@ is handed the block once and again as soon as it reads otherwise: it is known by
 other text, and replaces the one before as a whole.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.core.failsafe import safely
+from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.injection import TokenEstimator
 from synthorg_tui.memory.org.models import OrgFact
 from synthorg_tui.memory.org.policies import PolicyBlock, policy_block
@@ -26,9 +27,6 @@ from synthorg_tui.memory.retrieval.explanation import (
 from synthorg_tui.memory.retrieval.wording import HANDED_BEFORE, mark_of
 from synthorg_tui.providers.enums import MessageRole
 from synthorg_tui.providers.models import ChatMessage
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.strategies.service import InjectionRequest
 
 _PARAGRAPH: Final = "\n\n"
 _POLICIES: Final = "policies"
@@ -44,19 +42,28 @@ class OrgBriefing:
     policies: Policies
     policy_tokens: int
 
-    async def prepare(self, request: "InjectionRequest", estimator: TokenEstimator) -> "OrgPart":
-        """Return what is told in answer to a request; what can't be read is left out and named."""
+    async def prepare(
+        self,
+        token_budget: int,
+        estimator: TokenEstimator,
+        *,
+        view: Visibility | None,
+        handed: Collection[str] = (),
+        at: datetime | None = None,
+    ) -> "OrgPart":
+        """Return what is told to an agent in a project; what can't be read is named as missing.
+
+        ``view`` ``None`` is a person, who sees the policies of all projects. ``handed`` are the
+        marks of what the session was handed before, ``at`` is a time to look back to.
+        """
         notes: list[str] = []
-        budget = min(self.policy_tokens, request.token_budget)
-        if request.token_budget <= 0:
+        if token_budget <= 0:
             return OrgPart()
-        call = self.policies(request.as_of)
-        known = await safely(call, what="reading the policies", notes=notes) or ()
-        policies = [policy for policy in known if _holds_for(policy, request)]
-        block = policy_block(policies, budget, estimator)
+        known = await safely(self.policies(at), what="reading the policies", notes=notes) or ()
+        policies = tuple(policy for policy in known if _holds_for(policy, view))
+        block = policy_block(policies, min(self.policy_tokens, token_budget), estimator)
         mark = mark_of(block.text, _POLICIES)
-        part = OrgPart(notes="; ".join(notes), policies=tuple(policies), block=block, mark=mark)
-        return replace(part, is_handed=True) if mark in request.handed else part
+        return OrgPart("; ".join(notes), policies, block, mark, is_handed=mark in handed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +156,9 @@ async def prepare_within(
         room -= beyond
 
 
-def _holds_for(policy: OrgFact, request: "InjectionRequest") -> bool:
-    """Whether a policy is for all projects or for that of the request; a person sees all."""
+def _holds_for(policy: OrgFact, view: Visibility | None) -> bool:
+    """Whether a policy is for all projects or for the one worked in; a person sees all."""
     project = OrgTraits.of(policy.tags).project
-    if not project or request.visibility is None:
+    if not project or view is None:
         return True
-    here = request.visibility.project
-    return here is not None and PurePath(here).is_relative_to(project)
+    return view.project is not None and PurePath(view.project).is_relative_to(project)

@@ -191,8 +191,15 @@ class InjectionService:
             )
             return only_news(prepared, request.handed)
 
-        organisation = self.organisation
-        part = await organisation.prepare(request, self.estimator) if organisation else OrgPart()
+        part = OrgPart()
+        if self.organisation is not None:
+            part = await self.organisation.prepare(
+                request.token_budget,
+                self.estimator,
+                view=request.visibility,
+                handed=request.handed,
+                at=request.as_of,
+            )
         prepared = await prepare_within(part, request.token_budget, self.estimator, memories)
         return Injection(prepared.messages, strategy.get_tool_definitions(), prepared.explanation)
 

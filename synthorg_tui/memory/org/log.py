@@ -146,7 +146,8 @@ _AS_OF: Final = """
         arg_max(struct_pack(a := author_agent_id, s := author_seniority, h := author_is_human,
             l := author_autonomy_level), version) FILTER (operation_type = 'PUBLISH'),
         min(made_at), max(made_at), arg_max(operation_type, version), max(version)
-    FROM org_operations WHERE made_at <= ? GROUP BY fact_id ORDER BY fact_id
+    FROM org_operations WHERE made_at <= ? GROUP BY fact_id
+    HAVING count(*) FILTER (operation_type = 'PUBLISH') > 0 ORDER BY fact_id
 """
 
 
@@ -278,6 +279,24 @@ def moments(db: "Connection") -> tuple[datetime, ...]:
     return tuple(made_at.replace(tzinfo=UTC) for (made_at,) in rows)
 
 
+def disagreeing(db: "Connection") -> tuple[int, list[str]]:
+    """Return how many facts there are, and those that aren't what their log comes to."""
+    logged = {row.fact_id: row for row in rows_at(db, datetime.max.replace(tzinfo=UTC))}
+    stored = {row.fact_id: row for row in all_rows(db, retracted=True)}
+    ids = sorted({*logged, *stored})
+    return len(stored), [each for each in ids if logged.get(each) != stored.get(each)]
+
+
+def rebuild(db: "Connection", ids: Sequence[str]) -> None:
+    """Make facts what their log comes to; one without a log is removed."""
+    stored = rows_of_ids(db, ids)
+    logged = {row.fact_id: row for row in rows_at(db, datetime.max.replace(tzinfo=UTC))}
+    right = [logged[each] for each in ids if each in logged]
+    put(db, right, known=stored)
+    gone = [each for each in stored if each not in logged]
+    db.execute("DELETE FROM org_facts WHERE fact_id IN (SELECT unnest(?::UUID[]))", [gone])
+
+
 def append(db: "Connection", lines: Sequence[LogRow]) -> None:
     """Add lines to the log."""
     insert(db, "org_operations", _LOG_TYPES, lines)
@@ -295,3 +314,17 @@ def put(db: "Connection", rows: Sequence[FactRow], *, known: Iterable[str]) -> N
                 "WHERE fact_id = ?::UUID",
                 [*row[1:], row.fact_id],
             )
+
+
+def last_change(db: "Connection") -> int:
+    """Return the revision of the last change of any fact; 0 without facts."""
+    row = db.execute("SELECT coalesce(max(revision), 0) FROM org_facts").fetchone()
+    return int(row[0]) if row else 0
+
+
+def tag_rows(db: "Connection") -> list[tuple[str, str, str]]:
+    """Return id, category and stored tags of the active facts, the newest first."""
+    return db.execute(
+        "SELECT fact_id::VARCHAR, category, tags FROM org_facts WHERE retracted_at IS NULL "
+        "ORDER BY created_at DESC, fact_id"
+    ).fetchall()

@@ -113,6 +113,11 @@ class OrgStore:
         """Return how many active facts are of a category."""
         return await self._core.read(lambda db: count_of(db, category))
 
+    @property
+    def core(self) -> "Core":
+        """The store of memories that the facts are kept in."""
+        return self._core
+
     def now(self) -> datetime:
         """The present time by the store's clock."""
         return self._core.clock.now()
@@ -240,6 +245,8 @@ class _Writing:
         put(self._changes.db, changed, known=self._known)
         self._embed([row for row in changed if self._is_new_text(row)], vectors)
         self._changes.touched.extend(row.fact_id for row in changed)
+        if any(row.is_active and self._was_retracted(row) for row in changed):
+            self._changes.unembedded = True  # what comes back may have missed a change of the model
 
     def _subject(self, change: OrgChange) -> tuple[str, FactRow | None]:
         """The id and the state of the fact that a change is about."""
@@ -283,13 +290,16 @@ class _Writing:
         before = self._known.get(row.fact_id)
         return before is None or before.content != row.content
 
+    def _was_retracted(self, row: FactRow) -> bool:
+        before = self._known.get(row.fact_id)
+        return before is not None and not before.is_active
+
     def _embed(self, rows: Sequence[FactRow], vectors: Mapping[str, Vectors | None]) -> None:
         if not rows:
             return
-        ids = [row.fact_id for row in rows]
-        self._changes.db.execute(
-            "DELETE FROM vectors WHERE memory_id IN (SELECT unnest(?::UUID[]))", [ids]
-        )
+        old = [row.fact_id for row in rows if row.fact_id in self._known]
+        if old:
+            self._changes.remove_vectors(old)
         self._changes.put_vectors(
             [(row.fact_id, row.revision, vectors.get(row.content)) for row in rows]
         )

@@ -18,6 +18,7 @@ from synthorg_tui.memory.org.changes import AppliedOrgChange, OrgChange, OrgChan
 from synthorg_tui.memory.org.config import OrgMemoryConfig
 from synthorg_tui.memory.org.errors import OrgMemoryQueryError, OrgMemoryWriteError
 from synthorg_tui.memory.org.factory import create_org_backend
+from synthorg_tui.memory.org.hybrid import HybridPromptRetrievalBackend
 from synthorg_tui.memory.org.log import (
     FactRow,
     LogRow,
@@ -27,8 +28,14 @@ from synthorg_tui.memory.org.log import (
     rows_of_ids,
     tags_of,
 )
-from synthorg_tui.memory.org.models import OrgFact, OrgFactAuthor, OrgFactWriteRequest
+from synthorg_tui.memory.org.models import (
+    OrgFact,
+    OrgFactAuthor,
+    OrgFactWriteRequest,
+    OrgMemoryQuery,
+)
 from synthorg_tui.memory.org.protocol import OrgMemoryBackend
+from synthorg_tui.memory.org.search import FoundFact
 from synthorg_tui.memory.org.store import OrgAct, OrgStore, unknown_fact
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
@@ -269,7 +276,18 @@ def build_briefing(
             return policies_of(config, datetime.now(UTC))
         return await organisation().policies(at=at)
 
-    return OrgBriefing(policies, config.policy_tokens)
+    async def facts(query: OrgMemoryQuery, project: str | None) -> Sequence[FoundFact]:
+        backend = organisation().backend if has_store else None
+        if not isinstance(backend, HybridPromptRetrievalBackend):
+            return ()
+        return await backend.find(query, project=project)
+
+    return OrgBriefing(
+        policies,
+        config.policy_tokens,
+        facts,
+        config.extended_store.max_retrieved_per_query,
+    )
 
 
 def policies_of(config: OrgMemoryConfig, now: datetime) -> tuple[OrgFact, ...]:

@@ -7,7 +7,6 @@ from pydantic import Field, field_validator
 from synthorg_tui.core.types import FrozenModel, NotBlankStr, reject
 from synthorg_tui.memory.org.access_control import WriteAccessConfig
 
-
 EMBEDDED_STORES: Final = ("sqlite", "duckdb")
 """Names of the store in this program's own database; the first is the documented one."""
 MAX_RETENTION_DAYS: Final = 36_500

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from synthorg_tui.memory.org.config import OrgMemoryConfig
 from synthorg_tui.memory.org.errors import OrgMemoryConfigError
-from synthorg_tui.memory.org.graph_rag import GraphRagBackend
+from synthorg_tui.memory.org.graph_rag import EXTRACTIONS, GraphRagBackend
 from synthorg_tui.memory.org.hybrid import HybridPromptRetrievalBackend
 from synthorg_tui.memory.org.protocol import OrgMemoryBackend
 from synthorg_tui.memory.org.search import OrgSearch
@@ -44,6 +44,7 @@ def _graph(config: OrgMemoryConfig, store: OrgStore) -> OrgMemoryBackend:
         store=store,
         access_config=config.write_access,
         search=OrgSearch(store.core, store),
+        extract=EXTRACTIONS[config.graph.entity_extraction],
     )
 
 

@@ -5,13 +5,14 @@ no second record. What can't be answered step by step is answered as the default
 """
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.text import safe_text, truncate
 from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.memory.org.access_control import WriteAccessConfig
 from synthorg_tui.memory.org.errors import OrgMemoryQueryError, translate_org_errors
 from synthorg_tui.memory.org.graph import OrgGraph, OrgPath, decisions_of
 from synthorg_tui.memory.org.hybrid import HybridPromptRetrievalBackend
@@ -25,10 +26,15 @@ from synthorg_tui.memory.org.store import OrgStore
 _MAX_TOLD: Final = 300
 """Characters of a path in an explanation."""
 
+Extraction: TypeAlias = Callable[[OrgFact], tuple[OrgLink, ...]]
+"""Reads from a fact what it states."""
+EXTRACTIONS: Final[Mapping[str, Extraction]] = {"auto": links_of}
+"""By the name that the settings have for it."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """The graph of one revision, and what each version of a fact states, for the next one."""
+    """The graph of one revision, and what each fact stated at its revision, for the next one."""
 
     standings: Standings
     graph: OrgGraph
@@ -36,11 +42,25 @@ class _Drawn:
 
 
 class GraphRagBackend(HybridPromptRetrievalBackend):
-    """The backend ``graph_rag``; constructed as the default one."""
+    """The backend ``graph_rag``, constructed as the default one, and with what reads a fact."""
 
     backend_name: NotBlankStr = "graph_rag"
-    _drawn: _Drawn | None = None
-    _drawing: asyncio.Lock | None = None
+
+    def __init__(
+        self,
+        *,
+        core_policies: Sequence[str] = (),
+        store: OrgStore,
+        access_config: WriteAccessConfig | None = None,
+        search: OrgSearch | None = None,
+        extract: Extraction = links_of,
+    ) -> None:
+        super().__init__(
+            core_policies=core_policies, store=store, access_config=access_config, search=search
+        )
+        self._extract = extract
+        self._drawn: _Drawn | None = None
+        self._drawing = asyncio.Lock()
 
     async def paths(
         self,
@@ -88,8 +108,6 @@ class GraphRagBackend(HybridPromptRetrievalBackend):
 
     async def _current(self) -> _Drawn:
         """The graph of the present facts; drawn by one caller at a time, beside the event loop."""
-        if self._drawing is None:
-            self._drawing = asyncio.Lock()
         async with self._drawing:
             core, known = self._store.core, self._drawn
             standings = await core.read(
@@ -99,7 +117,7 @@ class GraphRagBackend(HybridPromptRetrievalBackend):
                 return known
             rows = await core.read(lambda db: all_rows(db, retracted=False))
             stated = known.stated if known else {}
-            self._drawn = await asyncio.to_thread(_draw, standings, rows, stated)
+            self._drawn = await asyncio.to_thread(_draw, standings, rows, stated, self._extract)
             return self._drawn
 
 
@@ -107,20 +125,21 @@ def _draw(
     standings: Standings,
     rows: Sequence[FactRow],
     known: Mapping[tuple[str, int], tuple[OrgLink, ...]],
+    extract: Extraction,
 ) -> _Drawn:
-    """The graph of facts; what was read of the same version before isn't read again.
+    """The graph of facts; what was read of one that is as it was isn't read again.
 
     Facts that were given up or replaced are in it, too: whoever asks from another project may have
     them still. What a question may use is decided when it is asked.
     """
-    facts: list[tuple[OrgFact, int]] = [(row.fact(), row.version) for row in rows]
+    facts: list[tuple[OrgFact, int]] = [(row.fact(), row.revision) for row in rows]
     decisions = decisions_of([fact for fact, _ in facts])
     stated: dict[tuple[str, int], tuple[OrgLink, ...]] = {}
     links: list[OrgLink] = []
-    for fact, version in facts:
-        read = known.get((fact.id, version))
-        stated[fact.id, version] = links_of(fact) if read is None else read
-        links += stated[fact.id, version]
+    for fact, revision in facts:
+        read = known.get((fact.id, revision))
+        stated[fact.id, revision] = extract(fact) if read is None else read
+        links += stated[fact.id, revision]
         links += replaced_links(fact, decisions)
     return _Drawn(standings, OrgGraph(links), stated)
 

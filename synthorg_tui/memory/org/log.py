@@ -316,10 +316,10 @@ def put(db: "Connection", rows: Sequence[FactRow], *, known: Iterable[str]) -> N
             )
 
 
-def last_change(db: "Connection") -> int:
-    """Return the revision of the last change of any fact; 0 without facts."""
-    row = db.execute("SELECT coalesce(max(revision), 0) FROM org_facts").fetchone()
-    return int(row[0]) if row else 0
+def facts_stamp(db: "Connection") -> tuple[int, int]:
+    """Return what is another one after every change of facts: the last revision, and how many."""
+    row = db.execute("SELECT coalesce(max(revision), 0), count(*) FROM org_facts").fetchone()
+    return (int(row[0]), int(row[1])) if row else (0, 0)
 
 
 def tag_rows(db: "Connection") -> list[tuple[str, str, str]]:

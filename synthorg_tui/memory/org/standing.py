@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.memory.index.protocol import Visibility
-from synthorg_tui.memory.org.log import known_id, last_change, tag_rows, tags_of
+from synthorg_tui.memory.org.log import facts_stamp, known_id, tag_rows, tags_of
 from synthorg_tui.memory.org.tags import OrgTraits
 
 if TYPE_CHECKING:
@@ -52,9 +52,9 @@ def is_for(fact_project: str, project: str | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """All active facts at one revision of organisation memory."""
+    """All active facts at one state of organisation memory, which ``stamp`` tells from others."""
 
-    revision: int
+    stamp: tuple[int, int]
     facts: Mapping[str, FactStanding] = field(default_factory=dict)
     replaced_by: Mapping[str, str] = field(default_factory=dict)
     """The fact that replaced another, by the other's id; both are active."""
@@ -62,15 +62,15 @@ class Standings:
     @classmethod
     def load(cls, db: "Connection", known: "Standings | None" = None) -> "Standings":
         """Read them; returns ``known`` when nothing has changed since."""
-        revision = last_change(db)
-        if known is not None and known.revision == revision:
+        stamp = facts_stamp(db)
+        if known is not None and known.stamp == stamp:
             return known
         rows = ((key, OrgFactCategory(name), tags_of(tags)) for key, name, tags in tag_rows(db))
-        return cls.of(revision, rows)
+        return cls.of(stamp, rows)
 
     @classmethod
     def of(
-        cls, revision: int, rows: Iterable[tuple[str, OrgFactCategory, tuple[str, ...]]]
+        cls, stamp: tuple[int, int], rows: Iterable[tuple[str, OrgFactCategory, tuple[str, ...]]]
     ) -> "Standings":
         """Make them of id, category and tags of active facts, the newest first."""
         facts: dict[str, FactStanding] = {}
@@ -82,7 +82,7 @@ class Standings:
                 if former is not None and former != fact_id:
                     replaced_by.setdefault(former, fact_id)
         replaced_by = {old: new for old, new in replaced_by.items() if old in facts}
-        return cls(revision, facts, replaced_by)
+        return cls(stamp, facts, replaced_by)
 
     def has_any(self, categories: Collection[OrgFactCategory] | None) -> bool:
         """Return whether there is any fact of some categories, so that searching may find one."""

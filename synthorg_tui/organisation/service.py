@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.events import Events
+from synthorg_tui.memory.listing import MemoryUse
 from synthorg_tui.memory.org.access_control import require_write_access
 from synthorg_tui.memory.org.acts import UndoableAct, last_act
 from synthorg_tui.memory.org.changes import AppliedOrgChange, OrgChange, OrgChangeKind
@@ -20,11 +21,11 @@ from synthorg_tui.memory.org.errors import OrgMemoryQueryError, OrgMemoryWriteEr
 from synthorg_tui.memory.org.factory import create_org_backend
 from synthorg_tui.memory.org.hybrid import HybridPromptRetrievalBackend
 from synthorg_tui.memory.org.log import (
+    ERASED,
     FactRow,
     LogRow,
     lines_of,
     moments,
-    rows_at,
     rows_of_ids,
     tags_of,
 )
@@ -41,22 +42,23 @@ from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.strategies.organisation import OrgBriefing
-from synthorg_tui.organisation.entries import (
-    EntryFilter,
-    author_words,
-    entries,
-    fact_entry,
-    of_settings,
-)
+from synthorg_tui.organisation.entries import EntryFilter, author_words, entries, fact_entry
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin, OrgVersion, UndoneOrgEntry
+from synthorg_tui.organisation.telling import (
+    memories_of,
+    policies_of,
+    uses_of,
+    written_policies,
+)
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
+    from synthorg_tui.curation.erasure import Erasure
+
 ORGANISATION: Final = "organisation"
 """Topic of the event that something of it was written; its data says what, in words."""
 _PERSON: Final = OrgFactAuthor(is_human=True)
-_POLICY: Final = OrgFactCategory.CORE_POLICY.value
 _ELSEWHERE: Final = {
     OrgOrigin.SETTINGS: "a core policy of the settings: change org_memory.core_policies there",
     OrgOrigin.SKILL: "an approved lesson: change or retire it among the skills",
@@ -72,6 +74,7 @@ class OrganisationService:
         backend: The connected backend that agents are served from.
         config: The settings' policies, and who may write what.
         emit: Told of every write, with the topic ``ORGANISATION`` and what was done.
+        erasure: Makes the service that takes words out of every table.
     """
 
     def __init__(
@@ -80,11 +83,13 @@ class OrganisationService:
         backend: OrgMemoryBackend,
         config: OrgMemoryConfig,
         emit: Callable[[str, str], None],
+        erasure: "Callable[[], Erasure]",
     ) -> None:
         self._core = core
         self.backend = backend
         self._config = config
         self._emit = emit
+        self._erasure = erasure
         self.store = OrgStore(core)
 
     async def entries(
@@ -127,11 +132,20 @@ class OrganisationService:
         """
         if at is None:
             return await self.backend.list_policies()
-        rows = await self._core.read(lambda db: rows_at(db, at))
-        rows = [row for row in rows if row.is_active and row.category == _POLICY]
-        written = sorted((row.fact() for row in rows), key=lambda fact: fact.id)
-        written.sort(key=lambda fact: fact.created_at, reverse=True)
+        written = await self._core.read(lambda db: written_policies(db, at))
         return (*policies_of(self._config, self._core.clock.now()), *written)
+
+    async def uses(self, id_or_start: str, *, limit: int = 20) -> tuple[MemoryUse, ...]:
+        """Return the digests, and other calls of agents, that carried an entry, newest first.
+
+        Raises ``OrgMemoryQueryError`` for what is no entry.
+        """
+        entry = await self.entry(id_or_start)
+
+        def work(db: "Connection") -> tuple[MemoryUse, ...]:
+            return uses_of(db, entry, memories_of(db, entry), limit=limit)
+
+        return await self._core.read(work)
 
     async def history(self, fact_id: str) -> tuple[OrgVersion, ...]:
         """Return every version of a fact, the first one first; none of what is no fact."""
@@ -194,9 +208,24 @@ class OrganisationService:
         row = await self._fact(fact_id)
         if row.is_active:
             raise OrgMemoryWriteError(f"fact {row.fact_id} is not retracted")
+        if row.content == ERASED:
+            raise OrgMemoryWriteError(f"the text of fact {row.fact_id} was erased for good")
         fact = row.fact()
         request = OrgFactWriteRequest(content=fact.content, category=fact.category, tags=fact.tags)
         return await self._one(_published(row, request), "brought back", actor=actor)
+
+    async def erase(self, fact_id: str, *, actor: str) -> OrgEntry:
+        """Erase the texts of a fact for good, with what repeats them, and return what is left.
+
+        The lines of its history stay, without words; the file is written anew. Who may write such
+        a fact may erase it. This can't be undone.
+        """
+        row = await self._fact(fact_id)
+        gone = OrgChange(kind=OrgChangeKind.RETRACT, author=_PERSON, fact_id=row.fact_id)
+        self._may(gone, OrgFactCategory(row.category))
+        await self._erasure().purge_with((row.fact_id,), actor=actor)
+        self._emit(ORGANISATION, "erased a fact")
+        return fact_entry(await self._fact(row.fact_id))
 
     async def undo(self, *, actor: str) -> UndoneOrgEntry:
         """Take back the newest act of a person on facts; asked again, the one before it.
@@ -256,11 +285,14 @@ class OrganisationService:
 
 
 def build_organisation(
-    local: LocalMemoryBackend, config: OrgMemoryConfig, events: Events
+    local: LocalMemoryBackend,
+    config: OrgMemoryConfig,
+    events: Events,
+    erasure: "Callable[[], Erasure]",
 ) -> OrganisationService:
     """Build the service on a store; its backend is connected by whoever opens that."""
     backend = create_org_backend(config, OrgStore(local.core))
-    return OrganisationService(local.core, backend, config, events.emit)
+    return OrganisationService(local.core, backend, config, events.emit, erasure)
 
 
 def build_briefing(
@@ -268,7 +300,7 @@ def build_briefing(
     memory: MemoryBackend,
     organisation: Callable[[], OrganisationService],
 ) -> OrgBriefing:
-    """Build what agents are told before their memories: of other backends, what settings say."""
+    """Build what agents are told before their memories: without a store, what settings say."""
     has_store = isinstance(memory, LocalMemoryBackend)
 
     async def policies(at: datetime | None) -> tuple[OrgFact, ...]:
@@ -282,26 +314,8 @@ def build_briefing(
             return ()
         return await backend.find(query, project=project)
 
-    return OrgBriefing(
-        policies,
-        config.policy_tokens,
-        facts,
-        config.extended_store.max_retrieved_per_query,
-    )
-
-
-def policies_of(config: OrgMemoryConfig, now: datetime) -> tuple[OrgFact, ...]:
-    """Return the core policies of the settings, as facts of a person."""
-    return tuple(
-        OrgFact(
-            id=entry.id,
-            content=entry.content,
-            category=entry.category,
-            author=_PERSON,
-            created_at=now,
-        )
-        for entry in of_settings(config.core_policies, now)
-    )
+    most = config.extended_store.max_retrieved_per_query
+    return OrgBriefing(policies, config.policy_tokens, facts, most)
 
 
 def _row(db: "Connection", fact_id: str) -> FactRow | None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 PUBLISH: Final = "PUBLISH"
 RETRACT: Final = "RETRACT"
+ERASED: Final = "(erased)"
+"""What stands where a text was erased for good."""
 
 
 class FactRow(NamedTuple):

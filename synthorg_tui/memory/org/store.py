@@ -189,11 +189,23 @@ class OrgStore:
         A ``PUBLISH`` of an unknown id makes a fact of that id where ``expected_version`` is 0, for
         facts that name each other. Raises as ``change`` does; the transaction must end then.
         """
-        ids = [change.fact_id for change in wanted if change.fact_id]
-        writing = _Writing(changes, rows_of_ids(changes.db, ids), act, may)
-        applied = tuple(writing.add(change) for change in wanted)
-        writing.finish(vectors)
-        return applied
+        return carry_out(changes, wanted, vectors, act=act, may=may)
+
+
+def carry_out(
+    changes: "Changes",
+    wanted: Sequence[OrgChange],
+    vectors: Mapping[str, Vectors | None],
+    *,
+    act: OrgAct,
+    may: MayChange | None = None,
+) -> tuple[AppliedOrgChange, ...]:
+    """Write changes within a transaction, as ``OrgStore.apply`` says."""
+    ids = [change.fact_id for change in wanted if change.fact_id]
+    writing = _Writing(changes, rows_of_ids(changes.db, ids), act, may)
+    applied = tuple(writing.add(change) for change in wanted)
+    writing.finish(vectors)
+    return applied
 
 
 class _Writing:

@@ -164,9 +164,7 @@ class Changes:
             self.touched.append(row.id)
         if changed:
             self.unembedded = True
-            values = [REDACTED, str(self.revision)]
-            self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", values)
-            self.note_erased()
+            self.note_redacted()
         return len(changed)
 
     def remove(self, ids: Sequence[str], *, actor: str) -> list[StoredMemory]:
@@ -328,6 +326,12 @@ class Changes:
         self.touched.extend(ids)
         self.note_erased()
         return rows
+
+    def note_redacted(self) -> None:
+        """Note the same of texts that the index holds, too, up to this revision."""
+        values = [REDACTED, str(self.revision)]
+        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", values)
+        self.note_erased()
 
     def note_erased(self) -> None:
         """Note that this transaction erases texts, which the file holds until it is rewritten."""

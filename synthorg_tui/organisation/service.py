@@ -42,7 +42,7 @@ from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.strategies.organisation import OrgBriefing
-from synthorg_tui.organisation.entries import EntryFilter, author_words, entries, fact_entry
+from synthorg_tui.organisation.entries import EntryFilter, EntryList, author_words, fact_entry
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin, OrgVersion, UndoneOrgEntry
 from synthorg_tui.organisation.telling import (
     memories_of,
@@ -90,6 +90,7 @@ class OrganisationService:
         self._config = config
         self._emit = emit
         self._erasure = erasure
+        self._list = EntryList()
         self.store = OrgStore(core)
 
     async def entries(
@@ -107,7 +108,7 @@ class OrganisationService:
         kinds = None if categories is None else frozenset(categories)
         wanted = EntryFilter(at, kinds, project or "", retracted)
         policies, now = self._config.core_policies, self._core.clock.now()
-        return await self._core.read(lambda db: entries(db, policies, wanted, now))
+        return await self._core.read(lambda db: self._list.list(db, policies, wanted, now))
 
     async def entry(self, id_or_start: str) -> OrgEntry:
         """Return the entry with this id, or whose id alone starts so, retracted ones included.

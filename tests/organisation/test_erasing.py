@@ -79,6 +79,10 @@ async def test_what_was_retracted_can_be_erased_without_another_line(engine: Eng
 
 async def test_the_past_says_that_something_was_erased(engine: Engine) -> None:
     entry = await add(engine, "The garage is pink.")
+    CLOCK.advance(hours=1)
+    await engine.organisation.edit(entry.id, content="The garage is blue.", actor=ME)
+    before = {each.id: each for each in await engine.organisation.entries(at=entry.created_at)}
+    assert before[entry.id].content == "The garage is pink."
     await engine.organisation.erase(entry.id, actor=ME)
     then = {each.id: each for each in await engine.organisation.entries(at=entry.created_at)}
     assert then[entry.id].content == "(erased)"

@@ -82,14 +82,17 @@ def redact_facts(changes: "Changes", clean: Callable[[str], str]) -> int:
 
 
 def _replace(changes: "Changes", rows: Sequence[FactRow]) -> None:
-    """Write facts whose words were taken out; their last lines get the new revision, too."""
+    """Write facts whose words were taken out; all their lines get new revisions, in order.
+
+    A revision stands for what a fact was after it, which is something else now.
+    """
     if not rows:
         return
     for row in rows:
-        changes.revision += 1
+        first, changes.revision = changes.revision + 1, changes.revision + row.version
         changes.db.execute(
-            "UPDATE org_operations SET revision = ? WHERE fact_id = ?::UUID AND version = ?",
-            [changes.revision, row.fact_id, row.version],
+            "UPDATE org_operations SET revision = ? + version - 1 WHERE fact_id = ?::UUID",
+            [first, row.fact_id],
         )
         put(changes.db, [row._replace(revision=changes.revision)], known=[row.fact_id])
     ids = [row.fact_id for row in rows]

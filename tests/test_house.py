@@ -135,7 +135,13 @@ def test_a_class_is_made_of_few_others() -> None:
 def test_a_protocol_has_two_implementers_or_says_why_not() -> None:
     """By the names of members, so that an implementer needn't say that it is one."""
     protocols = {node.name: node for _, node in classes() if "Protocol" in bases(node)}
-    makers = [members(node) for _, node in classes() if node.name not in protocols]
+    others = {node.name: node for _, node in classes() if node.name not in protocols}
+
+    def offered(name: str) -> set[str]:
+        inherited = [offered(base) for base in bases(others[name]) if base in others]
+        return members(others[name]).union(*inherited)
+
+    makers = [offered(name) for name in others]
 
     def wanted(name: str) -> set[str]:
         inherited = [wanted(base) for base in bases(protocols[name]) if base in protocols]

@@ -27,6 +27,8 @@ _FILE: Final = re.compile(
 _NAME: Final = re.compile(
     r"@[\w-]+|\b(?:[A-Z][\w+#-]*|[a-z]+[A-Z][\w+#-]*)(?: (?:[A-Z][\w+#-]*|\d+))*"
 )
+_NO_NAME: Final = re.compile(r"['\u2019]|[`|:=<>]|^[\W\d]+$")
+"""What no name has, outside of quotes: an apostrophe, half a quote, or nothing but digits."""
 _QUOTED: Final = re.compile(r"`([^`\n]{1,200})`")
 _EDGES: Final = " \t\n.,;:!?()[]{}<>\"'`*_|\u2018\u2019\u201c\u201d"
 _WORDS: Final = {
@@ -41,6 +43,12 @@ _WORDS: Final = {
         modules library libraries tool tools file files test tests thing things agent agents people
         person component components app apps application applications package packages
     """,
+    "sorts": """
+        service team database library store queue api app application module package framework
+        cluster server component system pipeline repository repo client frontend backend worker
+        table bucket topic index cache gateway proxy registry platform tool plugin sdk department
+        guild squad group host job site website dashboard
+    """,
     "imperatives": """
         use uses prefer run see add keep put write read make let ensure avoid replace supersedes
         deploy call always please exception except owner author status date decision context
@@ -50,6 +58,8 @@ _WORDS: Final = {
 _DETERMINERS: Final = frozenset(_WORDS["determiners"].split())
 _GENERIC: Final = frozenset(_WORDS["generic"].split())
 _IMPERATIVES: Final = frozenset(_WORDS["imperatives"].split())
+_SORTS: Final = frozenset(_WORDS["sorts"].split())
+_MAX_PLAIN_WORDS: Final = 3
 
 
 class EntityKind(StrEnum):
@@ -83,7 +93,9 @@ def words_of(text: str) -> tuple[str, ...]:
 def plainly(text: str) -> str:
     """Return a text without the differences of spelling that ``words_of`` doesn't make."""
     plain = unicodedata.normalize("NFKC", text).replace("\u2019", "'").casefold()
-    return re.sub(r"'s\b", " ", _DECISION.sub(r"adr \1", plain))
+    if "adr" in plain:
+        plain = _DECISION.sub(r"adr \1", plain)
+    return re.sub(r"'s\b", " ", plain) if "'s" in plain else plain
 
 
 def placed_words(plain: str) -> Iterator[tuple[str, int, int]]:
@@ -105,8 +117,37 @@ def entity_of(phrase: str, kind: EntityKind | None = None) -> OrgEntity | None:
         return None
     if len(words) == 1 and (words[0] in _GENERIC or not any(map(str.isalnum, words[0]))):
         return None
-    kind = kind or _kind(name, words, quoted=quoted)
+    if len(words) == 2 and words[0] == "adr" and words[1].isdecimal():
+        return decision(words[1])
+    kind = kind or _kind(name, quoted=quoted)
     return OrgEntity(" ".join(words), truncate(name, MAX_NAME_CHARS), kind)
+
+
+def certainty(phrase: str, *, begins: bool = False) -> int:
+    """Return how surely a phrase is a name: 2 by its marks, 1 by its form, else 0.
+
+    Marks are quotes, a path, digits, inner hyphens, and capitals, except of the first word where
+    the phrase ``begins`` its sentence. A form is "the ledger", or "billing service".
+    """
+    raw = phrase.strip().strip(_EDGES.replace("`", ""))
+    if re.fullmatch(_QUOTED, raw):
+        return 2
+    words = raw.split()
+    named = [word for word in words if word.casefold() not in _DETERMINERS]
+    if not named or any(word in STOP_WORDS for word in named) or _NO_NAME.search(raw):
+        return 0
+    if any(map(_is_marked, named[1:] if begins else named)) or _is_marked(named[0][1:]):
+        return 2
+    if len(named) > _MAX_PLAIN_WORDS:
+        return 0
+    has_form = named != words or named[-1].casefold() in _SORTS or named[0][0].isupper()
+    return int(has_form)
+
+
+def _is_marked(word: str) -> bool:
+    letters = word.strip(_EDGES)
+    has_mark = any(one.isupper() or one in "-_./@" for one in letters)
+    return has_mark or (any(map(str.isdigit, letters)) and any(map(str.isalpha, letters)))
 
 
 def decision(number: str) -> OrgEntity:
@@ -130,14 +171,18 @@ def named_in(sentence: str) -> tuple[OrgEntity, ...]:
 
 
 def _marked(sentence: str) -> Iterator[OrgEntity | None]:
-    for quoted in _QUOTED.finditer(sentence):
-        yield entity_of(f"`{quoted[1]}`")
-    rest = _QUOTED.sub(lambda found: " " * len(found[0]), sentence)
-    yield from decisions_in(rest)
-    rest = _DECISION.sub(lambda found: " " * len(found[0]), rest)
-    for path in _FILE.finditer(rest):
-        yield entity_of(path[0], EntityKind.FILE)
-    rest = _FILE.sub(lambda found: " " * len(found[0]), rest)
+    rest = sentence
+    if "`" in rest:
+        for quoted in _QUOTED.finditer(rest):
+            yield entity_of(f"`{quoted[1]}`")
+        rest = _blank(_QUOTED, rest)
+    if decisions := decisions_in(rest):
+        yield from decisions
+        rest = _blank(_DECISION, rest)
+    if "/" in rest or "." in rest:
+        for path in _FILE.finditer(rest):
+            yield entity_of(path[0], EntityKind.FILE)
+        rest = _blank(_FILE, rest)
     start = len(rest) - len(rest.lstrip(_EDGES + "#-"))
     for name in _NAME.finditer(rest):
         first, _, others = name[0].partition(" ")
@@ -148,6 +193,10 @@ def _marked(sentence: str) -> Iterator[OrgEntity | None]:
             yield entity_of(name[0])
 
 
+def _blank(what: "re.Pattern[str]", text: str) -> str:
+    return what.sub(lambda found: " " * len(found[0]), text)
+
+
 def _without_determiner(name: str) -> str:
     words = name.split()
     while len(words) > 1 and words[0].casefold() in _DETERMINERS:
@@ -155,11 +204,9 @@ def _without_determiner(name: str) -> str:
     return " ".join(words)
 
 
-def _kind(name: str, words: tuple[str, ...], *, quoted: bool) -> EntityKind:
+def _kind(name: str, *, quoted: bool) -> EntityKind:
     if name.startswith("@"):
         return EntityKind.PERSON
-    if re.fullmatch(r"adr \d+", " ".join(words)):
-        return EntityKind.DECISION
     if _FILE.fullmatch(name):
         return EntityKind.FILE
     if quoted:

@@ -31,6 +31,7 @@ _MAX_VISITS: Final = 5_000
 _CONNECTED: Final = re.compile(
     r"\b(?:connected|connection|related|relation|linked|link|path|between|have to do with)\b"
 )
+_WHETHER: Final = re.compile(r"^\W*(?:do|does|did|is|are|was|were|has|have)\b")
 _NOT_WHICH: Final = re.compile(r"^\W*(?:how|why|when|should|could|can)\b")
 _WEAK: Final = frozenset({RelationKind.BESIDE, RelationKind.ABOUT})
 
@@ -86,6 +87,11 @@ class OrgPath:
         """The facts it stands on, each once, in the order of the steps."""
         return tuple(dict.fromkeys(hop.fact_id for hop in self.hops))
 
+    @property
+    def passes(self) -> frozenset[str]:
+        """The keys of all that it leads by, both ends included."""
+        return frozenset({self.start.key, *(hop.end.key for hop in self.hops)})
+
     def __str__(self) -> str:
         return "; ".join(map(str, self.hops))
 
@@ -137,8 +143,9 @@ class OrgGraph:
     def paths(self, question: str, allowed: Allowed = lambda _: True) -> tuple[OrgPath, ...]:
         """Return the paths that answer a question, shorter ones first; none when in doubt.
 
-        A question that names one thing and relations is answered by every way along just these. One
-        that names two is answered by what leads from one to the other.
+        A question that names something and relations is answered by every way along just these that
+        comes by all it names. One for the connection of two things, or whether there is one, is
+        answered by the shortest way from one to the other.
         """
         plain = plainly(question)
         if len(plain) > MAX_QUESTION_CHARS:
@@ -153,8 +160,8 @@ class OrgGraph:
                 found += self._along(seed.entity, _steps(seed, relations), allowed)
         named = {seed.entity.key for seed in seeds}
         if len(named) > 1:
-            found = [path for path in found if path.answer.key in named]
-            if not found and (relations or _CONNECTED.search(plain)):
+            found = [path for path in found if named <= path.passes]
+            if not found and (_WHETHER.match(plain) or _CONNECTED.search(plain)):
                 found = self._between(seeds, allowed)
         found.sort(key=lambda path: len(path.hops))
         # A way between two things is found from either of them.

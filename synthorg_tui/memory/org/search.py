@@ -137,11 +137,9 @@ class OrgSearch:
             return [match._replace(how=f"{match.how}; {note}") for match in found]
         if len(context) > MAX_PHRASE_CHARS or not self._core.tokenizer.tokenize(context):
             return found
-        if len(context.split()) > 1 or not found:
-            written = await self._with_text(context, place)
-            whole = [match for match in written if not found or _stands_in(match, context)]
-            found = _each_once([*whole, *found])
-        return found
+        if not found:  # it may be a part of a word
+            return await self._with_text(context, place)
+        return _written_first(found, context) if len(context.split()) > 1 else found
 
     async def _with_text(self, text: str, place: "_Place") -> list[_Match]:
         """Facts that hold the text, in the documented order; what replaced one in its place."""
@@ -210,8 +208,10 @@ class OrgSearch:
         self, matches: Sequence[_Match], standings: Standings
     ) -> tuple[FoundFact, ...]:
         former = {match.stands: standings.former(match.stands) for match in matches}
-        ids = {*former, *(old for olds in former.values() for old in olds)}
-        rows = await self._core.read(lambda db: rows_of_ids(db, ids))
+        rows = {match.matched.fact_id: match.matched for match in matches}
+        ids = {*former, *(old for olds in former.values() for old in olds)} - rows.keys()
+        if ids:
+            rows |= await self._core.read(lambda db: rows_of_ids(db, ids))
         rows = {key: row for key, row in rows.items() if row.is_active}
         active = [match for match in matches if match.stands in rows]
         return tuple(
@@ -287,10 +287,20 @@ def _how(hit: FusedHit, note: str) -> str:
     return f"matches by {' and '.join(found)}" + (f"; {note}" if note else "")
 
 
-def _stands_in(match: _Match, phrase: str) -> bool:
-    """Whether a fact has a phrase as whole words, not as a part of longer ones."""
+def _written_first(matches: Sequence[_Match], phrase: str) -> list[_Match]:
+    """The matches, first those that have a phrase as it is asked for, in the documented order."""
     words = r"\s+".join(map(re.escape, phrase.split()))
-    return re.search(rf"(?<!\w){words}(?!\w)", match.matched.content, re.IGNORECASE) is not None
+    whole = re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
+    places = {match.stands: whole.search(match.matched.content) for match in matches}
+    written: list[tuple[int, int, float, _Match]] = []
+    for match in matches:
+        if (place := places[match.stands]) is not None:
+            row = match.matched
+            order = (place.start(), len(row.content), -row.created_at.timestamp())
+            written.append((*order, match._replace(how=WRITTEN)))
+    written.sort(key=lambda each: each[:3])
+    first = [match for *_, match in written]
+    return [*first, *(match for match in matches if places[match.stands] is None)]
 
 
 def _each_once(matches: Iterable[_Match]) -> list[_Match]:

@@ -5,6 +5,7 @@ Told from the tags of active facts alone (``OrgTraits``), so that it holds for e
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.enums import OrgFactCategory
@@ -42,12 +43,13 @@ def is_given_up(status: str) -> bool:
 def is_for(fact_project: str, project: str | None) -> bool:
     """Return whether a fact about a project is for who asks from another one, or from none.
 
-    A fact without a project is for all. One about a repository is for its worktrees too. ``None``
-    asks for every project's, and an empty text is a place that is in no project.
+    A fact without a project is for all. One about a repository is for its folders and worktrees
+    too. ``None`` asks for every project's, and an empty text is a place that is in no project.
     """
     if not fact_project or project is None:
         return True
-    return fact_project in Visibility(None, project or None).projects
+    places = Visibility(None, project or None).projects
+    return any(PurePath(place).is_relative_to(fact_project) for place in places)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from typing import Final
 from synthorg_tui.memory.org.entities import (
     EntityKind,
     OrgEntity,
+    certainty,
     decision,
-    decisions_in,
     entity_of,
     named_in,
     words_of,
@@ -28,6 +28,11 @@ MAX_READ_CHARS: Final = 20_000
 MAX_LINKS: Final = 200
 """Links of one fact."""
 _MAX_BESIDE: Final = 6
+_ONLY_NAMED: Final = frozenset({RelationKind.BESIDE, RelationKind.ABOUT})
+_BEGINS: Final = frozenset(
+    {"use", "uses", "supersedes", "replaces", "see", "see also", "refers to", "depends on"}
+)
+"""Words by which a sentence without a subject goes on about the decision itself."""
 _MAX_SENTENCE: Final = 600
 
 _SENTENCES: Final = re.compile(r"(?<=[.!?;])\s+|\n+")
@@ -70,6 +75,7 @@ because and or but then than
 """
 _PHRASE: Final = frozenset(_PHRASE_WORDS.split())
 _OPENERS: Final = frozenset({"please", "always", "never", "make", "let", "ensure", "use", "avoid"})
+_ADVICE: Final = re.compile(r"^\W{0,4}(?:always |please )?(?:use|prefer)\b", re.IGNORECASE)
 _CONDITIONAL: Final = re.compile(r"^\W{0,4}(?:if|when|unless|whenever)\b", re.IGNORECASE)
 
 
@@ -99,7 +105,7 @@ def decision_of(fact: OrgFact) -> OrgEntity | None:
 
 def links_of(fact: OrgFact) -> tuple[OrgLink, ...]:
     """Return what a fact states, each link once, at most ``MAX_LINKS``."""
-    reader = _Reader(fact.id, decision_of(fact))
+    reader = _FactReader(fact.id, decision_of(fact))
     for sentence in _sentences(fact.content[:MAX_READ_CHARS]):
         reader.read(sentence)
     reader.add_author(fact)
@@ -128,7 +134,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _FactReader:
     """Reads the sentences of one fact in order, since one may go on about the one before."""
 
     fact_id: str
@@ -137,6 +143,11 @@ class _Reader:
     said_last: tuple[OrgEntity, ...] = ()
     about_last: tuple[OrgEntity, ...] = ()
     subject: OrgEntity | None = None
+    sure: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.own is not None:
+            self.sure[self.own.key] = 2
 
     def read(self, sentence: str) -> None:
         """Add what one sentence states."""
@@ -150,10 +161,9 @@ class _Reader:
         self.about_last = ()
         self._clauses(exception[1] if exception else sentence)
         if exception:
-            excepted = {e.key: e for e in (*named_in(exception[1]), *self.about_last)}
-            self._except(rule, tuple(excepted.values()) or self.said_last)
+            self._except(rule, (*self.about_last, *self.said_last))
         elif found := _EXCEPT.search(sentence):
-            self._except(self.said_last, _phrases(found[1]))
+            self._except(self.said_last, self._phrases(found[1]))
         named = named_in(sentence)
         if self.own is not None:
             about = [one for one in named if one.kind is not EntityKind.DECISION]
@@ -165,34 +175,41 @@ class _Reader:
         """Add who wrote the decision that the fact records, if it was an agent."""
         if self.own is not None and fact.author.agent_id is not None:
             who = entity_of(f"`{fact.author.agent_id}`", EntityKind.PERSON)
-            self._link([self.own], RelationKind.WRITTEN_BY, [who] if who else [], "is written by")
+            if who is not None:
+                self.sure[who.key] = 2
+                self._link([self.own], RelationKind.WRITTEN_BY, [who], "is written by")
 
     def _header(self, name: str, value: str) -> None:
         owns = name.startswith(("owner", "maintainer"))
         kind = RelationKind.OWNED_BY if owns else RelationKind.WRITTEN_BY
         about = self.own or self.subject
-        people = _phrases(value, EntityKind.PERSON)
+        people = self._phrases(value)
         self._link([about] if about else [], kind, people, kind.value)
 
     def _clauses(self, sentence: str) -> None:
         if _CONDITIONAL.match(sentence):
             return
         for owner in _OWNER_IS.finditer(sentence):
-            of, owners = _phrases(owner[1]), _phrases(owner[2])
+            of, owners = self._phrases(owner[1]), self._phrases(owner[2])
             self._link(of, RelationKind.OWNED_BY, owners, RelationKind.OWNED_BY.value)
         masked, quotes = _masked(sentence)
+        plain = _ADVICE.match(sentence) is not None
         said = [each for each in relations_said(masked) if not each.is_noun]
         previous: tuple[OrgEntity, ...] = ()
         subjects: tuple[OrgEntity, ...] = ()
         start = 0
         for number, verb in enumerate(said):
             before = _AUXILIARIES.sub("", f" {masked[start : verb.start]}")
-            subjects = self._subjects(_unmasked(before, quotes), previous, subjects, number == 0)
+            before = _unmasked(before, quotes)
+            if number == 0:
+                subjects = self._first_subject(before, verb)
+            else:
+                subjects = self._next_subject(before, previous, subjects)
             end = said[number + 1].start if number + 1 < len(said) else len(masked)
             after = masked[verb.end : end]
             if end < len(masked):
                 after = _without_next_subject(after)
-            objects, refused = _objects(_unmasked(after, quotes))
+            objects, refused = self._objects(_unmasked(after, quotes), plain=plain)
             self._state(verb, subjects, objects, refused)
             previous, start = objects, verb.end
             self.said_last = (*objects, *refused) or self.said_last
@@ -200,29 +217,31 @@ class _Reader:
             if number == 0 and len(subjects) == 1:
                 self.subject = subjects[0]
 
-    def _subjects(
-        self,
-        before: str,
-        objects: tuple[OrgEntity, ...],
-        subjects: tuple[OrgEntity, ...],
-        is_first: bool,
+    def _first_subject(self, before: str, verb: SaidRelation) -> tuple[OrgEntity, ...]:
+        """Who a sentence is about: its own words, "it", or the decision that the fact records."""
+        before = re.split(r",\s|:(?:\s|$)|\u2014|\s-\s", _OF_THE_OBJECT.sub("", before))[-1]
+        if not words_of(before) and self.own is not None and verb.said in _BEGINS:
+            return (self.own,)
+        return self._subject(before, begins=True)
+
+    def _next_subject(
+        self, before: str, objects: tuple[OrgEntity, ...], subjects: tuple[OrgEntity, ...]
     ) -> tuple[OrgEntity, ...]:
-        """Who a clause is about: its own words, what the last one was about, or its object."""
-        if not is_first:
-            if _OF_THE_OBJECT.search(before):
-                return objects[-1:]
-            if _OF_THE_SUBJECT.search(before):
-                return subjects
-            *_, before = _NEW_SUBJECT.split(before) if _NEW_SUBJECT.search(before) else [""]
-        else:
-            before = re.split(r",\s|:(?:\s|$)|\u2014|\s-\s", _OF_THE_OBJECT.sub("", before))[-1]
-        words = words_of(before)
+        """Who a later clause is about: its own words, what the last one was, or its object."""
+        if _OF_THE_OBJECT.search(before):
+            return objects[-1:]
+        if _OF_THE_SUBJECT.search(before):
+            return subjects
+        if not _NEW_SUBJECT.search(before):
+            return ()
+        return self._subject(_NEW_SUBJECT.split(before)[-1], begins=False)
+
+    def _subject(self, phrase: str, *, begins: bool) -> tuple[OrgEntity, ...]:
+        words = words_of(phrase)
         if words == ("it",):
             return (self.subject,) if self.subject else ()
-        if is_first and not words and self.own is not None:
-            return (self.own,)
-        found = entity_of(before)
-        if found is None or (_is_phrase(words) and not before.strip().startswith("`")):
+        found = self._named(phrase, begins=begins)
+        if found is None or (_is_phrase(words) and not phrase.strip().startswith("`")):
             return ()
         return (found,)
 
@@ -256,8 +275,41 @@ class _Reader:
         said: str,
     ) -> None:
         for source, target in product(tuple(sources), tuple(targets)):
-            if source.key != target.key:
+            surely = min(self.sure.get(one.key, 0) for one in (source, target))
+            if source.key != target.key and (surely or kind in _ONLY_NAMED):
                 self.links.append(OrgLink(source, kind, target, self.fact_id, said))
+
+    def _named(self, phrase: str, *, begins: bool = False, plain: bool = False) -> OrgEntity | None:
+        """What a phrase names, and note how surely; ``plain`` takes one bare word for a name."""
+        entity = entity_of(phrase)
+        if entity is not None:
+            surely = certainty(phrase, begins=begins)
+            surely = surely or int(plain and len(entity.key.split()) == 1)
+            self.sure[entity.key] = max(surely, self.sure.get(entity.key, 0))
+        return entity
+
+    def _phrases(self, text: str) -> tuple[OrgEntity, ...]:
+        ends = _END_OF_OBJECT.search(text)
+        parts = _LIST.split(text[: ends.start()] if ends else text)
+        found = [self._named(part) for part in parts]
+        return tuple({one.key: one for one in found if one is not None}.values())
+
+    def _objects(
+        self, after: str, *, plain: bool
+    ) -> tuple[tuple[OrgEntity, ...], tuple[OrgEntity, ...]]:
+        """What a clause is said to relate to, and what it says "not" of."""
+        ends = _END_OF_OBJECT.search(after)
+        found: list[OrgEntity] = []
+        refused: list[OrgEntity] = []
+        for part in _LIST.split(after[: ends.start()] if ends else after):
+            negated = _NOT_ONE.match(part)
+            entity = self._named(negated[1] if negated else part, plain=plain)
+            if entity is None:
+                if words_of(part):
+                    break  # what a list can't name may go on about something else
+                continue
+            (refused if negated else found).append(entity)
+        return tuple(found), tuple(refused)
 
 
 def _without_next_subject(between: str) -> str:
@@ -268,29 +320,6 @@ def _without_next_subject(between: str) -> str:
             return plain[: found.start()]
     *_, last = [None, *_NEW_SUBJECT.finditer(plain)]
     return plain[: last.start()] if last else plain
-
-
-def _objects(after: str) -> tuple[tuple[OrgEntity, ...], tuple[OrgEntity, ...]]:
-    """What a clause is said to relate to, and what it says "not" of."""
-    ends = _END_OF_OBJECT.search(after)
-    found: list[OrgEntity] = []
-    refused: list[OrgEntity] = []
-    for part in _LIST.split(after[: ends.start()] if ends else after):
-        negated = _NOT_ONE.match(part)
-        entity = entity_of(negated[1] if negated else part)
-        if entity is None:
-            if words_of(part):
-                break  # what a list can't name may go on about something else
-            continue
-        (refused if negated else found).append(entity)
-    return tuple(found), tuple(refused)
-
-
-def _phrases(text: str, kind: EntityKind | None = None) -> tuple[OrgEntity, ...]:
-    ends = _END_OF_OBJECT.search(text)
-    parts = _LIST.split(text[: ends.start()] if ends else text)
-    found = (*decisions_in(text), *(entity_of(part, kind) for part in parts))
-    return tuple({entity.key: entity for entity in found if entity is not None}.values())
 
 
 def _is_phrase(words: Sequence[str]) -> bool:

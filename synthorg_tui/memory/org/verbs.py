@@ -4,7 +4,7 @@ A table, so that what is read from facts and what is asked of them are told by t
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -77,13 +77,13 @@ _FORMS: Final[Mapping[RelationKind, _Forms]] = {
     RelationKind.RUNS_ON: _Forms(
         "run on|runs on|running on|hosted on|hosted by|deployed to|deployed on|deploys to"
         "|deploy to",
-        "hosts|host",
+        "hosts",
     ),
     RelationKind.CALLS: _Forms(
         "call|calls|calling|invoke|invokes|talk to|talks to|connect to|connects to", "called by"
     ),
     RelationKind.STORED_IN: _Forms(
-        "stored in|kept in|live in|lives in|saved in|persisted in", "store|stores"
+        "stored in|kept in|live in|lives in|saved in|persisted in", "stores"
     ),
     RelationKind.WRITES_TO: _Forms("write to|writes to|publish to|publishes to"),
     RelationKind.READS_FROM: _Forms(
@@ -107,10 +107,16 @@ _FORMS: Final[Mapping[RelationKind, _Forms]] = {
 _ASKED_ALIKE: Final[Mapping[RelationKind, frozenset[RelationKind]]] = {
     RelationKind.REPLACES: frozenset({RelationKind.REPLACES, RelationKind.NOT}),
 }
-_NEGATIONS: Final = (
-    r"(?:not|never|no longer|don't|doesn't|didn't|cannot|can't|won't|mustn't|shouldn't|isn't|aren't"
-    r"|avoids?|avoiding)"
-)
+_NEGATED: Final = """
+not never don't doesn't didn't cannot can't won't mustn't shouldn't isn't aren't avoid avoids
+"""
+_NEGATIONS: Final = frozenset(_NEGATED.split())
+_DETERMINERS: Final = frozenset({"the", "a", "an", "its", "our", "their", "each", "every"})
+_WORD: Final = re.compile(r"[\w']+")
+_GLUE: Final = frozenset("-/.=@")
+"""What makes a word the end of a name."""
+_BROKEN: Final = re.compile(r"[^\w'\s]")
+_GOES_ON: Final = re.compile(r"\s{0,3}[-=/]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,28 +150,73 @@ class _Form(NamedTuple):
 
 
 @cache
-def _table() -> tuple[dict[str, _Form], "re.Pattern[str]"]:
-    """What each form means, and the expression that finds them, the longest first."""
+def _table() -> dict[str, list[tuple[tuple[str, ...], _Form]]]:
+    """The forms by their first word, the longest first: most words of a text begin none."""
     forms: dict[str, _Form] = {}
     for kind, (said, turned, nouns) in _FORMS.items():
         forms |= {words: _Form(kind, True, False) for words in turned.split("|") if words}
         forms |= {words: _Form(kind, False, False) for words in said.split("|") if words}
         forms |= {f"{noun} of": _Form(kind, False, True) for noun in nouns.split("|") if noun}
-    ordered = sorted(forms, key=len, reverse=True)
-    found = "|".join(re.escape(words).replace(r"\ ", r"\s{1,3}") for words in ordered)
-    expression = rf"(?:\b({_NEGATIONS})\s{{1,3}})?\b({found})\b(?!\s{{0,3}}[-=]|\s{{1,3}}to\b)"
-    return forms, re.compile(expression, re.IGNORECASE)
+    table: dict[str, list[tuple[tuple[str, ...], _Form]]] = {}
+    for form in sorted(forms, key=len, reverse=True):
+        words = tuple(form.split())
+        table.setdefault(words[0], []).append((words, forms[form]))
+    return table
 
 
 def relations_said(text: str) -> Iterator[SaidRelation]:
     """Yield the words in a text that relate things, in order; none overlap."""
-    forms, expression = _table()
-    for found in expression.finditer(text.replace("\u2019", "'")):
-        said = " ".join(found[2].casefold().split())
-        kind, is_turned, is_noun = forms[said]
+    plain = text.replace("\u2019", "'")
+    words = [(found[0].lower(), found.start(), found.end()) for found in _WORD.finditer(plain)]
+    table, place = _table(), 0
+    while place < len(words):
+        found = _form_at(plain, words, place, table.get(words[place][0], ()))
+        if found is None:
+            place += 1
+            continue
+        form, length = found
+        negated = _negation(words, place)
         yield SaidRelation(
-            kind, found.start(), found.end(), said, is_turned, is_noun, found[1] is not None
+            form.kind,
+            words[place - negated][1],
+            words[place + length - 1][2],
+            " ".join(word for word, _, _ in words[place : place + length]),
+            form.is_turned,
+            form.is_noun,
+            is_negated=negated > 0,
         )
+        place += length
+
+
+def _form_at(
+    text: str,
+    words: Sequence[tuple[str, int, int]],
+    place: int,
+    forms: Sequence[tuple[tuple[str, ...], _Form]],
+) -> tuple[_Form, int] | None:
+    """The form that the words at a place are, with its length in words."""
+    if not forms or (place and words[place - 1][0] in _DETERMINERS):
+        return None  # "the use of", "its calls"
+    for form, meaning in forms:
+        length = len(form)
+        part = words[place : place + length]
+        if tuple(word for word, _, _ in part) != form:
+            continue
+        start, end = part[0][1], part[-1][2]
+        if text[max(0, start - 1) : start] in _GLUE or _BROKEN.search(text[start:end]):
+            continue
+        after = words[place + length][0] if place + length < len(words) else ""
+        if after != "to" and not _GOES_ON.match(text, end):
+            return meaning, length
+    return None
+
+
+def _negation(words: Sequence[tuple[str, int, int]], place: int) -> int:
+    """How many words right before a place say "not"."""
+    before = [word for word, _, _ in words[max(0, place - 2) : place]]
+    if before == ["no", "longer"]:
+        return 2
+    return int(bool(before) and before[-1] in _NEGATIONS)
 
 
 @cache

@@ -7,11 +7,11 @@ other text, and replaces the one before as a whole. Facts that answer the questi
 memories are, with at most half of the room that is left: a decision may be long.
 """
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.enums import OrgFactCategory
@@ -23,6 +23,7 @@ from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.injection import TokenEstimator
 from synthorg_tui.memory.org.models import OrgFact, OrgMemoryQuery
 from synthorg_tui.memory.org.policies import PolicyBlock, policy_block
+from synthorg_tui.memory.org.standing import is_for
 from synthorg_tui.memory.org.tags import OrgTraits
 from synthorg_tui.memory.retrieval.explanation import (
     Explanation,
@@ -100,20 +101,30 @@ class OrgBriefing:
         if token_budget <= 0:
             return OrgPart()
         notes: list[str] = []
-        known = await safely(self.policies(at), what="reading the policies", notes=notes) or ()
-        policies = tuple(policy for policy in known if _holds_for(policy, view))
+        project = None if view is None else view.project or ""
+        reading = safely(self.policies(at), what="reading the policies", notes=notes)
+        known, found = await asyncio.gather(reading, self._find(query, project, notes))
+        policies = tuple(
+            policy for policy in known or () if is_for(OrgTraits.of(policy.tags).project, project)
+        )
         block = policy_block(policies, min(self.policy_tokens, token_budget), estimator)
         mark = mark_of(block.text, _POLICIES)
         part = OrgPart(policies, block, mark, is_handed=mark in handed)
-        if query.strip():
-            asked = OrgMemoryQuery(context=query, categories=SEARCHED, limit=self.max_facts)
-            project = None if view is None else view.project or ""
-            call = self.facts(asked, project)
-            found = await safely(call, what="searching the facts", notes=notes) or ()
+        if found:
             limit = ROOM_OF_LEARNT * passage_tokens * CHARS_PER_TOKEN
-            told = [_worded(each, query, limit) for each in found[: self.max_facts]]
+            told = [_worded(each, query, limit) for each in found]
             part = _with_facts(part, told, token_budget, estimator, frozenset(handed))
         return replace(part, notes="; ".join(notes))
+
+    async def _find(
+        self, query: str, project: str | None, notes: list[str]
+    ) -> Sequence["FoundFact"]:
+        if not query.strip():
+            return ()
+        asked = OrgMemoryQuery(context=query, categories=SEARCHED, limit=self.max_facts)
+        call = self.facts(asked, project)
+        found = await safely(call, what="searching the facts", notes=notes)
+        return (found or ())[: self.max_facts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,14 +261,6 @@ async def prepare_within(
         if beyond <= 0 or room <= 0:
             return whole
         room -= beyond
-
-
-def _holds_for(policy: OrgFact, view: Visibility | None) -> bool:
-    """Whether a policy is for all projects or for the one worked in; a person sees all."""
-    project = OrgTraits.of(policy.tags).project
-    if not project or view is None:
-        return True
-    return any(PurePath(folder).is_relative_to(project) for folder in view.projects)
 
 
 def _worded(found: "FoundFact", query: str, limit: int) -> ToldFact:

@@ -3,8 +3,9 @@
 Policies come first and in any case: no relevance, sensitivity or filter keeps them back, and they
 stand whatever the strategy is, since they are the organisation's and no agent's memories. A session
 is handed the block once and again as soon as it reads otherwise: it is known by its mark like any
-other text, and replaces the one before as a whole. Facts that answer the question follow, fenced as
-memories are, with at most half of the room that is left: a decision may be long.
+other text, and replaces the one before as a whole. So whoever has as many as the settings allow
+isn't handed fewer of the same for a smaller budget. Facts that answer the question follow, fenced
+as memories are, with at most half of the room that is left: a decision may be long.
 """
 
 import asyncio
@@ -107,7 +108,9 @@ class OrgBriefing:
         policies = tuple(
             policy for policy in known or () if is_for(OrgTraits.of(policy.tags).project, project)
         )
-        block = policy_block(policies, min(self.policy_tokens, token_budget), estimator)
+        block = policy_block(policies, self.policy_tokens, estimator)
+        if token_budget < self.policy_tokens and mark_of(block.text, _POLICIES) not in handed:
+            block = policy_block(policies, token_budget, estimator)
         mark = mark_of(block.text, _POLICIES)
         part = OrgPart(policies, block, mark, is_handed=mark in handed)
         if found:

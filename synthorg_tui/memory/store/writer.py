@@ -113,8 +113,7 @@ class MemoryWriter:
         def work(changes: Changes) -> T:
             removed = changes.remove(bundle.remove, actor=actor)
             if bundle.archive is not None:
-                added = rows[0].id if rows else None
-                removed += _archive(changes, bundle.archive, added, actor=actor)
+                removed += _archive(changes, bundle.archive, rows, actor=actor)
             self._check_room(changes, rows)
             changes.add(list(zip(rows, vectors, strict=True)), actor=actor)
             restored = changes.restore(bundle.restore, actor=actor)
@@ -367,9 +366,10 @@ def _redacted(request: MemoryStoreRequest) -> MemoryStoreRequest:
 
 
 def _archive(
-    changes: Changes, what: Archiving, added: str | None, *, actor: str
+    changes: Changes, what: Archiving, new: Sequence[StoredMemory], *, actor: str
 ) -> list[StoredMemory]:
     """Archive memories, with edges to what stands for them; returns them as they were before."""
+    added = new[0].id if new else None
     known = queries.rows_by_id(changes.db, what.ids).values()
     rows = [row for row in known if row.is_current]
     changes.archive(rows, why=what.why, mode=what.mode, actor=actor)

@@ -55,7 +55,7 @@ _WORDS: Final = {
         consequences superseded deprecated accepted proposed rejected
     """,
 }
-_DETERMINERS: Final = frozenset(_WORDS["determiners"].split())
+DETERMINERS: Final = frozenset(_WORDS["determiners"].split())
 _GENERIC: Final = frozenset(_WORDS["generic"].split())
 _IMPERATIVES: Final = frozenset(_WORDS["imperatives"].split())
 _SORTS: Final = frozenset(_WORDS["sorts"].split())
@@ -133,8 +133,9 @@ def certainty(phrase: str, *, begins: bool = False) -> int:
     if re.fullmatch(_QUOTED, raw):
         return 2
     words = raw.split()
-    named = [word for word in words if word.casefold() not in _DETERMINERS]
-    if not named or any(word in STOP_WORDS for word in named) or _NO_NAME.search(raw):
+    named = _without_determiner(raw).split()
+    function_words = STOP_WORDS | DETERMINERS
+    if not named or any(word in function_words for word in named) or _NO_NAME.search(raw):
         return 0
     if any(map(_is_marked, named[1:] if begins else named)) or _is_marked(named[0][1:]):
         return 2
@@ -199,7 +200,7 @@ def _blank(what: "re.Pattern[str]", text: str) -> str:
 
 def _without_determiner(name: str) -> str:
     words = name.split()
-    while len(words) > 1 and words[0].casefold() in _DETERMINERS:
+    while len(words) > 1 and words[0].casefold() in DETERMINERS:
         words = words[1:]
     return " ".join(words)
 

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from synthorg_tui.memory.org.entities import (
+    DETERMINERS,
     MAX_NAME_WORDS,
     OrgEntity,
     placed_words,
     plainly,
+    words_of,
 )
 from synthorg_tui.memory.org.models import OrgFact
 from synthorg_tui.memory.org.statements import OrgLink, decision_of, links_of, replaced_links
@@ -157,7 +159,7 @@ class OrgGraph:
         found: list[OrgPath] = []
         if relations and len(relations) <= MAX_HOPS and not _NOT_WHICH.match(plain):
             for seed in seeds:
-                found += self._along(seed.entity, _steps(seed, relations), allowed)
+                found += self._along(seed.entity, _steps(plain, seed, relations), allowed)
         named = {seed.entity.key for seed in seeds}
         if len(named) > 1:
             found = [path for path in found if named <= path.passes]
@@ -257,16 +259,18 @@ def _outside(relations: Iterable[SaidRelation], seeds: Sequence[_Seed]) -> list[
     ]
 
 
-def _steps(seed: _Seed, relations: Sequence[SaidRelation]) -> list[_Step]:
+def _steps(plain: str, seed: _Seed, relations: Sequence[SaidRelation]) -> list[_Step]:
     """The steps that a question asks for from what it names: what stands nearest comes first.
 
     What stands before a relation's words is its left side, and a noun such as "owner" names its
-    right one.
+    right one. Nearest of all is what it is the object of: "what does the team that owns X use?"
     """
 
     def distance(relation: SaidRelation) -> int:
-        is_after = relation.start >= seed.end
-        return relation.start - seed.end if is_after else seed.start - relation.end
+        if relation.start >= seed.end:
+            return 1 + relation.start - seed.end
+        between = words_of(plain[relation.end : seed.start])
+        return seed.start - relation.end if set(between) - DETERMINERS else 0
 
     return [
         _Step(

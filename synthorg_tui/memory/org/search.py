@@ -8,6 +8,7 @@ stands beside: for a phrase in quotes or as it is written, and where the index c
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from synthorg_tui.core.enums import MemoryCategory, OrgFactCategory
@@ -112,12 +113,13 @@ class OrgSearch:
     async def _newest(
         self, query: OrgMemoryQuery, standings: Standings, project: str | None
     ) -> list[_Match]:
-        ids = [
+        standing = (
             fact_id
             for fact_id, fact in standings.facts.items()
             if (query.categories is None or fact.category in query.categories)
             and standings.stands(fact_id, project)
-        ][: query.limit]
+        )
+        ids = list(islice(standing, query.limit))
         rows = await self._core.read(lambda db: rows_of_ids(db, ids))
         found = [rows[fact_id] for fact_id in ids if fact_id in rows]
         return [_Match(row, row.fact_id, None, None, 1.0, "is among the newest") for row in found]

@@ -5,6 +5,7 @@ Told from the tags of active facts alone (``OrgTraits``), so that it holds for e
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
@@ -40,6 +41,7 @@ def is_given_up(status: str) -> bool:
     return status.strip().casefold().startswith(GIVEN_UP)
 
 
+@lru_cache(maxsize=1_024)
 def is_for(fact_project: str, project: str | None) -> bool:
     """Return whether a fact about a project is for who asks from another one, or from none.
 

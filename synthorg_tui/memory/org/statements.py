@@ -21,7 +21,7 @@ from synthorg_tui.memory.org.entities import (
 )
 from synthorg_tui.memory.org.models import OrgFact
 from synthorg_tui.memory.org.tags import OrgTraits
-from synthorg_tui.memory.org.verbs import RelationKind, SaidRelation, relations_said
+from synthorg_tui.memory.org.verbs import RelationKind, SaidRelation, nouns_said, relations_said
 
 MAX_READ_CHARS: Final = 20_000
 """Characters of a fact that are read for links."""
@@ -41,12 +41,9 @@ _HEADER: Final = re.compile(
     r"^\W{0,4}(owners?|maintainers?|authors?|deciders?|written by|decided by)\W{0,4}:\W{0,4}(.+)$",
     re.IGNORECASE,
 )
-_OWNER_IS: Final = re.compile(
-    r"\b(?:owner|maintainer)s? of ([^,;:]{1,100}?) (?:is|are) ([^,;:]{1,100})", re.IGNORECASE
-)
 _EXCEPTION: Final = re.compile(r"^\W{0,4}(?:exceptions?|except)\W{0,4}:\s*(.+)$", re.IGNORECASE)
 _EXCEPT: Final = re.compile(r",?\s+\bexcept(?:\s+(?:for|in|that))?\s+([^,;:]{1,100})", re.I)
-_CODE: Final = re.compile(r"^(?: {4}|\t|```|~~~)")
+_CODE: Final = re.compile(r"^(?: {4}|\t|```|~~~|\|)")
 
 _AUXILIARIES: Final = re.compile(
     r"(?:\s+(?:is|are|was|were|be|been|being|has|have|had|does|do|did|must|should|shall|may|can"
@@ -189,9 +186,9 @@ class _FactReader:
     def _clauses(self, sentence: str) -> None:
         if _CONDITIONAL.match(sentence):
             return
-        for owner in _OWNER_IS.finditer(sentence):
-            of, owners = self._phrases(owner[1]), self._phrases(owner[2])
-            self._link(of, RelationKind.OWNED_BY, owners, RelationKind.OWNED_BY.value)
+        for noun in nouns_said(sentence):
+            of, who = self._phrases(noun.of, begins=True), self._phrases(noun.who, begins=True)
+            self._link(of, noun.kind, who, noun.kind.value)
         masked, quotes = _masked(sentence)
         plain = _ADVICE.match(sentence) is not None
         said = [each for each in relations_said(masked) if not each.is_noun]
@@ -288,10 +285,10 @@ class _FactReader:
             self.sure[entity.key] = max(surely, self.sure.get(entity.key, 0))
         return entity
 
-    def _phrases(self, text: str) -> tuple[OrgEntity, ...]:
+    def _phrases(self, text: str, *, begins: bool = False) -> tuple[OrgEntity, ...]:
         ends = _END_OF_OBJECT.search(text)
         parts = _LIST.split(text[: ends.start()] if ends else text)
-        found = [self._named(part) for part in parts]
+        found = [self._named(part, begins=begins) for part in parts]
         return tuple({one.key: one for one in found if one is not None}.values())
 
     def _objects(

@@ -30,6 +30,16 @@ class RelationKind(StrEnum):
     TESTED_WITH = "is tested with"
     DOCUMENTED_IN = "is documented in"
     WRITTEN_BY = "is written by"
+    MONITORED_BY = "is monitored by"
+    APPROVED_BY = "is approved by"
+    CREATED_BY = "is created by"
+    LOCATED_IN = "is located in"
+    CONFIGURED_IN = "is configured in"
+    IMPLEMENTS = "implements"
+    IMPORTS = "imports"
+    PROVIDES = "provides"
+    FOLLOWS = "follows"
+    BLOCKS = "blocks"
     NOT = "rules out"
     EXCEPT = "has the exception"
     SEE = "refers to"
@@ -80,7 +90,9 @@ _FORMS: Final[Mapping[RelationKind, _Forms]] = {
         "hosts",
     ),
     RelationKind.CALLS: _Forms(
-        "call|calls|calling|invoke|invokes|talk to|talks to|connect to|connects to", "called by"
+        "call|calls|calling|invoke|invokes|talk to|talks to|connect to|connects to"
+        "|communicates with|integrates with|sends data to|sends events to",
+        "called by|invoked by",
     ),
     RelationKind.STORED_IN: _Forms(
         "stored in|kept in|live in|lives in|saved in|persisted in", "stores"
@@ -101,6 +113,27 @@ _FORMS: Final[Mapping[RelationKind, _Forms]] = {
         "wrote|decided|authored",
         "author|authors|decider|deciders",
     ),
+    RelationKind.MONITORED_BY: _Forms("monitored by|watched by", "monitors|monitor|watches"),
+    RelationKind.APPROVED_BY: _Forms(
+        "approved by|reviewed by|signed off by", "approves|approve|reviews", "approver|reviewer"
+    ),
+    RelationKind.CREATED_BY: _Forms(
+        "created by|built by|introduced by|chosen by", "created|built|introduced|chose", "creator"
+    ),
+    RelationKind.LOCATED_IN: _Forms("located in|based in|sits in"),
+    RelationKind.CONFIGURED_IN: _Forms(
+        "configured in|configured by|defined in|declared in", "configures|defines|declares"
+    ),
+    RelationKind.IMPLEMENTS: _Forms(
+        "implements|implement|extends|inherits from", "implemented by|extended by"
+    ),
+    RelationKind.IMPORTS: _Forms("imports|import", "imported by"),
+    RelationKind.PROVIDES: _Forms(
+        "provides|provide|exposes|expose|produces|produce|emits|emit",
+        "provided by|exposed by|produced by|emitted by",
+    ),
+    RelationKind.FOLLOWS: _Forms("follows|follow|complies with|conforms to", "followed by"),
+    RelationKind.BLOCKS: _Forms("blocks|block", "blocked by"),
     RelationKind.SEE: _Forms("see|see also|refers to|refer to"),
     RelationKind.EXCEPT: _Forms("", "", "exception|exceptions"),
 }
@@ -217,6 +250,39 @@ def _negation(words: Sequence[tuple[str, int, int]], place: int) -> int:
     if before == ["no", "longer"]:
         return 2
     return int(bool(before) and before[-1] in _NEGATIONS)
+
+
+class SaidNoun(NamedTuple):
+    """A text's "the owner of X is Y", in whichever order: ``of`` is X, and ``who`` is Y."""
+
+    kind: RelationKind
+    of: str
+    who: str
+
+
+_PART: Final = r"[^,;:.]{1,100}?"
+_END: Final = r"(?=[,;:]|\.(?:\s|$)|$)"
+
+
+@cache
+def _noun_forms() -> tuple["re.Pattern[str]", ...]:
+    nouns, _ = _nouns()
+    noun = f"(?P<noun>{'|'.join(sorted(nouns, key=len, reverse=True))})"
+    is_ = r"\s+(?:is|are|was|were)\s+"
+    forms = (
+        rf"\b{noun}\s+of\s+(?P<of>{_PART}){is_}(?P<who>{_PART}){_END}",
+        rf"(?:^|[,;:]\s)(?P<of>{_PART})'s\s+{noun}{is_}(?P<who>{_PART}){_END}",
+        rf"(?:^|[,;:]\s)(?P<who>{_PART}){is_}(?:the|an?)\s+{noun}\s+of\s+(?P<of>{_PART}){_END}",
+    )
+    return tuple(re.compile(form, re.IGNORECASE) for form in forms)
+
+
+def nouns_said(sentence: str) -> Iterator[SaidNoun]:
+    """Yield what a sentence says with nouns such as "owner"."""
+    plain = sentence.replace("\u2019", "'")
+    for form in _noun_forms():
+        for found in form.finditer(plain):
+            yield SaidNoun(_nouns()[0][found["noun"].casefold()], found["of"], found["who"])
 
 
 @cache

@@ -59,6 +59,9 @@ def answers(graph: OrgGraph, question: str) -> set[str]:
         ("orders-db is owned by Team Blue.", {"orders-db is owned by Team Blue"}),
         ("Team Blue owns orders-db.", {"orders-db is owned by Team Blue"}),
         ("The owner of orders-db is Team Blue.", {"orders-db is owned by Team Blue"}),
+        ("Team Blue's lead is Ada Lovelace.", {"Team Blue is led by Ada Lovelace"}),
+        ("Ada Lovelace is the lead of Team Blue.", {"Team Blue is led by Ada Lovelace"}),
+        ("src/app.py imports src/db.py.", {"src/app.py imports src/db.py"}),
         ("Flask was replaced by Litestar.", {"Litestar replaces Flask"}),
         ("Use uv instead of pip.", {"uv replaces pip"}),
         ("Use Litestar, not Flask.", {"Litestar rules out Flask"}),
@@ -193,6 +196,7 @@ SHOP = (
     "The reporting service depends on orders-db.",
     "The billing service depends on the ledger.",
     "The ledger runs on Postgres 16.",
+    "The reporting service calls the mailer.",
     "Use Litestar, not Flask.",
     "ADR-7 supersedes ADR-3.",
     "ADR-9 supersedes ADR-7.",
@@ -210,6 +214,7 @@ SHOP = (
         ("Who leads the team that owns what the billing service uses?", {"Ada Lovelace"}),
         ("What does the ledger that the billing service depends on run on?", {"Postgres 16"}),
         ("What uses the database that Team Blue owns?", {"billing service"}),
+        ("What does the service that depends on orders-db call?", {"mailer"}),
         ("What replaced what replaced ADR-3?", {"ADR-9"}),
         ("What should we use instead of Flask?", {"Litestar"}),
         ("How is the reporting service connected to Ada Lovelace?", {"Ada Lovelace"}),
@@ -322,6 +327,15 @@ def test_three_steps_are_all_found(company: Company) -> None:
     for service, store in company.uses.items():
         asked = f"Who leads the team that owns the store used by {service}?"
         assert company.ask(asked, 3) == {company.lead[company.owner[store]]}
+
+
+def test_a_step_back_and_a_step_on_are_all_found(company: Company) -> None:
+    for store, owner in company.owner.items():
+        services = {service for service, used in company.uses.items() if used == store}
+        needed = {company.needs[each] for each in services if each in company.needs}
+        asked = f"Which libraries does the service that uses {store} depend on?"
+        assert company.ask(asked, 2) == needed
+        assert company.ask(f"Who leads the team that owns {store}?", 2) == {company.lead[owner]}
 
 
 def test_the_way_back_finds_all_answers_and_no_other(company: Company) -> None:

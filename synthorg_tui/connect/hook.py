@@ -167,7 +167,7 @@ def main(
 
 
 def _digest(call: HookCall) -> str:
-    """The digest as the event's additional context; empty when no memory is relevant."""
+    """The digest as the event's additional context; empty when there is nothing new to say."""
     connection = _connection(call)
     try:
         params: dict[str, object] = {"query": _query(call), "token_budget": call.token_budget}

@@ -68,6 +68,10 @@ PROMPT: Final = "memory_digest"
 PROGRESS_SECONDS: Final = 1.0
 """Seconds between two progress notifications of a call that goes on."""
 MAX_LISTENERS: Final = 64
+DIGEST_IS: Final = (
+    "The organisation's policies, and the facts and memories that fit a task, within a token "
+    "budget."
+)
 NOTHING_FOUND: Final = "No memory fits."
 NOTHING_NEW: Final = "Nothing new: what fits was handed over earlier in this session."
 INSTRUCTIONS: Final = (
@@ -269,7 +273,7 @@ def digest_prompt() -> Prompt:
     return Prompt(
         name=PROMPT,
         title="What is known about a task",
-        description="The memories that fit a task, within a token budget.",
+        description=DIGEST_IS,
         arguments=[
             PromptArgument(name="query", description="what the task is", required=True),
             PromptArgument(
@@ -287,7 +291,7 @@ def resource_templates() -> tuple[ResourceTemplate, ...]:
         ResourceTemplate(
             name=PROMPT,
             uri_template=uris.DIGEST_TEMPLATE,
-            description="The memories that fit a task, within a token budget.",
+            description=DIGEST_IS,
             mime_type=_PLAIN,
         ),
         ResourceTemplate(

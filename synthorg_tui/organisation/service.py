@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.events import Events
+from synthorg_tui.memory.listing import MemoryUse
 from synthorg_tui.memory.org.access_control import require_write_access
 from synthorg_tui.memory.org.acts import UndoableAct, last_act
 from synthorg_tui.memory.org.changes import AppliedOrgChange, OrgChange, OrgChangeKind
@@ -38,12 +39,20 @@ from synthorg_tui.memory.org.models import (
 from synthorg_tui.memory.org.protocol import OrgMemoryBackend
 from synthorg_tui.memory.org.search import FoundFact, OrgSearch
 from synthorg_tui.memory.org.store import OrgAct, OrgStore, unknown_fact
+from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.core import Core
+from synthorg_tui.memory.strategies.organisation import OrgBriefing
 from synthorg_tui.organisation.entries import EntryFilter, EntryList, author_words, fact_entry
 from synthorg_tui.organisation.findings import CheckSink, OrgFinding
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin, OrgVersion, UndoneOrgEntry
 from synthorg_tui.organisation.publications import Publication, PublicationStore
+from synthorg_tui.organisation.telling import (
+    memories_of,
+    policies_of,
+    uses_of,
+    written_policies,
+)
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
@@ -148,9 +157,27 @@ class OrganisationService:
             clock=self._core.clock,
         )
 
-    async def policies(self) -> tuple[OrgFact, ...]:
-        """Return the core policies in the order in which agents are told them."""
-        return await self.backend.list_policies()
+    async def policies(self, *, at: datetime | None = None) -> tuple[OrgFact, ...]:
+        """Return the core policies in the order in which agents are told them, or were at a time.
+
+        Settings have no history: theirs stand in the past, too.
+        """
+        if at is None:
+            return await self.backend.list_policies()
+        written = await self._core.read(lambda db: written_policies(db, at))
+        return (*policies_of(self._config, self._core.clock.now()), *written)
+
+    async def uses(self, id_or_start: str, *, limit: int = 20) -> tuple[MemoryUse, ...]:
+        """Return the digests, and other calls of agents, that carried an entry, newest first.
+
+        Raises ``OrgMemoryQueryError`` for what is no entry.
+        """
+        entry = await self.entry(id_or_start)
+
+        def work(db: "Connection") -> tuple[MemoryUse, ...]:
+            return uses_of(db, entry, memories_of(db, entry), limit=limit)
+
+        return await self._core.read(work)
 
     async def history(self, fact_id: str) -> tuple[OrgVersion, ...]:
         """Return every version of a fact, the first one first; none of what is no fact."""
@@ -320,6 +347,29 @@ def build_organisation(
     """Build the service on a store; its backend is connected by whoever opens that."""
     backend = create_org_backend(config, OrgStore(local.core))
     return OrganisationService(local.core, backend, config, events.emit, erasure)
+
+
+def build_briefing(
+    config: OrgMemoryConfig,
+    memory: MemoryBackend,
+    organisation: Callable[[], OrganisationService],
+) -> OrgBriefing:
+    """Build what agents are told before their memories: without a store, what settings say."""
+    has_store = isinstance(memory, LocalMemoryBackend)
+
+    async def policies(at: datetime | None) -> tuple[OrgFact, ...]:
+        if not has_store:
+            return policies_of(config, datetime.now(UTC))
+        return await organisation().policies(at=at)
+
+    async def facts(query: OrgMemoryQuery, project: str | None) -> Sequence[FoundFact]:
+        backend = organisation().backend if has_store else None
+        if not isinstance(backend, HybridPromptRetrievalBackend):
+            return ()
+        return await backend.find(query, project=project)
+
+    most = config.extended_store.max_retrieved_per_query
+    return OrgBriefing(policies, config.policy_tokens, facts, most)
 
 
 def _row(db: "Connection", fact_id: str) -> FactRow | None:

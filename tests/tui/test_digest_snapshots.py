@@ -6,9 +6,10 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from synthorg_tui.memory.retrieval.explanation import Verdict
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.digest.screen import DigestScreen
-from tests.tui.digest.digest_fakes import former_memory
+from tests.tui.digest.digest_fakes import former_memory, told
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import settle
 
@@ -66,6 +67,19 @@ def test_former(snap_compare: Compare, size: Size) -> None:
     desk = FakeDesk(rows(40))
     desk.digests.former = tuple(map(former_memory, rows(2)))
     assert compare(snap_compare, fake_app(desk), size, "end")
+
+
+@SIZES
+def test_organisation(snap_compare: Compare, size: Size) -> None:
+    """Policies in one row with their tokens, a fact, then memories; one policy without room."""
+    desk = FakeDesk(rows(40))
+    desk.digests.organisation = (
+        told("All code is reviewed before it is merged."),
+        told("Never push to main."),
+        told("Measure before and after each change.", Verdict.OVER_BUDGET),
+        told("Branches are named after their issue.", category="convention"),
+    )
+    assert compare(snap_compare, fake_app(desk), size)
 
 
 def clustered() -> FakeDesk:

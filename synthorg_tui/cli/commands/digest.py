@@ -190,7 +190,7 @@ async def run_digest(context: "Context") -> int:
     injection = replace(injection, explanation=explanation)
     if explanation.degraded:
         context.console.warning(explanation.degraded)
-    if not injection.text:
+    if explanation.tokens_used == explanation.policy_tokens:  # policies at most
         context.console.note(why_nothing(injection, known))
     if context.wants_json:
         context.console.json(digest_json(injection, question.visibility))

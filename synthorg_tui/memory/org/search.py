@@ -96,6 +96,8 @@ class OrgSearch:
         from, ``None`` for a person, who sees all, and empty for a place in no project.
         """
         standings = await self.standings()
+        if not standings.has_any(query.categories):
+            return ()
         if query.context is None:
             matches = await self._newest(query, standings, project)
         else:

@@ -3,7 +3,7 @@
 Told from the tags of active facts alone (``OrgTraits``), so that it holds for every backend.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import PurePath
@@ -87,6 +87,12 @@ class Standings:
                     replaced_by.setdefault(former, fact_id)
         replaced_by = {old: new for old, new in replaced_by.items() if old in facts}
         return cls(stamp, facts, replaced_by)
+
+    def has_any(self, categories: Collection[OrgFactCategory] | None) -> bool:
+        """Return whether there is any fact of some categories, so that searching may find one."""
+        return any(
+            categories is None or each.category in categories for each in self.facts.values()
+        )
 
     def standing(self, fact_id: str, project: str | None = None) -> str | None:
         """Return the fact that stands in place of an active one: itself, or its last successor.

@@ -166,6 +166,19 @@ async def test_a_session_is_handed_the_block_once_and_anew_when_it_reads_otherwi
     assert news.explanation.organisation == tuple(each.id for each in changed)
 
 
+async def test_who_has_all_policies_is_not_handed_fewer_of_them_for_a_smaller_budget() -> None:
+    many = [policy(f"Rule number {number} is kept by all.", number) for number in range(10)]
+    small = (await told(query="zebra", budget=80, policies=many)).explanation
+    assert 0 < len(small.organisation) < 10
+    marks = frozenset(small.marks)
+    every = (await told(query="zebra", policies=many, handed=marks)).explanation
+    assert len(every.organisation) == 10
+    marks |= frozenset(every.marks)
+    again = (await told(query="zebra", budget=80, policies=many, handed=marks)).explanation
+    assert (again.text, again.organisation) == ("", ())
+    assert [each.verdict for each in again.policies] == [Verdict.HANDED] * 10
+
+
 async def test_what_is_handed_later_has_the_whole_budget_for_memories() -> None:
     marks = frozenset((await told(query="zebra")).explanation.marks)
     needed = (await told(policies=())).explanation.tokens_used

@@ -9,7 +9,13 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.listing import AgentPlaces, ListedMemory
-from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation, Stage, Verdict
+from synthorg_tui.memory.retrieval.explanation import (
+    Candidate,
+    Explanation,
+    OrgCandidate,
+    Stage,
+    Verdict,
+)
 from synthorg_tui.memory.scenarios import Question, Scenario, ScenarioOutcome, Value
 from synthorg_tui.memory.strategies.service import Injection
 from synthorg_tui.providers.models import ToolDefinition
@@ -60,6 +66,34 @@ def former_memory(row: ListedMemory) -> Candidate:
     return Candidate(deleted, Verdict.DELETED, reason, author="import")
 
 
+def told(
+    content: str, verdict: Verdict = Verdict.INCLUDED, *, category: str = "core_policy"
+) -> OrgCandidate:
+    """Return what the organisation says, as it is explained."""
+    is_policy = category == "core_policy"
+    reason = "policy 1: every agent is told it" if is_policy else "matches by words"
+    size = 0 if is_policy else estimate_tokens(content)
+    return OrgCandidate("told-1", category, content, verdict, reason, tokens=size)
+
+
+def told_first(explanation: Explanation, *organisation: OrgCandidate) -> Explanation:
+    """Return the explanation with this told before its memories."""
+    policies = [each for each in organisation if each.category == "core_policy"]
+    facts = [each for each in organisation if each.category != "core_policy"]
+    words = "\n".join(f"- {each.content}" for each in organisation if each.verdict.is_in)
+    rules = "\n".join(each.content for each in policies if each.verdict.is_in)
+    sizes = estimate_tokens(rules), sum(each.tokens for each in facts if each.verdict.is_in)
+    return replace(
+        explanation,
+        text="\n\n".join(filter(None, (words, explanation.text))),
+        tokens_used=explanation.tokens_used + sum(sizes),
+        policies=tuple(policies),
+        policy_tokens=sizes[0],
+        facts=tuple(facts),
+        fact_tokens=sizes[1],
+    )
+
+
 def _words(text: str) -> set[str]:
     return {word.strip(".,;:`").lower() for word in text.split()}
 
@@ -76,6 +110,7 @@ class FakeDigests(EngineDigests):
         self.known_places = AgentPlaces()
         self.saved: dict[str, Scenario] = {}
         self.former: tuple[Candidate, ...] = ()
+        self.organisation: tuple[OrgCandidate, ...] = ()
         self.clusters: dict[str, tuple[tuple[str, ...], str]] = {}
         """What a memory stands for, and how often that was seen, by its id."""
 
@@ -109,7 +144,8 @@ class FakeDigests(EngineDigests):
             await gate.wait()
         if self.error is not None:
             raise self.error
-        return injection(replace(self.answer(question), former=self.former))
+        found = replace(self.answer(question), former=self.former)
+        return injection(told_first(found, *self.organisation) if self.organisation else found)
 
     def answer(self, question: Question) -> Explanation:
         chosen = {**CONFIGURED, **question.overrides}

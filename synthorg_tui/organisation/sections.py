@@ -25,7 +25,7 @@ _PROSE: Final = (
     r"|concepts?|terminology|environment variables|configuration|packages|dependencies"
     r"|how it works|further reading|related|(?:common|suggested|available|supported) \w+|mission"
     r"|what (?:this|is|it|the|we)|history|index|abstractions|see also|skills|faq|objects"
-    r"|project map|internals|design|key (?:modules|classes|types|points|paths|concepts|components)"
+    r"|project map|internals|key (?:modules|classes|types|points|paths|concepts|components)"
     r"|files|where (?:things|to)|flow|hierarchy|lifecycle|summary|context|purpose|who|vocabulary"
     r"|templates?|sample|setup|installation|prerequisites|benefits|advantages|output"
     r"|usage|quick start|getting started"
@@ -97,6 +97,7 @@ def is_condition(lead: str) -> bool:
     """Tell whether a lead-in says when or where the items below it hold."""
     return (
         compiled(
+            r"(?!in (?:particular|short|fact|practice|summary|other words|addition|general)\b)"
             r"(?:when(?:ever)?|if|before|after|for|in|on|once|unless|while|during|to|by"
             r"|with|inside|outside)\b"
         ).match(_label(lead))

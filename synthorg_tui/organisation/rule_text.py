@@ -43,6 +43,8 @@ from synthorg_tui.organisation.sections import (
 
 MAX_RULE: Final = 2000
 """Characters of one rule; the rest of a longer one, mostly code, is cut."""
+MAX_RULES: Final = 2000
+"""Rules of one file."""
 _MOST_AFTER: Final = 3
 """Sentences of a paragraph that are kept with the instruction before them."""
 
@@ -58,11 +60,13 @@ class FoundRule:
 
 
 def find_rules(text: str) -> tuple[FoundRule, ...]:
-    """Find the rules of a Markdown text without front matter, in their order."""
+    """Find the first ``MAX_RULES`` rules of a Markdown text without front matter, in order."""
     reader = _RuleReader()
     for node in blocks_of(text):
+        if len(reader.rules) >= MAX_RULES:
+            break
         reader.take(node)
-    return tuple(reader.rules)
+    return tuple(reader.rules[:MAX_RULES])
 
 
 class _RuleReader:
@@ -180,15 +184,15 @@ class _RuleReader:
             self._add(text, line, category=OrgFactCategory.PROCEDURE)
             return
         ordered = node.type == "ordered_list"
-        asking = [item for item in items if item.asks(kind, ordered=ordered)]
+        asking = [item.asks(kind, ordered=ordered) for item in items]
         ruled = kind_of(self._context[-1:]) is Kind.RULES
-        if self._lead_asks and len(asking) * 2 < len(items) and not _is_general(self._lead):
+        if self._lead_asks and sum(asking) * 2 < len(items) and not _is_general(self._lead):
             text = "\n".join([self._lead, *(f"- {item.text}" for item in items)])
             self._add(text, self._lead_line)
             return
-        for item in items:
+        for item, asks in zip(items, asking, strict=True):
             self._goes_on = False
-            if item in asking or (ruled and item.may_be_rule):
+            if asks or (ruled and item.may_be_rule):
                 self._add(self._with_lead(item.text), item.line)
 
     def _is_procedure(self, items: "Sequence[_Item]", kind: Kind) -> bool:

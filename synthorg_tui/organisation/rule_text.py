@@ -34,6 +34,7 @@ from synthorg_tui.organisation.markdown import (
 from synthorg_tui.organisation.sections import (
     Kind,
     announces_steps,
+    describes_only,
     is_condition,
     is_example,
     is_strict_heading,
@@ -184,7 +185,7 @@ class _RuleReader:
             self._add(text, line, category=OrgFactCategory.PROCEDURE)
             return
         ordered = node.type == "ordered_list"
-        asking = [item.asks(kind, ordered=ordered) for item in items]
+        asking = [item.asks(kind, self._context[-1:], ordered=ordered) for item in items]
         ruled = kind_of(self._context[-1:]) is Kind.RULES
         if self._lead_asks and sum(asking) * 2 < len(items) and not _is_general(self._lead):
             text = "\n".join([self._lead, *(f"- {item.text}" for item in items)])
@@ -270,13 +271,13 @@ class _Item:
         of_command = _COMMAND.match(self.head) or _REFERENCE.match(self.head)
         return bool(_LABELLED.match(self.head) or of_command)
 
-    def asks(self, kind: Kind, *, ordered: bool) -> bool:
+    def asks(self, kind: Kind, nearest: Sequence[str], *, ordered: bool) -> bool:
         """Tell whether it says what to do, itself or in what is nested in it."""
         force = max((_force_of_part(part) for part in self.parts), default=Force.NONE)
         if kind is not Kind.PROSE:
             return force is not Force.NONE
-        told = _OF_ITS_USE.match(self.head) is not None and starts_with_verb(self.head)
-        plain = told and not ordered and not self.is_labelled
+        told = not any(map(describes_only, nearest)) or _OF_ITS_USE.match(self.head) is not None
+        plain = told and starts_with_verb(self.head) and not ordered and not self.is_labelled
         return force is Force.STRICT or (plain and force is not Force.NONE)
 
 

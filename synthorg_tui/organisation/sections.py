@@ -61,13 +61,23 @@ def kind_of(context: Sequence[str]) -> Kind:
     """Tell what stands below headings and a lead-in, given from the outermost to the nearest."""
     for name in reversed(context):
         label = _label(name)
-        rules = compiled(rf"(?:{_RULES})\b").search(label)
-        prose = compiled(rf"\b(?:{_PROSE})\b").search(label)
-        if rules:
+        if compiled(rf"(?:{_RULES})\b").search(label):
             return Kind.RULES
-        if prose:
+        if is_condition(name) and name.endswith(":"):
+            return Kind.PROSE if describes_only(name) else Kind.OPEN
+        if compiled(rf"\b(?:{_PROSE})\b").search(label):
             return Kind.PROSE
     return Kind.OPEN
+
+
+def describes_only(name: str) -> bool:
+    """Tell whether even what reads like an instruction below a heading is a description."""
+    return bool(
+        compiled(
+            r"\b(?:overview|features?|architecture|about|introduction|background|benefits|advantages"
+            r"|summary|components?|modules?|structure|layout|flow|key files?|purpose)\b"
+        ).search(_label(name))
+    )
 
 
 def announces_steps(name: str) -> bool:

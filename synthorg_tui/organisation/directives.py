@@ -91,11 +91,17 @@ _OBJECT: Final = (
     r"(?:the|a|an|any|all|each|every|both|either|no|your|our|its|their|his|these|those|this|that"
     r"|it|them|only|new|existing|relevant|related|sure|on|in|with|from|to|up|out|down|off|over"
     r"|through|against|into|for|at|by|as|if|whether|when|where|before|after|until|once|how|what"
-    r"|which|why|back|away|together|one|two|more|most|least|most|both|first|and|or|carefully|early"
+    r"|which|why|back|away|together|one|two|more|most|least|first|and|or|carefully|early"
     r"|locally|explicitly|manually|directly|always|immediately|small|clear|short|long|large"
-    r"|unused|public|private|external|internal|complex|simple|unnecessary|unit|user|code|data"
-    r"|error|errors|tests|changes|files|functions|classes|types|dependencies|imports|input|inputs"
-    r"|inside|outside|under|about|like|without|within|per|`|\"|'|\$|\*|<|\(|\[|_|@|/|\d)"
+    r"|unused|public|private|external|internal|complex|simple|unnecessary|inside|outside|under"
+    r"|about|like|without|within|per|`|\"|'|\$|\*|<|\(|\[|_|@|/|\d)"
+)
+"""What follows a verb that is none of the nouns it could be."""
+_THING: Final = (
+    r"(?:unit |integration )?(?:code|data|errors?|tests?|changes|files|functions|classes|types"
+    r"|dependencies|imports|inputs?|docs|documentation|names|commits|secrets|logs)"
+    r"(?:$|[.,;!]|\s+(?:with|for|in|before|after|when|using|and|on|to|at|as|by|that|if|from"
+    r"|into)\b)"
 )
 
 _PRE: Final = (
@@ -109,7 +115,9 @@ _PRE: Final = (
 )
 
 _CONDITION: Final = (
-    r"(?:when(?:ever)?|if|before|after|for|in|on|once|unless|while|during|to|at|with|as|by|until"
+    r"(?!in (?:particular|short|fact|practice|summary|other words|addition"
+    r"|general)\b)(?:when(?:ever)?|if|before|after|for|in|on|once|unless|while|during|to|at"
+    r"|with|as|by|until"
     r"|where(?:ver)?|from|under|within|inside|across|every time|each time|any time|instead of"
     r"|rather than|because|since|given|prior to|following|upon|without|outside|unlike)\b"
 )
@@ -124,7 +132,8 @@ _STRICT: Final = (
 _PLAIN: Final = (
     r"\b(?:should(?: not|n'?t)?|ought to|(?<!they )(?<!we )(?<!i )(?<!that )(?<!users )(?:do not"
     r"|don'?t) (?:ever )?[a-z-]+|ha(?:s|ve) to|needs? to|make sure|be sure|(?:is|are) preferred"
-    r"|preferred (?:over|to|way)|is discouraged|is encouraged|recommended|off[- ]limits|no longer "
+    r"|preferred (?:over|to|way)|is discouraged|is encouraged|(?:is|are|it's) recommended"
+    r"|off[- ]limits|no longer "
     r"(?:use|allowed)|avoid|prefer|is (?:a )?(?:bug|mistake|wrong|an error|incorrect)|read-only"
     r"|is expected to|are expected to|goes? (?:in|into|under|to)\b|belongs? (?:in|to|into)\b"
     r"|required|not needed)\b"
@@ -222,7 +231,8 @@ def _describes(lower: str) -> bool:
 def _clauses(lower: str) -> tuple[str, ...]:
     """The places in a sentence where an instruction may begin."""
     found = [lower]
-    if match := compiled(r"[^.:!?\u2014`]{2,60}(?::| [\u2014\u2013-]) +").match(lower):
+    label = r"(?:[^\s.:!?\u2014`]+ ){0,4}[^\s.:!?\u2014`]+(?::| [\u2014\u2013-]) +"
+    if match := compiled(label).match(lower):
         found.append(lower[match.end() :])  # a label
     found += [
         f for f in compiled(r"; |\. | [\u2014\u2013] |[\u2705\u274c] ?").split(lower)[1:] if f
@@ -247,10 +257,11 @@ def _begins_imperative(lower: str) -> bool:
         return True
     if negated or match[1] not in _NOUNS_TOO:
         return match[3] != "" or bool(negated) or match[1] not in _NOUNS_TOO
-    if compiled(rf"{_OBJECT}(?![a-z-])|[`\"'$*<(\[_@/\d]").match(match[3]) is not None:
+    plainly = rf"{_OBJECT}(?![a-z-])|{_THING}|[`\"'$*<(\[_@/\d]"
+    if compiled(plainly).match(match[3]) is not None:
         return True
     named = len(match[3].split()) < 3 or ":" in match[3][:30].rstrip(":")
-    return not named and not tells_how_it_is(match[3])
+    return not named and not tells_how_it_is(" ".join(match[3].split()[:6]))
 
 
 def tells_how_it_is(text: str) -> bool:
@@ -259,7 +270,7 @@ def tells_how_it_is(text: str) -> bool:
     if compiled(
         r"\b(?:is|are|was|were|has|have|had|will|can|may|lives?|handles|includes|contains|supports"
         r"|provides|defines|returns|comes|makes|serves|uses|runs|reads|owns|means|cover"
-        r"|assess|contain|provide|include|live|serve|sit)\b"
+        r"|assess|contain|provide|include|live|serve|sit|mirror|mirrors)\b"
     ).search(lower):
         return True
     first = compiled(r"[a-z]+").match(lower)

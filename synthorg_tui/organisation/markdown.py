@@ -63,13 +63,14 @@ def sentences_of(text: str, line: int) -> list[tuple[str, int]]:
     )
     cuts = [match.end() for match in compiled(_SENTENCE_END).finditer(masked)]
     found = []
-    start = 0
+    start = counted = 0
     for end in [*cuts, len(text)]:
         part = text[start:end]
         if part.strip():
-            lead = len(part) - len(part.lstrip())
-            at = line + text.count("\n", 0, start + lead)
-            found.append((" ".join(part.split()), at))
+            begins = start + len(part) - len(part.lstrip())
+            line += text.count("\n", counted, begins)
+            counted = begins
+            found.append((" ".join(part.split()), line))
         start = max(start, end)
     return found or [("", line)]
 

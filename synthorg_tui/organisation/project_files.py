@@ -16,7 +16,7 @@ from typing import Final
 from synthorg_tui.core.files import FileTooLargeError, NotPlainFileError, read_plain
 from synthorg_tui.core.text import compiled, is_utf8, size
 
-MAX_BYTES: Final = 512 * 1024
+MAX_BYTES: Final = 256 * 1024
 """Size of one file; people's rules are a hundredth of that."""
 MAX_FILES: Final = 500
 """Files of one project."""

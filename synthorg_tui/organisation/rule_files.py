@@ -17,7 +17,7 @@ from synthorg_tui.organisation.project_files import (
     front_matter,
     read_inside,
 )
-from synthorg_tui.organisation.rule_text import FoundRule, find_rules
+from synthorg_tui.organisation.rule_text import MAX_RULES, FoundRule, find_rules
 
 BLOCK_BEGIN: Final = "<!-- synthorg-tui:policies:begin -->"
 BLOCK_END: Final = "<!-- synthorg-tui:policies:end -->"
@@ -69,7 +69,10 @@ def read_rules(root: Path, file: SourceFile) -> FileRules:
             problems.append(FileProblem(path, problem))
         scope = next((fields[name] for name in _SCOPES if fields.get(name)), "")
         title = fields.get("description", "")
-        rules += [RuleAt(_titled(rule, title, path), path, scope) for rule in find_rules(body)]
+        found = find_rules(body)
+        if len(found) == MAX_RULES:
+            problems.append(FileProblem(path, f"only the first {MAX_RULES:,} rules are read"))
+        rules += [RuleAt(_titled(rule, title, path), path, scope) for rule in found]
         for named in _imports(body):
             if depth >= MAX_IMPORT_DEPTH or len(read) > MAX_IMPORTS:
                 problems.append(FileProblem(path, f"@{named} not read: too many imports"))

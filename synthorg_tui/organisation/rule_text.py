@@ -34,6 +34,7 @@ from synthorg_tui.organisation.markdown import (
 from synthorg_tui.organisation.sections import (
     Kind,
     announces_steps,
+    describes_only,
     is_condition,
     is_example,
     is_strict_heading,
@@ -43,6 +44,8 @@ from synthorg_tui.organisation.sections import (
 
 MAX_RULE: Final = 2000
 """Characters of one rule; the rest of a longer one, mostly code, is cut."""
+MAX_RULES: Final = 2000
+"""Rules of one file."""
 _MOST_AFTER: Final = 3
 """Sentences of a paragraph that are kept with the instruction before them."""
 
@@ -58,11 +61,13 @@ class FoundRule:
 
 
 def find_rules(text: str) -> tuple[FoundRule, ...]:
-    """Find the rules of a Markdown text without front matter, in their order."""
+    """Find the first ``MAX_RULES`` rules of a Markdown text without front matter, in order."""
     reader = _RuleReader()
     for node in blocks_of(text):
+        if len(reader.rules) >= MAX_RULES:
+            break
         reader.take(node)
-    return tuple(reader.rules)
+    return tuple(reader.rules[:MAX_RULES])
 
 
 class _RuleReader:
@@ -180,15 +185,15 @@ class _RuleReader:
             self._add(text, line, category=OrgFactCategory.PROCEDURE)
             return
         ordered = node.type == "ordered_list"
-        asking = [item for item in items if item.asks(kind, ordered=ordered)]
+        asking = [item.asks(kind, self._context[-1:], ordered=ordered) for item in items]
         ruled = kind_of(self._context[-1:]) is Kind.RULES
-        if self._lead_asks and len(asking) * 2 < len(items) and not _is_general(self._lead):
+        if self._lead_asks and sum(asking) * 2 < len(items) and not _is_general(self._lead):
             text = "\n".join([self._lead, *(f"- {item.text}" for item in items)])
             self._add(text, self._lead_line)
             return
-        for item in items:
+        for item, asks in zip(items, asking, strict=True):
             self._goes_on = False
-            if item in asking or (ruled and item.may_be_rule):
+            if asks or (ruled and item.may_be_rule):
                 self._add(self._with_lead(item.text), item.line)
 
     def _is_procedure(self, items: "Sequence[_Item]", kind: Kind) -> bool:
@@ -266,13 +271,13 @@ class _Item:
         of_command = _COMMAND.match(self.head) or _REFERENCE.match(self.head)
         return bool(_LABELLED.match(self.head) or of_command)
 
-    def asks(self, kind: Kind, *, ordered: bool) -> bool:
+    def asks(self, kind: Kind, nearest: Sequence[str], *, ordered: bool) -> bool:
         """Tell whether it says what to do, itself or in what is nested in it."""
         force = max((_force_of_part(part) for part in self.parts), default=Force.NONE)
         if kind is not Kind.PROSE:
             return force is not Force.NONE
-        told = _OF_ITS_USE.match(self.head) is not None and starts_with_verb(self.head)
-        plain = told and not ordered and not self.is_labelled
+        told = not any(map(describes_only, nearest)) or _OF_ITS_USE.match(self.head) is not None
+        plain = told and starts_with_verb(self.head) and not ordered and not self.is_labelled
         return force is Force.STRICT or (plain and force is not Force.NONE)
 
 

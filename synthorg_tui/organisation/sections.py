@@ -25,7 +25,7 @@ _PROSE: Final = (
     r"|concepts?|terminology|environment variables|configuration|packages|dependencies"
     r"|how it works|further reading|related|(?:common|suggested|available|supported) \w+|mission"
     r"|what (?:this|is|it|the|we)|history|index|abstractions|see also|skills|faq|objects"
-    r"|project map|internals|design|key (?:modules|classes|types|points|paths|concepts|components)"
+    r"|project map|internals|key (?:modules|classes|types|points|paths|concepts|components)"
     r"|files|where (?:things|to)|flow|hierarchy|lifecycle|summary|context|purpose|who|vocabulary"
     r"|templates?|sample|setup|installation|prerequisites|benefits|advantages|output"
     r"|usage|quick start|getting started"
@@ -61,13 +61,23 @@ def kind_of(context: Sequence[str]) -> Kind:
     """Tell what stands below headings and a lead-in, given from the outermost to the nearest."""
     for name in reversed(context):
         label = _label(name)
-        rules = compiled(rf"(?:{_RULES})\b").search(label)
-        prose = compiled(rf"\b(?:{_PROSE})\b").search(label)
-        if rules:
+        if compiled(rf"(?:{_RULES})\b").search(label):
             return Kind.RULES
-        if prose:
+        if is_condition(name) and name.endswith(":"):
+            return Kind.PROSE if describes_only(name) else Kind.OPEN
+        if compiled(rf"\b(?:{_PROSE})\b").search(label):
             return Kind.PROSE
     return Kind.OPEN
+
+
+def describes_only(name: str) -> bool:
+    """Tell whether even what reads like an instruction below a heading is a description."""
+    return bool(
+        compiled(
+            r"\b(?:overview|features?|architecture|about|introduction|background|benefits|advantages"
+            r"|summary|components?|modules?|structure|layout|flow|key files?|purpose)\b"
+        ).search(_label(name))
+    )
 
 
 def announces_steps(name: str) -> bool:
@@ -97,6 +107,7 @@ def is_condition(lead: str) -> bool:
     """Tell whether a lead-in says when or where the items below it hold."""
     return (
         compiled(
+            r"(?!in (?:particular|short|fact|practice|summary|other words|addition|general)\b)"
             r"(?:when(?:ever)?|if|before|after|for|in|on|once|unless|while|during|to|by"
             r"|with|inside|outside)\b"
         ).match(_label(lead))

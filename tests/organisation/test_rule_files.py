@@ -94,7 +94,7 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
     assert found(tmp_path) == []
     assert reasons(tmp_path) == {
         "AGENTS.md": "not read: it is no text",
-        "CLAUDE.md": "not read: larger than 524.3 kB",
+        "CLAUDE.md": "not read: larger than 262.1 kB",
         "GEMINI.md": "not read: the link leads nowhere",
         ".cursorrules": "not read: no plain file",
     }

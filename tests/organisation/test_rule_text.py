@@ -119,6 +119,13 @@ def test_a_condition_before_a_list_is_told_with_each_item() -> None:
     ]
 
 
+def test_a_condition_counts_more_than_what_its_heading_is_about() -> None:
+    assert texts("## Examples\n\nWhen you write one:\n\n- Show the output.\n") == [
+        "When you write one: Show the output."
+    ]
+    assert texts("## Design\n\nFor wheels, the flow is:\n\n1. Read the file.\n2. Parse it.\n") == []
+
+
 def test_a_lead_in_that_asks_stays_with_items_that_only_name_things() -> None:
     assert texts("Always look at these files first:\n\n- `a.py`\n- `b.py`\n") == [
         "Always look at these files first:\n- `a.py`\n- `b.py`"

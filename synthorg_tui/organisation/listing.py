@@ -1,0 +1,273 @@
+"""Pages of the organisation's entries, now or as they were at a moment.
+
+A list of ten thousand facts is read in windows: the database filters, counts and orders, and only
+the rows of a window become entries. Plain data for the screens; nothing here loads a database.
+"""
+
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from synthorg_tui.core.enums import OrgFactCategory
+from synthorg_tui.memory.org.tags import OrgTraits
+from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
+from synthorg_tui.persistence.values import aware, naive_utc
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+    from synthorg_tui.persistence.database import Database
+
+MAX_PAGE: Final = 1000
+"""Entries of a page at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryFilter:
+    """Which entries are listed; what is empty is no condition.
+
+    Of ``categories``, ``origins`` and ``projects`` one must fit; a project by a part of its path.
+    Words are looked for in text and tags, whatever their case. With ``retracted`` those that were
+    retracted are listed instead of those in force, with ``superseded`` only those that another one
+    replaces. ``ids`` names facts.
+    """
+
+    words: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    categories: tuple[OrgFactCategory, ...] = ()
+    origins: tuple[OrgOrigin, ...] = ()
+    projects: tuple[str, ...] = ()
+    retracted: bool = False
+    superseded: bool = False
+    ids: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPage:
+    """Some entries in order, from ``offset`` on, with the numbers of all that the filter lists.
+
+    ``counts`` has the number of each category that is there, in their order. ``superseded`` maps
+    entries to what replaces them, both by id. ``stored`` and ``retracted`` are the numbers of
+    entries in force and of retracted ones without the filter, ``changes`` that of the lines of the
+    log up to then.
+    """
+
+    entries: tuple[OrgEntry, ...] = ()
+    offset: int = 0
+    counts: tuple[tuple[OrgFactCategory, int], ...] = ()
+    superseded: Mapping[str, str] = field(default_factory=dict)
+    stored: int = 0
+    retracted: int = 0
+    changes: int = 0
+
+    @property
+    def total(self) -> int:
+        """The number of entries that the filter lists."""
+        return sum(count for _, count in self.counts)
+
+
+Others = Callable[[datetime | None], Awaitable[Sequence[OrgEntry]]]
+"""Returns what is listed beside facts: of the settings, skills, and shared memories."""
+
+
+class EntryListing:
+    """Reads pages of the list: facts from the database, and few others that are given."""
+
+    def __init__(self, database: "Database", others: Others) -> None:
+        self._database = database
+        self._others = others
+
+    async def page(
+        self, what: EntryFilter, *, at: datetime | None = None, offset: int = 0, limit: int = 300
+    ) -> EntryPage:
+        """Return entries as they are, or were ``at`` a moment, in the order of the list.
+
+        By category; policies of the settings first in theirs, then facts, the newest first, then
+        skills and shared memories. At most ``MAX_PAGE`` of them.
+        """
+        others = await self._others(at)
+        start, limit = max(offset, 0), min(max(limit, 0), MAX_PAGE)
+        return await self._database.read(
+            lambda db: _page(db, what, at, others, range(start, start + limit))
+        )
+
+
+def is_listed(entry: OrgEntry, what: EntryFilter) -> bool:
+    """Return whether a filter lists an entry that is no fact: none of these is ever replaced."""
+    if what.ids is not None or what.superseded:
+        return False
+    if what.retracted is not (entry.retracted_at is not None):
+        return False
+    text = "\x1f".join((entry.content, *entry.traits.tags)).lower()
+    return (
+        (not what.categories or entry.category in what.categories)
+        and (not what.origins or entry.origin in what.origins)
+        and (
+            not what.projects
+            or any(each.lower() in entry.traits.project.lower() for each in what.projects)
+        )
+        and all(word.lower() in text for word in what.words)
+        and not any(word.lower() in text for word in what.without)
+    )
+
+
+_COLUMNS: Final = (
+    "fact_id, category, content, tags, author_is_human, author_agent_id, author_seniority, "
+    "created_at, changed_at, version, retracted_at"
+)
+_NOW: Final = f"SELECT {_COLUMNS} FROM org_facts"
+_THEN: Final = """
+SELECT fact_id,
+    arg_max(category, version) AS category,
+    arg_max(content, version) FILTER (content IS NOT NULL) AS content,
+    arg_max(tags, version) AS tags,
+    arg_max(author_is_human, version) FILTER (content IS NOT NULL) AS author_is_human,
+    arg_max(coalesce(author_agent_id, ''), version)
+        FILTER (content IS NOT NULL) AS author_agent_id,
+    arg_max(coalesce(author_seniority, ''), version)
+        FILTER (content IS NOT NULL) AS author_seniority,
+    min(made_at) AS created_at,
+    max(made_at) AS changed_at,
+    max(version) AS version,
+    CASE WHEN arg_max(operation_type, version) = 'RETRACT' THEN max(made_at) END AS retracted_at
+FROM org_operations WHERE made_at <= ? GROUP BY fact_id
+"""
+"""The state of each fact at a moment, of the log up to then."""
+_REPLACES: Final = '"supersedes:'
+_RANK: Final = f"list_position({[each.value for each in OrgFactCategory]}, category)"
+_TEXT: Final = "lower(content || chr(31) || tags)"
+
+
+def _page(
+    db: "DuckDBPyConnection",
+    what: EntryFilter,
+    at: datetime | None,
+    others: Sequence[OrgEntry],
+    wanted: range,
+) -> EntryPage:
+    state, values = (_NOW, list[Any]()) if at is None else (_THEN, [naive_utc(at)])
+    replaced = _replaced(db, state, values)
+    where, conditions = _where(what, replaced)
+    rows = db.execute(
+        f"SELECT category, count(*) FILTER ({where}), count(*) FILTER (retracted_at IS NULL), "
+        f"count(*) FILTER (retracted_at IS NOT NULL) FROM ({state}) GROUP BY 1",
+        [*conditions, *values],
+    ).fetchall()
+    facts = {OrgFactCategory(row[0]): int(row[1]) for row in rows}
+    plan = _plan(facts, [each for each in others if is_listed(each, what)], wanted)
+    sql = (
+        f"SELECT {_COLUMNS} FROM ({state}) WHERE {where} "
+        f"ORDER BY {_RANK}, created_at DESC, fact_id LIMIT ? OFFSET ?"
+    )
+    span = [len(plan.facts), plan.facts.start]
+    found = db.execute(sql, [*values, *conditions, *span]).fetchall() if plan.facts else []
+    read = map(_entry, found)
+    entries = tuple(each or next(read) for each in plan.places)
+    return EntryPage(
+        entries,
+        wanted.start,
+        plan.counts,
+        {each.id: replaced[each.id] for each in entries if each.id in replaced},
+        stored=sum(int(row[2]) for row in rows) + len(others),
+        retracted=sum(int(row[3]) for row in rows),
+        changes=_changes(db, at),
+    )
+
+
+class _Plan(NamedTuple):
+    """What stands where on a page: an entry that is given, or ``None`` for the next fact."""
+
+    places: list[OrgEntry | None]
+    facts: range
+    counts: tuple[tuple[OrgFactCategory, int], ...]
+
+
+def _plan(facts: Mapping[OrgFactCategory, int], others: Sequence[OrgEntry], wanted: range) -> _Plan:
+    """Lay out the list by category, and find which facts, in their order, are on the page."""
+    places: list[OrgEntry | None] = []
+    counts, at, passed, first = [], 0, 0, None
+    for category in OrgFactCategory:
+        own = [each for each in others if each.category is category]
+        before = [each for each in own if each.origin is OrgOrigin.SETTINGS]
+        after = [each for each in own if each.origin is not OrgOrigin.SETTINGS]
+        begin, number = at + len(before), facts.get(category, 0)
+        given: list[OrgEntry | None] = [*before, *after]
+        for place in range(max(at, wanted.start), min(at + len(own) + number, wanted.stop)):
+            is_fact = begin <= place < begin + number
+            if is_fact and first is None:
+                first = passed + place - begin
+            inside = place - at
+            places.append(None if is_fact else given[inside if place < begin else inside - number])
+        at, passed = at + len(own) + number, passed + number
+        if own or number:
+            counts.append((category, len(own) + number))
+    begins = first or 0
+    return _Plan(places, range(begins, begins + places.count(None)), tuple(counts))
+
+
+def _replaced(db: "DuckDBPyConnection", state: str, values: Sequence[Any]) -> dict[str, str]:
+    """The facts that a fact in force says it replaces, with that one."""
+    rows = db.execute(
+        f"SELECT fact_id, tags FROM ({state}) "
+        f"WHERE retracted_at IS NULL AND contains(tags, '{_REPLACES}')",
+        values,
+    ).fetchall()
+    return {
+        former: str(fact_id)
+        for fact_id, tags in rows
+        for former in OrgTraits.of(json.loads(tags)).supersedes
+    }
+
+
+def _where(what: EntryFilter, replaced: Mapping[str, str]) -> tuple[str, list[Any]]:
+    """The conditions on facts, and their values."""
+    parts = [f"retracted_at IS {'NOT ' if what.retracted else ''}NULL"]
+    values = list[Any]()
+
+    def add(condition: str, *given: object) -> None:
+        parts.append(condition)
+        values.extend(given)
+
+    if what.origins and OrgOrigin.FACT not in what.origins:
+        add("false")
+    if what.categories:
+        add("list_contains(?::VARCHAR[], category)", [each.value for each in what.categories])
+    if what.ids is not None:
+        add("list_contains(?::VARCHAR[], fact_id::VARCHAR)", list(what.ids))
+    if what.superseded:
+        add("list_contains(?::VARCHAR[], fact_id::VARCHAR)", list(replaced))
+    if what.projects:
+        named = "|".join(re.escape(json.dumps(each)[1:-1]) for each in what.projects)
+        add("regexp_matches(tags, ?, 'i')", f'"project:[^"]*({named})')
+    for word in what.words:
+        add(f"contains({_TEXT}, lower(?))", word)
+    for word in what.without:
+        add(f"NOT contains({_TEXT}, lower(?))", word)
+    return " AND ".join(parts), values
+
+
+def _changes(db: "DuckDBPyConnection", at: datetime | None) -> int:
+    until, values = ("", []) if at is None else (" WHERE made_at <= ?", [naive_utc(at)])
+    row = db.execute(f"SELECT count(*) FROM org_operations{until}", values).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _entry(row: tuple[Any, ...]) -> OrgEntry:
+    fact_id, category, content, tags, is_human, agent, seniority, created, changed, version, end = (
+        row
+    )
+    return OrgEntry(
+        str(fact_id),
+        OrgOrigin.FACT,
+        OrgFactCategory(category),
+        content,
+        OrgTraits.of(json.loads(tags)),
+        "a person" if is_human else f"agent {agent} ({seniority})",
+        created.replace(tzinfo=UTC),
+        changed.replace(tzinfo=UTC),
+        int(version),
+        aware(end),
+    )

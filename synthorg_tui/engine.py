@@ -47,9 +47,11 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.learning.service import LearnService
     from synthorg_tui.memory.absences import Absences
     from synthorg_tui.memory.extensions import BatchStore, MemoryAdmin
+    from synthorg_tui.memory.org.protocol import OrgMemoryBackend
     from synthorg_tui.memory.scenarios import ScenarioService
     from synthorg_tui.memory.store.maintenance import Maintenance
     from synthorg_tui.memory.strategies.service import InjectionService
+    from synthorg_tui.organisation.service import OrganisationService
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
     from synthorg_tui.settings.agreed import AgreedSettings
@@ -110,6 +112,8 @@ class Engine:
             await wiring.finish_decisions(base, lambda: engine.approvals)
             if await base.database.read(has_due):
                 await engine.consolidation.resume()
+            if base.memory.backend_name == "local":
+                await engine.org.connect()
             yield engine
 
     @cached_property
@@ -324,24 +328,17 @@ class Engine:
     @cached_property
     def learning(self) -> "LearnService":
         """The service that draws lessons from imported executions and proposes them."""
-        from synthorg_tui.learning.proposals import LessonProposals
-        from synthorg_tui.learning.service import LearnService
-        from synthorg_tui.providers.completion.factory import too_small_to_write
+        from synthorg_tui.learning.service import build_learning
 
-        config = self.settings.memory.procedural
-        proposals = LessonProposals(
+        return build_learning(
             self.approvals,
-            clock=self._base.clock,
-            min_confidence=config.min_confidence,
-            evidence=self._curation.evidence,
-        )
-        return LearnService(
+            self._curation.evidence,
             executions=self.executions,
-            proposals=proposals,
-            config=config,
+            config=self.settings.memory.procedural,
+            clock=self._base.clock,
             provider=self.wording_model,
             adopt=self.reviews.adopt_by_policy,
-            unasked=too_small_to_write(self.settings.providers.completion),
+            completion=self.settings.providers.completion,
         )
 
     @cached_property
@@ -350,6 +347,18 @@ class Engine:
         from synthorg_tui.knowledge.service import build_knowledge
 
         return build_knowledge(self._base.local(), self.executions, self._base.clock)
+
+    @cached_property
+    def organisation(self) -> "OrganisationService":
+        """What a person does with the organisation's knowledge; needs the local backend."""
+        from synthorg_tui.organisation.service import build_organisation
+
+        return build_organisation(self._base.local(), self.settings.org_memory, self.events)
+
+    @property
+    def org(self) -> "OrgMemoryBackend":
+        """The connected backend of organisation memory that the settings name, as agents see it."""
+        return self.organisation.backend
 
     async def _learn_from(self, executions: Sequence[str], cancel: "threading.Event") -> int:
         """Learn from imported sessions; returns how many lessons were proposed."""
@@ -414,15 +423,9 @@ class Engine:
 
         Needs the local backend, else raises ``MemoryCapabilityError``.
         """
-        from synthorg_tui.curation.secrets import SecretSearch
+        from synthorg_tui.curation.secrets import build_secrets
 
-        return SecretSearch(
-            database=self._database,
-            store=self._base.local().admin,
-            maintenance=self.maintenance,
-            clock=self._base.clock,
-            data_dir=self.data_dir,
-        )
+        return build_secrets(self._base.local(), self.maintenance, self._base.clock)
 
     async def warm_up(self) -> None:
         """Load the index and the embedding model and embed what has no vector, ahead of a search.

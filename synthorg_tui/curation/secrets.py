@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
     from synthorg_tui.memory.store.admin import StoreAdmin
+    from synthorg_tui.memory.store.backend import LocalMemoryBackend
     from synthorg_tui.memory.store.maintenance import Maintenance
     from synthorg_tui.persistence.database import Database
 
@@ -187,6 +188,20 @@ class SecretSearch:
         """Copies of the database made by a backup or a restore."""
         aside = self._data_dir.glob(f"{DATABASE_FILE}.replaced-*")
         return (*sorted((self._data_dir / BACKUP_DIR).glob("*.duckdb")), *sorted(aside))
+
+
+def build_secrets(
+    local: "LocalMemoryBackend", maintenance: "Maintenance", clock: Clock
+) -> SecretSearch:
+    """Build the search over the directory of an open store."""
+    database = local.core.database
+    return SecretSearch(
+        database=database,
+        store=local.admin,
+        maintenance=maintenance,
+        clock=clock,
+        data_dir=database.path.parent,
+    )
 
 
 def _item_id(db: "Connection", row: int) -> str:

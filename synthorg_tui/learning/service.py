@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from synthorg_tui.approvals.queue import ApprovalQueue
+from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.failsafe import raise_fatal
 from synthorg_tui.curation.models import Author, Lesson, LessonKind
@@ -21,6 +23,7 @@ from synthorg_tui.learning.capture import create_capture_strategy
 from synthorg_tui.learning.captured import Captured
 from synthorg_tui.learning.corrections import one_key_each
 from synthorg_tui.learning.drafting import merged
+from synthorg_tui.learning.evidence import LessonEvidence
 from synthorg_tui.learning.habits import SETTLED, without_covered
 from synthorg_tui.learning.models import (
     Adopt,
@@ -34,6 +37,8 @@ from synthorg_tui.learning.proposals import LessonProposals
 from synthorg_tui.learning.recipes import find_recipe
 from synthorg_tui.learning.word_run import LessonWording
 from synthorg_tui.memory.config import ProceduralMemoryConfig
+from synthorg_tui.providers.completion.config import CompletionConfig
+from synthorg_tui.providers.completion.factory import too_small_to_write
 from synthorg_tui.providers.completion.protocol import CompletionProvider
 
 _log = logging.getLogger(__name__)
@@ -256,3 +261,32 @@ def _first_seen(lesson: Lesson) -> datetime:
 def _is_before(execution: Execution, since: datetime | None) -> bool:
     at = execution.ended_at or execution.started_at
     return since is not None and (at is None or at < since)
+
+
+def build_learning(
+    queue: ApprovalQueue,
+    evidence: LessonEvidence,
+    *,
+    executions: ExecutionStore,
+    config: ProceduralMemoryConfig,
+    clock: Clock,
+    provider: CompletionProvider | None,
+    adopt: Adopt | None,
+    completion: CompletionConfig,
+) -> LearnService:
+    """Build the service that proposes lessons in ``queue``; the rest is as ``LearnService`` has it.
+
+    ``evidence`` adds what was seen since to lessons that are approved; ``completion`` says whether
+    the model is large enough to write.
+    """
+    proposals = LessonProposals(
+        queue, clock=clock, min_confidence=config.min_confidence, evidence=evidence
+    )
+    return LearnService(
+        executions=executions,
+        proposals=proposals,
+        config=config,
+        provider=provider,
+        adopt=adopt,
+        unasked=too_small_to_write(completion),
+    )

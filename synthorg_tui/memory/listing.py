@@ -21,6 +21,10 @@ SORT_ORDERS: tuple[SortOrder, ...] = get_args(SortOrder)
 
 SHARED_OWNER: Final = "__synthorg_shared__"
 """Reserved owner of shared memories; no agent may use it as its id."""
+ORG_OWNER: Final = "__synthorg_org__"
+"""Reserved owner of what the organisation knows; no agent may use it as its id."""
+ORG_NAMESPACE: Final = "org"
+"""Reserved namespace of what the organisation knows; no memory may be stored in it."""
 ALL_AGENTS: Final = "all agents"
 """What the reserved owner is called to people."""
 

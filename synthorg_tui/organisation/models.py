@@ -55,3 +55,10 @@ class OrgVersion:
     content: str | None
     category: OrgFactCategory
     tags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UndoneOrgEntry(OrgEntry):
+    """An entry as it is after something was taken back; ``told`` says in words what that was."""
+
+    told: str = ""

@@ -430,7 +430,9 @@ CREATE TABLE IF NOT EXISTS knowledge_lines (
     episodes VARCHAR[] NOT NULL
 );
 
--- The log of organisation memory; lines are only added to it.
+-- The log of organisation memory; lines are only added to it. "revision" counts with those of
+-- memories. "act" numbers what was done at once, null for what a decision did; "undoes" is the act
+-- that it takes back.
 CREATE TABLE IF NOT EXISTS org_operations (
     operation_id UUID PRIMARY KEY,
     fact_id UUID NOT NULL,
@@ -443,11 +445,15 @@ CREATE TABLE IF NOT EXISTS org_operations (
     author_is_human BOOLEAN NOT NULL,
     author_autonomy_level VARCHAR,
     made_at TIMESTAMP NOT NULL,
-    version BIGINT NOT NULL
+    version BIGINT NOT NULL,
+    revision BIGINT NOT NULL,
+    actor VARCHAR NOT NULL,
+    act BIGINT,
+    undoes BIGINT
 );
 
 -- What that log comes to: a row a fact, a retracted one with its last text. "tags" is a
--- sorted JSON list in both. "revision" counts with those of memories: the vector index follows it.
+-- sorted JSON list in both. The vector index follows "revision", that of the last line.
 CREATE TABLE IF NOT EXISTS org_facts (
     fact_id UUID PRIMARY KEY,
     revision BIGINT NOT NULL,

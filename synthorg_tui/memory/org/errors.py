@@ -1,6 +1,10 @@
 """Errors of organisation memory; a family of its own, not errors of agents' memories."""
 
-from synthorg_tui.core.errors import DomainError
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from synthorg_tui.core.errors import DiskFullError, DomainError
+from synthorg_tui.memory.errors import MemoryError, duckdb_error
 
 
 class OrgMemoryError(DomainError):
@@ -27,3 +31,17 @@ class OrgMemoryConfigError(OrgMemoryError):
     """The configuration of organisation memory is invalid."""
 
     exit_code = 2
+
+
+@contextmanager
+def translate_org_errors(kind: type[OrgMemoryError], action: str) -> Iterator[None]:
+    """Context manager that converts errors of database and memory store into ``kind``.
+
+    ``action`` names the operation for the message, such as ``searching the organisation's facts``.
+    """
+    try:
+        yield
+    except (MemoryError, DiskFullError) as error:
+        raise kind(f"{action} failed: {error.message}", remedy=error.remedy) from error
+    except duckdb_error() as error:
+        raise kind(f"{action} failed: {str(error).splitlines()[0]}") from error

@@ -265,7 +265,8 @@ def last_revision(db: "Connection") -> int:
     return _number(
         db,
         "SELECT greatest((SELECT coalesce(max(revision), 0) FROM history), "
-        "(SELECT coalesce(max(revision), 0) FROM vectors))",
+        "(SELECT coalesce(max(revision), 0) FROM vectors), "
+        "(SELECT coalesce(max(revision), 0) FROM org_facts))",
     )
 
 
@@ -279,6 +280,7 @@ def changes_since(db: "Connection", revision: int, limit: int) -> list[tuple[str
         " SELECT id AS memory_id, revision FROM memories WHERE revision > $1"
         " UNION ALL SELECT memory_id, revision FROM vectors WHERE revision > $1"
         " UNION ALL SELECT memory_id, revision FROM tombstones WHERE revision > $1"
+        " UNION ALL SELECT fact_id, revision FROM org_facts WHERE revision > $1"
         f") GROUP BY memory_id ORDER BY last LIMIT {int(limit)}",
         [revision],
     ).fetchall()

@@ -19,6 +19,7 @@ from synthorg_tui.memory.extensions import Archiving, BundleOutcome, MemoryBundl
 from synthorg_tui.memory.filter import NON_INFERABLE_TAG
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import AGENT_IS_FULL, BatchOutcome, MemoryDraft, MemoryStoreRequest
+from synthorg_tui.memory.org.store import OrgAct, OrgStore
 from synthorg_tui.memory.retrieval.tags import parse_tags
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import Core
@@ -100,10 +101,12 @@ class MemoryWriter:
         """Apply a bundle, run ``within`` in the same transaction, and return its result.
 
         Raises ``MemoryStoreError`` when the policy doesn't let an agent store memories, or no more
-        of them.
+        of them, and what ``OrgStore.change`` does.
         """
         rows = self._rows_of(bundle.add)
         vectors = await self._core.embed([row.content for row in rows])
+        facts = OrgStore(self._core)
+        fact_vectors = await facts.vectors(bundle.org)
 
         def work(changes: Changes) -> T:
             removed = changes.remove(bundle.remove, actor=actor)
@@ -114,6 +117,8 @@ class MemoryWriter:
             changes.add(list(zip(rows, vectors, strict=True)), actor=actor)
             restored = changes.restore(bundle.restore, actor=actor)
             purged = changes.purge(bundle.purge, actor=actor)
+            act = OrgAct(actor, is_decision=True)
+            written = facts.apply(changes, bundle.org, fact_vectors, act=act)
             if bundle.erases:
                 changes.note_erased()
             outcome = BundleOutcome(
@@ -121,6 +126,7 @@ class MemoryWriter:
                 removed=tuple(map(listed, removed)),
                 restored=tuple(map(listed, restored)),
                 purged=tuple(row.id for row in purged),
+                org=written,
             )
             return within(changes.db, outcome)
 

@@ -98,7 +98,7 @@ class Changes:
             numbered.append((row, vector))
         memories = [[_plain(getattr(row, name)) for name in COLUMNS] for row, _ in numbered]
         self._insert("memories", memories)
-        self._embed([(row.id, row.revision, vector) for row, vector in numbered])
+        self.put_vectors([(row.id, row.revision, vector) for row, vector in numbered])
         self.points.extend(numbered)
         self._settle([row for row, _ in numbered], actor)
 
@@ -122,7 +122,7 @@ class Changes:
         self._write(row)
         if before.content != after.content:
             self.db.execute("DELETE FROM vectors WHERE memory_id = ?::UUID", [row.id])
-            self._embed([(row.id, row.revision, vector)])
+            self.put_vectors([(row.id, row.revision, vector)])
         self.touched.append(row.id)
         self._settle([row], actor)
         return row
@@ -334,7 +334,7 @@ class Changes:
                 numbered.append((memory_id, self.revision, vector))
         ids = [memory_id for memory_id, _, _ in numbered]
         self.db.execute("DELETE FROM vectors WHERE memory_id IN (SELECT unnest(?::UUID[]))", [ids])
-        self._embed(numbered)
+        self.put_vectors(numbered)
         self.touched.extend(ids)
         return len(ids)
 
@@ -365,7 +365,8 @@ class Changes:
     def _insert(self, table: str, rows: Sequence[Sequence[object]]) -> None:
         insert(self.db, table, _COLUMN_TYPES[table], rows)
 
-    def _embed(self, vectors: Sequence[tuple[str, int, Vectors | None]]) -> None:
+    def put_vectors(self, vectors: Sequence[tuple[str, int, Vectors | None]]) -> None:
+        """Insert vectors, each with what it is of and its revision; ``None`` waits for one."""
         known = [
             (memory_id, revision, self.fingerprint, vector.tobytes())
             for memory_id, revision, vector in vectors

@@ -1,0 +1,174 @@
+"""The one list of what the organisation knows, gathered from where each part of it is kept.
+
+Facts are written here; core policies are in the settings, approved lessons in the registry, and
+published memories among the memories: they are listed, never copied, so that each is told once.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from synthorg_tui.core.enums import MemoryCategory, OrgFactCategory
+from synthorg_tui.curation import registry
+from synthorg_tui.memory.kinds import KIND_SQL, MemoryKind
+from synthorg_tui.memory.org.log import FactRow, all_rows, author_of, rows_at, tags_of
+from synthorg_tui.memory.org.models import OrgFactAuthor
+from synthorg_tui.memory.org.tags import OrgTraits
+from synthorg_tui.memory.store import queries
+from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
+from synthorg_tui.persistence.values import aware, naive_utc
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+_NO_TRAITS: Final = OrgTraits()
+_PROCEDURAL: Final = MemoryCategory.PROCEDURAL
+_SKILLS: Final = "WHERE scope = 'org' AND adopted_at <= ? AND (status = 'active' OR updated_at > ?)"
+
+
+@dataclass(frozen=True, slots=True)
+class EntryFilter:
+    """Which entries to list; ``at`` ``None`` is now, and an empty ``project`` is all."""
+
+    at: datetime | None = None
+    categories: frozenset[OrgFactCategory] | None = None
+    project: str = ""
+    retracted: bool = False
+
+    def keeps(self, entry: OrgEntry) -> bool:
+        """Whether an entry is listed."""
+        return (
+            (self.categories is None or entry.category in self.categories)
+            and (not self.project or entry.traits.project in ("", self.project))
+            and (self.retracted or entry.retracted_at is None)
+        )
+
+
+def entries(
+    db: "Connection", policies: Sequence[str], wanted: EntryFilter, now: datetime
+) -> tuple[OrgEntry, ...]:
+    """Return the policies of the settings, then facts, lessons and published memories.
+
+    Facts are newest first. Settings have no history, so their policies stand in the past, too; of
+    lessons the present text is shown.
+    """
+    at = wanted.at or now
+    rows = all_rows(db, retracted=wanted.retracted) if wanted.at is None else rows_at(db, at)
+    if wanted.at is not None:
+        rows = [row for row in rows if wanted.retracted or row.is_active]
+        rows.sort(key=lambda row: (row.created_at, row.fact_id), reverse=True)
+    found = [
+        *of_settings(policies, now),
+        *map(fact_entry, rows),
+        *_lessons(db, at),
+        *_published(db, at),
+    ]
+    return tuple(entry for entry in found if wanted.keeps(entry))
+
+
+def of_settings(policies: Sequence[str], now: datetime) -> Iterable[OrgEntry]:
+    """Return the core policies of the settings; they are of no time but the present."""
+    for number, content in enumerate(policies):
+        yield OrgEntry(
+            id=f"core-policy-{number}",
+            origin=OrgOrigin.SETTINGS,
+            category=OrgFactCategory.CORE_POLICY,
+            content=content,
+            traits=_NO_TRAITS,
+            author="the settings",
+            created_at=now,
+            changed_at=now,
+            version=0,
+        )
+
+
+def fact_entry(row: FactRow) -> OrgEntry:
+    """Return a fact as it is listed."""
+    return OrgEntry(
+        row.fact_id,
+        OrgOrigin.FACT,
+        _CATEGORIES[row.category],
+        row.content,
+        _traits(row.tags),
+        author_words(row[5:9]),
+        row.created_at.replace(tzinfo=UTC),
+        row.changed_at.replace(tzinfo=UTC),
+        row.version,
+        aware(row.retracted_at),
+    )
+
+
+_CATEGORIES: Final = {category.value: category for category in OrgFactCategory}
+
+
+@lru_cache(maxsize=32_768)
+def _traits(stored: str) -> OrgTraits:
+    return OrgTraits.of(tags_of(stored)) if stored != "[]" else _NO_TRAITS
+
+
+@lru_cache(maxsize=256)
+def author_words(values: Collection[object]) -> str:
+    """Return the author that four columns of a row stand for, in words."""
+    return words_of(author_of(tuple(values)))
+
+
+def words_of(author: OrgFactAuthor) -> str:
+    """Return an author in words, an agent with the seniority that it had."""
+    if author.is_human:
+        return "a person"
+    return f"agent {author.agent_id} ({author.seniority})"
+
+
+def _lessons(db: "Connection", at: datetime) -> Iterable[OrgEntry]:
+    """The approved lessons for the whole organisation that were in force at a time."""
+    then = naive_utc(at)
+    for skill in registry.select(db, f"{_SKILLS} ORDER BY path", [then, then]):
+        from synthorg_tui.curation.rendering import stored_text
+
+        yield OrgEntry(
+            id=skill.name,
+            origin=OrgOrigin.SKILL,
+            category=OrgFactCategory.PROCEDURE,
+            content=stored_text(skill.proposal),
+            traits=OrgTraits(title=skill.proposal.discovery, source=skill.path),
+            author=f"agent {skill.agent_id}",
+            created_at=skill.adopted_at,
+            changed_at=min(skill.updated_at, at),
+            version=skill.version,
+        )
+
+
+def _published(db: "Connection", at: datetime) -> Iterable[OrgEntry]:
+    """Memories that were published to all agents; not what lessons and projects' pages say."""
+    then, where = naive_utc(at), queries.WhereClause(f"m.shared AND {KIND_SQL} <> ?")
+    where.values.append(MemoryKind.KNOWLEDGE)
+    where.add("coalesce(m.recorded_at, m.created_at) <= ?", then)
+    for gone in ("archived_at", "deleted_at", "expires_at"):
+        where.add(f"(m.{gone} IS NULL OR m.{gone} > ?)", then)
+    rows = db.execute(
+        "SELECT m.id::VARCHAR, m.category, m.content, m.project, m.source, m.tags, m.agent_id, "
+        f"m.created_at, m.updated_at FROM memories m WHERE {where} "
+        "ORDER BY m.created_at DESC, m.id",
+        where.values,
+    ).fetchall()
+    of_skills = registry.memories_of_skills(db) if rows else frozenset()
+    for key, category, content, project, source, tags, agent_id, created, updated in rows:
+        if key in of_skills:
+            continue
+        yield OrgEntry(
+            id=key,
+            origin=OrgOrigin.SHARED,
+            category=_kind(category),
+            content=content,
+            traits=OrgTraits(project=project or "", source=source or "", others=tuple(tags)),
+            author=f"agent {agent_id}",
+            created_at=created.replace(tzinfo=UTC),
+            changed_at=min((updated or created).replace(tzinfo=UTC), at),
+            version=0,
+        )
+
+
+def _kind(category: str) -> OrgFactCategory:
+    return OrgFactCategory.PROCEDURE if category == _PROCEDURAL else OrgFactCategory.CONVENTION

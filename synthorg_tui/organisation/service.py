@@ -1,0 +1,266 @@
+"""What a person does with what the organisation knows: list, write, retract, take back, erase.
+
+Every write passes the rules on who may write what, names the version it was made for, and is told
+to the screens. What agents propose, and what files say, comes here as ``OrgChange`` once a person
+has decided. The texts of lessons and memories are changed in their own places.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from synthorg_tui.core.actors import actor_words
+from synthorg_tui.core.enums import OrgFactCategory
+from synthorg_tui.core.events import Events
+from synthorg_tui.memory.org.access_control import require_write_access
+from synthorg_tui.memory.org.acts import UndoableAct, last_act
+from synthorg_tui.memory.org.changes import AppliedOrgChange, OrgChange, OrgChangeKind
+from synthorg_tui.memory.org.config import OrgMemoryConfig
+from synthorg_tui.memory.org.errors import OrgMemoryQueryError, OrgMemoryWriteError
+from synthorg_tui.memory.org.factory import create_org_backend
+from synthorg_tui.memory.org.log import FactRow, LogRow, lines_of, moments, rows_of_ids, tags_of
+from synthorg_tui.memory.org.models import OrgFact, OrgFactAuthor, OrgFactWriteRequest
+from synthorg_tui.memory.org.protocol import OrgMemoryBackend
+from synthorg_tui.memory.org.store import OrgAct, OrgStore, unknown_fact
+from synthorg_tui.memory.store.backend import LocalMemoryBackend
+from synthorg_tui.memory.store.core import Core
+from synthorg_tui.organisation.entries import EntryFilter, author_words, entries, fact_entry
+from synthorg_tui.organisation.models import OrgEntry, OrgOrigin, OrgVersion, UndoneOrgEntry
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+ORGANISATION: Final = "organisation"
+"""Topic of the event that something of it was written; its data says what, in words."""
+_PERSON: Final = OrgFactAuthor(is_human=True)
+_ELSEWHERE: Final = {
+    OrgOrigin.SETTINGS: "a core policy of the settings: change org_memory.core_policies there",
+    OrgOrigin.SKILL: "an approved lesson: change or retire it among the skills",
+    OrgOrigin.SHARED: "a published memory: edit or retract it among the memories",
+}
+
+
+class OrganisationService:
+    """Everything a person does with the organisation's knowledge.
+
+    Args:
+        core: The open store that holds facts and memories.
+        backend: The connected backend that agents are served from.
+        config: The settings' policies, and who may write what.
+        emit: Told of every write, with the topic ``ORGANISATION`` and what was done.
+    """
+
+    def __init__(
+        self,
+        core: Core,
+        backend: OrgMemoryBackend,
+        config: OrgMemoryConfig,
+        emit: Callable[[str, str], None],
+    ) -> None:
+        self._core = core
+        self.backend = backend
+        self._config = config
+        self._emit = emit
+        self.store = OrgStore(core)
+
+    async def entries(
+        self,
+        *,
+        at: datetime | None = None,
+        categories: Collection[OrgFactCategory] | None = None,
+        project: str | None = None,
+        retracted: bool = False,
+    ) -> tuple[OrgEntry, ...]:
+        """Return the one list, as it is or was at a time: settings' policies first, then facts.
+
+        ``project`` leaves out what is about another project, ``retracted`` adds retracted facts.
+        """
+        kinds = None if categories is None else frozenset(categories)
+        wanted = EntryFilter(at, kinds, project or "", retracted)
+        policies, now = self._config.core_policies, self._core.clock.now()
+        return await self._core.read(lambda db: entries(db, policies, wanted, now))
+
+    async def entry(self, id_or_start: str) -> OrgEntry:
+        """Return the entry with this id, or whose id alone starts so, retracted ones included.
+
+        Raises ``OrgMemoryQueryError`` where none or several do.
+        """
+        known = await self.entries(retracted=True)
+        exact = [entry for entry in known if entry.id == id_or_start]
+        found = exact or [e for e in known if id_or_start and e.id.startswith(id_or_start)]
+        if len(found) > 1 and not exact:
+            raise OrgMemoryQueryError(
+                f"{len(found)} entries start with {id_or_start}", remedy="Give more of the id."
+            )
+        if not found:
+            raise unknown_fact(id_or_start)
+        return found[0]
+
+    async def policies(self) -> tuple[OrgFact, ...]:
+        """Return the core policies in the order in which agents are told them."""
+        return await self.backend.list_policies()
+
+    async def history(self, fact_id: str) -> tuple[OrgVersion, ...]:
+        """Return every version of a fact, the first one first; none of what is no fact."""
+        rows = await self._core.read(lambda db: lines_of(db, fact_id))
+        if not rows:
+            await self.entry(fact_id)  # raises for what is unknown
+        return tuple(map(_version, rows))
+
+    async def moments(self) -> tuple[datetime, ...]:
+        """Return when facts changed, ascending, each time once."""
+        return await self._core.read(moments)
+
+    async def add(self, request: OrgFactWriteRequest, *, actor: str) -> OrgEntry:
+        """Write a new fact and return it."""
+        return await self._one(_published(None, request), "added", actor=actor)
+
+    async def edit(
+        self,
+        fact_id: str,
+        *,
+        content: str | None = None,
+        category: OrgFactCategory | None = None,
+        tags: Sequence[str] | None = None,
+        actor: str,
+    ) -> OrgEntry:
+        """Write a new version of an active fact; ``None`` leaves a field as it is.
+
+        Nothing is written where nothing would change.
+        """
+        row = await self._fact(fact_id)
+        if not row.is_active:
+            raise OrgMemoryWriteError(
+                f"fact {row.fact_id} is retracted", remedy="Revive it before you edit it."
+            )
+        before = row.fact()
+        request = OrgFactWriteRequest(
+            content=before.content if content is None else content,
+            category=category or before.category,
+            tags=before.tags if tags is None else tuple(sorted(set(tags))),
+        )
+        if request == OrgFactWriteRequest(
+            content=before.content, category=before.category, tags=before.tags
+        ):
+            return fact_entry(row)
+        return await self._one(_published(row, request), "edited", actor=actor)
+
+    async def retract(self, fact_id: str, *, actor: str) -> OrgEntry:
+        """Take a fact out of use and return it; its text stays in the log."""
+        row = await self._fact(fact_id)
+        gone = OrgChange(
+            kind=OrgChangeKind.RETRACT,
+            author=_PERSON,
+            fact_id=row.fact_id,
+            expected_version=row.version,
+        )
+        return await self._one(gone, "retracted", actor=actor)
+
+    async def revive(self, fact_id: str, *, actor: str) -> OrgEntry:
+        """Bring a retracted fact back with its last text."""
+        row = await self._fact(fact_id)
+        if row.is_active:
+            raise OrgMemoryWriteError(f"fact {row.fact_id} is not retracted")
+        fact = row.fact()
+        request = OrgFactWriteRequest(content=fact.content, category=fact.category, tags=fact.tags)
+        return await self._one(_published(row, request), "brought back", actor=actor)
+
+    async def undo(self, *, actor: str) -> UndoneOrgEntry:
+        """Take back the newest act of a person on facts; asked again, the one before it.
+
+        The inverse is appended. Raises ``OrgMemoryQueryError`` when there is nothing to take back.
+        """
+        act = await self._core.read(last_act)
+        if act is None:
+            raise OrgMemoryQueryError(
+                "there is nothing of facts to undo",
+                remedy="What was decided in Approvals is undone there.",
+            )
+        undone = OrgAct(actor, undoes=act.number)
+        applied = await self.store.change(act.inverse, undone, may=self._may)
+        row = await self._fact(applied[-1].fact_id)
+        told = _undone_words(act, row)
+        self._emit(ORGANISATION, told)
+        entry = fact_entry(row)
+        return UndoneOrgEntry(
+            **{name: getattr(entry, name) for name in OrgEntry.__dataclass_fields__}, told=told
+        )
+
+    async def apply(
+        self, changes: Sequence[OrgChange], *, actor: str
+    ) -> tuple[AppliedOrgChange, ...]:
+        """Carry out changes in one transaction, each by the right of its author.
+
+        Raises ``OrgMemoryAccessDeniedError`` and what ``OrgStore.change`` does; nothing has changed
+        then.
+        """
+        applied = await self.store.change(changes, OrgAct(actor), may=self._may)
+        if applied:
+            self._emit(ORGANISATION, f"{len(applied)} changed")
+        return applied
+
+    async def _one(self, change: OrgChange, deed: str, *, actor: str) -> OrgEntry:
+        (applied,) = await self.store.change([change], OrgAct(actor), may=self._may)
+        row = await self._fact(applied.fact_id)
+        self._emit(ORGANISATION, f"{deed}: {_title(row.content)}")
+        return fact_entry(row)
+
+    async def _fact(self, fact_id: str) -> FactRow:
+        """The row of a fact; raises ``OrgMemoryQueryError`` for everything else."""
+        row = await self._core.read(lambda db: _row(db, fact_id))
+        if row is not None:
+            return row
+        entry = await self.entry(fact_id)
+        if entry.origin is not OrgOrigin.FACT:
+            raise OrgMemoryQueryError(f"{entry.id} is {_ELSEWHERE[entry.origin]}")
+        return await self._fact(entry.id)
+
+    def _may(self, change: OrgChange, category: OrgFactCategory | None) -> None:
+        """Who changes what a fact is must be allowed to write both."""
+        kinds = {category, change.request.category if change.request else category} - {None}
+        for kind in sorted(kind for kind in kinds if kind is not None):
+            require_write_access(self._config.write_access, kind, change.author)
+
+
+def build_organisation(
+    local: LocalMemoryBackend, config: OrgMemoryConfig, events: Events
+) -> OrganisationService:
+    """Build the service on a store; its backend is connected by whoever opens that."""
+    backend = create_org_backend(config, OrgStore(local.core))
+    return OrganisationService(local.core, backend, config, events.emit)
+
+
+def _row(db: "Connection", fact_id: str) -> FactRow | None:
+    return next(iter(rows_of_ids(db, [fact_id]).values()), None)
+
+
+def _published(row: FactRow | None, request: OrgFactWriteRequest) -> OrgChange:
+    return OrgChange(
+        kind=OrgChangeKind.PUBLISH,
+        author=_PERSON,
+        fact_id=row.fact_id if row else None,
+        request=request,
+        expected_version=row.version if row else None,
+    )
+
+
+def _version(line: LogRow) -> OrgVersion:
+    return OrgVersion(
+        version=line.version,
+        at=line.made_at.replace(tzinfo=UTC),
+        author=actor_words(line.actor) if line.author_is_human else author_words(line[6:10]),
+        content=line.content,
+        category=OrgFactCategory(line.category),
+        tags=tags_of(line.tags),
+    )
+
+
+def _title(content: str) -> str:
+    return content.strip().partition("\n")[0][:80]
+
+
+def _undone_words(act: UndoableAct, row: FactRow) -> str:
+    others = len(act.inverse) - 1
+    more = f" and {others} more" if others else ""
+    when = act.at.replace(tzinfo=UTC).astimezone().strftime("%Y-%m-%d %H:%M")
+    return f"undid {act.deed} of {when}: {_title(row.content)}{more}"

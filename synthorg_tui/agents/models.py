@@ -52,7 +52,8 @@ class CallReply:
 class ServedDigest:
     """A digest exactly as the agent receives it, and the ids of the memories in it.
 
-    ``handed`` is how many more would be in it, had the session not been handed them before.
+    ``handed`` is how much more would be in it, policies included, had the session not been handed
+    it before.
     """
 
     text: str
@@ -107,8 +108,9 @@ class CallRecord(NamedTuple):
     """One recorded call of an agent; its texts are redacted, and shortened for display.
 
     The ``reply`` of a digest is complete. ``memory_ids`` are the memories that the call changed
-    if ``wrote`` is true, else those that it returned. ``explanation`` is JSON for a digest
-    or a hint, empty for other calls.
+    if ``wrote`` is true, else those that it returned, and before them the policies and facts of
+    the organisation that it did. ``explanation`` is JSON for a digest or a hint, empty for other
+    calls.
     """
 
     number: int

@@ -42,7 +42,6 @@ from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.learning.actions import AgentAction
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import MemoryDraft, MemoryEdit
-from synthorg_tui.memory.retrieval.explanation import Verdict
 from synthorg_tui.memory.strategies import replies
 from synthorg_tui.memory.strategies.service import (
     MAX_QUERY,
@@ -154,8 +153,9 @@ class AgentSession:
     ) -> ServedDigest:
         """Return the agent's digest for a task; ``None`` as budget means the configured one.
 
-        What the session was handed before isn't in it, unless it reads otherwise now or the agent
-        begins ``anew``, with nothing of the session in its context.
+        The organisation's policies stand first, whatever the task is. What the session was handed
+        before isn't in it, unless it reads otherwise now or the agent begins ``anew``, with nothing
+        of the session in its context.
 
         Raises ``AgentRefusedError`` while the agent is paused, for a blank query and for one that
         is too long.
@@ -175,15 +175,16 @@ class AgentSession:
             tokens=explanation.tokens_used,
             included=tuple(memory.entry.id for memory in explanation.included),
             degraded=explanation.degraded,
-            handed=sum(each.verdict is Verdict.HANDED for each in explanation.candidates),
+            handed=explanation.handed,
         )
         # As an adapter would write it, which takes longer to build than to do without.
         explained = await asyncio.to_thread(to_json, explanation, inf_nan_mode="null")
+        told = (*explanation.organisation, *served.included)
         await self._record(
             CallKind.DIGEST,
             "digest",
             asked,
-            CallReply(served.text, memory_ids=served.included),
+            CallReply(served.text, memory_ids=told),
             started,
             explanation=explained.decode(),
         )

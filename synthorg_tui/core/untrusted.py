@@ -46,6 +46,8 @@ _CLIENT_TAGS: Final = (
 )
 """Tags in which clients and models put what they don't say themselves, and those of our fences."""
 
+_FENCE_OPENS: Final = "(?:data|skill)(?:[a-z-]*=|/?>)"
+"""Opens those of our fences whose names are also words of markup in other texts."""
 _CLOSES: Final = r"/[^/<>]{0,80}/?>"
 _IS_TOKEN: Final = r"\|[^|<>]{0,64}\||</?sys>|[be]os>"
 _IS_BRACKET_TOKEN: Final = r"/?(?:inst|system-prompt|available-tools|tool-(?:calls|results))\]"
@@ -75,13 +77,14 @@ def wrap_untrusted(tag: str, text: str) -> str:
     return f"<{tag}>\n{defused(text, tag)}\n</{tag}>"
 
 
-def defused(text: str, tag: str = "memory-entry") -> str:
+def defused(text: str, tag: str = "memory-entry", *, unfenced: bool = False) -> str:
     """Return the text with a backslash in whatever could end what it stands in.
 
     That is the first character of each closing tag, of the tags of clients and of ``tag`` also
     when they open or are unfinished, and of the special tokens of models, in any spelling: upper
     case, look-alike letters, with white space, marks or invisible characters in between. Paths,
-    as in ``< /dev/null``, stay. A text that was changed isn't changed again.
+    as in ``< /dev/null``, stay. A text that was changed isn't changed again. ``unfenced`` says that
+    it stands in no fence, so that it may open none of ours, either: what follows would be in it.
     """
     openers = compiled(f"[{re.escape(_OPENERS)}]")
     if not openers.search(text):
@@ -89,7 +92,7 @@ def defused(text: str, tag: str = "memory-entry") -> str:
     parts: list[str] = []
     done = 0
     # What opens in the text opens in its skeleton, one by one.
-    seen = _ending(tag).finditer(_skeleton(text))
+    seen = _ending(tag, unfenced).finditer(_skeleton(text))
     for opener, shape in zip(openers.finditer(text), seen, strict=True):
         if shape[1]:
             parts += [text[done : opener.end()], "\\"]
@@ -98,10 +101,11 @@ def defused(text: str, tag: str = "memory-entry") -> str:
 
 
 @lru_cache(maxsize=32)
-def _ending(tag: str) -> re.Pattern[str]:
+def _ending(tag: str, unfenced: bool) -> re.Pattern[str]:
     """What finds every opener in a skeleton, in group 1 those of what must be neutralised."""
     name = f"(?:[a-z0-9-]{{0,16}}:)?(?:{_CLIENT_TAGS})"
-    tags = f"{_CLOSES}|/?{name}|/{re.escape(tag)}|{_IS_TOKEN}"
+    opens = f"|{_FENCE_OPENS}" if unfenced else ""
+    tags = f"{_CLOSES}|/?{name}|/{re.escape(tag)}|{_IS_TOKEN}{opens}"
     return re.compile(f"(<(?={tags})|\\[(?={_IS_BRACKET_TOKEN}))|[<\\[]")
 
 

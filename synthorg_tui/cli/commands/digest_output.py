@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context
     from synthorg_tui.memory.absences import MemoryVerdict
     from synthorg_tui.memory.index.protocol import Visibility
-    from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation
+    from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation, OrgCandidate
     from synthorg_tui.memory.strategies.service import Injection
 
 FORMER: Final = "No longer given, though they fit the question by words:"
@@ -26,14 +26,22 @@ def place_of(view: "Visibility | None") -> Json:
 
 
 def show_explanation(console: Console, explanation: "Explanation") -> None:
-    """Print a table of the candidates, one of the former memories, and what took how long."""
+    """Print tables of what the organisation tells, of the candidates and of former memories.
+
+    What took how long stands below.
+    """
     used, budget = explanation.tokens_used, explanation.token_budget
     included, left_out = len(explanation.included), len(explanation.left_out)
     console.line(
-        f"{used:,} of {budget:,} tokens, {explanation.frame_tokens:,} of them frame · "
+        f"{used:,} of {budget:,} tokens, {explanation.frame_tokens:,} of them frame"
+        f"{_organisation_tokens(explanation)} · "
         f"{included} in, {left_out} out · {explanation.strategy}",
         "bold",
     )
+    for title, told in (("POLICY", explanation.policies), ("FACT", explanation.facts)):
+        if told:
+            columns = ("", "VERDICT", "SCORE", "TOKENS", "ID", f"WHY · {title}")
+            console.table(columns, [_told_row(each) for each in told])
     header = (
         "",
         "VERDICT",
@@ -53,6 +61,22 @@ def show_explanation(console: Console, explanation: "Explanation") -> None:
     took = "  ".join(f"{stage.name} {stage.milliseconds:.1f} ms" for stage in explanation.stages)
     if took:
         console.line(took, "dim")
+
+
+def _organisation_tokens(explanation: "Explanation") -> str:
+    parts = ((explanation.policy_tokens, "policies"), (explanation.fact_tokens, "facts"))
+    return "".join(f", {tokens:,} {what}" for tokens, what in parts if tokens)
+
+
+def _told_row(told: "OrgCandidate") -> tuple[str, ...]:
+    return (
+        "+" if told.verdict.is_in else "-",
+        told.verdict.value.replace("_", " "),
+        f"{told.combined:.2f}" if told.combined else "–",
+        str(told.tokens) if told.tokens else "–",
+        told.id if told.id.startswith("core-policy-") else told.id[:8],
+        f"{told.reason} · {told.content}",
+    )
 
 
 def _row(candidate: "Candidate") -> tuple[str, ...]:
@@ -108,16 +132,34 @@ def digest_json(injection: "Injection", view: "Visibility | None") -> Json:
         "token_budget": explanation.token_budget,
         "tokens_used": explanation.tokens_used,
         "frame_tokens": explanation.frame_tokens,
+        "policy_tokens": explanation.policy_tokens,
+        "fact_tokens": explanation.fact_tokens,
         "degraded": explanation.degraded,
         "text": injection.text,
         "tools": [tool.name for tool in injection.tools],
         "included": [candidate.entry.id for candidate in explanation.included],
+        "policies": [_told(policy) for policy in explanation.policies],
+        "facts": [_told(fact) for fact in explanation.facts],
         "candidates": [_candidate(candidate) for candidate in explanation.candidates],
         "former": [_candidate(candidate) for candidate in explanation.former],
         "stages": [
             {"name": stage.name, "milliseconds": round(stage.milliseconds, 3)}
             for stage in explanation.stages
         ],
+    }
+
+
+def _told(told: "OrgCandidate") -> Json:
+    return {
+        "id": told.id,
+        "category": told.category,
+        "verdict": told.verdict.value,
+        "reason": told.reason,
+        "content": told.content,
+        "dense": rounded(told.dense),
+        "sparse": rounded(told.sparse),
+        "combined": rounded(told.combined),
+        "tokens": told.tokens,
     }
 
 

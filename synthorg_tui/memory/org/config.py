@@ -16,9 +16,13 @@ class ExtendedStoreConfig(FrozenModel):
 
 
 class OrgMemoryConfig(FrozenModel):
-    """Settings of organisation memory: policies given to every agent, and searchable facts."""
+    """Settings of organisation memory: policies given to every agent, and searchable facts.
+
+    ``policy_tokens`` is how many tokens of a digest policies may take, whatever else fits.
+    """
 
     backend: Literal["hybrid_prompt_retrieval"] = "hybrid_prompt_retrieval"
     core_policies: tuple[NotBlankStr, ...] = ()
+    policy_tokens: int = Field(default=500, ge=0, le=100_000)
     extended_store: ExtendedStoreConfig = ExtendedStoreConfig.model_construct()
     write_access: WriteAccessConfig = Field(default_factory=WriteAccessConfig.model_construct)

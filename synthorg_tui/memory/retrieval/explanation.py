@@ -85,6 +85,26 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class OrgCandidate:
+    """A policy or fact of the organisation that was considered for an agent, and the verdict.
+
+    ``category`` is that of the fact; scores are those of ``Candidate``, which policies don't have,
+    since they aren't searched. ``tokens`` is the size of a fact with its fence; what a policy
+    takes is in the size of the whole block.
+    """
+
+    id: str
+    category: str
+    content: str
+    verdict: Verdict
+    reason: str
+    dense: float | None = None
+    sparse: float | None = None
+    combined: float = 0.0
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Stage:
     """Name and duration (milliseconds) of a step of the pipeline."""
 
@@ -103,6 +123,10 @@ class Explanation:
     ``former`` are memories that aren't given any more, though they fit the query by words; they are
     looked up for a person only, and no part of ``candidates``. ``marks`` tell the blocks that were
     given from all others, so that a session is handed each once.
+
+    ``policies`` are those of the organisation in the order in which they are told, and ``facts``
+    what else it knows that fits the query; ``policy_tokens`` and ``fact_tokens`` are what they
+    take of ``tokens_used``. Neither is among ``candidates``, which are an agent's memories.
     """
 
     strategy: str
@@ -117,6 +141,10 @@ class Explanation:
     frame_tokens: int = 0
     former: tuple[Candidate, ...] = ()
     marks: tuple[str, ...] = ()
+    policies: tuple[OrgCandidate, ...] = ()
+    policy_tokens: int = 0
+    facts: tuple[OrgCandidate, ...] = ()
+    fact_tokens: int = 0
 
     @property
     def included(self) -> tuple[Candidate, ...]:
@@ -127,6 +155,19 @@ class Explanation:
     def left_out(self) -> tuple[Candidate, ...]:
         """Candidates that the agent is not given."""
         return tuple(candidate for candidate in self.candidates if not candidate.verdict.is_in)
+
+    @property
+    def organisation(self) -> tuple[str, ...]:
+        """Ids of the organisation's policies and facts that the agent is given, in order."""
+        told = (*self.policies, *self.facts)
+        return tuple(candidate.id for candidate in told if candidate.verdict.is_in)
+
+    @property
+    def handed(self) -> int:
+        """How much is left out only since the session was handed it before."""
+        verdicts = [candidate.verdict for candidate in self.candidates]
+        verdicts += [told.verdict for told in (*self.policies, *self.facts)]
+        return verdicts.count(Verdict.HANDED)
 
 
 def too_small(token_budget: int, needed: int) -> str:

@@ -26,7 +26,7 @@ from synthorg_tui.memory.injection import (
     TokenEstimator,
 )
 from synthorg_tui.memory.protocol import MemoryBackend
-from synthorg_tui.memory.retrieval.explanation import Explanation, text_of
+from synthorg_tui.memory.retrieval.explanation import Explanation, PreparedMessages, text_of
 from synthorg_tui.memory.retrieval.hits import PastViews, ScopedViews
 from synthorg_tui.memory.retrieval.rerank_cache import RerankCache
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig, SelfEditingMemoryConfig
@@ -34,6 +34,7 @@ from synthorg_tui.memory.shared import SharedKnowledgeStore
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition
 
 if TYPE_CHECKING:
+    from synthorg_tui.memory.strategies.organisation import OrgBriefing
     from synthorg_tui.memory.strategies.replies import WriteMemory
     from synthorg_tui.memory.strategies.self_editing import SelfEditingMemoryStrategy
     from synthorg_tui.memory.tool_retriever import ToolBasedInjectionStrategy
@@ -153,7 +154,7 @@ class InjectionService:
     While ``digest`` is enabled it replaces every strategy; its allowed sensitivities always apply.
     ``model`` returns the language model for optional steps, or ``None``, in which case they are
     skipped and the explanation says so. ``applications`` is notified of memories actually given to
-    agents.
+    agents. ``organisation`` tells what stands before all memories: policies, and facts that fit.
     """
 
     memory: MemoryBackend
@@ -167,24 +168,32 @@ class InjectionService:
     rerank_cache: RerankCache = field(default_factory=RerankCache)
     core_writes: asyncio.Lock = field(default_factory=asyncio.Lock)
     applications: ApplicationLog | None = None
+    organisation: "OrgBriefing | None" = None
 
     async def prepare(self, request: InjectionRequest) -> Injection:
         """Return messages, tools and explanation for a request, without recording anything.
 
-        If memories can't be read, there are no messages for them; nor is there any for a text that
-        the session was handed before as it is.
+        The organisation's policies stand first. If memories can't be read, there are no messages
+        for them; nor is there any for a text that the session was handed before as it is.
         """
         from synthorg_tui.memory.retrieval.wording import only_news
+        from synthorg_tui.memory.strategies.organisation import OrgPart, prepare_within
 
         strategy = self.strategy(request)
-        prepared = await strategy.prepare(
-            request.agent_id,
-            request.query,
-            request.token_budget,
-            pinned=request.pinned,
-            excluded=request.excluded,
-        )
-        prepared = only_news(prepared, request.handed)
+
+        async def memories(token_budget: int) -> PreparedMessages:
+            prepared = await strategy.prepare(
+                request.agent_id,
+                request.query,
+                token_budget,
+                pinned=request.pinned,
+                excluded=request.excluded,
+            )
+            return only_news(prepared, request.handed)
+
+        organisation = self.organisation
+        part = await organisation.prepare(request, self.estimator) if organisation else OrgPart()
+        prepared = await prepare_within(part, request.token_budget, self.estimator, memories)
         return Injection(prepared.messages, strategy.get_tool_definitions(), prepared.explanation)
 
     async def serve(self, request: InjectionRequest) -> Injection:

@@ -206,6 +206,9 @@ def why_lines(answer: Explanation, width: int) -> list[Line]:
     made = [digests.budget_line(answer, width)]
     if answer.degraded:
         made.append(line(("! ", "bad"), (f"degraded: {answer.degraded}", "warn")))
+    if answer.policies:
+        made += digests.policies_lines(answer, width)
+    made += [told for fact in answer.facts for told in digests.fact_lines(fact, width)]
     for each in answer.included:
         made += _candidate_lines(each, width)
     made.append(digests.cut_line(answer, width))

@@ -20,7 +20,7 @@ from synthorg_tui.tui.memories.lines import category_mark
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation
+    from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation, OrgCandidate
 
 VERDICTS: dict[Verdict, tuple[str, str, str]] = {
     Verdict.INCLUDED: ("✓", "in", "good"),
@@ -125,6 +125,32 @@ def _content(candidate: Candidate) -> Line:
 def _score_bar(candidate: Candidate) -> Line:
     scores = bar(candidate.combined, 6, "accent" if candidate.verdict.is_in else "faint")
     return scores.add(f" {score_text(candidate.combined or None)}", "muted")
+
+
+def policies_lines(answer: Explanation, width: int) -> list[Line]:
+    """Render the row on the policies that stand first: how many, their size, how they begin."""
+    told = [each for each in answer.policies if each.verdict.is_in]
+    handed = [each for each in answer.policies if each.verdict is Verdict.HANDED]
+    glyph, _, role = VERDICTS[Verdict.HANDED if handed else Verdict.INCLUDED]
+    head = line((f"{glyph if handed or told else '┃'} ", role if handed or told else "warn"))
+    count = counted(len(told or handed), "policy", "policies")
+    head.add(f"{count}{' handed before' if handed else ' first'}", "strong")
+    rest = len(answer.policies) - len(told) - len(handed)
+    head.add(f" · {rest} without room" if rest else "", "warn")
+    tokens = f"{answer.policy_tokens:>5}t" if answer.policy_tokens else "     –"
+    words = line(("  ", "text"))
+    words.add(" · ".join(one_line(each.content[:_PREVIEW]) for each in (told or handed)), "muted")
+    return [beside(head, line((tokens, "faint")), width), words.fit(width)]
+
+
+def fact_lines(fact: OrgCandidate, width: int) -> list[Line]:
+    """Render a fact of the organisation: its content, then its verdict and why."""
+    glyph, word, role = VERDICTS[fact.verdict]
+    left = line((f"{glyph} ", role), (fact.category.replace("_", " ") + " ", "accent"))
+    left.add(one_line(fact.content[:_PREVIEW]), "text" if fact.verdict.is_in else "muted")
+    tokens = f"{fact.tokens:>5}t" if fact.tokens else "     –"
+    second = line((f"  {word.ljust(_WORD)} ", role), (one_line(fact.reason), "muted"))
+    return [beside(left, line((tokens, "faint")), width), second.fit(width)]
 
 
 def cut_line(answer: Explanation, width: int) -> Line:
@@ -241,7 +267,7 @@ def _numbers(candidate: Candidate) -> Line:
 
 
 def budget_line(answer: Explanation, width: int) -> Line:
-    """Render the token budget as a bar: frame, memories, the rest, and those that didn't fit."""
+    """Render the token budget as a bar: frame, policies, memories, the rest, what didn't fit."""
     over = over_budget(answer)
     over_tokens = sum(candidate.tokens for candidate in over)
     tail = budget_caption(answer)
@@ -252,9 +278,12 @@ def budget_line(answer: Explanation, width: int) -> Line:
     cut = room - min(round(room * over_tokens / whole), room // 2) if over else room
     scale = cut / max(answer.token_budget, answer.tokens_used, 1)
     shown = line((" ", "text"))
-    used = answer.frame_tokens
-    drawn = min(round(used * scale), cut)
-    shown.add("━" * drawn, "faint")
+    used, drawn = 0, 0
+    for part, role in _before_memories(answer):
+        used += part
+        until = min(round(used * scale), cut)
+        shown.add("━" * (until - drawn), role)
+        drawn = until
     for at, candidate in enumerate(answer.included):
         used += candidate.tokens
         until = min(round(min(used, answer.tokens_used) * scale), cut)
@@ -265,6 +294,15 @@ def budget_line(answer: Explanation, width: int) -> Line:
     shown.add("─" * (cut - max(rest, drawn)), "track").add("┃", "strong")
     shown.add("╌" * (room - cut), "warn")
     return shown.add(" ", "text").extend(tail)
+
+
+def _before_memories(answer: Explanation) -> tuple[tuple[int, str], ...]:
+    """What takes tokens before the memories do, and how the bar draws it."""
+    return (
+        (answer.frame_tokens, "faint"),
+        (answer.policy_tokens, "strong"),
+        (answer.fact_tokens, "title"),
+    )
 
 
 def over_budget(answer: Explanation) -> tuple[Candidate, ...]:
@@ -279,7 +317,10 @@ def budget_caption(answer: Explanation) -> Line:
     used, budget = answer.tokens_used, answer.token_budget
     caption = line((f"{used:,}", "strong"), (f" of {budget:,}", "muted"))
     frame = answer.frame_tokens
-    caption.add(f", {frame:,} of them frame" if frame else " tokens", "muted")
+    parts = [f"{frame:,} of them frame"] if frame else []
+    for tokens, what in ((answer.policy_tokens, "policies"), (answer.fact_tokens, "facts")):
+        parts += [f"{tokens:,} {what}"] if tokens else []
+    caption.add(f", {', '.join(parts)}" if parts else " tokens", "muted")
     over = over_budget(answer)
     if over:
         caption.add(f" · {len(over)} over budget", "warn")

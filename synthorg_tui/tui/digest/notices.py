@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from synthorg_tui.memory.retrieval.explanation import Verdict
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import counted, memories
 from synthorg_tui.tui.base.lines import Line, error_lines, keys_line, line, one_line
@@ -72,6 +73,11 @@ def banner_lines(digest: Digest) -> list[Line]:
     lines = []
     if answer.degraded:
         lines.append(line(("! ", "bad"), ("degraded: ", "warn"), (answer.degraded, "warn")))
+    untold = sum(each.verdict is Verdict.OVER_BUDGET for each in answer.policies)
+    if untold:
+        count = counted(untold, "policy", "policies")
+        warning = line(("! ", "bad"), (f"{count} without room: ", "warn"))
+        lines.append(warning.add("org_memory.policy_tokens bounds them", "text"))
     over = over_budget(answer)
     if over:
         lacking = sum(candidate.tokens for candidate in over)
@@ -123,6 +129,8 @@ def size_caption(digest: Digest) -> str:
     around them comes on top.
     """
     answer, whole = digest.answer, digest.text_tokens
+    if answer is not None and answer.policy_tokens:
+        return f"{counted(whole, 'token')}, {answer.policy_tokens:,} of them policies"
     if answer is None or not 0 < answer.tokens_used <= whole:
         return counted(whole, "token")
     used, around = answer.tokens_used, whole - answer.tokens_used
@@ -175,10 +183,13 @@ def empty_lines(digest: Digest, agents: int) -> list[Line]:
             Line(),
             line(("The agent asks with its tools.", "text")),
         ]
+    told = sum(each.verdict.is_in for each in digest.answer.policies) if digest.answer else 0
+    besides = f", only {counted(told, 'policy', 'policies')}" if told else ""
+    nothing = f"{one_line(digest.agent_id)} would be given no memory for this task{besides}."
     return [
         line(("Nothing relevant", "title")),
         Line(),
-        line((f"{one_line(digest.agent_id)} would be given no memory for this task.", "text")),
+        line((nothing, "text")),
         keys_line(
             (key_of("digest.task"), "changes the task"),
             (key_of("digest.options"), "changes the options"),

@@ -24,8 +24,10 @@ from synthorg_tui.tui.digest.lines import (
     candidate_lines,
     change_places,
     cut_line,
+    fact_lines,
     former_line,
     former_tally,
+    policies_lines,
     stage_line,
     tally,
     why_lines,
@@ -38,7 +40,7 @@ from synthorg_tui.tui.widgets.line_view import LineBar, LineView
 from synthorg_tui.tui.widgets.rows import FixedList
 
 if TYPE_CHECKING:
-    from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation
+    from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation, OrgCandidate
 
 
 class TaskInput(Input):
@@ -84,13 +86,17 @@ class QuestionBlock(Vertical):
 
 
 class CandidateList(LineList):
-    """The candidates in the digest, the cut line, those left out, and what is no longer given."""
+    """The candidates in the digest, the cut line, those left out, and what is no longer given.
+
+    What the organisation tells stands before them: policies in one row, and its facts.
+    """
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._answer: Explanation | None = None
         self._look: tuple[bool, list[Line]] = (False, [])
         self._rows: list[Candidate | None] = []
+        self._first: list[OrgCandidate | None] = []
         self._neighbour = ""
 
     def show(self, answer: "Explanation | None", *, roomy: bool, follow: bool) -> None:
@@ -107,9 +113,10 @@ class CandidateList(LineList):
             following, self._neighbour = self._neighbour or following, ""
         self._answer = answer
         self.row_height = 2 if roomy else 1
-        self._rows = []
-        if answer is not None and (answer.candidates or answer.former):
-            self._rows = [*answer.included, None, *answer.left_out]
+        self._rows, self._first = [], []
+        if answer is not None and (answer.candidates or answer.former or answer.facts):
+            self._first = [*([None] if answer.policies else []), *answer.facts]
+            self._rows = [*(None for _ in self._first), *answer.included, None, *answer.left_out]
             self._rows += [None, *answer.former] if answer.former else []
         self.changed()
         ids = [candidate.entry.id if candidate else "" for candidate in self._rows]
@@ -139,12 +146,17 @@ class CandidateList(LineList):
         return 0 <= index < len(self._rows) and self._rows[index] is not None
 
     def row_lines(self, index: int, width: int) -> list[Line]:
-        """Return the lines of a memory, or of the line before those left out or former ones."""
+        """Return the lines of a memory, of what the organisation tells, or between the parts."""
         candidate, answer = self._rows[index], self._answer
+        if answer is None:
+            return [Line(), Line()]
+        if index < len(self._first):
+            fact, room = self._first[index], width - 1
+            lines = fact_lines(fact, room) if fact else policies_lines(answer, room)
+            return lines[: self.row_height]
         if candidate is None:
-            is_cut = answer is not None and index == len(answer.included)
-            draw = cut_line if is_cut else former_line
-            return [draw(answer, width) if answer else Line(), Line()]
+            is_cut = index == len(self._first) + len(answer.included)
+            return [(cut_line if is_cut else former_line)(answer, width), Line()]
         if self.row_height > 1:
             return candidate_lines(candidate, width - 1)
         return [candidate_line(candidate, width - 1)]

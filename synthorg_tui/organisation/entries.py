@@ -59,13 +59,14 @@ def entries(
     if wanted.at is not None:
         rows = [row for row in rows if wanted.retracted or row.is_active]
         rows.sort(key=lambda row: (row.created_at, row.fact_id), reverse=True)
-    found = [
-        *of_settings(policies, now),
-        *map(fact_entry, rows),
-        *_lessons(db, at),
-        *_published(db, at),
-    ]
+    found = [*of_settings(policies, now), *map(fact_entry, rows), *from_elsewhere(db, at)]
     return tuple(entry for entry in found if wanted.keeps(entry))
+
+
+def from_elsewhere(db: "Connection", at: datetime) -> Iterable[OrgEntry]:
+    """Return the approved lessons and the published memories that were in force at a time."""
+    yield from _lessons(db, at)
+    yield from _published(db, at)
 
 
 def of_settings(policies: Sequence[str], now: datetime) -> Iterable[OrgEntry]:

@@ -1,153 +1,61 @@
-"""Pages of the organisation's entries, now or as they were at a moment.
+"""SQL of a page of the list of entries, as they are or were at a moment.
 
 A list of ten thousand facts is read in windows: the database filters, counts and orders, and only
-the rows of a window become entries. Plain data for the screens; nothing here loads a database.
+the rows of a window become entries. What is listed besides facts is little, and is given.
 """
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from synthorg_tui.core.enums import OrgFactCategory
+from synthorg_tui.memory.org.log import FactRow, tags_of
 from synthorg_tui.memory.org.tags import OrgTraits
-from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
-from synthorg_tui.persistence.values import aware, naive_utc
+from synthorg_tui.organisation.entries import fact_entry
+from synthorg_tui.organisation.models import EntryCriteria, EntryPage, OrgEntry, OrgOrigin
+from synthorg_tui.persistence.values import naive_utc
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
-    from synthorg_tui.persistence.database import Database
+    from duckdb import DuckDBPyConnection as Connection
 
 MAX_PAGE: Final = 1000
 """Entries of a page at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class EntryFilter:
-    """Which entries are listed; what is empty is no condition.
-
-    Of ``categories``, ``origins`` and ``projects`` one must fit; a project by a part of its path.
-    Words are looked for in text and tags, whatever their case. With ``retracted`` those that were
-    retracted are listed instead of those in force, with ``superseded`` only those that another one
-    replaces. ``ids`` names facts.
-    """
-
-    words: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
-    categories: tuple[OrgFactCategory, ...] = ()
-    origins: tuple[OrgOrigin, ...] = ()
-    projects: tuple[str, ...] = ()
-    retracted: bool = False
-    superseded: bool = False
-    ids: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class EntryPage:
-    """Some entries in order, from ``offset`` on, with the numbers of all that the filter lists.
-
-    ``counts`` has the number of each category that is there, in their order. ``superseded`` maps
-    entries to what replaces them, both by id. ``stored`` and ``retracted`` are the numbers of
-    entries in force and of retracted ones without the filter, ``changes`` that of the lines of the
-    log up to then.
-    """
-
-    entries: tuple[OrgEntry, ...] = ()
-    offset: int = 0
-    counts: tuple[tuple[OrgFactCategory, int], ...] = ()
-    superseded: Mapping[str, str] = field(default_factory=dict)
-    stored: int = 0
-    retracted: int = 0
-    changes: int = 0
-
-    @property
-    def total(self) -> int:
-        """The number of entries that the filter lists."""
-        return sum(count for _, count in self.counts)
-
-
-Others = Callable[[datetime | None], Awaitable[Sequence[OrgEntry]]]
-"""Returns what is listed beside facts: of the settings, skills, and shared memories."""
-
-
-class EntryListing:
-    """Reads pages of the list: facts from the database, and few others that are given."""
-
-    def __init__(self, database: "Database", others: Others) -> None:
-        self._database = database
-        self._others = others
-
-    async def page(
-        self, what: EntryFilter, *, at: datetime | None = None, offset: int = 0, limit: int = 300
-    ) -> EntryPage:
-        """Return entries as they are, or were ``at`` a moment, in the order of the list.
-
-        By category; policies of the settings first in theirs, then facts, the newest first, then
-        skills and shared memories. At most ``MAX_PAGE`` of them.
-        """
-        others = await self._others(at)
-        start, limit = max(offset, 0), min(max(limit, 0), MAX_PAGE)
-        return await self._database.read(
-            lambda db: _page(db, what, at, others, range(start, start + limit))
-        )
-
-
-def is_listed(entry: OrgEntry, what: EntryFilter) -> bool:
-    """Return whether a filter lists an entry that is no fact: none of these is ever replaced."""
-    if what.ids is not None or what.superseded:
-        return False
-    if what.retracted is not (entry.retracted_at is not None):
-        return False
-    text = "\x1f".join((entry.content, *entry.traits.tags)).lower()
-    return (
-        (not what.categories or entry.category in what.categories)
-        and (not what.origins or entry.origin in what.origins)
-        and (
-            not what.projects
-            or any(each.lower() in entry.traits.project.lower() for each in what.projects)
-        )
-        and all(word.lower() in text for word in what.words)
-        and not any(word.lower() in text for word in what.without)
-    )
-
-
-_COLUMNS: Final = (
-    "fact_id, category, content, tags, author_is_human, author_agent_id, author_seniority, "
-    "created_at, changed_at, version, retracted_at"
-)
-_NOW: Final = f"SELECT {_COLUMNS} FROM org_facts"
+_COLUMNS: Final = ", ".join(("fact_id::VARCHAR", *FactRow._fields[1:]))
+_NOW: Final = "SELECT * FROM org_facts"
 _THEN: Final = """
-SELECT fact_id,
-    arg_max(category, version) AS category,
-    arg_max(content, version) FILTER (content IS NOT NULL) AS content,
-    arg_max(tags, version) AS tags,
-    arg_max(author_is_human, version) FILTER (content IS NOT NULL) AS author_is_human,
-    arg_max(coalesce(author_agent_id, ''), version)
-        FILTER (content IS NOT NULL) AS author_agent_id,
-    arg_max(coalesce(author_seniority, ''), version)
-        FILTER (content IS NOT NULL) AS author_seniority,
-    min(made_at) AS created_at,
-    max(made_at) AS changed_at,
-    max(version) AS version,
-    CASE WHEN arg_max(operation_type, version) = 'RETRACT' THEN max(made_at) END AS retracted_at
-FROM org_operations WHERE made_at <= ? GROUP BY fact_id
+    SELECT fact_id, max(revision) AS revision,
+        arg_max(content, version) FILTER (operation_type = 'PUBLISH') AS content,
+        arg_max(category, version) AS category, arg_max(tags, version) AS tags,
+        arg_max(struct_pack(a := author_agent_id, s := author_seniority, h := author_is_human,
+            l := author_autonomy_level), version) FILTER (operation_type = 'PUBLISH') AS who,
+        who.a AS author_agent_id, who.s AS author_seniority, who.h AS author_is_human,
+        who.l AS author_autonomy_level,
+        min(made_at) AS created_at, max(made_at) AS changed_at,
+        CASE WHEN arg_max(operation_type, version) = 'RETRACT' THEN max(made_at) END
+            AS retracted_at,
+        max(version) AS version
+    FROM org_operations WHERE made_at <= ? GROUP BY fact_id
 """
-"""The state of each fact at a moment, of the log up to then."""
+"""The state of each fact at a moment, by the log up to then."""
 _REPLACES: Final = '"supersedes:'
 _RANK: Final = f"list_position({[each.value for each in OrgFactCategory]}, category)"
 _TEXT: Final = "lower(content || chr(31) || tags)"
 
 
-def _page(
-    db: "DuckDBPyConnection",
-    what: EntryFilter,
+def entry_page(
+    db: "Connection",
+    what: EntryCriteria,
     at: datetime | None,
     others: Sequence[OrgEntry],
     wanted: range,
 ) -> EntryPage:
+    """Return the entries at the ``wanted`` places of the list, with its numbers.
+
+    The list is in order of categories; policies of the settings stand first in theirs, then facts,
+    the newest first, then what else is given in ``others``.
+    """
     state, values = (_NOW, list[Any]()) if at is None else (_THEN, [naive_utc(at)])
     replaced = _replaced(db, state, values)
     where, conditions = _where(what, replaced)
@@ -164,7 +72,7 @@ def _page(
     )
     span = [len(plan.facts), plan.facts.start]
     found = db.execute(sql, [*values, *conditions, *span]).fetchall() if plan.facts else []
-    read = map(_entry, found)
+    read = (fact_entry(FactRow._make(row)) for row in found)
     entries = tuple(each or next(read) for each in plan.places)
     return EntryPage(
         entries,
@@ -174,6 +82,25 @@ def _page(
         stored=sum(int(row[2]) for row in rows) + len(others),
         retracted=sum(int(row[3]) for row in rows),
         changes=_changes(db, at),
+    )
+
+
+def is_listed(entry: OrgEntry, what: EntryCriteria) -> bool:
+    """Return whether a filter lists an entry that is no fact: none of these is ever replaced."""
+    if what.ids is not None or what.superseded:
+        return False
+    if what.retracted is not (entry.retracted_at is not None):
+        return False
+    text = "\x1f".join((entry.content, *entry.traits.tags)).lower()
+    return (
+        (not what.categories or entry.category in what.categories)
+        and (not what.origins or entry.origin in what.origins)
+        and (
+            not what.projects
+            or any(each.lower() in entry.traits.project.lower() for each in what.projects)
+        )
+        and all(word.lower() in text for word in what.words)
+        and not any(word.lower() in text for word in what.without)
     )
 
 
@@ -208,7 +135,7 @@ def _plan(facts: Mapping[OrgFactCategory, int], others: Sequence[OrgEntry], want
     return _Plan(places, range(begins, begins + places.count(None)), tuple(counts))
 
 
-def _replaced(db: "DuckDBPyConnection", state: str, values: Sequence[Any]) -> dict[str, str]:
+def _replaced(db: "Connection", state: str, values: Sequence[Any]) -> dict[str, str]:
     """The facts that a fact in force says it replaces, with that one."""
     rows = db.execute(
         f"SELECT fact_id, tags FROM ({state}) "
@@ -218,11 +145,11 @@ def _replaced(db: "DuckDBPyConnection", state: str, values: Sequence[Any]) -> di
     return {
         former: str(fact_id)
         for fact_id, tags in rows
-        for former in OrgTraits.of(json.loads(tags)).supersedes
+        for former in OrgTraits.of(tags_of(tags)).supersedes
     }
 
 
-def _where(what: EntryFilter, replaced: Mapping[str, str]) -> tuple[str, list[Any]]:
+def _where(what: EntryCriteria, replaced: Mapping[str, str]) -> tuple[str, list[Any]]:
     """The conditions on facts, and their values."""
     parts = [f"retracted_at IS {'NOT ' if what.retracted else ''}NULL"]
     values = list[Any]()
@@ -249,25 +176,7 @@ def _where(what: EntryFilter, replaced: Mapping[str, str]) -> tuple[str, list[An
     return " AND ".join(parts), values
 
 
-def _changes(db: "DuckDBPyConnection", at: datetime | None) -> int:
+def _changes(db: "Connection", at: datetime | None) -> int:
     until, values = ("", []) if at is None else (" WHERE made_at <= ?", [naive_utc(at)])
     row = db.execute(f"SELECT count(*) FROM org_operations{until}", values).fetchone()
     return int(row[0]) if row else 0
-
-
-def _entry(row: tuple[Any, ...]) -> OrgEntry:
-    fact_id, category, content, tags, is_human, agent, seniority, created, changed, version, end = (
-        row
-    )
-    return OrgEntry(
-        str(fact_id),
-        OrgOrigin.FACT,
-        OrgFactCategory(category),
-        content,
-        OrgTraits.of(json.loads(tags)),
-        "a person" if is_human else f"agent {agent} ({seniority})",
-        created.replace(tzinfo=UTC),
-        changed.replace(tzinfo=UTC),
-        int(version),
-        aware(end),
-    )

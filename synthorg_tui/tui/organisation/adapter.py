@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.enums import OrgFactCategory
-from synthorg_tui.organisation.listing import EntryFilter, EntryPage
+from synthorg_tui.organisation.models import EntryCriteria, EntryPage
 from synthorg_tui.tui.approvals.adapter import person
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class EngineOrganisation:
         self._engine = engine
 
     async def page(
-        self, what: EntryFilter, *, at: datetime | None, offset: int, limit: int
+        self, what: EntryCriteria, *, at: datetime | None, offset: int, limit: int
     ) -> EntryPage:
         """Return entries in the order of the list, as they are or were at a moment."""
         return await self._engine.organisation.page(what, at=at, offset=offset, limit=limit)
@@ -84,7 +84,7 @@ class EngineOrganisation:
         """Return facts by id, retracted ones too; those that are gone are missing."""
         found: dict[str, OrgEntry] = {}
         for retracted in (False, True):
-            what = EntryFilter(ids=tuple(ids), retracted=retracted)
+            what = EntryCriteria(ids=tuple(ids), retracted=retracted)
             page = await self.page(what, at=None, offset=0, limit=len(ids))
             found |= {entry.id: entry for entry in page.entries}
         return found

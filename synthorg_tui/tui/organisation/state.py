@@ -13,8 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.enums import OrgFactCategory
-from synthorg_tui.organisation.listing import EntryFilter, EntryPage
-from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
+from synthorg_tui.organisation.models import EntryCriteria, EntryPage, OrgEntry, OrgOrigin
 from synthorg_tui.tui.base.filters import Query, parse_row_filter
 from synthorg_tui.tui.base.window import WINDOW, Latest, ListWindow
 
@@ -90,11 +89,11 @@ class Entries(Latest):
         return replace(query, problems=tuple(problems))
 
     @property
-    def wanted(self) -> EntryFilter:
+    def wanted(self) -> EntryCriteria:
         """The filter as the engine takes it."""
         query = self.query
         named = {name: [v for n, v in query.values if n == name] for name, _ in query.values}
-        return EntryFilter(
+        return EntryCriteria(
             words=query.criteria.words,
             without=query.criteria.without,
             categories=tuple(c for v in named.get("kind", ()) for c in kinds_named(v)),

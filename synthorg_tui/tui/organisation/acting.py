@@ -19,12 +19,12 @@ from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.jobs import copy, error_toast, run_job, toast
 from synthorg_tui.tui.organisation.adapter import EngineOrganisation, EntryText
 from synthorg_tui.tui.organisation.detail import read_only_why
-from synthorg_tui.tui.organisation.lines import confirm_lines, title_of
+from synthorg_tui.tui.organisation.lines import confirm_lines
 from synthorg_tui.tui.organisation.state import Entries
 
 WRITES: Final = ("add", "edit", "edit_outside", "retract", "revive", "undo")
 """The actions that change something, which the past has none of."""
-_TITLE: Final = 40
+_SLIDING: Final = ("older", "newer", "day_earlier", "day_later", "week_earlier", "week_later")
 
 
 class EntryActions(Pane):
@@ -47,6 +47,10 @@ class EntryActions(Pane):
     def port(self) -> EngineOrganisation | None:
         """What the organisation knows, once the store is open."""
         return self.desk.organisation if self.desk is not None else None
+
+    def offers(self, method: str) -> bool:
+        """Return whether the footer offers an action: the slider only where there is a past."""
+        return super().offers(method) and (method not in _SLIDING or bool(self.entries.moments))
 
     def dims(self, method: str) -> bool:
         """Return whether the footer dims an action: nothing is written in the past."""
@@ -207,8 +211,14 @@ class EntryActions(Pane):
     def action_undo(self) -> None:
         """Take back the person's last change."""
         port = self._writable()
-        if port is not None:
-            self._act(port.undo, lambda entry: f'Undone: "{title_of(entry)[:_TITLE]}"')
+        if port is None:
+            return
+
+        async def undo() -> None:
+            self._sought = undone = await port.undo()
+            self._changed(undone.told)
+
+        run_job(self, undo, group="change", newest_only=False)
 
     # Elsewhere
 

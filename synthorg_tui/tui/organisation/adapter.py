@@ -17,7 +17,8 @@ from synthorg_tui.tui.approvals.adapter import person
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
     from synthorg_tui.memory.listing import ListedMemory, MemoryUse
-    from synthorg_tui.organisation.models import OrgEntry, OrgVersion
+    from synthorg_tui.memory.org.models import OrgFact
+    from synthorg_tui.organisation.models import OrgEntry, OrgVersion, UndoneOrgEntry
 
 MAX_FOUND: Final = 100
 """Entries that a search finds at most."""
@@ -152,6 +153,21 @@ class EngineOrganisation:
         """Put a retracted fact in force again."""
         return await self._engine.organisation.revive(fact_id, actor=str(person()))
 
-    async def undo(self) -> "OrgEntry":
-        """Take back the person's last change, and return what it was about."""
+    async def undo(self) -> "UndoneOrgEntry":
+        """Take back the person's last change, and return what it was about, and what was done."""
         return await self._engine.organisation.undo(actor=str(person()))
+
+
+def _room(policies: "Sequence[OrgFact]", budget: int) -> PromptRoom:
+    from synthorg_tui.memory.injection import DefaultTokenEstimator
+    from synthorg_tui.memory.org.policies import policy_block, policy_line
+
+    estimator = DefaultTokenEstimator()
+    block = policy_block(policies, budget, estimator)
+    in_it = frozenset(block.told)
+    told = {
+        policy.id: estimator.estimate_tokens(policy_line(policy))
+        for policy in policies
+        if policy.id in in_it
+    }
+    return PromptRoom(budget, block.tokens, told, frozenset(block.omitted))

@@ -57,8 +57,12 @@ def entry_lines(
     now: datetime,
     replaced_by: str = "",
     room: PromptRoom | None = None,
+    is_past: bool = False,
 ) -> list[Line]:
-    """Render an entry: its text, what is known of it, and its versions."""
+    """Render an entry: its text, what is known of it, and its versions.
+
+    Of the past it isn't known what was told to whom.
+    """
     glyph, role = GLYPHS[entry.category]
     mark, shade = state_mark(entry, replaced=bool(replaced_by))
     head = line((f"{glyph} {KINDS[entry.category][0]}", role), ("  ", "text"))
@@ -72,8 +76,9 @@ def entry_lines(
         more = f"… {(len(text) - MAX_SHOWN) / 1000:,.0f} kB more"
         opens = f"{key_of('organisation.edit_outside')} opens all in your editor"
         lines.append(line((f"{more}: {opens}", "faint")))
-    lines += [Line(), rule("About"), *_facts(entry, about, now, replaced_by), *_told(entry, room)]
-    lines += use_lines(about.uses, now)
+    lines += [Line(), rule("About"), *_facts(entry, about, now, replaced_by)]
+    if not is_past:
+        lines += [*_told(entry, room), *use_lines(about.uses, now)]
     if entry.origin is OrgOrigin.FACT:
         lines += [Line(), rule("Versions"), *_version_heads(about.history, now)]
     return lines
@@ -96,7 +101,8 @@ def _facts(entry: OrgEntry, about: AboutEntry, now: datetime, replaced_by: str) 
     if replaced_by:
         lines.append(fact("superseded", f"by {_name(replaced_by, about)}", "warn"))
     lines.append(fact("by", one_line(entry.author)))
-    lines.append(fact("written", moment(entry.created_at, now)))
+    if entry.origin is not OrgOrigin.SETTINGS:
+        lines.append(fact("written", moment(entry.created_at, now)))
     if entry.changed_at != entry.created_at:
         lines.append(fact("changed", moment(entry.changed_at, now)))
     if entry.retracted_at is not None:

@@ -13,7 +13,7 @@ from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import ago, counted, moment
 from synthorg_tui.tui.base.headings import Headings, RowHeading
 from synthorg_tui.tui.base.lines import Line, bar, beside, error_lines, keys_line, line, one_line
-from synthorg_tui.tui.organisation.state import KINDS
+from synthorg_tui.tui.organisation.state import KINDS, RETRACTED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +44,9 @@ _AUTHOR: Final = 12
 _ROOM_FOR_ALL: Final = 62
 """Columns from which a row has author and version."""
 _SLIDER: Final = 24
+_SHORT_SLIDER: Final = 8
+_ROOM_FOR_SLIDER: Final = 100
+"""Columns from which the slider is long, and says how long ago the moment is."""
 
 
 def entry_line(entry: OrgEntry, width: int, *, now: datetime, replaced: bool = False) -> Line:
@@ -62,7 +65,8 @@ def entry_line(entry: OrgEntry, width: int, *, now: datetime, replaced: bool = F
     right.extend(line((where, "faint" if where == EVERYWHERE else "good")).fit(_WHERE))
     if width >= _ROOM_FOR_ALL:
         right.add(" ", "text").extend(line((author_of(entry), "muted")).fit(_AUTHOR))
-    right.add(f" {ago(entry.changed_at, now):>4}", "faint")
+    age = ago(entry.changed_at, now) if entry.origin is not OrgOrigin.SETTINGS else ""
+    right.add(f" {age:>4}", "faint")
     if width >= _ROOM_FOR_ALL:
         right.add(f" {f'v{entry.version}' if entry.version else '':>3}", "faint")
     return beside(left, right, width)
@@ -112,7 +116,8 @@ def headings_of(entries: Entries, room: PromptRoom | None) -> Headings:
     at, found = 0, list[tuple[int, tuple[RowHeading, ...]]]()
     for category, count in entries.page.counts:
         title = KINDS[category][1]
-        if category is OrgFactCategory.CORE_POLICY and room is not None and room.budget:
+        is_told = category is OrgFactCategory.CORE_POLICY and entries.at is None
+        if is_told and room is not None and room.budget:
             title += f" · {room.tokens:,} of {room.budget:,} tokens in every prompt"
         heading = RowHeading(category, title, "title", f"{count:,}")
         found.append((at, (heading,)))
@@ -127,16 +132,17 @@ def time_line(entries: Entries, width: int, *, now: datetime, focused: bool) -> 
     if not total:
         return line((" now", "muted"), ("  nothing was changed yet", "faint"))
     share = (entries.place - 1) / (total - 1) if total > 1 else 1.0
-    slider = bar(share, _SLIDER, "warn" if entries.at else "accent")
+    is_wide, role = width >= _ROOM_FOR_SLIDER, "accent" if entries.at is None else "warn"
+    slider = bar(share, _SLIDER if is_wide else _SHORT_SLIDER, role)
     mark = "▸" if focused else " "
     if entries.at is None:
         shown = line((mark, "accent"), ("now ", "strong")).extend(slider)
         shown.add(f"  {counted(entries.changes, 'change')} since ", "muted")
         shown.add(f"{entries.moments[0].astimezone(now.tzinfo):%Y-%m-%d}", "muted")
         return beside(shown, line((f"{earlier} ", "accent"), ("earlier ", "muted")), width)
-    told = f"{entries.page.changes:,} of {counted(entries.changes, 'change')}"
-    shown = line((f"{mark}◀ as it was {moment(entries.at, now)} ", "warn")).extend(slider)
-    shown.add(f"  {told}", "warn")
+    then = moment(entries.at, now) if is_wide else moment(entries.at, now).partition(" · ")[0]
+    shown = line((f"{mark}◀ as it was {then} ", "warn")).extend(slider)
+    shown.add(f"  {entries.page.changes:,} of {counted(entries.changes, 'change')}", "warn")
     keys = line((f"{earlier} {later} ", "accent"), ("esc ", "accent"), ("now ", "muted"))
     return beside(shown, keys, width)
 
@@ -148,6 +154,12 @@ def empty_lines(entries: Entries) -> list[Line]:
             line(("Nothing is about that", "title")),
             Line(),
             keys_line((key_of("organisation.back"), "ends the search")),
+        ]
+    if entries.filter_text.strip() == RETRACTED:
+        return [
+            line(("Nothing is retracted", "title")),
+            Line(),
+            keys_line((key_of("organisation.deleted"), "lists what is in force")),
         ]
     if entries.filter_text.strip() and (entries.page.stored or entries.page.retracted):
         return [

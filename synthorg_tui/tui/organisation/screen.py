@@ -129,9 +129,8 @@ class OrganisationScreen(EntryActions):
         if self.listed.window.index_of(entry.id) is not None:
             return self.entries.page.offset
         order = list(KINDS)
-        before = [
-            n for c, n in self.entries.page.counts if order.index(c) < order.index(entry.category)
-        ]
+        at = order.index(entry.category)
+        before = [count for kind, count in self.entries.page.counts if order.index(kind) < at]
         return max(sum(before) - WINDOW // 2, 0)
 
     async def _load(self, port: EngineOrganisation, generation: int, offset: int) -> None:
@@ -151,7 +150,7 @@ class OrganisationScreen(EntryActions):
             self.draw()
 
     async def _besides(self, port: EngineOrganisation) -> None:
-        """Read when something changed, and what fits into prompts, which the list needn't wait for."""
+        """Read when something changed, and what fits into prompts: the list needn't wait."""
         self.entries.moments = await port.moments()
         self.query_one(TimeBar).draw()
         self.post_message(Recount())

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.organisation.models import EntryCriteria, EntryPage, OrgEntry, OrgOrigin
+from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.filters import Query, parse_row_filter
 from synthorg_tui.tui.base.window import WINDOW, Latest, ListWindow
 
@@ -206,8 +207,9 @@ class Entries(Latest):
             return f"{at} · best first"
         if self.filter_text.strip():
             return f"{at} · {total:,} of {self.page.stored:,} match"
-        retracted = f" · {self.page.retracted:,} retracted" if self.page.retracted else ""
-        return at + retracted
+        lists = key_of("organisation.deleted")
+        retracted = self.page.retracted
+        return at + (f" · {lists} lists {retracted:,} retracted" if retracted else "")
 
 
 def kinds_named(value: str) -> list[OrgFactCategory]:

@@ -186,7 +186,14 @@ class EntryDetail(LineView):
             self.show(change_lines(about.history, self._now()))
             return
         replaced_by = entries.page.superseded.get(entry.id, "")
-        lines = entry_lines(entry, about, now=self._now(), replaced_by=replaced_by, room=room)
+        lines = entry_lines(
+            entry,
+            about,
+            now=self._now(),
+            replaced_by=replaced_by,
+            room=room,
+            is_past=entries.at is not None,
+        )
         self.show(lines, top=not is_read)
 
 

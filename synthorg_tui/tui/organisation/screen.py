@@ -108,6 +108,9 @@ class OrganisationScreen(EntryActions):
         """Read what is listed, and what is known besides; the cursor stays on its entry."""
         if self.port is None:
             return
+        if not self.is_mounted:  # the store was open before the pane was there
+            self.call_after_refresh(self.reload)
+            return
         self.await_rows()
         self.detail.forget()
         self._refused = None

@@ -123,7 +123,11 @@ class Entries(Latest):
                 return False
             self.found = found
             return True
-        page = await port.page(self.wanted, at=at, offset=offset, limit=WINDOW)
+        wanted = self.wanted
+        page = await port.page(wanted, at=at, offset=offset, limit=WINDOW)
+        if page.total and not page.entries:  # it was far shorter then
+            offset = max(page.total - WINDOW, 0)
+            page = await port.page(wanted, at=at, offset=offset, limit=WINDOW)
         return self.take(generation, page)
 
     def take(self, generation: int, page: EntryPage) -> bool:

@@ -353,7 +353,8 @@ class Engine:
         """What a person does with the organisation's knowledge; needs the local backend."""
         from synthorg_tui.organisation.service import build_organisation
 
-        return build_organisation(self._base.local(), self.settings.org_memory, self.events)
+        local, config = self._base.local(), self.settings.org_memory
+        return build_organisation(local, config, self.events, lambda: self.erasure)
 
     @property
     def org(self) -> "OrgMemoryBackend":

@@ -35,7 +35,8 @@ APPROVED: Final = "the approved text of a skill: edit the file and approve it ag
 COPY: Final = "a copy of an earlier state, not searched: delete it when you don't need it"
 KEY: Final = "it tells rows apart"
 
-_MEMORIES: Final = "memories"
+_BY_THE_STORE: Final = ("memories", "org_facts", "org_operations")
+"""Tables that the store redacts itself, since the index follows them."""
 _BYTES: Final = "skill_bytes"
 _SHORT: Final = 60
 """Characters up to which a text may grow by a marker: limits of stored texts are longer."""
@@ -153,14 +154,16 @@ class SecretSearch:
     async def redact(self, *, actor: str) -> SecretReport:
         """Take the secrets out of every table, in one transaction, and return what was found.
 
-        Memories that had some are embedded anew, and the file is compacted. What of that fails is
-        in the report's ``pending`` and is caught up by ``doctor --fix`` or at closing.
+        Lines of append-only logs stay, with a marker for each secret: that it isn't stored counts
+        more than the bytes of a line. Memories that had some are embedded anew, and the file is
+        compacted. What of that fails is in the report's ``pending`` and is caught up by
+        ``doctor --fix`` or at closing.
         """
         search = _Search()
 
         def within(db: "Connection") -> None:
             search.run(db)
-            others = [change for change in search.changes if change.table != _MEMORIES]
+            others = [change for change in search.changes if change.table not in _BY_THE_STORE]
             for change in others:
                 write(db, outdated(change))
             items = [_item_id(db, change.row) for change in others if change.table == "approvals"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from synthorg_tui.core.enums import MemoryCategory, OrgFactCategory
 from synthorg_tui.curation import registry
 from synthorg_tui.memory.kinds import KIND_SQL, MemoryKind
-from synthorg_tui.memory.org.log import FactRow, all_rows, author_of, rows_at, tags_of
+from synthorg_tui.memory.org.log import FactRow, author_of, revisions_at, rows_at, tags_of
 from synthorg_tui.memory.org.models import OrgFactAuthor
 from synthorg_tui.memory.org.tags import OrgTraits
 from synthorg_tui.memory.store import queries
@@ -23,6 +23,11 @@ from synthorg_tui.persistence.values import aware, naive_utc
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
+MAX_KEPT: Final = 50_000
+"""Entries of facts that are kept: a few screens' worth of versions of ten thousand facts."""
+_FEW: Final = 500
+"""Facts that are read by themselves; when more are new, reading all is quicker."""
+_EVER: Final = datetime.max.replace(tzinfo=UTC)
 _NO_TRAITS: Final = OrgTraits()
 _PROCEDURAL: Final = MemoryCategory.PROCEDURAL
 _SKILLS: Final = "WHERE scope = 'org' AND adopted_at <= ? AND (status = 'active' OR updated_at > ?)"
@@ -46,21 +51,39 @@ class EntryFilter:
         )
 
 
-def entries(
-    db: "Connection", policies: Sequence[str], wanted: EntryFilter, now: datetime
-) -> tuple[OrgEntry, ...]:
-    """Return the policies of the settings, then facts, lessons and published memories.
+class EntryList:
+    """Lists entries, and keeps those of facts: of ten thousand few change from step to step.
 
-    Facts are newest first. Settings have no history, so their policies stand in the past, too; of
-    lessons the present text is shown.
+    Used by several threads at once.
     """
-    at = wanted.at or now
-    rows = all_rows(db, retracted=wanted.retracted) if wanted.at is None else rows_at(db, at)
-    if wanted.at is not None:
-        rows = [row for row in rows if wanted.retracted or row.is_active]
-        rows.sort(key=lambda row: (row.created_at, row.fact_id), reverse=True)
-    found = [*of_settings(policies, now), *map(fact_entry, rows), *from_elsewhere(db, at)]
-    return tuple(entry for entry in found if wanted.keeps(entry))
+
+    def __init__(self) -> None:
+        self._kept: dict[int, OrgEntry] = {}
+
+    def list(
+        self, db: "Connection", policies: Sequence[str], wanted: EntryFilter, now: datetime
+    ) -> tuple[OrgEntry, ...]:
+        """Return the policies of the settings, then facts, lessons and published memories.
+
+        Facts are newest first. Settings have no history, so their policies stand in the past, too;
+        of lessons the present text is shown.
+        """
+        at = wanted.at or now
+        of_facts = self._facts(db, wanted.at)
+        found = [*of_settings(policies, now), *of_facts, *from_elsewhere(db, at)]
+        return tuple(entry for entry in found if wanted.keeps(entry))
+
+    def _facts(self, db: "Connection", at: datetime | None) -> Iterable[OrgEntry]:
+        """All facts as they are or were; by their revisions most of them are known already."""
+        revisions, kept = revisions_at(db, at), self._kept
+        new = [each for each in revisions if each not in kept]
+        if new:
+            some = new if len(new) <= _FEW else None
+            rows = rows_at(db, at or _EVER, revisions=some)
+            made = {row.revision: fact_entry(row) for row in rows}
+            self._kept = made if len(kept) + len(made) > MAX_KEPT else kept | made
+            kept = kept | made
+        return [kept[each] for each in revisions if each in kept]
 
 
 def from_elsewhere(db: "Connection", at: datetime) -> Iterable[OrgEntry]:
@@ -86,7 +109,9 @@ def of_settings(policies: Sequence[str], now: datetime) -> Iterable[OrgEntry]:
 
 
 def fact_entry(row: FactRow) -> OrgEntry:
-    """Return a fact as it is listed."""
+    """Return a fact as it is listed; made ten thousand times when a list is drawn."""
+    created_at = row.created_at.replace(tzinfo=UTC)
+    is_first = row.changed_at == row.created_at
     return OrgEntry(
         row.fact_id,
         OrgOrigin.FACT,
@@ -94,8 +119,8 @@ def fact_entry(row: FactRow) -> OrgEntry:
         row.content,
         _traits(row.tags),
         author_words(row[5:9]),
-        row.created_at.replace(tzinfo=UTC),
-        row.changed_at.replace(tzinfo=UTC),
+        created_at,
+        created_at if is_first else row.changed_at.replace(tzinfo=UTC),
         row.version,
         aware(row.retracted_at),
     )

@@ -12,13 +12,22 @@ from typing import TYPE_CHECKING, Final
 from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.events import Events
+from synthorg_tui.curation.erasure import Erasure
 from synthorg_tui.memory.org.access_control import require_write_access
 from synthorg_tui.memory.org.acts import UndoableAct, last_act
 from synthorg_tui.memory.org.changes import AppliedOrgChange, OrgChange, OrgChangeKind
 from synthorg_tui.memory.org.config import OrgMemoryConfig
 from synthorg_tui.memory.org.errors import OrgMemoryQueryError, OrgMemoryWriteError
 from synthorg_tui.memory.org.factory import create_org_backend
-from synthorg_tui.memory.org.log import FactRow, LogRow, lines_of, moments, rows_of_ids, tags_of
+from synthorg_tui.memory.org.log import (
+    ERASED,
+    FactRow,
+    LogRow,
+    lines_of,
+    moments,
+    rows_of_ids,
+    tags_of,
+)
 from synthorg_tui.memory.org.models import OrgFact, OrgFactAuthor, OrgFactWriteRequest
 from synthorg_tui.memory.org.protocol import OrgMemoryBackend
 from synthorg_tui.memory.org.store import OrgAct, OrgStore, unknown_fact
@@ -26,8 +35,8 @@ from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.organisation.entries import (
     EntryFilter,
+    EntryList,
     author_words,
-    entries,
     fact_entry,
     from_elsewhere,
     of_settings,
@@ -63,6 +72,7 @@ class OrganisationService:
         backend: The connected backend that agents are served from.
         config: The settings' policies, and who may write what.
         emit: Told of every write, with the topic ``ORGANISATION`` and what was done.
+        erasure: Makes the service that takes words out of every table.
     """
 
     def __init__(
@@ -71,11 +81,14 @@ class OrganisationService:
         backend: OrgMemoryBackend,
         config: OrgMemoryConfig,
         emit: Callable[[str, str], None],
+        erasure: Callable[[], Erasure],
     ) -> None:
         self._core = core
         self.backend = backend
         self._config = config
         self._emit = emit
+        self._erasure = erasure
+        self._list = EntryList()
         self.store = OrgStore(core)
 
     async def entries(
@@ -93,7 +106,7 @@ class OrganisationService:
         kinds = None if categories is None else frozenset(categories)
         wanted = EntryFilter(at, kinds, project or "", retracted)
         policies, now = self._config.core_policies, self._core.clock.now()
-        return await self._core.read(lambda db: entries(db, policies, wanted, now))
+        return await self._core.read(lambda db: self._list.list(db, policies, wanted, now))
 
     async def page(
         self, what: EntryCriteria, *, at: datetime | None = None, offset: int = 0, limit: int = 300
@@ -193,9 +206,24 @@ class OrganisationService:
         row = await self._fact(fact_id)
         if row.is_active:
             raise OrgMemoryWriteError(f"fact {row.fact_id} is not retracted")
+        if row.content == ERASED:
+            raise OrgMemoryWriteError(f"the text of fact {row.fact_id} was erased for good")
         fact = row.fact()
         request = OrgFactWriteRequest(content=fact.content, category=fact.category, tags=fact.tags)
         return await self._one(_published(row, request), "brought back", actor=actor)
+
+    async def erase(self, fact_id: str, *, actor: str) -> OrgEntry:
+        """Erase the texts of a fact for good, with what repeats them, and return what is left.
+
+        The lines of its history stay, without words; the file is written anew. Who may write such
+        a fact may erase it. This can't be undone.
+        """
+        row = await self._fact(fact_id)
+        gone = OrgChange(kind=OrgChangeKind.RETRACT, author=_PERSON, fact_id=row.fact_id)
+        self._may(gone, OrgFactCategory(row.category))
+        await self._erasure().purge_with((row.fact_id,), actor=actor)
+        self._emit(ORGANISATION, "erased a fact")
+        return fact_entry(await self._fact(row.fact_id))
 
     async def undo(self, *, actor: str) -> UndoneOrgEntry:
         """Take back the newest act of a person on facts; asked again, the one before it.
@@ -255,11 +283,14 @@ class OrganisationService:
 
 
 def build_organisation(
-    local: LocalMemoryBackend, config: OrgMemoryConfig, events: Events
+    local: LocalMemoryBackend,
+    config: OrgMemoryConfig,
+    events: Events,
+    erasure: Callable[[], Erasure],
 ) -> OrganisationService:
     """Build the service on a store; its backend is connected by whoever opens that."""
     backend = create_org_backend(config, OrgStore(local.core))
-    return OrganisationService(local.core, backend, config, events.emit)
+    return OrganisationService(local.core, backend, config, events.emit, erasure)
 
 
 def _row(db: "Connection", fact_id: str) -> FactRow | None:

@@ -11,14 +11,20 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.memory.org.changes import OrgChange, OrgChangeKind
-from synthorg_tui.memory.org.log import PUBLISH, LogRow, lines_of, log_rows, rows_of_ids, tags_of
+from synthorg_tui.memory.org.log import (
+    ERASED,
+    PUBLISH,
+    LogRow,
+    lines_of,
+    log_rows,
+    rows_of_ids,
+    tags_of,
+)
 from synthorg_tui.memory.org.models import OrgFactAuthor, OrgFactWriteRequest
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
-ERASED: Final = "(erased)"
-"""What stands where a text was erased for good."""
 MAX_LOOKED_AT: Final = 200
 """Acts that are looked through for one that can be taken back."""
 _ACTS: Final = """

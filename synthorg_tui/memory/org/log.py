@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 PUBLISH: Final = "PUBLISH"
 RETRACT: Final = "RETRACT"
+ERASED: Final = "(erased)"
+"""What stands where a text was erased for good."""
 
 
 class FactRow(NamedTuple):
@@ -139,15 +141,22 @@ def _selected(names: Iterable[str]) -> str:
 
 _FACT_COLUMNS: Final = _selected(FactRow._fields)
 _LOG_COLUMNS: Final = _selected(LogRow._fields)
-_AS_OF: Final = """
-    SELECT fact_id::VARCHAR, max(revision),
-        arg_max(content, version) FILTER (operation_type = 'PUBLISH'),
-        arg_max(category, version), arg_max(tags, version),
-        arg_max(struct_pack(a := author_agent_id, s := author_seniority, h := author_is_human,
-            l := author_autonomy_level), version) FILTER (operation_type = 'PUBLISH'),
-        min(made_at), max(made_at), arg_max(operation_type, version), max(version)
-    FROM org_operations WHERE made_at <= ? GROUP BY fact_id ORDER BY fact_id
+_LAST_LINES: Final = """
+    SELECT fact_id, max(revision) AS revision, max(version) AS version,
+        max(version) FILTER (operation_type = 'PUBLISH') AS published,
+        min(made_at) AS first_at, max(made_at) AS last_at
+    FROM org_operations WHERE made_at <= $at GROUP BY fact_id
 """
+_AS_OF: Final = f"""
+    SELECT o.fact_id::VARCHAR, l.revision, o.content, o.category, o.tags, o.author_agent_id,
+        o.author_seniority, o.author_is_human, o.author_autonomy_level, l.first_at, l.last_at,
+        CASE WHEN l.version > l.published THEN l.last_at END, l.version
+    FROM org_operations o JOIN ({_LAST_LINES}) l
+    ON o.fact_id = l.fact_id AND o.version = l.published
+    WHERE $all OR list_contains($some, l.revision) ORDER BY o.fact_id
+"""
+# The last published line has what a fact says, and a retraction copies its category and tags.
+_EVER: Final = datetime.max.replace(tzinfo=UTC)
 
 
 def author_of(values: Sequence[Any]) -> OrgFactAuthor:
@@ -248,16 +257,27 @@ def count_of(db: "Connection", category: OrgFactCategory) -> int:
     return int(row[0]) if row else 0
 
 
-def rows_at(db: "Connection", at: datetime) -> list[FactRow]:
-    """Return every fact as it was at a time, retracted ones with their last text, by id."""
-    found = []
-    for row in db.execute(_AS_OF, [naive_utc(at)]).fetchall():
-        key, revision, content, category, tags, author, first, last, kind, version = row
-        retracted_at = last if kind == RETRACT else None
-        who = (author["a"], author["s"], author["h"], author["l"])
-        times = (first, last, retracted_at)
-        found.append(FactRow(key, revision, content, category, tags, *who, *times, version))
-    return found
+def rows_at(
+    db: "Connection", at: datetime, *, revisions: Sequence[int] | None = None
+) -> list[FactRow]:
+    """Return every fact as it was at a time, retracted ones with their last text, by id.
+
+    ``revisions`` leaves all out but those that had one of these then.
+    """
+    values = {"at": naive_utc(at), "all": revisions is None, "some": list(revisions or ())}
+    return [FactRow._make(row) for row in db.execute(_AS_OF, values).fetchall()]
+
+
+def revisions_at(db: "Connection", at: datetime | None) -> list[int]:
+    """Return the revision that each fact has, or had at a time, the newest fact first.
+
+    It stands for all that the fact is, so that it tells which of many facts have changed.
+    """
+    if at is None:
+        sql = "SELECT revision FROM org_facts ORDER BY created_at DESC, fact_id DESC"
+        return [row[0] for row in db.execute(sql).fetchall()]
+    sql = f"SELECT revision FROM ({_LAST_LINES}) ORDER BY first_at DESC, fact_id DESC"
+    return [row[0] for row in db.execute(sql, {"at": naive_utc(at)}).fetchall()]
 
 
 def lines_of(db: "Connection", fact_id: str) -> list[LogRow]:
@@ -276,6 +296,24 @@ def moments(db: "Connection") -> tuple[datetime, ...]:
     """Return when lines were written, ascending, each time once."""
     rows = db.execute("SELECT DISTINCT made_at FROM org_operations ORDER BY made_at").fetchall()
     return tuple(made_at.replace(tzinfo=UTC) for (made_at,) in rows)
+
+
+def disagreeing(db: "Connection") -> tuple[int, list[str]]:
+    """Return how many facts there are, and those that aren't what their log comes to."""
+    logged = {row.fact_id: row for row in rows_at(db, _EVER)}
+    stored = {row.fact_id: row for row in all_rows(db, retracted=True)}
+    ids = sorted({*logged, *stored})
+    return len(stored), [each for each in ids if logged.get(each) != stored.get(each)]
+
+
+def rebuild(db: "Connection", ids: Sequence[str]) -> None:
+    """Make facts what their log comes to; one without a log is removed."""
+    stored = rows_of_ids(db, ids)
+    logged = {row.fact_id: row for row in rows_at(db, _EVER)}
+    right = [logged[each] for each in ids if each in logged]
+    put(db, right, known=stored)
+    gone = [each for each in stored if each not in logged]
+    db.execute("DELETE FROM org_facts WHERE fact_id IN (SELECT unnest(?::UUID[]))", [gone])
 
 
 def append(db: "Connection", lines: Sequence[LogRow]) -> None:

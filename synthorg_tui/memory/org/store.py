@@ -184,11 +184,23 @@ class OrgStore:
         A ``PUBLISH`` of an unknown id makes a fact of that id where ``expected_version`` is 0, for
         facts that name each other. Raises as ``change`` does; the transaction must end then.
         """
-        ids = [change.fact_id for change in wanted if change.fact_id]
-        writing = _Writing(changes, rows_of_ids(changes.db, ids), act, may)
-        applied = tuple(writing.add(change) for change in wanted)
-        writing.finish(vectors)
-        return applied
+        return carry_out(changes, wanted, vectors, act=act, may=may)
+
+
+def carry_out(
+    changes: "Changes",
+    wanted: Sequence[OrgChange],
+    vectors: Mapping[str, Vectors | None],
+    *,
+    act: OrgAct,
+    may: MayChange | None = None,
+) -> tuple[AppliedOrgChange, ...]:
+    """Write changes within a transaction, as ``OrgStore.apply`` says."""
+    ids = [change.fact_id for change in wanted if change.fact_id]
+    writing = _Writing(changes, rows_of_ids(changes.db, ids), act, may)
+    applied = tuple(writing.add(change) for change in wanted)
+    writing.finish(vectors)
+    return applied
 
 
 class _Writing:
@@ -240,6 +252,8 @@ class _Writing:
         put(self._changes.db, changed, known=self._known)
         self._embed([row for row in changed if self._is_new_text(row)], vectors)
         self._changes.touched.extend(row.fact_id for row in changed)
+        if any(row.is_active and self._was_retracted(row) for row in changed):
+            self._changes.unembedded = True  # what comes back may have missed a change of the model
 
     def _subject(self, change: OrgChange) -> tuple[str, FactRow | None]:
         """The id and the state of the fact that a change is about."""
@@ -283,13 +297,16 @@ class _Writing:
         before = self._known.get(row.fact_id)
         return before is None or before.content != row.content
 
+    def _was_retracted(self, row: FactRow) -> bool:
+        before = self._known.get(row.fact_id)
+        return before is not None and not before.is_active
+
     def _embed(self, rows: Sequence[FactRow], vectors: Mapping[str, Vectors | None]) -> None:
         if not rows:
             return
-        ids = [row.fact_id for row in rows]
-        self._changes.db.execute(
-            "DELETE FROM vectors WHERE memory_id IN (SELECT unnest(?::UUID[]))", [ids]
-        )
+        old = [row.fact_id for row in rows if row.fact_id in self._known]
+        if old:
+            self._changes.remove_vectors(old)
         self._changes.put_vectors(
             [(row.fact_id, row.revision, vectors.get(row.content)) for row in rows]
         )

@@ -38,6 +38,7 @@ from synthorg_tui.memory.listing import (
     UndoneAct,
 )
 from synthorg_tui.memory.models import MemoryQuery
+from synthorg_tui.memory.org.erasing import redact_facts
 from synthorg_tui.memory.retrieval.tags import FACT_CATEGORIES, retagged, tags_with
 from synthorg_tui.memory.shared import require_agent_id
 from synthorg_tui.memory.store import facts, queries
@@ -317,13 +318,15 @@ class StoreAdmin:
     ) -> T:
         """Replace what ``clean`` makes another text of in all memories, deleted ones included.
 
-        ``within`` runs before it in the same transaction, and its result is returned. The memories
-        that changed wait for embedding (``Maintenance.reembed``) and their old text for compaction.
+        In the organisation's facts with their log, too. ``within`` runs before it in the same
+        transaction, and its result is returned. What changed waits for embedding
+        (``Maintenance.reembed``) and its old text for compaction.
         """
 
         def work(changes: Changes) -> T:
             result = within(changes.db)
             changes.redact(clean, salt=self._core.salt, actor=actor)
+            redact_facts(changes, clean)
             return result
 
         with translate_errors(MemoryStoreError, "redacting"):

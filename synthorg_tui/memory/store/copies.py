@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.memory.errors import duckdb_error
+from synthorg_tui.memory.org.log import ERASED
 from synthorg_tui.memory.store import queries
 from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE
 from synthorg_tui.persistence.database_file import MIN_MEMORY
@@ -43,11 +44,12 @@ class StoreCopy:
 
 @dataclass(frozen=True, slots=True)
 class PurgedIds:
-    """What to look for in copies: ids of memories, and salted hashes of session ids."""
+    """What to look for in copies: ids of memories and facts, salted hashes of session ids."""
 
     memories: tuple[str, ...]
     sessions: tuple[str, ...]
     salt: str
+    facts: tuple[str, ...] = ()
 
 
 def purged_ids(
@@ -61,10 +63,12 @@ def purged_ids(
         "UNION SELECT sha256(? || '/' || id) FROM (SELECT unnest(?::VARCHAR[]) AS id)",
         [salt, list(session_ids)],
     ).fetchall()
+    facts = db.execute("SELECT fact_id::VARCHAR FROM org_facts WHERE content = ?", [ERASED])
     return PurgedIds(
         memories=(*(row[0] for row in tombs), *queries.known_ids(memory_ids)),
         sessions=tuple(row[0] for row in marks),
         salt=salt,
+        facts=tuple(row[0] for row in facts.fetchall()),
     )
 
 
@@ -114,4 +118,16 @@ def _asked(db: "Connection", purged: PurgedIds) -> bool:
         "WHERE sha256(? || '/' || id) IN (SELECT unnest(?::VARCHAR[])) LIMIT 1",
         [list(purged.memories), purged.salt, list(purged.sessions)],
     ).fetchone()
-    return found is not None
+    return found is not None or _has_facts(db, purged.facts)
+
+
+def _has_facts(db: "Connection", ids: Sequence[str]) -> bool:
+    """Whether a copy, which may be older than facts are, has the texts of any of these."""
+    tables = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'org_operations'"
+    if not ids or not db.execute(tables).fetchone():
+        return False
+    said = (
+        "SELECT 1 FROM org_operations WHERE fact_id IN (SELECT unnest(?::UUID[])) "
+        "AND content IS NOT NULL AND content <> ? LIMIT 1"
+    )
+    return db.execute(said, [list(ids), ERASED]).fetchone() is not None

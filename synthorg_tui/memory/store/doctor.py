@@ -23,6 +23,8 @@ from synthorg_tui.core.text import size
 from synthorg_tui.executions.forgotten import aged_in
 from synthorg_tui.memory.errors import duckdb_error
 from synthorg_tui.memory.index.protocol import IndexFilter
+from synthorg_tui.memory.listing import ORG_NAMESPACE, ORG_OWNER
+from synthorg_tui.memory.org.log import FactRow, disagreeing, rows_with
 from synthorg_tui.memory.store import edges, queries
 from synthorg_tui.memory.store.copies import copies_holding, purged_ids
 from synthorg_tui.memory.store.core import Core
@@ -101,6 +103,7 @@ class Doctor:
             await self._run("erased", self._erased),
             await self._run("copies", self._copies),
             await self._run("archive", self._archive),
+            await self._run("organisation", self._organisation),
             await self._run("sessions", self._sessions),
             await self._run("approvals", self._approvals),
             await self._run("lock", self._lock),
@@ -113,8 +116,8 @@ class Doctor:
     async def index_difference(self) -> tuple[list[str], list[str]]:
         """Compare index and database, and return two sorted lists of ids.
 
-        The first are live memories missing from the index; the second are points in the index
-        without a live memory.
+        The first are live memories and facts missing from the index; the second are points in the
+        index without one.
         """
         live = set(await self._core.read(_live_ids))
         index = (await self._core.indexed()).index
@@ -190,24 +193,37 @@ class Doctor:
         rows = await self._core.read(
             lambda db: queries.listing(db, where, STORED, order="m.content_hash", limit=_SAMPLE)
         )
-        lost = [row.id for row in rows if not await self._is_found(row)]
+        facts = await self._core.read(lambda db: rows_with(db, None, None, _SAMPLE))
+        tried = [(row.id, row.content, self._where(row)) for row in rows]
+        tried += [(fact.fact_id, fact.content, self._where_fact(fact)) for fact in facts]
+        lost = [each for each in tried if not await self._is_found(*each)]
         if lost:
-            return False, f"{len(lost)} of {len(rows)} tried aren't found by their own words"
-        return True, f"{len(rows)} of {len(rows)} tried are found by their own words"
+            return False, f"{len(lost)} of {len(tried)} tried aren't found by their own words"
+        return True, f"{len(tried)} of {len(tried)} tried are found by their own words"
 
-    async def _is_found(self, row: StoredMemory) -> bool:
-        sparse = self._core.tokenizer.encode(row.content)
-        if sparse.is_empty:
-            return True
-        where = IndexFilter(
+    def _where(self, row: StoredMemory) -> IndexFilter:
+        return IndexFilter(
             now=self._core.clock.now(),
             agents=frozenset({row.agent_id}),
             since=aware(row.created_at),
             shared=row.shared,
         )
+
+    def _where_fact(self, row: FactRow) -> IndexFilter:
+        return IndexFilter(
+            now=self._core.clock.now(),
+            namespaces=frozenset({ORG_NAMESPACE}),
+            agents=frozenset({ORG_OWNER}),
+            since=aware(row.created_at),
+        )
+
+    async def _is_found(self, key: str, content: str, where: IndexFilter) -> bool:
+        sparse = self._core.tokenizer.encode(content)
+        if sparse.is_empty:
+            return True
         index = (await self._core.indexed()).index
         hits = await index.search(where, dense=None, sparse=sparse, limit=200)
-        return len(hits.sparse) == 200 or any(hit.id == row.id for hit in hits.sparse)
+        return len(hits.sparse) == 200 or any(hit.id == key for hit in hits.sparse)
 
     async def _erased(self) -> tuple[bool, str]:
         """No fault while nothing failed: it is erased soon, and at the latest on closing."""
@@ -228,6 +244,13 @@ class Doctor:
         if unclear or loose:
             return False, f"{unclear} without a clear reason, {loose} links to no memory"
         return True, f"{archived} archived, each with its reason"
+
+    async def _organisation(self) -> tuple[bool, str]:
+        count, wrong = await self._core.read(disagreeing)
+        if wrong:
+            named = ", ".join(wrong[:_NAMED]) + (", ..." if len(wrong) > _NAMED else "")
+            return False, f"{len(wrong)} facts aren't what their log says: {named}"
+        return True, f"{count} facts, each as its log says"
 
     async def _sessions(self) -> tuple[bool, str]:
         count, stored_bytes = await self._core.read(_sessions_size)
@@ -323,5 +346,8 @@ def _approved_by_nobody(db: "DuckDBPyConnection") -> tuple[int, list[str]]:
 
 
 def _live_ids(db: "DuckDBPyConnection") -> list[str]:
-    rows = db.execute(f"SELECT m.id::VARCHAR FROM memories m WHERE {queries.LIVE}").fetchall()
+    rows = db.execute(
+        f"SELECT m.id::VARCHAR FROM memories m WHERE {queries.LIVE} "
+        "UNION ALL SELECT fact_id::VARCHAR FROM org_facts WHERE retracted_at IS NULL"
+    ).fetchall()
     return [row[0] for row in rows]

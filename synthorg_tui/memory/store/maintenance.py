@@ -7,11 +7,11 @@ among it, is in ``persistence.backups``.
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from synthorg_tui.core.disk_space import WRITE_ROOM, need_room
 from synthorg_tui.core.errors import CancelledByUserError, DomainError
@@ -45,6 +45,11 @@ EMBED_BATCH = 16
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Told how many are done, of how many."""
+_REPAIRS: Final[Mapping[str, Callable[[Changes], None]]] = {
+    "archive": Changes.repair_states,
+    "organisation": Changes.rebuild_facts,
+}
+"""Checks whose repair is a transaction of its own."""
 
 
 class Maintenance:
@@ -93,19 +98,7 @@ class Maintenance:
         if report.ok or not fix:
             return report
         failed = {check.name for check in report.checks if not check.ok}
-        if "file" in failed and "database" not in failed:
-            await self._core.database.rewrite()  # all tables are whole, and a new file holds them
-        if "permissions" in failed:
-            for path, mode in self._doctor.loose_paths():
-                path.chmod(mode)
-        if "vectors" in failed:
-            await self.reembed()
-        if "archive" in failed:
-            await self._core.change(Changes.repair_states)
-        if "search" in failed:
-            await self.reindex()
-        elif "index" in failed:
-            await self._repair_index()
+        await self._repair(failed)
         return await self._doctor.examine(progress=progress, cancel=cancel)
 
     async def reindex(
@@ -255,6 +248,23 @@ class Maintenance:
         finally:
             draft.unlink(missing_ok=True)
         return target
+
+    async def _repair(self, failed: Collection[str]) -> None:
+        """Repair what these checks found."""
+        if "file" in failed and "database" not in failed:
+            await self._core.database.rewrite()  # all tables are whole, and a new file holds them
+        if "permissions" in failed:
+            for path, mode in self._doctor.loose_paths():
+                path.chmod(mode)
+        if "vectors" in failed:
+            await self.reembed()
+        for name, repair in _REPAIRS.items():
+            if name in failed:
+                await self._core.change(repair)
+        if "search" in failed or "organisation" in failed:
+            await self.reindex()
+        elif "index" in failed:
+            await self._repair_index()
 
     async def _repair_index(self) -> None:
         missing, unknown = await self._doctor.index_difference()

@@ -271,7 +271,7 @@ def last_revision(db: "Connection") -> int:
 
 
 def changes_since(db: "Connection", revision: int, limit: int) -> list[tuple[str, int]]:
-    """Return the next memories changed after ``revision``, each with its latest revision.
+    """Return the next memories and facts changed after ``revision``, each with its latest one.
 
     At most ``limit`` pairs, in ascending order of revision.
     """
@@ -297,21 +297,34 @@ def vectors_by_id(db: "Connection", ids: Sequence[str], fingerprint: str) -> dic
 
 
 _UNEMBEDDED = (
-    f"FROM memories m WHERE {LIVE} AND NOT EXISTS "
-    "(SELECT 1 FROM vectors v WHERE v.memory_id = m.id AND v.fingerprint = ?)"
+    f"SELECT m.id, m.content FROM memories m WHERE {LIVE} AND NOT EXISTS "
+    "(SELECT 1 FROM vectors v WHERE v.memory_id = m.id AND v.fingerprint = $1) "
+    "UNION ALL SELECT f.fact_id, f.content FROM org_facts f WHERE f.retracted_at IS NULL AND "
+    "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.memory_id = f.fact_id AND v.fingerprint = $1)"
 )
 
 
 def count_unembedded(db: "Connection", fingerprint: str) -> int:
-    """Return how many live memories have no vector from the embedder with this fingerprint."""
-    return _number(db, f"SELECT count(*) {_UNEMBEDDED}", [fingerprint])
+    """Return how many live memories and facts have no vector of the embedder's fingerprint."""
+    return _number(db, f"SELECT count(*) FROM ({_UNEMBEDDED})", [fingerprint])
 
 
 def unembedded(db: "Connection", fingerprint: str, limit: int) -> list[tuple[str, str]]:
-    """Return id and content of live memories without a vector from this embedder."""
+    """Return id and content of live memories and facts without a vector from this embedder."""
     return db.execute(
-        f"SELECT m.id::VARCHAR, m.content {_UNEMBEDDED} LIMIT {int(limit)}", [fingerprint]
+        f"SELECT id::VARCHAR, content FROM ({_UNEMBEDDED}) LIMIT {int(limit)}", [fingerprint]
     ).fetchall()
+
+
+def contents_by_id(db: "Connection", ids: Sequence[str]) -> dict[str, str]:
+    """Return the present texts of memories and facts, by id."""
+    rows = db.execute(
+        "SELECT id::VARCHAR, content FROM memories WHERE id IN (SELECT unnest($1::UUID[])) "
+        "UNION ALL SELECT fact_id::VARCHAR, content FROM org_facts "
+        "WHERE fact_id IN (SELECT unnest($1::UUID[]))",
+        [known_ids(ids)],
+    ).fetchall()
+    return dict(rows)
 
 
 def drawn_from(db: "Connection", execution_ids: Sequence[str]) -> tuple[str, ...]:
@@ -423,8 +436,9 @@ def authors_of(db: "Connection", ids: Sequence[str]) -> dict[str, str]:
 
 
 def count_changed(db: "Connection") -> int:
-    """Return how many memories a full rebuild of the index has to process."""
-    return _number(db, "SELECT (SELECT count(*) FROM memories) + (SELECT count(*) FROM tombstones)")
+    """Return how many memories and facts a full rebuild of the index has to process."""
+    tables = ("memories", "tombstones", "org_facts")
+    return sum(_number(db, f"SELECT count(*) FROM {table}") for table in tables)
 
 
 def _number(db: "Connection", sql: str, values: Sequence[object] = ()) -> int:

@@ -9,9 +9,12 @@ from datetime import UTC
 from functools import partial
 from typing import TYPE_CHECKING
 
-from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.enums import MemoryCategory, MemoryLevel, OrgFactCategory
 from synthorg_tui.memory.errors import VectorIndexError
 from synthorg_tui.memory.index.protocol import IndexPoint, VectorIndex
+from synthorg_tui.memory.listing import ORG_NAMESPACE, ORG_OWNER
+from synthorg_tui.memory.org.log import FactRow, rows_of_ids, tags_of
+from synthorg_tui.memory.org.tags import OrgTraits
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.rows import StoredMemory
@@ -156,17 +159,40 @@ class Projection:
             await self.index.apply(upserts, deletes, revision=self._applied)
 
     def _load(self, db: "Connection", ids: Sequence[str]) -> tuple[list[IndexPoint], list[str]]:
-        """The points of live memories and the ids of all others."""
+        """The points of live memories and active facts, and the ids of all others."""
         import numpy as np
 
         rows = queries.rows_by_id(db, ids)
         live = {i: row for i, row in rows.items() if row.is_current}
-        blobs = queries.vectors_by_id(db, list(live), self._fingerprint) if live else {}
-        points = [
-            self._point(row, np.frombuffer(blobs[i], np.float32) if i in blobs else None)
-            for i, row in live.items()
-        ]
-        return points, [i for i in ids if i not in live]
+        found = rows_of_ids(db, [i for i in ids if i not in rows])
+        facts = {i: row for i, row in found.items() if row.is_active}
+        known = [*live, *facts]
+        blobs = queries.vectors_by_id(db, known, self._fingerprint) if known else {}
+        vectors = {i: np.frombuffer(blob, np.float32) for i, blob in blobs.items()}
+        points = [self._point(row, vectors.get(i)) for i, row in live.items()]
+        points += [self._fact_point(row, vectors.get(i)) for i, row in facts.items()]
+        return points, [i for i in ids if i not in live and i not in facts]
+
+    def _fact_point(self, row: FactRow, vector: Vectors | None) -> IndexPoint:
+        """A fact under the reserved owner; its category and project are in the fields for them."""
+        category = OrgFactCategory(row.category)
+        is_procedure = category is OrgFactCategory.PROCEDURE
+        tags = tags_of(row.tags)
+        return IndexPoint(
+            id=row.fact_id,
+            agent_id=ORG_OWNER,
+            category=MemoryCategory.PROCEDURAL if is_procedure else MemoryCategory.SEMANTIC,
+            namespace=ORG_NAMESPACE,
+            tags=(*tags, category.value),
+            created_at=row.created_at.replace(tzinfo=UTC),
+            expires_at=None,
+            shared=False,
+            level=MemoryLevel.PERSISTENT.value,
+            session_id=None,
+            project=OrgTraits.of(tags).project or None,
+            dense=vector,
+            sparse=self._tokenizer.encode_document(row.content),
+        )
 
     def _point(self, row: StoredMemory, vector: Vectors | None) -> IndexPoint:
         return IndexPoint(

@@ -19,6 +19,7 @@ from synthorg_tui.memory.extensions import Archiving, BundleOutcome, MemoryBundl
 from synthorg_tui.memory.filter import NON_INFERABLE_TAG
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import AGENT_IS_FULL, BatchOutcome, MemoryDraft, MemoryStoreRequest
+from synthorg_tui.memory.org.erasing import erase_facts
 from synthorg_tui.memory.org.store import OrgAct, OrgStore
 from synthorg_tui.memory.retrieval.tags import parse_tags
 from synthorg_tui.memory.store import queries
@@ -117,6 +118,7 @@ class MemoryWriter:
             changes.add(list(zip(rows, vectors, strict=True)), actor=actor)
             restored = changes.restore(bundle.restore, actor=actor)
             purged = changes.purge(bundle.purge, actor=actor)
+            erased = erase_facts(changes, bundle.purge, actor=actor)
             act = OrgAct(actor, is_decision=True)
             written = facts.apply(changes, bundle.org, fact_vectors, act=act)
             if bundle.erases:
@@ -125,7 +127,7 @@ class MemoryWriter:
                 added=tuple(row.id for row in rows),
                 removed=tuple(map(listed, removed)),
                 restored=tuple(map(listed, restored)),
-                purged=tuple(row.id for row in purged),
+                purged=(*(row.id for row in purged), *erased),
                 org=written,
             )
             return within(changes.db, outcome)

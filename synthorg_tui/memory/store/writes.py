@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.memory.enums import ArchiveReason, EdgeKind
 from synthorg_tui.memory.listing import ChangeKind
+from synthorg_tui.memory.org import log as org_log
 from synthorg_tui.memory.store import edges, facts, plans
 from synthorg_tui.memory.store.edges import MemoryEdge
 from synthorg_tui.memory.store.policy import AgeRules
@@ -18,6 +19,7 @@ from synthorg_tui.memory.store.queries import (
     HALF_ARCHIVED,
     HAS_PURGED,
     REDACTED,
+    contents_by_id,
     known_ids,
     rows_by_id,
 )
@@ -162,9 +164,7 @@ class Changes:
             self.touched.append(row.id)
         if changed:
             self.unembedded = True
-            values = [REDACTED, str(self.revision)]
-            self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", values)
-            self.note_erased()
+            self.note_redacted()
         return len(changed)
 
     def remove(self, ids: Sequence[str], *, actor: str) -> list[StoredMemory]:
@@ -268,6 +268,18 @@ class Changes:
         )
         edges.remove_loose(self.db)
 
+    def rebuild_facts(self) -> None:
+        """Make the organisation's facts what their log comes to; the index is to be made anew."""
+        _, wrong = org_log.disagreeing(self.db)
+        org_log.rebuild(self.db, wrong)
+        self.remove_vectors(wrong)
+        self.unembedded = True
+
+    def remove_vectors(self, ids: Sequence[str]) -> None:
+        """Delete the vectors of memories or facts."""
+        listed = "(SELECT unnest(?::UUID[]))"
+        self.db.execute(f"DELETE FROM vectors WHERE memory_id IN {listed}", [list(ids)])
+
     def _revived(self, row: StoredMemory) -> StoredMemory:
         expires = row.expires_at
         if expires is not None and expires <= self.now:
@@ -315,6 +327,12 @@ class Changes:
         self.note_erased()
         return rows
 
+    def note_redacted(self) -> None:
+        """Note the same of texts that the index holds, too, up to this revision."""
+        values = [REDACTED, str(self.revision)]
+        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", values)
+        self.note_erased()
+
     def note_erased(self) -> None:
         """Note that this transaction erases texts, which the file holds until it is rewritten."""
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, 'yes')", [HAS_PURGED])
@@ -323,13 +341,12 @@ class Changes:
     def embed(self, vectors: Sequence[tuple[tuple[str, str], Vectors]]) -> int:
         """Store vectors for (id, content) pairs and return how many were stored.
 
-        A pair whose memory has changed or been deleted meanwhile is skipped.
+        Of memories and facts. A pair of what has changed or been deleted meanwhile is skipped.
         """
-        current = rows_by_id(self.db, [memory_id for (memory_id, _), _ in vectors])
+        current = contents_by_id(self.db, [memory_id for (memory_id, _), _ in vectors])
         numbered = []
         for (memory_id, content), vector in vectors:
-            row = current.get(memory_id)
-            if row is not None and row.content == content:
+            if current.get(memory_id) == content:
                 self.revision += 1
                 numbered.append((memory_id, self.revision, vector))
         ids = [memory_id for memory_id, _, _ in numbered]

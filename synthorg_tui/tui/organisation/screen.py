@@ -28,7 +28,7 @@ from synthorg_tui.tui.organisation.acting import EntryActions
 from synthorg_tui.tui.organisation.adapter import EngineOrganisation
 from synthorg_tui.tui.organisation.detail import refused_lines
 from synthorg_tui.tui.organisation.state import DAY, KINDS, STATES, EntryPart
-from synthorg_tui.tui.organisation.widgets import EntryDetail, EntryList, TimeBar
+from synthorg_tui.tui.organisation.widgets import EntryDetail, EntryRows, TimeBar
 from synthorg_tui.tui.panes import Panes
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
 from synthorg_tui.tui.widgets.line_list import LineList
@@ -71,16 +71,16 @@ class OrganisationScreen(EntryActions):
             with Vertical(id="entry-side"):
                 yield from self.filter_entry("")
                 yield LineBar(id="chips")
-                listed = EntryList(now=self.now, id="entries")
+                listed = EntryRows(now=self.now, id="entries")
                 listed.border_title = "Organisation"
                 yield listed
             yield EntryDetail(now=self.now, id="entry-detail")
         yield KeyBar("organisation", "app")
 
     @property
-    def listed(self) -> EntryList:
+    def listed(self) -> EntryRows:
         """The list of entries."""
-        return self.query_one("#entries", EntryList)
+        return self.query_one("#entries", EntryRows)
 
     @property
     def main_list(self) -> LineList:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from synthorg_tui.tui.organisation.adapter import EngineOrganisation, PromptRoom
 
 
-class EntryList(LineList):
+class EntryRows(LineList):
     """The entries under a heading for each category; of a long list a window is loaded."""
 
     def __init__(self, *, now: Callable[[], datetime], id: str | None = None) -> None:

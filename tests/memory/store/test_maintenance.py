@@ -62,6 +62,7 @@ async def test_a_healthy_store_passes_every_check(maintenance: Maintenance, tmp_
         "erased",
         "copies",
         "archive",
+        "organisation",
         "sessions",
         "approvals",
         "lock",

@@ -213,7 +213,7 @@ class Engine:
     @cached_property
     def injection(self) -> "InjectionService":
         """The service that prepares and explains the digests that agents are given."""
-        return wiring.build_injection(self._base, lambda: self.model)
+        return wiring.build_injection(self._base, lambda: self.model, lambda: self.organisation)
 
     @property
     def absences(self) -> "Absences":

@@ -49,6 +49,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.memory.extensions import BatchStore, MemoryAdmin
     from synthorg_tui.memory.store.admin import StoreAdmin
     from synthorg_tui.memory.strategies.service import InjectionService
+    from synthorg_tui.organisation.service import OrganisationService
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
     from synthorg_tui.skills.document import SkillRoot
@@ -194,16 +195,16 @@ def build_queue(base: Foundation) -> "ApprovalQueue":
 
 
 def build_injection(
-    base: Foundation, model: "Callable[[], CompletionProvider | None]"
+    base: Foundation,
+    model: "Callable[[], CompletionProvider | None]",
+    organisation: "Callable[[], OrganisationService]",
 ) -> "InjectionService":
-    """Build the service that prepares the memories agents are given, and counts uses of skills.
-
-    ``model`` returns the language model for reranking, or ``None``.
-    """
+    """Build the service that prepares what agents are given; ``model`` may rerank it."""
     from synthorg_tui.curation.applications import Applications
     from synthorg_tui.memory.injection import DefaultTokenEstimator
     from synthorg_tui.memory.retrieval.rerank_cache import RerankCache
     from synthorg_tui.memory.strategies.service import InjectionService
+    from synthorg_tui.organisation.service import build_briefing
     from synthorg_tui.providers.completion.factory import create_token_estimator
 
     memory, completion = base.settings.memory, base.settings.providers.completion
@@ -220,6 +221,7 @@ def build_injection(
             ttl_seconds=memory.retrieval.rerank_cache_ttl_seconds, clock=base.clock
         ),
         applications=Applications(base.database),
+        organisation=build_briefing(base.settings.org_memory, base.memory, organisation),
     )
 
 

@@ -179,12 +179,11 @@ class AgentSession:
         )
         # As an adapter would write it, which takes longer to build than to do without.
         explained = await asyncio.to_thread(to_json, explanation, inf_nan_mode="null")
-        told = (*explanation.organisation, *served.included)
         await self._record(
             CallKind.DIGEST,
             "digest",
             asked,
-            CallReply(served.text, memory_ids=told),
+            CallReply(served.text, memory_ids=(*explanation.organisation, *served.included)),
             started,
             explanation=explained.decode(),
         )

@@ -21,7 +21,8 @@ WHOLE_BY: Final = "whole: recall_memory"
 """Tells an agent how to read what an excerpt leaves out; the memory's id follows."""
 _SEPARATOR: Final = "\n"
 _PARAGRAPH: Final = "\n\n"
-_DIRECTIVE: Final = untrusted_content_directive((TAG_MEMORY_ENTRY,))
+DIRECTIVE: Final = untrusted_content_directive((TAG_MEMORY_ENTRY,))
+"""Stands before the memories, and says that they are data."""
 _ROLES: Final = {
     InjectionPoint.SYSTEM: MessageRole.SYSTEM,
     InjectionPoint.USER: MessageRole.USER,
@@ -101,7 +102,7 @@ def memory_block(memory: ScoredMemory, wording: MemoryWording | None = None) -> 
 def frame_tokens(estimator: TokenEstimator) -> int:
     """Return the tokens that the directive before the memories takes of a budget."""
     # One more, since an estimator may round down the directive and what follows it.
-    return estimator.estimate_tokens(f"{_DIRECTIVE}{_PARAGRAPH}") + 1
+    return estimator.estimate_tokens(f"{DIRECTIVE}{_PARAGRAPH}") + 1
 
 
 def pack_memories(
@@ -121,7 +122,7 @@ def pack_memories(
     frame = frame_tokens(estimator)
     while True:
         packing = _packed(blocks, estimator, token_budget, frame)
-        tokens = estimator.estimate_tokens(f"{_DIRECTIVE}{_PARAGRAPH}{packing.text}")
+        tokens = estimator.estimate_tokens(f"{DIRECTIVE}{_PARAGRAPH}{packing.text}")
         if not packing.text or tokens <= packing.tokens_used:
             return packing
         frame += tokens - packing.tokens_used  # this tokenizer counts parts lower than the whole
@@ -163,7 +164,7 @@ def messages_for(
     if not packing.text:
         return ()
     return (
-        ChatMessage(role=MessageRole.SYSTEM, content=_DIRECTIVE),
+        ChatMessage(role=MessageRole.SYSTEM, content=DIRECTIVE),
         ChatMessage(role=role, content=packing.text),
     )
 

@@ -1,17 +1,30 @@
-"""Knowledge that agents share with each other, and the owner id that is reserved for it."""
+"""Knowledge that agents share with each other, and the names that no agent may use."""
 
 from typing import Protocol, runtime_checkable
 
 from synthorg_tui.core.types import NotBlankStr
-from synthorg_tui.memory.errors import MemoryError
+from synthorg_tui.memory.errors import MemoryError, MemoryStoreError
+from synthorg_tui.memory.listing import ORG_NAMESPACE, ORG_OWNER
 from synthorg_tui.memory.listing import SHARED_OWNER as SHARED_OWNER
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, MemoryStoreRequest
 
 
 def require_agent_id(agent_id: str, kind: type[MemoryError]) -> None:
-    """Raise ``kind`` if ``agent_id`` is the id reserved for shared memories."""
+    """Raise ``kind`` if ``agent_id`` is reserved for shared memories or for the organisation's."""
     if agent_id == SHARED_OWNER:
         raise kind(f"{SHARED_OWNER} is reserved for shared memories and can't be an agent's id")
+    if agent_id == ORG_OWNER:
+        raise kind(f"{ORG_OWNER} is reserved for organisation memory and can't be an agent's id")
+
+
+def require_namespace(namespace: str) -> None:
+    """Raise ``MemoryStoreError`` for the namespace in which organisation memory is indexed."""
+    if namespace == ORG_NAMESPACE:
+        raise MemoryStoreError(
+            f"the namespace {ORG_NAMESPACE} is reserved for organisation memory",
+            remedy="Store the memory in another namespace; what the whole organisation should "
+            "know is proposed to it, see `synthorg-tui org --help`.",
+        )
 
 
 @runtime_checkable

@@ -11,7 +11,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.enums import MemoryCategory, OrgFactCategory
-from synthorg_tui.curation import registry
 from synthorg_tui.memory.kinds import KIND_SQL, MemoryKind
 from synthorg_tui.memory.org.log import FactRow, author_of, revisions_at, rows_at, tags_of
 from synthorg_tui.memory.org.models import OrgFactAuthor
@@ -149,6 +148,8 @@ def words_of(author: OrgFactAuthor) -> str:
 
 def _lessons(db: "Connection", at: datetime) -> Iterable[OrgEntry]:
     """The approved lessons for the whole organisation that were in force at a time."""
+    from synthorg_tui.curation import registry  # here: an agent waits for its first digest
+
     then = naive_utc(at)
     for skill in registry.select(db, f"{_SKILLS} ORDER BY path", [then, then]):
         from synthorg_tui.curation.rendering import stored_text
@@ -179,7 +180,9 @@ def _published(db: "Connection", at: datetime) -> Iterable[OrgEntry]:
         "ORDER BY m.created_at DESC, m.id",
         where.values,
     ).fetchall()
-    of_skills = registry.memories_of_skills(db) if rows else frozenset()
+    from synthorg_tui.curation.registry import memories_of_skills
+
+    of_skills = memories_of_skills(db) if rows else frozenset()
     for key, category, content, project, source, tags, agent_id, created, updated in rows:
         if key in of_skills:
             continue

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Final
 from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.events import Events
-from synthorg_tui.curation.erasure import Erasure
+from synthorg_tui.memory.listing import MemoryUse
 from synthorg_tui.memory.org.access_control import require_write_access
 from synthorg_tui.memory.org.acts import UndoableAct, last_act
 from synthorg_tui.memory.org.changes import AppliedOrgChange, OrgChange, OrgChangeKind
 from synthorg_tui.memory.org.config import OrgMemoryConfig
 from synthorg_tui.memory.org.errors import OrgMemoryQueryError, OrgMemoryWriteError
 from synthorg_tui.memory.org.factory import create_org_backend
+from synthorg_tui.memory.org.hybrid import HybridPromptRetrievalBackend
 from synthorg_tui.memory.org.log import (
     ERASED,
     FactRow,
@@ -28,11 +29,19 @@ from synthorg_tui.memory.org.log import (
     rows_of_ids,
     tags_of,
 )
-from synthorg_tui.memory.org.models import OrgFact, OrgFactAuthor, OrgFactWriteRequest
+from synthorg_tui.memory.org.models import (
+    OrgFact,
+    OrgFactAuthor,
+    OrgFactWriteRequest,
+    OrgMemoryQuery,
+)
 from synthorg_tui.memory.org.protocol import OrgMemoryBackend
+from synthorg_tui.memory.org.search import FoundFact
 from synthorg_tui.memory.org.store import OrgAct, OrgStore, unknown_fact
+from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.core import Core
+from synthorg_tui.memory.strategies.organisation import OrgBriefing
 from synthorg_tui.organisation.entries import (
     EntryFilter,
     EntryList,
@@ -50,9 +59,17 @@ from synthorg_tui.organisation.models import (
     OrgVersion,
     UndoneOrgEntry,
 )
+from synthorg_tui.organisation.telling import (
+    memories_of,
+    policies_of,
+    uses_of,
+    written_policies,
+)
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
+
+    from synthorg_tui.curation.erasure import Erasure
 
 ORGANISATION: Final = "organisation"
 """Topic of the event that something of it was written; its data says what, in words."""
@@ -81,7 +98,7 @@ class OrganisationService:
         backend: OrgMemoryBackend,
         config: OrgMemoryConfig,
         emit: Callable[[str, str], None],
-        erasure: Callable[[], Erasure],
+        erasure: "Callable[[], Erasure]",
     ) -> None:
         self._core = core
         self.backend = backend
@@ -141,9 +158,27 @@ class OrganisationService:
             raise unknown_fact(id_or_start)
         return found[0]
 
-    async def policies(self) -> tuple[OrgFact, ...]:
-        """Return the core policies in the order in which agents are told them."""
-        return await self.backend.list_policies()
+    async def policies(self, *, at: datetime | None = None) -> tuple[OrgFact, ...]:
+        """Return the core policies in the order in which agents are told them, or were at a time.
+
+        Settings have no history: theirs stand in the past, too.
+        """
+        if at is None:
+            return await self.backend.list_policies()
+        written = await self._core.read(lambda db: written_policies(db, at))
+        return (*policies_of(self._config, self._core.clock.now()), *written)
+
+    async def uses(self, id_or_start: str, *, limit: int = 20) -> tuple[MemoryUse, ...]:
+        """Return the digests, and other calls of agents, that carried an entry, newest first.
+
+        Raises ``OrgMemoryQueryError`` for what is no entry.
+        """
+        entry = await self.entry(id_or_start)
+
+        def work(db: "Connection") -> tuple[MemoryUse, ...]:
+            return uses_of(db, entry, memories_of(db, entry), limit=limit)
+
+        return await self._core.read(work)
 
     async def history(self, fact_id: str) -> tuple[OrgVersion, ...]:
         """Return every version of a fact, the first one first; none of what is no fact."""
@@ -286,11 +321,34 @@ def build_organisation(
     local: LocalMemoryBackend,
     config: OrgMemoryConfig,
     events: Events,
-    erasure: Callable[[], Erasure],
+    erasure: "Callable[[], Erasure]",
 ) -> OrganisationService:
     """Build the service on a store; its backend is connected by whoever opens that."""
     backend = create_org_backend(config, OrgStore(local.core))
     return OrganisationService(local.core, backend, config, events.emit, erasure)
+
+
+def build_briefing(
+    config: OrgMemoryConfig,
+    memory: MemoryBackend,
+    organisation: Callable[[], OrganisationService],
+) -> OrgBriefing:
+    """Build what agents are told before their memories: without a store, what settings say."""
+    has_store = isinstance(memory, LocalMemoryBackend)
+
+    async def policies(at: datetime | None) -> tuple[OrgFact, ...]:
+        if not has_store:
+            return policies_of(config, datetime.now(UTC))
+        return await organisation().policies(at=at)
+
+    async def facts(query: OrgMemoryQuery, project: str | None) -> Sequence[FoundFact]:
+        backend = organisation().backend if has_store else None
+        if not isinstance(backend, HybridPromptRetrievalBackend):
+            return ()
+        return await backend.find(query, project=project)
+
+    most = config.extended_store.max_retrieved_per_query
+    return OrgBriefing(policies, config.policy_tokens, facts, most)
 
 
 def _row(db: "Connection", fact_id: str) -> FactRow | None:

@@ -17,6 +17,7 @@ from synthorg_tui.memory.errors import (
     MemoryStoreError,
 )
 from synthorg_tui.memory.factory import BackendContext, create_memory_backend
+from synthorg_tui.memory.listing import ORG_NAMESPACE, ORG_OWNER
 from synthorg_tui.memory.models import (
     MemoryEntry,
     MemoryMetadata,
@@ -197,18 +198,28 @@ async def test_a_memory_that_expired_before_it_was_stored_is_refused(
     assert await backend.count("ada") == 0
 
 
-async def test_the_reserved_owner_is_no_agent(backend: MemoryBackend) -> None:
+@pytest.mark.parametrize("owner", [SHARED_OWNER, ORG_OWNER])
+async def test_a_reserved_owner_is_no_agent(backend: MemoryBackend, owner: str) -> None:
     some_id = str(uuid.uuid4())
     with pytest.raises(MemoryStoreError):
-        await backend.store(SHARED_OWNER, request())
+        await backend.store(owner, request())
     with pytest.raises(MemoryStoreError):
-        await backend.delete(SHARED_OWNER, some_id)
+        await backend.delete(owner, some_id)
     with pytest.raises(MemoryRetrievalError):
-        await backend.retrieve(SHARED_OWNER, ALL)
+        await backend.retrieve(owner, ALL)
     with pytest.raises(MemoryRetrievalError):
-        await backend.get(SHARED_OWNER, some_id)
+        await backend.get(owner, some_id)
     with pytest.raises(MemoryRetrievalError):
-        await backend.count(SHARED_OWNER)
+        await backend.count(owner)
+
+
+async def test_no_memory_is_stored_in_the_namespace_of_the_organisation(
+    backend: MemoryBackend,
+) -> None:
+    with pytest.raises(MemoryStoreError, match="reserved for organisation memory") as refused:
+        await backend.store("ada", request(namespace=ORG_NAMESPACE))
+    assert "another namespace" in refused.value.remedy
+    assert await backend.count("ada") == 0
 
 
 # -- delete

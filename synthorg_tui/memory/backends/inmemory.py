@@ -24,7 +24,7 @@ from synthorg_tui.memory.models import (
     MemoryStoreRequest,
     is_short_id,
 )
-from synthorg_tui.memory.shared import require_agent_id
+from synthorg_tui.memory.shared import require_agent_id, require_namespace
 
 DEFAULT_MAX_MEMORIES = 10_000
 
@@ -79,6 +79,7 @@ class InMemoryBackend:
         """Store a memory and return its id; raises ``MemoryStoreError`` at the agent's limit."""
         self._require_connection()
         require_agent_id(agent_id, MemoryStoreError)
+        require_namespace(request.namespace)
         now = self._clock.now()
         self._prune(now)
         memories = self._agents.setdefault(agent_id, {})

@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.memory.index.protocol import EndedByAge, IndexFilter, IndexPoint, Visibility
+from synthorg_tui.memory.listing import ORG_NAMESPACE, ORG_OWNER
 from synthorg_tui.memory.shared import SHARED_OWNER
 
 FORMAT_VERSION = 3
@@ -86,10 +87,15 @@ Condition: TypeAlias = FieldMatch | Between | Absent | PayloadFilter
 
 
 def conditions(where: IndexFilter) -> PayloadFilter:
-    """Translate a search filter into conditions on payload fields."""
+    """Translate a search filter into conditions on payload fields.
+
+    What the organisation knows is found only by a search that names its namespace.
+    """
     must: list[Condition] = [FieldMatch("tags", (tag,)) for tag in where.tags]
     must_not: list[Condition] = [Between("expires_at", at_most=where.now.timestamp())]
     must_not += map(_ended, where.ended)
+    if ORG_NAMESPACE not in where.namespaces:
+        must_not.append(FieldMatch("agent", (ORG_OWNER,)))
     if where.shared is False and not where.agents:
         must_not.append(FieldMatch("owner", (SHARED_OWNER,)))
     if where.shared:
@@ -99,12 +105,13 @@ def conditions(where: IndexFilter) -> PayloadFilter:
         must.append(FieldMatch(field, tuple(sorted(where.agents))))
     if where.exclude_agent is not None:
         must_not.append(FieldMatch("agent", (where.exclude_agent,)))
-    if where.projects:
-        must.append(FieldMatch("project", tuple(sorted(where.projects))))
-    if where.categories:
-        must.append(FieldMatch("category", tuple(sorted(where.categories))))
-    if where.namespaces:
-        must.append(FieldMatch("namespace", tuple(sorted(where.namespaces))))
+    for field, values in (
+        ("project", where.projects),
+        ("category", where.categories),
+        ("namespace", where.namespaces),
+    ):
+        if values:
+            must.append(FieldMatch(field, tuple(sorted(values))))
     if where.since is not None or where.until is not None:
         must.append(
             Between(

@@ -1,6 +1,7 @@
 """Organisation memory as every agent is told it: core policies always, facts on demand.
 
-The documented backend, on the log in ``store``; searching by meaning is in ``search``.
+The documented backend, on the log in ``store``; searching by meaning is in ``search``. The other
+backends are this one with more: ``temporal`` and ``graph_rag``.
 """
 
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from synthorg_tui.memory.org.models import (
     OrgFactWriteRequest,
     OrgMemoryQuery,
 )
+from synthorg_tui.memory.org.search import WRITTEN, FoundFact, OrgSearch, as_candidate
 from synthorg_tui.memory.org.store import OrgStore
 
 _POLICY: Final = frozenset({OrgFactCategory.CORE_POLICY})
@@ -33,6 +35,8 @@ class HybridPromptRetrievalBackend:
         core_policies: Those of the settings; they stand first and are never written.
         store: Where facts are kept; it must be open before ``connect``.
         access_config: Who may write facts of which category.
+        search: Finds facts by meaning and words; without it ``query`` has the documented order by
+            text.
     """
 
     backend_name: NotBlankStr = "hybrid_prompt_retrieval"
@@ -43,9 +47,11 @@ class HybridPromptRetrievalBackend:
         core_policies: Sequence[str] = (),
         store: OrgStore,
         access_config: WriteAccessConfig | None = None,
+        search: OrgSearch | None = None,
     ) -> None:
         self._core_policies = tuple(core_policies)
         self._store = store
+        self._search = search
         self._access = access_config or WriteAccessConfig()
         self._connected = False
 
@@ -69,15 +75,34 @@ class HybridPromptRetrievalBackend:
         return self.is_connected and await self._store.answers()
 
     async def query(self, query: OrgMemoryQuery) -> tuple[OrgFact, ...]:
-        """Return the active facts that hold the context, as ``OrgStore.matching`` orders them.
+        """Return the active facts that answer the query, the best first, of all projects.
 
         The limit is the query's. Raises ``OrgMemoryQueryError``.
         """
+        return tuple(found.fact for found in await self.find(query))
+
+    async def find(
+        self, query: OrgMemoryQuery, *, project: str | None = None
+    ) -> tuple[FoundFact, ...]:
+        """Return what ``query`` does, explained, for whoever asks from a project.
+
+        ``project`` is as in ``OrgSearch.find``. Raises ``OrgMemoryQueryError``.
+        """
         self._require_connection()
         with translate_org_errors(OrgMemoryQueryError, "searching the organisation's facts"):
-            return await self._store.matching(
-                query.context, categories=query.categories, limit=query.limit
-            )
+            return await self._found(query, project)
+
+    async def _found(self, query: OrgMemoryQuery, project: str | None) -> tuple[FoundFact, ...]:
+        if self._search is not None:
+            return await self._search.find(query, project=project)
+        facts = await self._store.matching(
+            query.context, categories=query.categories, limit=query.limit
+        )
+        reason = "is among the newest" if query.context is None else WRITTEN
+        return tuple(
+            FoundFact(fact, 1.0, as_candidate(fact, reason=reason, rank=rank))
+            for rank, fact in enumerate(facts, start=1)
+        )
 
     async def write(self, request: OrgFactWriteRequest, *, author: OrgFactAuthor) -> NotBlankStr:
         """Write a new fact and return its id.

@@ -333,3 +333,17 @@ def put(db: "Connection", rows: Sequence[FactRow], *, known: Iterable[str]) -> N
                 "WHERE fact_id = ?::UUID",
                 [*row[1:], row.fact_id],
             )
+
+
+def facts_stamp(db: "Connection") -> tuple[int, int]:
+    """Return what is another one after every change of facts: the last revision, and how many."""
+    row = db.execute("SELECT coalesce(max(revision), 0), count(*) FROM org_facts").fetchone()
+    return (int(row[0]), int(row[1])) if row else (0, 0)
+
+
+def tag_rows(db: "Connection") -> list[tuple[str, str, str]]:
+    """Return id, category and stored tags of the active facts, the newest first."""
+    return db.execute(
+        "SELECT fact_id::VARCHAR, category, tags FROM org_facts WHERE retracted_at IS NULL "
+        "ORDER BY created_at DESC, fact_id"
+    ).fetchall()

@@ -113,6 +113,11 @@ class OrgStore:
         """Return how many active facts are of a category."""
         return await self._core.read(lambda db: count_of(db, category))
 
+    @property
+    def core(self) -> "Core":
+        """The store of memories that the facts are kept in."""
+        return self._core
+
     def now(self) -> datetime:
         """The present time by the store's clock."""
         return self._core.clock.now()

@@ -23,8 +23,9 @@ DIARY: Final = frozenset({MemoryKind.SESSION, MemoryKind.TASK, MemoryKind.COMMIT
 LEARNT: Final = frozenset({MemoryKind.KNOWLEDGE, MemoryKind.LESSON, MemoryKind.FACT})
 """Kinds that tell what holds: of these a passage may lack the condition, so they get more room."""
 HANDED_BEFORE: Final = "handed over earlier in this session, word for word"
-_ROOM_OF_LEARNT: Final = 3
-_WORTH_CUTTING: Final = 1.5
+ROOM_OF_LEARNT: Final = 3
+"""How many times as long as other passages those of what holds are."""
+WORTH_CUTTING: Final = 1.5
 """How much longer than an excerpt a text has to be: naming the rest takes room, too."""
 _MARK_BYTES: Final = 8
 
@@ -64,9 +65,9 @@ class Worder:
         """Return how a memory is told; ``seen`` says how often it was seen."""
         content = entry.content
         kind = kind_of(entry.category, entry.metadata.tags, content)
-        room = _ROOM_OF_LEARNT if kind in LEARNT else 1
+        room = ROOM_OF_LEARNT if kind in LEARNT else 1
         limit = self._chars * room
-        if len(content) <= limit * _WORTH_CUTTING:
+        if len(content) <= limit * WORTH_CUTTING:
             return MemoryWording(content, seen=seen)
         told = self._finder.excerpt(content, limit)
         # Others' shared memories can't be asked for by id.

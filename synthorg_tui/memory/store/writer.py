@@ -22,6 +22,7 @@ from synthorg_tui.memory.models import AGENT_IS_FULL, BatchOutcome, MemoryDraft,
 from synthorg_tui.memory.org.erasing import erase_facts
 from synthorg_tui.memory.org.store import OrgAct, OrgStore
 from synthorg_tui.memory.retrieval.tags import parse_tags
+from synthorg_tui.memory.shared import require_namespace
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.edges import MemoryEdge, add_edges
@@ -201,6 +202,7 @@ class MemoryWriter:
         self, agent_id: str, draft: MemoryDraft, now: datetime, *, shared: bool
     ) -> StoredMemory:
         require_length(draft.request.content)
+        require_namespace(draft.request.namespace)
         request = _redacted(draft.request)
         created = draft.created_at or now
         traits = parse_tags(request.metadata.tags)

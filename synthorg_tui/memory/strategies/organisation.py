@@ -3,60 +3,138 @@
 Policies come first and in any case: no relevance, sensitivity or filter keeps them back, and they
 stand whatever the strategy is, since they are the organisation's and no agent's memories. A session
 is handed the block once and again as soon as it reads otherwise: it is known by its mark like any
-other text, and replaces the one before as a whole.
+other text, and replaces the one before as a whole. Facts that answer the question follow, fenced as
+memories are, with at most half of the room that is left: a decision may be long.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
+from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.failsafe import safely
+from synthorg_tui.core.text import CHARS_PER_TOKEN, safe_text
+from synthorg_tui.core.untrusted import wrap_untrusted
+from synthorg_tui.memory.formatter import DIRECTIVE, TAG_MEMORY_ENTRY, frame_tokens
+from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.injection import TokenEstimator
-from synthorg_tui.memory.org.models import OrgFact
+from synthorg_tui.memory.org.models import OrgFact, OrgMemoryQuery
 from synthorg_tui.memory.org.policies import PolicyBlock, policy_block
 from synthorg_tui.memory.org.tags import OrgTraits
 from synthorg_tui.memory.retrieval.explanation import (
+    Explanation,
     OrgCandidate,
     PreparedMessages,
     Verdict,
     text_of,
 )
-from synthorg_tui.memory.retrieval.wording import HANDED_BEFORE, mark_of
+from synthorg_tui.memory.retrieval.passages import PassageFinder
+from synthorg_tui.memory.retrieval.wording import (
+    HANDED_BEFORE,
+    ROOM_OF_LEARNT,
+    WORTH_CUTTING,
+    mark_of,
+)
 from synthorg_tui.providers.enums import MessageRole
 from synthorg_tui.providers.models import ChatMessage
 
 if TYPE_CHECKING:
-    from synthorg_tui.memory.strategies.service import InjectionRequest
+    from synthorg_tui.memory.org.search import FoundFact
 
+SEARCH_TOOL: Final = "org_search"
+"""The tool that finds facts; named to agents for what an excerpt leaves out."""
+SEARCHED: Final = frozenset(OrgFactCategory) - {OrgFactCategory.CORE_POLICY}
+"""What is told only where it answers the question."""
+SAID_ALREADY: Final = "what is handed over besides says it in the same words"
 _PARAGRAPH: Final = "\n\n"
+_LINE: Final = "\n"
 _POLICIES: Final = "policies"
+_WORD: Final = re.compile(r"\w+")
 
 Policies = Callable[[datetime | None], Awaitable[Sequence[OrgFact]]]
 """Returns all core policies in force, or those that were at a time, in their order."""
+Facts = Callable[[OrgMemoryQuery, str | None], Awaitable[Sequence["FoundFact"]]]
+"""Returns the facts that answer a question asked in a project, the best first; see ``OrgSearch``.
+
+None if nothing is evidence enough. The project is empty for a place in none, ``None`` for all.
+"""
+
+
+async def _no_facts(_query: OrgMemoryQuery, _project: str | None) -> Sequence["FoundFact"]:
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
 class OrgBriefing:
-    """What of organisation memory agents are told; ``policy_tokens`` bounds the policies."""
+    """What of organisation memory agents are told before their memories.
+
+    ``policy_tokens`` bounds the policies; at most ``max_facts`` facts are told.
+    """
 
     policies: Policies
     policy_tokens: int
+    facts: Facts = _no_facts
+    max_facts: int = 5
 
-    async def prepare(self, request: "InjectionRequest", estimator: TokenEstimator) -> "OrgPart":
-        """Return what is told in answer to a request; what can't be read is left out and named."""
-        notes: list[str] = []
-        budget = min(self.policy_tokens, request.token_budget)
-        if request.token_budget <= 0:
+    async def prepare(
+        self,
+        token_budget: int,
+        estimator: TokenEstimator,
+        *,
+        view: Visibility | None,
+        query: str = "",
+        passage_tokens: int = 120,
+        handed: Collection[str] = (),
+        at: datetime | None = None,
+    ) -> "OrgPart":
+        """Return what is told to an agent in a project; what can't be read is named as missing.
+
+        ``view`` ``None`` is a person, who sees what is known of all projects. No facts are told
+        without a ``query``; a long one is told by about thrice ``passage_tokens``, as what was
+        learnt is. ``handed`` are the marks of what the session was handed before, ``at`` is a time
+        to look back to.
+        """
+        if token_budget <= 0:
             return OrgPart()
-        call = self.policies(request.as_of)
-        known = await safely(call, what="reading the policies", notes=notes) or ()
-        policies = [policy for policy in known if _holds_for(policy, request)]
-        block = policy_block(policies, budget, estimator)
+        notes: list[str] = []
+        known = await safely(self.policies(at), what="reading the policies", notes=notes) or ()
+        policies = tuple(policy for policy in known if _holds_for(policy, view))
+        block = policy_block(policies, min(self.policy_tokens, token_budget), estimator)
         mark = mark_of(block.text, _POLICIES)
-        part = OrgPart(notes="; ".join(notes), policies=tuple(policies), block=block, mark=mark)
-        return replace(part, is_handed=True) if mark in request.handed else part
+        part = OrgPart(policies, block, mark, is_handed=mark in handed)
+        if query.strip():
+            asked = OrgMemoryQuery(context=query, categories=SEARCHED, limit=self.max_facts)
+            project = None if view is None else view.project or ""
+            call = self.facts(asked, project)
+            found = await safely(call, what="searching the facts", notes=notes) or ()
+            limit = ROOM_OF_LEARNT * passage_tokens * CHARS_PER_TOKEN
+            told = [_worded(each, query, limit) for each in found[: self.max_facts]]
+            part = _with_facts(part, told, token_budget, estimator, frozenset(handed))
+        return replace(part, notes="; ".join(notes))
+
+
+@dataclass(frozen=True, slots=True)
+class ToldFact:
+    """A fact as it is explained to a person, and the block that tells it to an agent.
+
+    ``mark`` tells what the block says of the fact from all others.
+    """
+
+    candidate: OrgCandidate
+    block: str
+    mark: str
+
+    def judged(self, verdict: Verdict, reason: str) -> "ToldFact":
+        """Return it with another verdict."""
+        return replace(self, candidate=replace(self.candidate, verdict=verdict, reason=reason))
+
+    @property
+    def is_in(self) -> bool:
+        """Whether the agent is told it."""
+        return self.candidate.verdict.is_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,54 +144,79 @@ class OrgPart:
     With ``is_handed`` the session has the very same block of policies already.
     """
 
-    notes: str = ""
     policies: tuple[OrgFact, ...] = ()
     block: PolicyBlock = field(default_factory=PolicyBlock)
     mark: str = ""
     is_handed: bool = False
+    facts: tuple[ToldFact, ...] = ()
+    notes: str = ""
 
     @property
     def text(self) -> str:
         """The block of policies, unless the session has it."""
         return "" if self.is_handed else self.block.text
 
+    @property
+    def fact_tokens(self) -> int:
+        """What the facts take that are told, with their fences."""
+        return sum(fact.candidate.tokens for fact in self.facts if fact.is_in)
+
     def room(self, token_budget: int, estimator: TokenEstimator) -> int:
         """Return how many tokens of a budget are left to memories."""
-        if not self.text:
-            return token_budget
-        # One more, since an estimator may round down what stands before and what follows.
-        return token_budget - estimator.estimate_tokens(f"{self.text}{_PARAGRAPH}") - 1
+        taken = self.fact_tokens
+        if self.text:
+            # One more, since an estimator may round down what stands before and what follows.
+            taken += estimator.estimate_tokens(f"{self.text}{_PARAGRAPH}") + 1
+        return token_budget - taken
 
     def before(
         self, prepared: PreparedMessages, token_budget: int, estimator: TokenEstimator
     ) -> PreparedMessages:
         """Return the messages with this before them, and the explanation of both."""
         found = prepared.explanation
-        messages = prepared.messages
-        if self.text:
-            messages = (ChatMessage(role=MessageRole.SYSTEM, content=self.text), *messages)
+        part = replace(self, facts=_once(self, found)) if self.facts else self
+        messages = part.messages(prepared.messages)
         text = text_of(messages)
-        told = self.block.tokens if self.text else 0
-        used = found.tokens_used
-        if self.text:
-            used = max(estimator.estimate_tokens(text), told + used)
+        told, facts = part.block.tokens if part.text else 0, part.fact_tokens
+        alone = told + facts + found.tokens_used
+        used = max(estimator.estimate_tokens(text), alone) if told or facts else alone
         notes = [self.notes, found.degraded]
         if told and found.degraded and not prepared.messages:
             notes.insert(1, f"policies take {told:,} tokens of the budget")
+        marks = [part.mark] if part.text else []
+        marks += [fact.mark for fact in part.facts if fact.is_in]
         explanation = replace(
             found,
             token_budget=token_budget,
             tokens_used=used,
-            frame_tokens=found.frame_tokens + used - told - found.tokens_used,
+            frame_tokens=found.frame_tokens + used - alone,
             text=text,
             degraded="; ".join(note for note in notes if note),
-            marks=(*([self.mark] if self.text else []), *found.marks),
-            policies=self._explained(),
+            marks=(*marks, *found.marks),
+            policies=part.explained_policies(),
             policy_tokens=told,
+            facts=tuple(fact.candidate for fact in part.facts),
+            fact_tokens=facts,
         )
         return PreparedMessages(messages, explanation)
 
-    def _explained(self) -> tuple[OrgCandidate, ...]:
+    def messages(self, memories: tuple[ChatMessage, ...] = ()) -> tuple[ChatMessage, ...]:
+        """Return the messages: policies, then the directive with the facts, then the memories.
+
+        Where the memories begin with the same directive it stands once, before both.
+        """
+        first = [ChatMessage(role=MessageRole.SYSTEM, content=self.text)] if self.text else []
+        facts = _LINE.join(fact.block for fact in self.facts if fact.is_in)
+        if not facts:
+            return (*first, *memories)
+        if memories and memories[0].content == DIRECTIVE:
+            memories = memories[1:]
+        first.append(ChatMessage(role=MessageRole.SYSTEM, content=DIRECTIVE))
+        role = memories[0].role if memories else MessageRole.SYSTEM
+        return (*first, ChatMessage(role=role, content=facts), *memories)
+
+    def explained_policies(self) -> tuple[OrgCandidate, ...]:
+        """Return every policy with whether it is told, and why."""
         told, place = frozenset(self.block.told), 0
         explained = []
         for policy in self.policies:
@@ -149,10 +252,81 @@ async def prepare_within(
         room -= beyond
 
 
-def _holds_for(policy: OrgFact, request: "InjectionRequest") -> bool:
-    """Whether a policy is for all projects or for that of the request; a person sees all."""
+def _holds_for(policy: OrgFact, view: Visibility | None) -> bool:
+    """Whether a policy is for all projects or for the one worked in; a person sees all."""
     project = OrgTraits.of(policy.tags).project
-    if not project or request.visibility is None:
+    if not project or view is None:
         return True
-    here = request.visibility.project
-    return here is not None and PurePath(here).is_relative_to(project)
+    return any(PurePath(folder).is_relative_to(project) for folder in view.projects)
+
+
+def _worded(found: "FoundFact", query: str, limit: int) -> ToldFact:
+    """A fact in its fence: what it is, how it stands, and its text or what of it answers."""
+    fact, why = found.fact, found.explained
+    traits, text, rest = OrgTraits.of(fact.tags), fact.content.strip(), ""
+    if len(text) > limit * WORTH_CUTTING:
+        excerpt = PassageFinder(query).excerpt(text, limit)
+        text, rest = excerpt.text, f" [whole: {SEARCH_TOOL}]" if excerpt.is_cut else ""
+    named = f"{traits.title}: " if traits.title and traits.title not in text else ""
+    stands = (fact.category.value.replace("_", " "), traits.status, traits.date)
+    header = " | ".join(filter(None, (*stands, f"score: {found.score:.2f}")))
+    block = wrap_untrusted(TAG_MEMORY_ENTRY, f"[organisation] [{header}] {named}{text}{rest}")
+    candidate = OrgCandidate(
+        id=fact.id,
+        category=fact.category.value,
+        content=fact.content,
+        verdict=Verdict.INCLUDED,
+        reason=found.why,
+        dense=why.dense,
+        sparse=why.sparse,
+        combined=found.score,
+    )
+    return ToldFact(candidate, safe_text(block, multiline=True), mark_of(text, fact.id))
+
+
+def _with_facts(
+    part: OrgPart,
+    found: Sequence[ToldFact],
+    token_budget: int,
+    estimator: TokenEstimator,
+    handed: frozenset[str],
+) -> OrgPart:
+    """The part with the facts that fit half of what policies leave, and the session lacks."""
+    room = part.room(token_budget, estimator) // 2 - frame_tokens(estimator)
+    facts: list[ToldFact] = []
+    for fact in found:
+        if fact.mark in handed:
+            facts.append(fact.judged(Verdict.HANDED, HANDED_BEFORE))
+            continue
+        tokens = estimator.estimate_tokens(f"{fact.block}{_LINE}") + 1
+        fact = replace(fact, candidate=replace(fact.candidate, tokens=tokens))
+        whole = text_of(replace(part, facts=(*facts, fact)).messages())
+        if tokens > room or estimator.estimate_tokens(whole) > token_budget:
+            reason = f"needs {tokens} tokens, {max(0, room)} were left"
+            facts.append(fact.judged(Verdict.OVER_BUDGET, reason))
+            continue
+        room -= tokens
+        facts.append(fact)
+    return replace(part, facts=tuple(facts))
+
+
+def _once(part: OrgPart, memories: Explanation) -> tuple[ToldFact, ...]:
+    """The facts without those whose words stand in what the agent is handed besides, or was."""
+    handed = [each for each in memories.candidates if each.verdict is Verdict.HANDED]
+    others = [part.block.text, memories.text, *(each.entry.content for each in handed)]
+    said = [_words(text) for text in others]
+    return tuple(
+        fact.judged(Verdict.ALIKE, SAID_ALREADY)
+        if fact.is_in and _stands_in(_words(fact.candidate.content), said)
+        else fact
+        for fact in part.facts
+    )
+
+
+def _words(text: str) -> str:
+    """The words of a text between blanks, without their case and what stands between them."""
+    return f" {' '.join(_WORD.findall(text.casefold()))} "
+
+
+def _stands_in(words: str, said: Iterable[str]) -> bool:
+    return bool(words.strip()) and any(words in text for text in said)

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+BY_QUERY: Final = frozenset({"context_injection", "memory_digest"})
+"""Names of the strategies that put into the prompt what fits the query."""
 MAX_QUERY: Final = 8_000
 """Characters of a query that are looked at."""
 
@@ -191,8 +193,17 @@ class InjectionService:
             )
             return only_news(prepared, request.handed)
 
-        organisation = self.organisation
-        part = await organisation.prepare(request, self.estimator) if organisation else OrgPart()
+        part = OrgPart()
+        if self.organisation is not None:
+            part = await self.organisation.prepare(
+                request.token_budget,
+                self.estimator,
+                view=request.visibility,
+                query=self._asks_facts(request, strategy),
+                passage_tokens=(request.retrieval or self.retrieval).max_passage_tokens,
+                handed=request.handed,
+                at=request.as_of,
+            )
         prepared = await prepare_within(part, request.token_budget, self.estimator, memories)
         return Injection(prepared.messages, strategy.get_tool_definitions(), prepared.explanation)
 
@@ -210,6 +221,13 @@ class InjectionService:
         with surviving("counting what was given", _log):
             await self.applications.applied(given, self.clock.now(), use)
         return injection
+
+    def _asks_facts(self, request: InjectionRequest, strategy: ExplainingStrategy) -> str:
+        """The query, where memories are chosen by it; else empty: who has tools asks itself."""
+        from synthorg_tui.memory.digest.search import is_command
+
+        chosen = strategy.strategy_name in BY_QUERY and request.as_of is None
+        return request.query if chosen and not is_command(request.query) else ""
 
     def strategy(self, request: InjectionRequest) -> ExplainingStrategy:
         """Return the strategy for a request: the one that it names, else the configured one."""

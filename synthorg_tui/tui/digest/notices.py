@@ -183,18 +183,21 @@ def empty_lines(digest: Digest, agents: int) -> list[Line]:
             Line(),
             line(("The agent asks with its tools.", "text")),
         ]
-    told = sum(each.verdict.is_in for each in digest.answer.policies) if digest.answer else 0
-    besides = f", only {counted(told, 'policy', 'policies')}" if told else ""
-    nothing = f"{one_line(digest.agent_id)} would be given no memory for this task{besides}."
     return [
         line(("Nothing relevant", "title")),
         Line(),
-        line((nothing, "text")),
+        line((_no_memory(digest), "text")),
         keys_line(
             (key_of("digest.task"), "changes the task"),
             (key_of("digest.options"), "changes the options"),
         ),
     ]
+
+
+def _no_memory(digest: Digest) -> str:
+    told = sum(each.verdict.is_in for each in digest.answer.policies) if digest.answer else 0
+    besides = f", only {counted(told, 'policy', 'policies')}" if told else ""
+    return f"{one_line(digest.agent_id)} would be given no memory for this task{besides}."
 
 
 def failure_lines(error: DomainError) -> list[Line]:

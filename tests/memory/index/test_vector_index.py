@@ -20,6 +20,7 @@ from synthorg_tui.memory.index.protocol import (
     Visibility,
 )
 from synthorg_tui.memory.index.server import Connect, ServerIndex
+from synthorg_tui.memory.listing import ORG_NAMESPACE, ORG_OWNER
 from synthorg_tui.providers.embedding.protocol import Vectors
 
 if TYPE_CHECKING:
@@ -326,6 +327,46 @@ async def test_categories_keeps_any_of_them(index: VectorIndex) -> None:
 async def test_namespaces_keeps_any_of_them(index: VectorIndex) -> None:
     await add(index, *(with_terms(n, namespace=name) for n, name in enumerate("abc", start=1)))
     assert await found(index, IndexFilter(now=NOW, namespaces=frozenset("ab"))) == {1, 2}
+
+
+ORG_POINT = {"agent": ORG_OWNER, "namespace": ORG_NAMESPACE}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"shared": False},
+        {"exclude_agent": "bob"},
+        {"namespaces": frozenset({"default"})},
+        {"categories": frozenset(MemoryCategory)},
+        {"tags": ("project:/app",)},
+        {"visibility": Visibility("s1", "/app")},
+    ],
+    ids=lambda fields: "-".join(fields) or "everything",
+)
+async def test_no_search_that_does_not_name_it_sees_what_the_organisation_knows(
+    index: VectorIndex, fields: dict[str, object]
+) -> None:
+    tags = ("project:/app",)
+    await add(index, with_terms(1, **ORG_POINT, tags=tags), with_terms(2, tags=tags))
+    where = IndexFilter(now=NOW, **fields)  # type: ignore[arg-type]
+    assert await found(index, where) == {2}
+
+
+async def test_a_search_that_names_it_finds_what_the_organisation_knows(
+    index: VectorIndex,
+) -> None:
+    await add(index, with_terms(1, **ORG_POINT), with_terms(2))
+    named = IndexFilter(now=NOW, namespaces=frozenset({ORG_NAMESPACE}))
+    assert await found(index, named) == {1}
+
+
+async def test_a_memory_stored_in_that_namespace_before_it_was_reserved_is_still_found(
+    index: VectorIndex,
+) -> None:
+    await add(index, with_terms(1, agent="ada", namespace=ORG_NAMESPACE))
+    assert await found(index, EVERYTHING) == {1}
 
 
 async def test_a_point_must_carry_all_tags(index: VectorIndex) -> None:

@@ -18,10 +18,13 @@ from synthorg_tui.memory.extensions import (
     BatchStore,
     BrowseFilter,
     MemoryAdmin,
+    MemoryBundle,
+    NewMemory,
     SparseSearch,
 )
 from synthorg_tui.memory.index.protocol import Visibility
-from synthorg_tui.memory.models import MemoryStoreRequest
+from synthorg_tui.memory.listing import ORG_NAMESPACE
+from synthorg_tui.memory.models import MemoryDraft, MemoryStoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.retrieval.hits import ContentLookup
 from synthorg_tui.memory.shared import SHARED_OWNER, SharedKnowledgeStore
@@ -240,6 +243,23 @@ async def test_the_reserved_owner_is_no_agent(backend: LocalMemoryBackend) -> No
         await backend.retrieve(SHARED_OWNER, query())
     with pytest.raises(MemoryRetrievalError, match="reserved"):
         await backend.get(SHARED_OWNER, "x")
+
+
+class TestTheNamespaceOfTheOrganisationIsReserved:
+    async def test_to_imports(self, backend: LocalMemoryBackend) -> None:
+        one = MemoryDraft(request=request("alpha", namespace=ORG_NAMESPACE))
+        with pytest.raises(MemoryStoreError, match="reserved"):
+            await backend.store_many(AGENT, [one], actor="import")
+
+    async def test_to_what_is_shared(self, backend: LocalMemoryBackend) -> None:
+        with pytest.raises(MemoryStoreError, match="reserved"):
+            await backend.publish(AGENT, request("alpha", namespace=ORG_NAMESPACE))
+
+    async def test_to_what_a_person_decides(self, backend: LocalMemoryBackend) -> None:
+        one = MemoryDraft(request=request("alpha", namespace=ORG_NAMESPACE))
+        bundle = MemoryBundle(add=(NewMemory(agent_id=AGENT, draft=one),))
+        with pytest.raises(MemoryStoreError, match="reserved"):
+            await backend.admin.change_together(bundle, lambda db, outcome: None, actor="person")
 
 
 async def test_without_room_being_made_an_agent_may_keep_so_many_memories_and_no_more(

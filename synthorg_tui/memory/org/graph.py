@@ -1,0 +1,270 @@
+"""The graph of what facts name, and the paths in it that answer a question in several steps.
+
+Derived of facts and never stored: whoever holds it makes it anew when the facts change. A question
+is read by the words that relate things (``verbs``), so a path answers it step by step or not at
+all.
+"""
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from synthorg_tui.memory.org.entities import (
+    MAX_NAME_WORDS,
+    OrgEntity,
+    placed_words,
+    plainly,
+)
+from synthorg_tui.memory.org.models import OrgFact
+from synthorg_tui.memory.org.statements import OrgLink, decision_of, links_of, replaced_links
+from synthorg_tui.memory.org.verbs import RelationKind, SaidRelation, relations_asked
+from synthorg_tui.memory.retrieval.sparse import STOP_WORDS
+
+MAX_HOPS: Final = 4
+MAX_PATHS: Final = 50
+MAX_QUESTION_CHARS: Final = 400
+"""A longer text is a task, not a question that steps could answer."""
+_MAX_VISITS: Final = 5_000
+
+_CONNECTED: Final = re.compile(
+    r"\b(?:connected|connection|related|relation|linked|link|path|between|have to do with)\b"
+)
+_NOT_WHICH: Final = re.compile(r"^\W*(?:how|why|when|should|could|can)\b")
+_WEAK: Final = frozenset({RelationKind.BESIDE, RelationKind.ABOUT})
+
+Allowed = Callable[[str], bool]
+"""Tells by its id whether a fact may be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrgHop:
+    """One step of a path: a fact's link, walked as it is said or, if not ``forward``, back."""
+
+    link: OrgLink
+    forward: bool
+
+    @property
+    def start(self) -> OrgEntity:
+        """Where the step begins."""
+        return self.link.source if self.forward else self.link.target
+
+    @property
+    def end(self) -> OrgEntity:
+        """Where the step leads."""
+        return self.link.target if self.forward else self.link.source
+
+    @property
+    def fact_id(self) -> str:
+        """The fact that it stands on."""
+        return self.link.fact_id
+
+    def __str__(self) -> str:
+        kind = self.link.kind
+        return f"{self.link.source.name} {kind.value} {self.link.target.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class OrgPath:
+    """Steps from what a question names to what answers it, each with the fact it stands on."""
+
+    hops: tuple[OrgHop, ...]
+
+    @property
+    def start(self) -> OrgEntity:
+        """What the question names."""
+        return self.hops[0].start
+
+    @property
+    def answer(self) -> OrgEntity:
+        """Where the path ends."""
+        return self.hops[-1].end
+
+    @property
+    def fact_ids(self) -> tuple[str, ...]:
+        """The facts it stands on, each once, in the order of the steps."""
+        return tuple(dict.fromkeys(hop.fact_id for hop in self.hops))
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.hops))
+
+
+class _Seed(NamedTuple):
+    """An entity that a question names, and where in it."""
+
+    entity: OrgEntity
+    start: int
+    end: int
+
+
+class _Step(NamedTuple):
+    """Which links may be walked, and in which direction."""
+
+    kinds: frozenset[RelationKind]
+    forward: bool
+
+
+class OrgGraph:
+    """Entities and links of facts; walking it changes nothing, so threads may share it."""
+
+    def __init__(self, links: Iterable[OrgLink]) -> None:
+        self._entities: dict[str, OrgEntity] = {}
+        self._hops: dict[str, list[OrgHop]] = {}
+        for link in links:
+            for hop in (OrgHop(link, True), OrgHop(link, False)):
+                self._entities.setdefault(hop.start.key, hop.start)
+                self._hops.setdefault(hop.start.key, []).append(hop)
+
+    @classmethod
+    def of(cls, facts: Sequence[OrgFact]) -> "OrgGraph":
+        """Draw the graph of facts."""
+        decisions = decisions_of(facts)
+        return cls(
+            link for fact in facts for link in (*links_of(fact), *replaced_links(fact, decisions))
+        )
+
+    @property
+    def entities(self) -> Mapping[str, OrgEntity]:
+        """All that is named, by key."""
+        return self._entities
+
+    @property
+    def links(self) -> Iterator[OrgLink]:
+        """All links, each once."""
+        return (hop.link for hops in self._hops.values() for hop in hops if hop.forward)
+
+    def paths(self, question: str, allowed: Allowed = lambda _: True) -> tuple[OrgPath, ...]:
+        """Return the paths that answer a question, shorter ones first; none when in doubt.
+
+        A question that names one thing and relations is answered by every way along just these. One
+        that names two is answered by what leads from one to the other.
+        """
+        plain = plainly(question)
+        if len(plain) > MAX_QUESTION_CHARS:
+            return ()
+        seeds = self._seeds(plain)
+        if not seeds:
+            return ()
+        relations = _outside(relations_asked(plain), seeds)
+        found: list[OrgPath] = []
+        if relations and len(relations) <= MAX_HOPS and not _NOT_WHICH.match(plain):
+            for seed in seeds:
+                found += self._along(seed.entity, _steps(seed, relations), allowed)
+        named = {seed.entity.key for seed in seeds}
+        if len(named) > 1:
+            found = [path for path in found if path.answer.key in named]
+            if not found and (relations or _CONNECTED.search(plain)):
+                found = self._between(seeds, allowed)
+        found.sort(key=lambda path: len(path.hops))
+        # A way between two things is found from either of them.
+        once = {frozenset(hop.link for hop in path.hops): path for path in reversed(found)}
+        return tuple(sorted(once.values(), key=found.index))[:MAX_PATHS]
+
+    def _seeds(self, plain: str) -> list[_Seed]:
+        """What a question names, the longest names first found, none within another."""
+        words = list(placed_words(plain))
+        seeds: list[_Seed] = []
+        place = 0
+        while place < len(words):
+            for length in range(min(MAX_NAME_WORDS, len(words) - place), 0, -1):
+                part = words[place : place + length]
+                key = " ".join(word for word, _, _ in part)
+                entity = self._entities.get(key)
+                if entity is not None and key not in STOP_WORDS:
+                    seeds.append(_Seed(entity, part[0][1], part[-1][2]))
+                    place += length - 1
+                    break
+            place += 1
+        return seeds
+
+    def _along(
+        self, start: OrgEntity, steps: Sequence[_Step], allowed: Allowed
+    ) -> Iterator[OrgPath]:
+        """All ways from an entity along given steps that come by nothing twice."""
+        ways: list[tuple[OrgHop, ...]] = [()]
+        for step in steps:
+            longer: list[tuple[OrgHop, ...]] = []
+            for way in ways:
+                key = way[-1].end.key if way else start.key
+                passed = {start.key, *(hop.end.key for hop in way)}
+                longer += (
+                    (*way, hop)
+                    for hop in self._hops.get(key, ())
+                    if hop.forward is step.forward
+                    and hop.link.kind in step.kinds
+                    and hop.end.key not in passed
+                    and allowed(hop.fact_id)
+                )
+                if len(longer) > _MAX_VISITS:
+                    break
+            ways = longer
+        return (OrgPath(way) for way in ways)
+
+    def _between(self, seeds: Sequence[_Seed], allowed: Allowed) -> list[OrgPath]:
+        """The shortest way from the first thing named to each other; weak links only if needed."""
+        first, *others = {seed.entity.key: seed.entity for seed in seeds}.values()
+        found = []
+        for other in others:
+            way = self._shortest(first, other, allowed, _WEAK)
+            way = way or self._shortest(first, other, allowed, frozenset())
+            if way:
+                found.append(OrgPath(way))
+        return found
+
+    def _shortest(
+        self,
+        start: OrgEntity,
+        end: OrgEntity,
+        allowed: Allowed,
+        without: frozenset[RelationKind],
+    ) -> tuple[OrgHop, ...]:
+        ways: deque[tuple[OrgHop, ...]] = deque([()])
+        passed = {start.key}
+        while ways and len(passed) < _MAX_VISITS:
+            way = ways.popleft()
+            for hop in self._hops.get(way[-1].end.key if way else start.key, ()):
+                key = hop.end.key
+                if key in passed or hop.link.kind in without or not allowed(hop.fact_id):
+                    continue
+                if key == end.key:
+                    return (*way, hop)
+                passed.add(key)
+                if len(way) + 1 < MAX_HOPS:
+                    ways.append((*way, hop))
+        return ()
+
+
+def decisions_of(facts: Iterable[OrgFact]) -> dict[str, OrgEntity]:
+    """Return which decision each fact records, by the fact's id, of those that record one."""
+    found = ((fact.id, decision_of(fact)) for fact in facts)
+    return {fact_id: entity for fact_id, entity in found if entity is not None}
+
+
+def _outside(relations: Iterable[SaidRelation], seeds: Sequence[_Seed]) -> list[SaidRelation]:
+    """The relations whose words are no part of a name."""
+    return [
+        relation
+        for relation in relations
+        if all(relation.end <= seed.start or seed.end <= relation.start for seed in seeds)
+    ]
+
+
+def _steps(seed: _Seed, relations: Sequence[SaidRelation]) -> list[_Step]:
+    """The steps that a question asks for from what it names: what stands nearest comes first.
+
+    What stands before a relation's words is its left side, and a noun such as "owner" names its
+    right one.
+    """
+
+    def distance(relation: SaidRelation) -> int:
+        is_after = relation.start >= seed.end
+        return relation.start - seed.end if is_after else seed.start - relation.end
+
+    return [
+        _Step(
+            relation.asks_for,
+            relation.is_noun or (relation.start >= seed.end) is not relation.is_turned,
+        )
+        for relation in sorted(relations, key=distance)
+    ]

@@ -1,0 +1,301 @@
+"""Finds facts of the organisation by meaning and words, in the index that memories have, too.
+
+How two rankings are fused and from when on there is an answer is in ``retrieval.relevance``. What
+was replaced is found by its words and answered by what replaced it. The documented order by text
+stands beside: for a phrase in quotes or as it is written, and where the index can't be asked.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from synthorg_tui.core.enums import MemoryCategory, OrgFactCategory
+from synthorg_tui.core.text import estimate_tokens, safe_text, truncate
+from synthorg_tui.memory.errors import VectorIndexError
+from synthorg_tui.memory.index.protocol import IndexFilter, IndexHits, SparseVector
+from synthorg_tui.memory.listing import ORG_NAMESPACE, ORG_OWNER, ListedMemory
+from synthorg_tui.memory.org.log import FactRow, rows_of_ids, rows_with
+from synthorg_tui.memory.org.models import OrgFact, OrgMemoryQuery
+from synthorg_tui.memory.org.standing import Standings
+from synthorg_tui.memory.org.store import OrgStore
+from synthorg_tui.memory.org.tags import OrgTraits
+from synthorg_tui.memory.retrieval.explanation import Candidate, Verdict
+from synthorg_tui.memory.retrieval.relevance import (
+    SEARCH_DEPTH,
+    FusedHit,
+    fuse_hits,
+    meaning_of,
+    relevant_hits,
+)
+from synthorg_tui.providers.embedding.errors import EmbeddingError
+from synthorg_tui.providers.embedding.protocol import Vectors
+
+if TYPE_CHECKING:
+    from synthorg_tui.memory.store.core import Core
+
+WRITTEN: Final = "has the words as they are written"
+"""Why a fact was found by its text."""
+MAX_PHRASE_CHARS: Final = 400
+"""Characters of a question up to which it is looked for as it is written."""
+_MIN_CANDIDATES: Final = 30
+_QUOTED: Final = re.compile(r"\s*[\"\u201c](.+)[\"\u201d]\s*", re.DOTALL)
+_MAX_NAMED: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFact:
+    """A fact that answers a question: ``score`` in [0, 1], and why in the form of memories."""
+
+    fact: OrgFact
+    score: float
+    explained: Candidate
+
+    @property
+    def why(self) -> str:
+        """The reason as a sentence for a person."""
+        return self.explained.reason
+
+
+class _Match(NamedTuple):
+    """A fact that the index or the text order found, and the one that stands in its place."""
+
+    matched: FactRow
+    stands: str
+    dense: float | None
+    sparse: float | None
+    fused: float
+    how: str
+
+
+class _Asked(NamedTuple):
+    """What the index is asked, and in words what the answer lacks."""
+
+    dense: Vectors | None
+    sparse: SparseVector
+    terms: frozenset[str]
+    note: str
+
+
+class OrgSearch:
+    """Searches the facts of a store whose core is open; retracted ones are never found."""
+
+    def __init__(self, core: "Core", store: OrgStore) -> None:
+        self._core = core
+        self._store = store
+        self._standings: Standings | None = None
+
+    async def find(
+        self, query: OrgMemoryQuery, *, project: str | None = None
+    ) -> tuple[FoundFact, ...]:
+        """Return the facts that answer a question, the best first, at most ``query.limit``.
+
+        None if nothing found is evidence enough; without a context the newest facts. Facts about
+        one project are found for it and its worktrees: ``project`` is where the question comes
+        from, ``None`` for a person, who sees all, and empty for a place in no project.
+        """
+        standings = await self.standings()
+        if not standings.has_any(query.categories):
+            return ()
+        if query.context is None:
+            matches = await self._newest(query, standings, project)
+        else:
+            matches = await self._answering(query.context, query, standings, project)
+        return await self._explained(matches[: query.limit], standings)
+
+    async def standings(self) -> Standings:
+        """Return which facts stand at present; what was told before is kept until one changes."""
+        known = self._standings
+        self._standings = await self._core.read(lambda db: Standings.load(db, known))
+        return self._standings
+
+    async def _newest(
+        self, query: OrgMemoryQuery, standings: Standings, project: str | None
+    ) -> list[_Match]:
+        ids = [
+            fact_id
+            for fact_id, fact in standings.facts.items()
+            if (query.categories is None or fact.category in query.categories)
+            and standings.stands(fact_id, project)
+        ][: query.limit]
+        rows = await self._core.read(lambda db: rows_of_ids(db, ids))
+        found = [rows[fact_id] for fact_id in ids if fact_id in rows]
+        return [_Match(row, row.fact_id, None, None, 1.0, "is among the newest") for row in found]
+
+    async def _answering(
+        self, context: str, query: OrgMemoryQuery, standings: Standings, project: str | None
+    ) -> list[_Match]:
+        place = _Place(standings, query.categories, project)
+        quoted = _QUOTED.fullmatch(context)
+        if quoted:
+            return await self._with_text(quoted[1].strip(), place)
+        try:
+            found = await self._by_evidence(await self._question(context), query.limit, place)
+        except (VectorIndexError, EmbeddingError) as error:
+            note = f"found by its text only: {error.message}"
+            found = await self._with_text(context, place)
+            return [match._replace(how=f"{match.how}; {note}") for match in found]
+        if len(context) > MAX_PHRASE_CHARS or not self._core.tokenizer.tokenize(context):
+            return found
+        if len(context.split()) > 1 or not found:
+            written = await self._with_text(context, place)
+            whole = [match for match in written if not found or _stands_in(match, context)]
+            found = _each_once([*whole, *found])
+        return found
+
+    async def _with_text(self, text: str, place: "_Place") -> list[_Match]:
+        """Facts that hold the text, in the documented order; what replaced one in its place."""
+        rows = await self._core.read(lambda db: rows_with(db, text, None, None))
+        return _each_once(
+            _Match(row, stands, None, None, 1.0, WRITTEN)
+            for row in rows
+            if (stands := place.answer_of(row.fact_id)) is not None
+        )
+
+    async def _by_evidence(self, question: _Asked, limit: int, place: "_Place") -> list[_Match]:
+        """What the index finds, as far as it is evidence; each answer once.
+
+        It knows nothing of categories and of what was replaced, so it is asked for more until
+        enough remain.
+        """
+        depth, wanted = max(SEARCH_DEPTH, 2 * limit), max(_MIN_CANDIDATES, 2 * limit)
+        while True:
+            hits = await self._hits(question, depth)
+            fused = fuse_hits(hits, limit=2 * depth)
+            answers = [(hit, stands) for hit in fused if (stands := place.answer_of(hit.id))]
+            if len(answers) >= wanted or max(len(hits.dense), len(hits.sparse)) < depth:
+                break
+            depth *= 4
+        answers = answers[:wanted]
+        rows = await self._core.read(lambda db: rows_of_ids(db, [hit.id for hit, _ in answers]))
+        matches = [
+            _Match(rows[hit.id], stands, hit.dense, hit.sparse, hit.fused, _how(hit, question.note))
+            for hit, stands in answers
+            if hit.id in rows
+        ]
+        relevant = relevant_hits(
+            matches,
+            coverage=lambda match: self._core.tokenizer.coverage(
+                question.terms, match.matched.content
+            ),
+            limit=wanted,
+        )
+        return _each_once(relevant)
+
+    async def _question(self, context: str) -> _Asked:
+        """What the index is asked: by words alone where the text can't be embedded."""
+        core, note, dense = self._core, "", None
+        try:
+            dense = await core.embedder.embed_query(meaning_of(context))
+        except EmbeddingError as error:
+            note = f"found by words only: {error.message}"
+        terms = frozenset(core.tokenizer.tokenize(context))
+        return _Asked(dense, core.tokenizer.encode(context), terms, note)
+
+    async def _hits(self, question: _Asked, depth: int) -> IndexHits:
+        core = self._core
+        where = IndexFilter(
+            now=core.clock.now(),
+            agents=frozenset({ORG_OWNER}),
+            namespaces=frozenset({ORG_NAMESPACE}),
+        )
+        projection = await core.indexed()
+        if projection.is_behind:
+            await core.catch_up()
+        return await projection.index.search(
+            where, dense=question.dense, sparse=question.sparse, limit=depth
+        )
+
+    async def _explained(
+        self, matches: Sequence[_Match], standings: Standings
+    ) -> tuple[FoundFact, ...]:
+        former = {match.stands: standings.former(match.stands) for match in matches}
+        ids = {*former, *(old for olds in former.values() for old in olds)}
+        rows = await self._core.read(lambda db: rows_of_ids(db, ids))
+        rows = {key: row for key, row in rows.items() if row.is_active}
+        active = [match for match in matches if match.stands in rows]
+        return tuple(
+            _found(match, rows, former[match.stands], rank)
+            for rank, match in enumerate(active, start=1)
+        )
+
+
+class _Place(NamedTuple):
+    """Where a question comes from, and which facts may answer it there."""
+
+    standings: Standings
+    categories: Collection[OrgFactCategory] | None
+    project: str | None
+
+    def answer_of(self, fact_id: str) -> str | None:
+        """The fact to give for one that matches, if any."""
+        stands = self.standings.standing(fact_id, self.project)
+        if stands is None or self.categories is None:
+            return stands
+        return stands if self.standings.facts[stands].category in self.categories else None
+
+
+def fact_title(row: FactRow) -> str:
+    """Return what a fact is called in a sentence: its title, or how its text begins."""
+    traits = OrgTraits.of(row.fact().tags)
+    name = traits.title or next(iter(row.content.strip().splitlines()), "")
+    return safe_text(truncate(" ".join(name.split()), _MAX_NAMED))
+
+
+def as_candidate(fact: OrgFact, *, reason: str, score: float = 1.0, rank: int = 1) -> Candidate:
+    """Return the explanation of a found fact in the form that memories have."""
+    return Candidate(
+        entry=ListedMemory(
+            id=fact.id,
+            agent_id=ORG_OWNER,
+            category=MemoryCategory.SEMANTIC,
+            content=fact.content,
+            created_at=fact.created_at,
+            tags=fact.tags,
+            namespace=ORG_NAMESPACE,
+        ),
+        verdict=Verdict.INCLUDED,
+        reason=reason,
+        is_shared=True,
+        relevance=score,
+        combined=score,
+        rank=rank,
+        tokens=estimate_tokens(fact.content),
+        author=fact.author.agent_id or "a person",
+    )
+
+
+def _found(
+    match: _Match, rows: Mapping[str, FactRow], former: Sequence[str], rank: int
+) -> FoundFact:
+    fact = rows[match.stands].fact()
+    reason = match.how
+    if former:
+        names = ", ".join(f"'{fact_title(rows[old])}'" for old in former[:3] if old in rows)
+        reason = f"{reason}; replaces {names}"
+    if match.matched.fact_id != match.stands:
+        reason = f"{reason}, whose words match"
+    explained = as_candidate(fact, reason=reason, score=match.fused, rank=rank)
+    explained = replace(explained, dense=match.dense, sparse=match.sparse)
+    return FoundFact(fact, match.fused, explained)
+
+
+def _how(hit: FusedHit, note: str) -> str:
+    found = [
+        name for name, score in (("meaning", hit.dense), ("words", hit.sparse)) if score is not None
+    ]
+    return f"matches by {' and '.join(found)}" + (f"; {note}" if note else "")
+
+
+def _stands_in(match: _Match, phrase: str) -> bool:
+    """Whether a fact has a phrase as whole words, not as a part of longer ones."""
+    words = r"\s+".join(map(re.escape, phrase.split()))
+    return re.search(rf"(?<!\w){words}(?!\w)", match.matched.content, re.IGNORECASE) is not None
+
+
+def _each_once(matches: Iterable[_Match]) -> list[_Match]:
+    """The matches by what they are answered with, the first of each."""
+    once: dict[str, _Match] = {}
+    for match in matches:
+        once.setdefault(match.stands, match)
+    return list(once.values())

@@ -1,0 +1,131 @@
+"""Which facts stand: what replaced which, what was given up, and for which project each one is.
+
+Told from the tags of active facts alone (``OrgTraits``), so that it holds for every backend.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from synthorg_tui.core.enums import OrgFactCategory
+from synthorg_tui.memory.index.protocol import Visibility
+from synthorg_tui.memory.org.log import facts_stamp, known_id, tag_rows, tags_of
+from synthorg_tui.memory.org.tags import OrgTraits
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+GIVEN_UP: Final = ("superseded", "deprecated", "rejected", "withdrawn", "retired", "obsolete")
+"""Statuses of decisions that don't hold, as ADRs begin them: "Superseded by ADR-9"."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactStanding:
+    """What is known of an active fact without its text."""
+
+    category: OrgFactCategory
+    project: str = ""
+    is_given_up: bool = False
+
+    @classmethod
+    def of(cls, category: OrgFactCategory, tags: tuple[str, ...]) -> "FactStanding":
+        """Read it from a fact's category and tags."""
+        traits = OrgTraits.of(tags)
+        return cls(category, traits.project, is_given_up(traits.status))
+
+
+def is_given_up(status: str) -> bool:
+    """Return whether an ADR's own word for its status says that it doesn't hold any more."""
+    return status.strip().casefold().startswith(GIVEN_UP)
+
+
+def is_for(fact_project: str, project: str | None) -> bool:
+    """Return whether a fact about a project is for who asks from another one, or from none.
+
+    A fact without a project is for all. One about a repository is for its worktrees too. ``None``
+    asks for every project's, and an empty text is a place that is in no project.
+    """
+    if not fact_project or project is None:
+        return True
+    return fact_project in Visibility(None, project or None).projects
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """All active facts at one state of organisation memory, which ``stamp`` tells from others."""
+
+    stamp: tuple[int, int]
+    facts: Mapping[str, FactStanding] = field(default_factory=dict)
+    replaced_by: Mapping[str, str] = field(default_factory=dict)
+    """The fact that replaced another, by the other's id; both are active."""
+
+    @classmethod
+    def load(cls, db: "Connection", known: "Standings | None" = None) -> "Standings":
+        """Read them; returns ``known`` when nothing has changed since."""
+        stamp = facts_stamp(db)
+        if known is not None and known.stamp == stamp:
+            return known
+        rows = ((key, OrgFactCategory(name), tags_of(tags)) for key, name, tags in tag_rows(db))
+        return cls.of(stamp, rows)
+
+    @classmethod
+    def of(
+        cls, stamp: tuple[int, int], rows: Iterable[tuple[str, OrgFactCategory, tuple[str, ...]]]
+    ) -> "Standings":
+        """Make them of id, category and tags of active facts, the newest first."""
+        facts: dict[str, FactStanding] = {}
+        replaced_by: dict[str, str] = {}
+        for fact_id, category, tags in rows:
+            facts[fact_id] = FactStanding.of(category, tags)
+            for named in OrgTraits.of(tags).supersedes:
+                former = known_id(named)
+                if former is not None and former != fact_id:
+                    replaced_by.setdefault(former, fact_id)
+        replaced_by = {old: new for old, new in replaced_by.items() if old in facts}
+        return cls(stamp, facts, replaced_by)
+
+    def has_any(self, categories: Collection[OrgFactCategory] | None) -> bool:
+        """Return whether there is any fact of some categories, so that searching may find one."""
+        return any(
+            categories is None or each.category in categories for each in self.facts.values()
+        )
+
+    def standing(self, fact_id: str, project: str | None = None) -> str | None:
+        """Return the fact that stands in place of an active one: itself, or its last successor.
+
+        ``None`` if there is none: the fact isn't active, is for another project, or was given up
+        and nothing replaced it. What one project replaced still stands in others. Of facts that
+        replace each other in a circle each stands for itself.
+        """
+        if fact_id not in self.facts or not self._is_for(fact_id, project):
+            return None
+        passed = {fact_id}
+        last = fact_id
+        while (following := self.replaced_by.get(last)) is not None:
+            if not self._is_for(following, project):
+                break
+            if following in passed:
+                last = fact_id
+                break
+            passed.add(following)
+            last = following
+        return None if self.facts[last].is_given_up else last
+
+    def _is_for(self, fact_id: str, project: str | None) -> bool:
+        return is_for(self.facts[fact_id].project, project)
+
+    def former(self, fact_id: str) -> tuple[str, ...]:
+        """Return the active facts that a fact replaced, directly or not, the latest first."""
+        found: list[str] = []
+        wanted = [fact_id]
+        while wanted:
+            newer = wanted.pop(0)
+            older = [old for old, new in self.replaced_by.items() if new == newer]
+            older = [old for old in older if old not in found and old != fact_id]
+            found += older
+            wanted += older
+        return tuple(found)
+
+    def stands(self, fact_id: str, project: str | None = None) -> bool:
+        """Return whether a fact is active there, and neither replaced nor given up."""
+        return self.standing(fact_id, project) == fact_id

@@ -1,0 +1,88 @@
+"""What agents are told of the organisation's knowledge before their memories, and which were.
+
+How it is told is in ``memory.strategies.organisation``: here is where it comes from. A call of an
+agent is on record with the ids of all that it was handed, so that it can be asked of each.
+"""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from synthorg_tui.core.enums import OrgFactCategory
+from synthorg_tui.memory.listing import MemoryUse
+from synthorg_tui.memory.org.config import OrgMemoryConfig
+from synthorg_tui.memory.org.log import rows_at
+from synthorg_tui.memory.org.models import OrgFact, OrgFactAuthor
+from synthorg_tui.organisation.entries import of_settings
+from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
+from synthorg_tui.persistence.call_log import CallGiven, calls_given
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+MAX_RECORDED: Final = 1_000
+"""Calls that are looked through for a policy of the settings, whose id says where it stands."""
+
+
+def policies_of(config: OrgMemoryConfig, now: datetime) -> tuple[OrgFact, ...]:
+    """Return the core policies of the settings, as facts of a person."""
+    person = OrgFactAuthor(is_human=True)
+    return tuple(
+        OrgFact(
+            id=entry.id,
+            content=entry.content,
+            category=entry.category,
+            author=person,
+            created_at=now,
+        )
+        for entry in of_settings(config.core_policies, now)
+    )
+
+
+def written_policies(db: "Connection", at: datetime) -> tuple[OrgFact, ...]:
+    """Return the written policies that were in force at a time, the newest first."""
+    policy = OrgFactCategory.CORE_POLICY.value
+    rows = [row for row in rows_at(db, at) if row.is_active and row.category == policy]
+    facts = sorted((row.fact() for row in rows), key=lambda fact: fact.id)
+    return tuple(sorted(facts, key=lambda fact: fact.created_at, reverse=True))
+
+
+def memories_of(db: "Connection", entry: OrgEntry) -> tuple[str, ...]:
+    """Return the ids of the memories that say what an approved lesson does; none of other entries.
+
+    They are what agents are handed of it.
+    """
+    if entry.origin is not OrgOrigin.SKILL:
+        return ()
+    from synthorg_tui.curation import registry  # here: an agent waits for its first digest
+
+    found = registry.select(db, "WHERE path = ?", [entry.traits.source])
+    return tuple(key for skill in found for key in skill.memory_ids)
+
+
+def uses_of(
+    db: "Connection", entry: OrgEntry, memory_ids: Sequence[str], *, limit: int
+) -> tuple[MemoryUse, ...]:
+    """Return the recorded calls of agents that carried an entry, newest first, at most ``limit``.
+
+    ``memory_ids`` are the memories that say it, where it is a lesson. A policy of the settings is
+    one by its words: its id says only where it stands among them.
+    """
+    from synthorg_tui.memory.store.reader import use_of  # here: as above
+
+    if entry.origin is OrgOrigin.SETTINGS:
+        calls = calls_given(db, entry.id, limit=MAX_RECORDED)
+        calls = tuple(call for call in calls if _said(call, entry))[:limit]
+        return tuple(use_of(entry.id, call) for call in calls)
+    found: dict[int, MemoryUse] = {}
+    for key in memory_ids or (entry.id,):
+        for call in calls_given(db, key, limit=limit):
+            found.setdefault(call.number, use_of(key, call))
+    return tuple(found[number] for number in sorted(found, reverse=True)[:limit])
+
+
+def _said(call: CallGiven, entry: OrgEntry) -> bool:
+    explained: dict[str, Any] = json.loads(call.explanation) if call.explanation else {}
+    policies = explained.get("policies", ())
+    return any(each["id"] == entry.id and each["content"] == entry.content for each in policies)

@@ -5,13 +5,14 @@ person at the screen; where a coding agent runs the app there is none.
 """
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.enums import OrgFactCategory
-from synthorg_tui.organisation.models import EntryCriteria, EntryPage
+from synthorg_tui.organisation.models import EntryCriteria, EntryPage, OrgOrigin
 from synthorg_tui.tui.approvals.adapter import person
 
 if TYPE_CHECKING:
@@ -98,9 +99,11 @@ class EngineOrganisation:
         entries = await self.named([fact.id for fact in facts])
         return tuple(entries[fact.id] for fact in facts if fact.id in entries)
 
-    async def uses(self, entry_id: str, *, limit: int) -> "tuple[MemoryUse, ...]":
-        """Return at most ``limit`` of the agents' calls that were given it, newest first."""
-        return await self._engine.desk.uses(entry_id, limit=limit)
+    async def uses(self, entry: "OrgEntry", *, limit: int) -> "tuple[MemoryUse, ...]":
+        """Return at most ``limit`` of the agents' calls that carried it, newest first."""
+        if entry.origin in (OrgOrigin.FACT, OrgOrigin.SHARED):  # calls are on record with its id
+            return await self._engine.desk.uses(entry.id, limit=limit)
+        return await self._engine.organisation.uses(entry.id, limit=limit)
 
     async def memory(self, memory_id: str) -> "ListedMemory | None":
         """Return a shared memory as it is listed; ``None`` when it is deleted."""
@@ -119,7 +122,7 @@ class EngineOrganisation:
         calls = await self._engine.gateway.calls(limit=10 * MAX_REFUSED, text=_PROPOSING)
         refused = [call for call in calls if call.is_error and call.name == _PROPOSING]
         return tuple(
-            RefusedWrite(call.at, call.agent_id, call.arguments, call.reply)
+            RefusedWrite(call.at, call.agent_id, _wanted(call.arguments), call.reply)
             for call in refused[:MAX_REFUSED]
         )
 
@@ -156,6 +159,15 @@ class EngineOrganisation:
     async def undo(self) -> "UndoneOrgEntry":
         """Take back the person's last change, and return what it was about, and what was done."""
         return await self._engine.organisation.undo(actor=str(person()))
+
+
+def _wanted(arguments: str) -> str:
+    """The text that a call wanted written; all its arguments where none is called so."""
+    try:
+        content = json.loads(arguments).get("content")
+    except (ValueError, AttributeError):
+        content = None
+    return content if isinstance(content, str) else arguments
 
 
 def _room(policies: "Sequence[OrgFact]", budget: int) -> PromptRoom:

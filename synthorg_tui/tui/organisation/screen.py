@@ -185,7 +185,9 @@ class OrganisationScreen(EntryActions):
         self.set_class(is_bare and entries.shown is not EntryPart.REFUSED, "-bare")
         self.listed.placeholder = self._placeholder()
         self.query_one(TopBar).tell(line((self._status(), "muted")))
-        self.query_one(TimeBar).draw()
+        slider = self.query_one(TimeBar)
+        slider.display = bool(entries.answered) and self._error is None
+        slider.draw()
         self.draw_filter(entries.query)
         if entries.window is not self.listed.window:
             self.listed.show(entries, self._room)
@@ -195,6 +197,8 @@ class OrganisationScreen(EntryActions):
     def _status(self) -> str:
         if self.port is None:
             return self.opening_status
+        if self._error is not None or not self.entries.answered:
+            return ""
         return f"{counted(self.entries.page.stored, 'entry', 'entries')} in force"
 
     def _placeholder(self) -> list[Line]:

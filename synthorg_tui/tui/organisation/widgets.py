@@ -165,7 +165,7 @@ class EntryDetail(LineView):
         is_fact = entry.origin is OrgOrigin.FACT
         ids = [*entry.traits.supersedes, *filter(None, (replaced_by,))]
         history = await port.history(entry.id) if is_fact else ()
-        uses = await port.uses(entry.id, limit=MAX_USES)
+        uses = await port.uses(entry, limit=MAX_USES)
         named = await port.named(ids) if ids else {}
         self._about, self._read_of = AboutEntry(history, uses, named), _version_of(entry)
         self._drawn()

@@ -45,7 +45,8 @@ def entry(
     at = NOW - timedelta(days=days)
     said = OrgTraits(**traits)  # type: ignore[arg-type]
     shown = version if origin is OrgOrigin.FACT else 0
-    return OrgEntry(key, origin, category, content, said, author, at, at, shown)
+    begun = at - timedelta(days=max(shown - 1, 0))
+    return OrgEntry(key, origin, category, content, said, author, begun, at, shown)
 
 
 def knowledge() -> list[OrgEntry]:
@@ -139,7 +140,7 @@ class FakeOrganisation(EngineOrganisation):
             if each.origin is OrgOrigin.FACT:
                 for number in range(1, each.version + 1):
                     text = each.content if number == each.version else each.content.split("\n")[0]
-                    early = each.created_at - timedelta(days=each.version - number)
+                    early = each.changed_at - timedelta(days=each.version - number)
                     self._note(replace(each, content=text, version=number), early)
         self.error: DomainError | None = None
         self.refusal: DomainError | None = None
@@ -224,8 +225,8 @@ class FakeOrganisation(EngineOrganisation):
         words = text.lower().split()
         return tuple(e for e in self.held.values() if any(w in e.content.lower() for w in words))
 
-    async def uses(self, entry_id: str, *, limit: int) -> tuple[MemoryUse, ...]:
-        return self.given.get(entry_id, ())[:limit]
+    async def uses(self, entry: OrgEntry, *, limit: int) -> tuple[MemoryUse, ...]:
+        return self.given.get(entry.id, ())[:limit]
 
     async def memory(self, memory_id: str) -> ListedMemory | None:
         return self.memories.get(memory_id)

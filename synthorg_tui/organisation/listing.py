@@ -6,7 +6,7 @@ the rows of a window become entries. What is listed besides facts is little, and
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MAX_PAGE: Final = 1000
 """Entries of a page at most."""
 _COLUMNS: Final = ", ".join(("fact_id::VARCHAR", *FactRow._fields[1:]))
-_NOW: Final = "SELECT * FROM org_facts"
+_NOW: Final = "SELECT * FROM org_facts WHERE {some}"
 _THEN: Final = """
     SELECT * EXCLUDE (who), who.a AS author_agent_id, who.s AS author_seniority,
         who.h AS author_is_human, who.l AS author_autonomy_level
@@ -38,12 +38,15 @@ _THEN: Final = """
             CASE WHEN arg_max(operation_type, version) = 'RETRACT' THEN max(made_at) END
                 AS retracted_at,
             max(version) AS version
-        FROM org_operations WHERE made_at <= ? GROUP BY fact_id
+        FROM org_operations WHERE made_at <= ? AND {some} GROUP BY fact_id
     )
 """
-"""The state of each fact at a moment, by the log up to then."""
+"""The state of each fact at a moment, by the log up to then; ``some`` says of which facts."""
+_ALL: Final = "true"
+_THESE: Final = "fact_id IN (SELECT unnest(?::UUID[]))"
 _REPLACES: Final = '"supersedes:'
 _RANK: Final = f"list_position({[each.value for each in OrgFactCategory]}, category)"
+_ORDER: Final = f"ORDER BY {_RANK}, created_at DESC, fact_id"
 _TEXT: Final = "lower(content || chr(31) || tags)"
 
 
@@ -59,8 +62,8 @@ def entry_page(
     The list is in order of categories; policies of the settings stand first in theirs, then facts,
     the newest first, then what else is given in ``others``.
     """
-    state, values = (_NOW, list[Any]()) if at is None else (_THEN, [naive_utc(at)])
-    replaced = _replaced(db, state, values)
+    known, values = (_NOW, list[Any]()) if at is None else (_THEN, [naive_utc(at)])
+    state, replaced = known.format(some=_ALL), _replaced(db, known, values)
     where, conditions = _where(what, replaced)
     rows = db.execute(
         f"SELECT category, count(*) FILTER ({where}), count(*) FILTER (retracted_at IS NULL), "
@@ -69,13 +72,16 @@ def entry_page(
     ).fetchall()
     facts = {OrgFactCategory(row[0]): int(row[1]) for row in rows}
     plan = _plan(facts, [each for each in others if is_listed(each, what)], wanted)
-    sql = (
-        f"SELECT {_COLUMNS} FROM ({state}) WHERE {where} "
-        f"ORDER BY {_RANK}, created_at DESC, fact_id LIMIT ? OFFSET ?"
-    )
-    span = [len(plan.facts), plan.facts.start]
-    found = db.execute(sql, [*values, *conditions, *span]).fetchall() if plan.facts else []
-    read = (fact_entry(FactRow._make(row)) for row in found)
+    read: Iterator[OrgEntry] = iter(())
+    if plan.facts:
+        span = [len(plan.facts), plan.facts.start]
+        ids = db.execute(
+            f"SELECT fact_id FROM ({state}) WHERE {where} {_ORDER} LIMIT ? OFFSET ?",
+            [*values, *conditions, *span],
+        ).fetchall()
+        these = [*values, [key for (key,) in ids]]  # texts are read of what is shown alone
+        sql = f"SELECT {_COLUMNS} FROM ({known.format(some=_THESE)}) {_ORDER}"
+        read = (fact_entry(FactRow._make(row)) for row in db.execute(sql, these).fetchall())
     entries = tuple(each or next(read) for each in plan.places)
     return EntryPage(
         entries,
@@ -138,11 +144,13 @@ def _plan(facts: Mapping[OrgFactCategory, int], others: Sequence[OrgEntry], want
     return _Plan(places, range(begins, begins + places.count(None)), tuple(counts))
 
 
-def _replaced(db: "Connection", state: str, values: Sequence[Any]) -> dict[str, str]:
+def _replaced(db: "Connection", known: str, values: Sequence[Any]) -> dict[str, str]:
     """The facts that a fact in force says it replaces, with that one."""
+    says = f"contains(tags, '{_REPLACES}')"
+    ever = f"fact_id IN (SELECT fact_id FROM org_operations WHERE {says})"
     rows = db.execute(
-        f"SELECT fact_id, tags FROM ({state}) "
-        f"WHERE retracted_at IS NULL AND contains(tags, '{_REPLACES}')",
+        f"SELECT fact_id, tags FROM ({known.format(some=ever)}) "
+        f"WHERE retracted_at IS NULL AND {says}",
         values,
     ).fetchall()
     return {

@@ -130,7 +130,7 @@ async def test_what_is_replaced_says_by_what(service: OrganisationService) -> No
 async def test_each_condition_lists_what_meets_it(
     service: OrganisationService, criteria: dict[str, object], found: int
 ) -> None:
-    listed = await page(service, **criteria)
+    listed = await service.page(EntryCriteria(**criteria))  # type: ignore[arg-type]
     assert (len(listed.entries), listed.total) == (found, found)
     assert listed.stored == 14
 

@@ -1,7 +1,7 @@
 """The Organisation pane: what every agent is to follow, written, retracted, and as it was."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -36,7 +36,7 @@ WIDE = (120, 40)
 @asynccontextmanager
 async def shown(
     port: FakeOrganisation, *, size: tuple[int, int] = WIDE, desk: FakeDesk | None = None
-):  # type: ignore[no-untyped-def]
+) -> AsyncIterator[Pilot[None]]:
     desk = desk or FakeDesk(rows(6))
     desk.organisation = port
     app = fake_app(desk)

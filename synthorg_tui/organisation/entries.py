@@ -68,12 +68,8 @@ class EntryList:
         of lessons the present text is shown.
         """
         at = wanted.at or now
-        found = [
-            *of_settings(policies, now),
-            *self._facts(db, wanted.at),
-            *_lessons(db, at),
-            *_published(db, at),
-        ]
+        of_facts = self._facts(db, wanted.at)
+        found = [*of_settings(policies, now), *of_facts, *from_elsewhere(db, at)]
         return tuple(entry for entry in found if wanted.keeps(entry))
 
     def _facts(self, db: "Connection", at: datetime | None) -> Iterable[OrgEntry]:
@@ -87,6 +83,12 @@ class EntryList:
             self._kept = made if len(kept) + len(made) > MAX_KEPT else kept | made
             kept = kept | made
         return [kept[each] for each in revisions if each in kept]
+
+
+def from_elsewhere(db: "Connection", at: datetime) -> Iterable[OrgEntry]:
+    """Return the approved lessons and the published memories that were in force at a time."""
+    yield from _lessons(db, at)
+    yield from _published(db, at)
 
 
 def of_settings(policies: Sequence[str], now: datetime) -> Iterable[OrgEntry]:

@@ -3,7 +3,8 @@
 Plain data for the command line and the screens; it loads no pydantic, database or model.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -62,3 +63,47 @@ class UndoneOrgEntry(OrgEntry):
     """An entry as it is after something was taken back; ``told`` says in words what that was."""
 
     told: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryCriteria:
+    """Which entries are listed; what is empty is no condition.
+
+    Of ``categories``, ``origins`` and ``projects`` one must fit; a project by a part of its path.
+    Words are looked for in text and tags, whatever their case. With ``retracted`` those that were
+    retracted are listed instead of those in force, with ``superseded`` only those that another one
+    replaces. ``ids`` names facts.
+    """
+
+    words: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    categories: tuple[OrgFactCategory, ...] = ()
+    origins: tuple[OrgOrigin, ...] = ()
+    projects: tuple[str, ...] = ()
+    retracted: bool = False
+    superseded: bool = False
+    ids: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPage:
+    """Some entries in order, from ``offset`` on, with the numbers of all that the filter lists.
+
+    ``counts`` has the number of each category that is there, in their order. ``superseded`` maps
+    entries to what replaces them, both by id. ``stored`` and ``retracted`` are the numbers of
+    entries in force and of retracted ones without the filter, ``changes`` that of the lines of the
+    log up to then.
+    """
+
+    entries: tuple[OrgEntry, ...] = ()
+    offset: int = 0
+    counts: tuple[tuple[OrgFactCategory, int], ...] = ()
+    superseded: Mapping[str, str] = field(default_factory=dict)
+    stored: int = 0
+    retracted: int = 0
+    changes: int = 0
+
+    @property
+    def total(self) -> int:
+        """The number of entries that the filter lists."""
+        return sum(count for _, count in self.counts)

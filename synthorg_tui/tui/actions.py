@@ -4,10 +4,11 @@ Texts that name a key ask it, too, also where no screen is: Textual is loaded by
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from synthorg_tui.tui.key_table import CONTEXTS, keys_code, meaning_rows, without_screen
+from synthorg_tui.tui.action import Action as Action
+from synthorg_tui.tui.key_table import CONTEXTS, keys_code, meaning_rows
+from synthorg_tui.tui.organisation.keys import ORGANISATION
 from synthorg_tui.tui.panes import PANES
 
 if TYPE_CHECKING:
@@ -16,60 +17,6 @@ if TYPE_CHECKING:
 
 FOOTER_KEYS = 8
 """Maximum number of keys in a footer of 80 columns; a wider one has as many as there is room."""
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """An action that a key can start, with its keys and its texts.
-
-    ``id`` is ``<context>.<action method>``; ``keys`` are Textual key names, comma-separated;
-    ``shown`` is how the key is written for people; ``footer`` lists it in the footer. An action
-    with ``opens_entry`` runs before the next key is handled, so that whoever types on at once
-    writes into the entry it opens. ``does`` is the Textual action if that is not the method named
-    in the id.
-    """
-
-    id: str
-    keys: str
-    shown: str
-    label: str
-    help: str
-    footer: bool = False
-    palette: bool = True
-    opens_entry: bool = False
-    does: str = ""
-
-    @property
-    def context(self) -> str:
-        """The part of the id before the dot: the screen or widget where the action is available."""
-        return self.id.partition(".")[0]
-
-    @property
-    def method(self) -> str:
-        """The Textual action to run, without the prefix ``action_``."""
-        return self.does or self.id.partition(".")[2]
-
-    @property
-    def command(self) -> str:
-        """The command that does the same without a screen; empty where there is none."""
-        return without_screen(self.context, self.id.partition(".")[2])[0]
-
-    @property
-    def screen_only(self) -> str:
-        """Why no command does the same, empty where one does."""
-        return without_screen(self.context, self.id.partition(".")[2])[1]
-
-    def key(self, keymap: Mapping[str, str]) -> str:
-        """Return the label of the action's first key.
-
-        ``keymap`` maps action ids to the keys a person chose instead of the default ones.
-        """
-        keys = keymap.get(self.id)
-        if not keys:
-            return self.shown
-        from textual.keys import format_key
-
-        return format_key(keys.split(",")[0].strip()).replace("ctrl+", "^")
 
 
 def _list_action(method: str, keys: str, shown: str, label: str, help_text: str) -> Action:
@@ -219,6 +166,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("sessions.zoom", "z", "z", "Zoom", "Give the detail the whole screen, and back"),
     Action("sessions.reload", "r,f5", "r", "Reload", "Read the store again"),
     Action("sessions.back", "escape", "esc", "Back", "Close the zoom, then the filter", False, False),
+    *ORGANISATION,
     Action("deleting.yes", "y", "y", "Delete", "Delete the session, with what was made of it", palette=False),
     Action("deleting.keep", "k", "k", "Keep", "Delete the session and keep what was made of it", palette=False),
     Action("deleting.no", "n,escape", "n", "No", "Leave everything as it is", palette=False),

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from synthorg_tui.ingest.service import ImportProgress, ImportReport
     from synthorg_tui.tui.activity.adapter import EngineActivity
     from synthorg_tui.tui.approvals.adapter import EngineApprovals
+    from synthorg_tui.tui.organisation.adapter import EngineOrganisation
     from synthorg_tui.tui.safety import EngineSafety
     from synthorg_tui.tui.sessions.adapter import EngineSessions
     from synthorg_tui.tui.skills.adapter import EngineSkills
@@ -70,6 +71,13 @@ class EngineAdapter:
         from synthorg_tui.tui.sessions.adapter import EngineSessions
 
         return EngineSessions(self._engine)
+
+    @cached_property
+    def organisation(self) -> "EngineOrganisation":
+        """The interface of the Organisation pane, created when it is first used."""
+        from synthorg_tui.tui.organisation.adapter import EngineOrganisation
+
+        return EngineOrganisation(self._engine)
 
     @cached_property
     def safety(self) -> "EngineSafety":

@@ -102,6 +102,11 @@ class PaneMaker:
             )
         )
 
+    def make_organisation(self) -> Screen[None]:
+        from synthorg_tui.tui.organisation.screen import OrganisationScreen
+
+        return self._add(OrganisationScreen(panes=self._panes, now=self._now))
+
     def show_memory(self, row: "ListedMemory") -> None:
         """Go to the Memories pane and put the cursor on this memory."""
         self._app.switch_mode("memories")

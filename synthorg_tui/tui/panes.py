@@ -23,8 +23,9 @@ PANES = (
     ("approvals", APPROVALS, "4"),
     ("activity", ACTIVITY, "5"),
     ("sessions", SESSIONS, "6"),
+    ("organisation", "Organisation", "8"),
 )
-"""The panes: Textual mode, title and number key."""
+"""The panes: Textual mode, title and number key; 7 opens what is known of projects."""
 
 
 _MAX_NAME = 24

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from synthorg_tui.tui.approvals.adapter import EngineApprovals
     from synthorg_tui.tui.digest.adapter import EngineDigests
     from synthorg_tui.tui.manage.adapter import StoreManagement
+    from synthorg_tui.tui.organisation.adapter import EngineOrganisation
     from synthorg_tui.tui.safety import EngineSafety
     from synthorg_tui.tui.sessions.adapter import EngineSessions
     from synthorg_tui.tui.skills.adapter import EngineSkills
@@ -121,6 +122,11 @@ class MemoryPort(MemoryReader, Protocol):
     @property
     def sessions(self) -> "EngineSessions":
         """What agents did, as it was imported."""
+        ...
+
+    @property
+    def organisation(self) -> "EngineOrganisation":
+        """What every agent is to follow: policies, decisions, procedures, conventions."""
         ...
 
     @property

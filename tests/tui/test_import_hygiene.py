@@ -78,7 +78,8 @@ def test_importing_the_app_loads_no_pane_but_the_first_and_none_of_its_dialogs()
     )
     loaded = set(done.stdout.split())
     panes = {
-        f"synthorg_tui.tui.{name}.screen" for name in ("digest", "skills", "approvals", "activity")
+        f"synthorg_tui.tui.{name}.screen"
+        for name in ("digest", "skills", "approvals", "activity", "organisation")
     }
     dialogs = {f"synthorg_tui.tui.{name}" for name in ("base.dialogs", "memories.dialogs")}
     assert not loaded & (panes | dialogs | {"synthorg_tui.core.redaction"})
@@ -86,6 +87,7 @@ def test_importing_the_app_loads_no_pane_but_the_first_and_none_of_its_dialogs()
 
 def test_panes_that_show_the_engines_data_load_nothing_of_it_before_there_is_some() -> None:
     names = ["digest.dialogs", "digest.scenarios", "digest.screen", "skills.screen"]
+    names += ["organisation.screen", "organisation.form"]
     program = "import sys, " + ", ".join(f"synthorg_tui.tui.{name}" for name in names)
     done = subprocess.run(
         [sys.executable, "-c", f"{program}; print(*sys.modules)"],
@@ -118,6 +120,9 @@ def test_view_models_load_no_textual() -> None:
         "memories.changes",
         "memories.lines",
         "memories.state",
+        "organisation.detail",
+        "organisation.lines",
+        "organisation.state",
         "skills.lines",
         "skills.state",
     ]

@@ -8,12 +8,13 @@ import pytest
 
 from synthorg_tui.approvals.models import ApprovalStatus, DecisionRefusedError
 from synthorg_tui.core.actors import actor_words
-from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.enums import MemoryCategory, OrgFactCategory
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.listing import BrowseFilter
 from synthorg_tui.memory.scenarios import Question
 from synthorg_tui.tui.engine_adapter import EngineAdapter
 from synthorg_tui.tui.engine_host import LocalEngineHost
+from synthorg_tui.tui.organisation.adapter import EntryText
 from synthorg_tui.tui.panes import PANES
 from synthorg_tui.tui.ports import Change, Draft
 from tests.curation.review_kit import item_of, lesson
@@ -25,6 +26,7 @@ DRAFT = Draft("codex", MemoryCategory.PROCEDURAL, "git push -u origin HEAD sets 
 WORDS = r"Claude Code \(CLAUDECODE is set\) runs this; only a person decides"
 LATER = datetime(2099, 1, 1, tzinfo=UTC)
 QUESTION = Question(agent_id="codex", query="git push", token_budget=100)
+POLICY = EntryText(OrgFactCategory.CORE_POLICY, "Do as the agent says.")
 
 Act = Callable[[EngineAdapter, str, str], Awaitable[object]]
 REFUSED: dict[str, Act] = {
@@ -41,6 +43,10 @@ REFUSED: dict[str, Act] = {
     "delete": lambda desk, _, memory: desk.remove([memory]),
     "restore": lambda desk, _, memory: desk.restore([memory]),
     "purge": lambda desk, _, memory: desk.purge([memory]),
+    "write an entry": lambda desk, *_: desk.organisation.add(POLICY),
+    "retract an entry": lambda desk, *_: desk.organisation.retract("x"),
+    "revive an entry": lambda desk, *_: desk.organisation.revive("x"),
+    "undo on entries": lambda desk, *_: desk.organisation.undo(),
     "save a scenario": lambda desk, *_: desk.digests.save_scenario("s", QUESTION),
     "delete a scenario": lambda desk, *_: desk.digests.delete_scenario("s"),
 }
@@ -74,6 +80,7 @@ async def test_every_act_of_a_person_is_refused_and_all_is_read(
     assert [each.kind for each in await port.history(memory_id)] == ["added"]
     assert [entry.item.id for entry in await port.approvals.inbox()] == [item_id]
     assert await port.digests.scenarios() == ()
+    assert await port.organisation.moments() == ()
     (item,) = await engine.approvals.list(status=ApprovalStatus.PENDING)
     assert item.id == item_id
 

@@ -36,6 +36,7 @@ from synthorg_tui.tui.safety import EngineSafety, News
 from tests.tui.activity.activity_fakes import FakeActivity
 from tests.tui.approvals.approvals_fakes import FakeApprovals
 from tests.tui.digest.digest_fakes import FakeDigests
+from tests.tui.organisation.organisation_fakes import FakeOrganisation
 from tests.tui.sessions.sessions_fakes import FakeSessions, sessions
 from tests.tui.skills.skills_fakes import FakeSkills
 
@@ -193,6 +194,7 @@ class FakeDesk:
         self.skills = FakeSkills()
         self.activity = FakeActivity()
         self.sessions = FakeSessions(sessions(5))
+        self.organisation = FakeOrganisation()
         self.safety = FakeSafety()
 
     def _check(self) -> None:

@@ -1,9 +1,10 @@
 """The dialog in which a person writes or edits a memory."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -22,7 +23,9 @@ from synthorg_tui.tui.memories.lines import GLYPHS
 from synthorg_tui.tui.ports import Change
 from synthorg_tui.tui.widgets.line_view import LineBar
 
-_CATEGORIES = tuple(MemoryCategory)
+Category = TypeVar("Category", bound=StrEnum)
+"""What a line of categories chooses from."""
+_CHOICES = {each: (GLYPHS[each], each.value, f"cat-{each.value}") for each in MemoryCategory}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +47,11 @@ class Written:
         return Change(self.content, category, self.tags if self.tags != row.tags else None)
 
 
-class CategoryPicker(LineBar, can_focus=True):
+class CategoryPicker(LineBar, Generic[Category], can_focus=True):
     """A line with all categories, of which left and right choose one.
 
-    Where there isn't room for all their names, only the chosen one's is written.
+    ``choices`` gives each with its glyph, name and role. Where there isn't room for all their
+    names, only the chosen one's is written.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -55,9 +59,10 @@ class CategoryPicker(LineBar, can_focus=True):
         ("right,l,space", "next", "Next"),
     ]
 
-    def __init__(self, chosen: MemoryCategory) -> None:
+    def __init__(self, chosen: Category, choices: Mapping[Category, tuple[str, str, str]]) -> None:
         super().__init__(id="category")
         self.chosen = chosen
+        self._choices = choices
 
     def on_mount(self) -> None:
         self._draw()
@@ -76,18 +81,18 @@ class CategoryPicker(LineBar, can_focus=True):
 
     def _line(self, *, named: bool) -> Line:
         categories = Line()
-        for category in _CATEGORIES:
+        for category, (glyph, name, role) in self._choices.items():
             on = category is self.chosen
             mark = "▸" if self.has_focus else "•"
             categories.add(mark if on else " ", "accent")
-            categories.add(f"{GLYPHS[category]} ", f"cat-{category.value}" if on else "faint")
-            name = category.value if named or on else ""
-            categories.add(name, "strong" if on else "faint").add("  ", "text")
+            categories.add(f"{glyph} ", role if on else "faint")
+            shown = name if named or on else ""
+            categories.add(shown, "strong" if on else "faint").add("  ", "text")
         return categories
 
     def _step(self, by: int) -> None:
-        at = (_CATEGORIES.index(self.chosen) + by) % len(_CATEGORIES)
-        self.chosen = _CATEGORIES[at]
+        categories = list(self._choices)
+        self.chosen = categories[(categories.index(self.chosen) + by) % len(categories)]
         self._draw()
 
     def action_previous(self) -> None:
@@ -138,7 +143,8 @@ class MemoryForm(ModalScreen[str | None]):
                     id="agent",
                 )
             yield LineBar([line(("Category", "muted"))])
-            yield CategoryPicker(self._row.category if self._row else MemoryCategory.SEMANTIC)
+            begins = self._row.category if self._row else MemoryCategory.SEMANTIC
+            yield CategoryPicker(begins, _CHOICES)
             yield LineBar([line(("Content", "muted"))])
             yield TextArea(self._shown, id="content", tab_behavior="focus", compact=True)
             yield LineBar([line(("Tags, separated by spaces or commas", "muted"))])

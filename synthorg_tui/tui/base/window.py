@@ -7,8 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from synthorg_tui.memory.listing import ListedMemory
+
+if TYPE_CHECKING:
+    from synthorg_tui.organisation.models import OrgEntry
+
+Row = TypeVar("Row", "ListedMemory", "OrgEntry")
+"""What a list has a row for."""
 
 WINDOW = 300
 """Maximum number of rows in memory."""
@@ -47,22 +54,22 @@ class Latest:
 
 
 @dataclass(frozen=True, slots=True)
-class RowWindow:
+class ListWindow(Generic[Row]):
     """The loaded part of a listing: its rows from ``offset`` on, and the ``total`` of all rows."""
 
-    rows: tuple[ListedMemory, ...] = ()
+    rows: tuple[Row, ...] = ()
     offset: int = 0
     total: int = 0
 
-    def get(self, index: int) -> ListedMemory | None:
+    def get(self, index: int) -> Row | None:
         """Return the row at a position of the whole listing, or ``None`` if it isn't loaded."""
         at = index - self.offset
         return self.rows[at] if 0 <= at < len(self.rows) else None
 
-    def index_of(self, memory_id: str | None) -> int | None:
+    def index_of(self, row_id: str | None) -> int | None:
         """Return a loaded row's position in the whole listing, or ``None`` if it isn't loaded."""
         for at, row in enumerate(self.rows):
-            if row.id == memory_id:
+            if row.id == row_id:
                 return self.offset + at
         return None
 
@@ -78,6 +85,12 @@ class RowWindow:
             return None
         middle = (first + last) // 2
         return max(min(middle - WINDOW // 2, self.total - WINDOW), 0)
+
+
+class RowWindow(ListWindow[ListedMemory]):
+    """The loaded part of a listing of memories."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,8 @@ class KeyBar(LineBar):
     """The footer: the keys that have an effect now; a click runs the action of the key.
 
     If there isn't room for all, those before the help are dropped. Where a pane has an ``offers``,
-    it says which keys would do nothing at the moment; they still work, and say why.
+    it says which keys would do nothing at the moment; they still work, and say why. What its
+    ``dims`` names stays in place, dimmed.
     """
 
     def __init__(self, *contexts: str, id: str = "keys") -> None:
@@ -70,8 +71,10 @@ class KeyBar(LineBar):
 
     def _draw(self) -> None:
         keys, can = Line(), self.screen.check_action
+        dims = getattr(self.screen, "dims", lambda _method: False)
         for action in self.actions:
             works = self._awake or can(action.method, ()) is not False
+            works = works and not dims(action.method)
             keys.add(f" {self._key(action)} ", "accent" if works else "faint")
             keys.add(action.label + " ", "muted" if works else "faint")
         self.show(keys)

@@ -14,6 +14,7 @@ from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.rows import FixedList
 from tests.tui.activity.activity_fakes import AGENTS, FakeActivity, calls
 from tests.tui.approvals.approvals_fakes import FakeApprovals, approval_rows
+from tests.tui.organisation.organisation_fakes import FakeOrganisation, many
 from tests.tui.skills.skills_fakes import FakeSkills, skill_rows
 from tests.tui.tui_fakes import FakeDesk, fake_app, in_sessions, rows
 from tests.tui.tui_helpers import pane, screen_text, settle, type_text
@@ -28,6 +29,7 @@ def full_desk() -> FakeDesk:
     desk.activity = FakeActivity(calls(80), AGENTS)
     desk.skills = FakeSkills(skill_rows(60))
     desk.approvals = FakeApprovals(approval_rows(60))
+    desk.organisation = FakeOrganisation(many(60))
     return desk
 
 
@@ -72,6 +74,8 @@ LISTS = [
     ("#places", keys("i"), WIDE, 1),
     ("#deleted", keys("U"), WIDE, 1),
     ("#session-list", keys("6"), NARROW, 1),
+    ("#entries", keys("8"), WIDE, 1),
+    ("#entries", keys("8"), NARROW, 1),
 ]
 
 

@@ -1,0 +1,193 @@
+"""SQL of a page of the list of entries, as they are or were at a moment.
+
+A list of ten thousand facts is read in windows: the database filters, counts and orders, and only
+the rows of a window become entries. What is listed besides facts is little, and is given.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from synthorg_tui.core.enums import OrgFactCategory
+from synthorg_tui.memory.org.log import FactRow, tags_of
+from synthorg_tui.memory.org.tags import OrgTraits
+from synthorg_tui.organisation.entries import fact_entry
+from synthorg_tui.organisation.models import EntryCriteria, EntryPage, OrgEntry, OrgOrigin
+from synthorg_tui.persistence.values import naive_utc
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+MAX_PAGE: Final = 1000
+"""Entries of a page at most."""
+_COLUMNS: Final = ", ".join(("fact_id::VARCHAR", *FactRow._fields[1:]))
+_NOW: Final = "SELECT * FROM org_facts WHERE {some}"
+_THEN: Final = """
+    SELECT * EXCLUDE (who), who.a AS author_agent_id, who.s AS author_seniority,
+        who.h AS author_is_human, who.l AS author_autonomy_level
+    FROM (
+        SELECT fact_id, max(revision) AS revision,
+            arg_max(content, version) FILTER (operation_type = 'PUBLISH') AS content,
+            arg_max(category, version) AS category, arg_max(tags, version) AS tags,
+            arg_max(struct_pack(a := author_agent_id, s := author_seniority,
+                h := author_is_human, l := author_autonomy_level), version)
+                FILTER (operation_type = 'PUBLISH') AS who,
+            min(made_at) AS created_at, max(made_at) AS changed_at,
+            CASE WHEN arg_max(operation_type, version) = 'RETRACT' THEN max(made_at) END
+                AS retracted_at,
+            max(version) AS version
+        FROM org_operations WHERE made_at <= ? AND {some} GROUP BY fact_id
+    )
+"""
+"""The state of each fact at a moment, by the log up to then; ``some`` says of which facts."""
+_ALL: Final = "true"
+_THESE: Final = "fact_id IN (SELECT unnest(?::UUID[]))"
+_REPLACES: Final = '"supersedes:'
+_RANK: Final = f"list_position({[each.value for each in OrgFactCategory]}, category)"
+_ORDER: Final = f"ORDER BY {_RANK}, created_at DESC, fact_id"
+_TEXT: Final = "lower(content || chr(31) || tags)"
+
+
+def entry_page(
+    db: "Connection",
+    what: EntryCriteria,
+    at: datetime | None,
+    others: Sequence[OrgEntry],
+    wanted: range,
+) -> EntryPage:
+    """Return the entries at the ``wanted`` places of the list, with its numbers.
+
+    The list is in order of categories; policies of the settings stand first in theirs, then facts,
+    the newest first, then what else is given in ``others``.
+    """
+    known, values = (_NOW, list[Any]()) if at is None else (_THEN, [naive_utc(at)])
+    state, replaced = known.format(some=_ALL), _replaced(db, known, values)
+    where, conditions = _where(what, replaced)
+    rows = db.execute(
+        f"SELECT category, count(*) FILTER ({where}), count(*) FILTER (retracted_at IS NULL), "
+        f"count(*) FILTER (retracted_at IS NOT NULL) FROM ({state}) GROUP BY 1",
+        [*conditions, *values],
+    ).fetchall()
+    facts = {OrgFactCategory(row[0]): int(row[1]) for row in rows}
+    plan = _plan(facts, [each for each in others if is_listed(each, what)], wanted)
+    read: Iterator[OrgEntry] = iter(())
+    if plan.facts:
+        span = [len(plan.facts), plan.facts.start]
+        ids = db.execute(
+            f"SELECT fact_id FROM ({state}) WHERE {where} {_ORDER} LIMIT ? OFFSET ?",
+            [*values, *conditions, *span],
+        ).fetchall()
+        these = [*values, [key for (key,) in ids]]  # texts are read of what is shown alone
+        sql = f"SELECT {_COLUMNS} FROM ({known.format(some=_THESE)}) {_ORDER}"
+        read = (fact_entry(FactRow._make(row)) for row in db.execute(sql, these).fetchall())
+    entries = tuple(each or next(read) for each in plan.places)
+    return EntryPage(
+        entries,
+        wanted.start,
+        plan.counts,
+        {each.id: replaced[each.id] for each in entries if each.id in replaced},
+        stored=sum(int(row[2]) for row in rows) + len(others),
+        retracted=sum(int(row[3]) for row in rows),
+        changes=_changes(db, at),
+    )
+
+
+def is_listed(entry: OrgEntry, what: EntryCriteria) -> bool:
+    """Return whether a filter lists an entry that is no fact: none of these is ever replaced."""
+    if what.ids is not None or what.superseded:
+        return False
+    if what.retracted is not (entry.retracted_at is not None):
+        return False
+    text = "\x1f".join((entry.content, *entry.traits.tags)).lower()
+    return (
+        (not what.categories or entry.category in what.categories)
+        and (not what.origins or entry.origin in what.origins)
+        and (
+            not what.projects
+            or any(each.lower() in entry.traits.project.lower() for each in what.projects)
+        )
+        and all(word.lower() in text for word in what.words)
+        and not any(word.lower() in text for word in what.without)
+    )
+
+
+class _Plan(NamedTuple):
+    """What stands where on a page: an entry that is given, or ``None`` for the next fact."""
+
+    places: list[OrgEntry | None]
+    facts: range
+    counts: tuple[tuple[OrgFactCategory, int], ...]
+
+
+def _plan(facts: Mapping[OrgFactCategory, int], others: Sequence[OrgEntry], wanted: range) -> _Plan:
+    """Lay out the list by category, and find which facts, in their order, are on the page."""
+    places: list[OrgEntry | None] = []
+    counts, at, passed, first = [], 0, 0, None
+    for category in OrgFactCategory:
+        own = [each for each in others if each.category is category]
+        before = [each for each in own if each.origin is OrgOrigin.SETTINGS]
+        after = [each for each in own if each.origin is not OrgOrigin.SETTINGS]
+        begin, number = at + len(before), facts.get(category, 0)
+        given: list[OrgEntry | None] = [*before, *after]
+        for place in range(max(at, wanted.start), min(at + len(own) + number, wanted.stop)):
+            is_fact = begin <= place < begin + number
+            if is_fact and first is None:
+                first = passed + place - begin
+            inside = place - at
+            places.append(None if is_fact else given[inside if place < begin else inside - number])
+        at, passed = at + len(own) + number, passed + number
+        if own or number:
+            counts.append((category, len(own) + number))
+    begins = first or 0
+    return _Plan(places, range(begins, begins + places.count(None)), tuple(counts))
+
+
+def _replaced(db: "Connection", known: str, values: Sequence[Any]) -> dict[str, str]:
+    """The facts that a fact in force says it replaces, with that one."""
+    says = f"contains(tags, '{_REPLACES}')"
+    ever = f"fact_id IN (SELECT fact_id FROM org_operations WHERE {says})"
+    rows = db.execute(
+        f"SELECT fact_id, tags FROM ({known.format(some=ever)}) "
+        f"WHERE retracted_at IS NULL AND {says}",
+        values,
+    ).fetchall()
+    return {
+        former: str(fact_id)
+        for fact_id, tags in rows
+        for former in OrgTraits.of(tags_of(tags)).supersedes
+    }
+
+
+def _where(what: EntryCriteria, replaced: Mapping[str, str]) -> tuple[str, list[Any]]:
+    """The conditions on facts, and their values."""
+    parts = [f"retracted_at IS {'NOT ' if what.retracted else ''}NULL"]
+    values = list[Any]()
+
+    def add(condition: str, *given: object) -> None:
+        parts.append(condition)
+        values.extend(given)
+
+    if what.origins and OrgOrigin.FACT not in what.origins:
+        add("false")
+    if what.categories:
+        add("list_contains(?::VARCHAR[], category)", [each.value for each in what.categories])
+    if what.ids is not None:
+        add("list_contains(?::VARCHAR[], fact_id::VARCHAR)", list(what.ids))
+    if what.superseded:
+        add("list_contains(?::VARCHAR[], fact_id::VARCHAR)", list(replaced))
+    if what.projects:
+        named = "|".join(re.escape(json.dumps(each)[1:-1]) for each in what.projects)
+        add("regexp_matches(tags, ?, 'i')", f'"project:[^"]*({named})')
+    for word in what.words:
+        add(f"contains({_TEXT}, lower(?))", word)
+    for word in what.without:
+        add(f"NOT contains({_TEXT}, lower(?))", word)
+    return " AND ".join(parts), values
+
+
+def _changes(db: "Connection", at: datetime | None) -> int:
+    until, values = ("", []) if at is None else (" WHERE made_at <= ?", [naive_utc(at)])
+    row = db.execute(f"SELECT count(*) FROM org_operations{until}", values).fetchone()
+    return int(row[0]) if row else 0

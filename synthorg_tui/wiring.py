@@ -220,6 +220,7 @@ def build_injection(
             ttl_seconds=memory.retrieval.rerank_cache_ttl_seconds, clock=base.clock
         ),
         applications=Applications(base.database),
+        agents=base.settings.own_settings(),
     )
 
 

@@ -109,6 +109,7 @@ def digest_json(injection: "Injection", view: "Visibility | None") -> Json:
         "tokens_used": explanation.tokens_used,
         "frame_tokens": explanation.frame_tokens,
         "degraded": explanation.degraded,
+        "own_settings": list(explanation.own_settings),
         "text": injection.text,
         "tools": [tool.name for tool in injection.tools],
         "included": [candidate.entry.id for candidate in explanation.included],

@@ -102,7 +102,8 @@ class Explanation:
     which source was missing, or that the budget has no room for the frame; else it is empty.
     ``former`` are memories that aren't given any more, though they fit the query by words; they are
     looked up for a person only, and no part of ``candidates``. ``marks`` tell the blocks that were
-    given from all others, so that a session is handed each once.
+    given from all others, so that a session is handed each once. ``own_settings`` name
+    the settings that the agent has instead of the company's.
     """
 
     strategy: str
@@ -117,6 +118,7 @@ class Explanation:
     frame_tokens: int = 0
     former: tuple[Candidate, ...] = ()
     marks: tuple[str, ...] = ()
+    own_settings: tuple[str, ...] = ()
 
     @property
     def included(self) -> tuple[Candidate, ...]:

@@ -206,6 +206,9 @@ def why_lines(answer: Explanation, width: int) -> list[Line]:
     made = [digests.budget_line(answer, width)]
     if answer.degraded:
         made.append(line(("! ", "bad"), (f"degraded: {answer.degraded}", "warn")))
+    if answer.own_settings:
+        own = one_line(", ".join(answer.own_settings))
+        made.append(line(("• ", "accent"), (f"settings of its own: {own}", "muted")))
     for each in answer.included:
         made += _candidate_lines(each, width)
     made.append(digests.cut_line(answer, width))

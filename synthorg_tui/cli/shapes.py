@@ -106,6 +106,7 @@ def memory(entry: "ListedMemory", source: Json | None) -> Json:
         "stands_on_replaced": (
             entry.stands_on_replaced.isoformat() if entry.stands_on_replaced else None
         ),
+        "shared": entry.shared,
     }
 
 

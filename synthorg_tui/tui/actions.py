@@ -4,10 +4,10 @@ Texts that name a key ask it, too, also where no screen is: Textual is loaded by
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from synthorg_tui.tui.key_table import CONTEXTS, keys_code, meaning_rows, without_screen
+from synthorg_tui.tui.action import Action as Action
+from synthorg_tui.tui.key_table import CONTEXTS, keys_code, meaning_rows
 from synthorg_tui.tui.panes import PANES
 
 if TYPE_CHECKING:
@@ -16,60 +16,6 @@ if TYPE_CHECKING:
 
 FOOTER_KEYS = 8
 """Maximum number of keys in a footer of 80 columns; a wider one has as many as there is room."""
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """An action that a key can start, with its keys and its texts.
-
-    ``id`` is ``<context>.<action method>``; ``keys`` are Textual key names, comma-separated;
-    ``shown`` is how the key is written for people; ``footer`` lists it in the footer. An action
-    with ``opens_entry`` runs before the next key is handled, so that whoever types on at once
-    writes into the entry it opens. ``does`` is the Textual action if that is not the method named
-    in the id.
-    """
-
-    id: str
-    keys: str
-    shown: str
-    label: str
-    help: str
-    footer: bool = False
-    palette: bool = True
-    opens_entry: bool = False
-    does: str = ""
-
-    @property
-    def context(self) -> str:
-        """The part of the id before the dot: the screen or widget where the action is available."""
-        return self.id.partition(".")[0]
-
-    @property
-    def method(self) -> str:
-        """The Textual action to run, without the prefix ``action_``."""
-        return self.does or self.id.partition(".")[2]
-
-    @property
-    def command(self) -> str:
-        """The command that does the same without a screen; empty where there is none."""
-        return without_screen(self.context, self.id.partition(".")[2])[0]
-
-    @property
-    def screen_only(self) -> str:
-        """Why no command does the same, empty where one does."""
-        return without_screen(self.context, self.id.partition(".")[2])[1]
-
-    def key(self, keymap: Mapping[str, str]) -> str:
-        """Return the label of the action's first key.
-
-        ``keymap`` maps action ids to the keys a person chose instead of the default ones.
-        """
-        keys = keymap.get(self.id)
-        if not keys:
-            return self.shown
-        from textual.keys import format_key
-
-        return format_key(keys.split(",")[0].strip()).replace("ctrl+", "^")
 
 
 def _list_action(method: str, keys: str, shown: str, label: str, help_text: str) -> Action:
@@ -98,6 +44,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("app.scenarios", "f8", "F8", "Scenarios", "Go to the scenarios of the Digest pane and ask them again"),
     Action("app.jobs", "f9", "F9", "Jobs", "What runs by itself: when, how far it is, what came of it; run or stop it", does="manage('jobs')"),
     Action("app.projects", "7", "7", "Projects", "What is known of each project, made from its sessions; go through it, change it, refresh it", does="manage('projects')"),
+    Action("app.agents", "9", "9", "Agents", "Every agent: its place, its memories and rights, its own settings; change them", does="manage('agents')"),
     Action("app.consolidation", "f10", "F10", "Consolidation", "Plans of what could leave or be merged: make one, adopt it or parts of it, take it back", does="manage('consolidation')"),
     Action("app.next_part", "tab", "tab", "Next part", "To the next part of the screen; shift+tab to the one before", palette=False, does="focus_next"),
     Action("memories.filter", "slash", "/", "Filter", "Filter as you type: words, -words, project: kind: agent: tag: session: since:", True, opens_entry=True),
@@ -113,6 +60,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("memories.redo", "ctrl+r", "^r", "Redo", "Make the change again that was undone last"),
     Action("memories.archive", "x", "x", "Archive", "Archive the marked memories, or this one: kept as it is, given to no agent; is:archived lists them"),
     Action("memories.restore", "R", "R", "Restore", "Make the marked archived memories live again, or this one"),
+    Action("memories.publish", "at", "@", "Share", "Publish the marked memories, or this one, to all agents; where all of them are, withdraw them"),
     Action("memories.deleted", "U", "U", "Deleted", "List what was deleted, to restore or erase it"),
     Action("memories.versions", "H", "H", "Versions", "List what the memory was before, to restore a version of it"),
     Action("memories.source", "p", "p", "Source", "Show the transcript lines the memory came from", True),
@@ -226,6 +174,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("review.reword", "e", "e", "Edit", "Reword it in a form, then approve it", True),
     Action("review.reword_outside", "E", "E", "Editor", "Reword it in $EDITOR, then approve it"),
     Action("review.parts", "f", "f", "Parts", "Choose whose text for each field and which steps", True),
+    Action("review.scope", "at", "@", "For whom", "Choose for which agents it would be: the next scope"),
     Action("review.drop", "backspace", "⌫", "Drop", "Drop your wording"),
     Action("review.reject", "x", "x", "Reject", "Reject with a reason; it is not proposed again", True),
     Action("review.snooze", "w", "w", "Snooze", "Put it out of the way for a while", True),
@@ -332,6 +281,12 @@ ACTIONS: tuple[Action, ...] = (
     Action("connecting.scope", "s", "s", "Scope", "For all your projects, or for this one", True),
     Action("connecting.hooks", "h", "h", "Hooks", "Claude Code: with hooks or without", True),
     Action("connecting.close", "escape", "esc", "Back", "Back to where you were", True),
+    Action("agents.edit", "e", "e", "Edit", "Change its role, department, seniority, level and own settings; the change of the file is shown first", True),
+    Action("agents.pause", "P", "P", "Pause", "Refuse everything to the agent, or let it go on", True),
+    Action("agents.read_only", "W", "W", "Read only", "Refuse the agent's writes, or allow them again", True),
+    Action("agents.memories", "m", "m", "Memories", "Go to the agent's memories", True),
+    Action("agents.reload", "r,f5", "r", "Reload", "Read the agents again"),
+    Action("agents.close", "escape", "esc", "Back", "Back to where you were", True),
     Action("settings.filter", "slash", "/", "Filter", "Filter as you type: words in name, value, source", True, opens_entry=True),
     Action("settings.edit", "E", "E", "Editor", "Open the settings file in $EDITOR, then check it", True),
     Action("settings.check", "exclamation_mark", "!", "Check", "Read the file again and say what is wrong with it", True),

@@ -53,6 +53,9 @@ def add_reading(actions: Subparsers) -> None:
     for option, which in (("--deleted", "deleted and expired"), ("--archived", "archived")):
         hidden.add_argument(option, action="store_true", help=f"{which} memories instead")
     parser.add_argument(
+        "--shared", action="store_true", help="only those that are given to all agents"
+    )
+    parser.add_argument(
         "--sort", choices=_SORTS, default="newest", metavar="ORDER", help=f"{', '.join(_SORTS)}"
     )
     parser.add_argument("--offset", metavar="N", type=whole(0), default=0, help="skip so many")
@@ -166,7 +169,7 @@ async def _filter(context: "Context", engine: "AnyEngine") -> "BrowseFilter":
         words=tuple(args.word),
         without=tuple(args.without),
         deleted=args.deleted,
-        states=("archived",) if args.archived else (),
+        states=(*("archived",) * args.archived, *("shared",) * args.shared),
     )
 
 

@@ -58,7 +58,8 @@ def detail_lines(
     """
     glyph, role = category_mark(row.category)
     head = line((f"{glyph} {row.category.value}", role), ("  ", "text"))
-    lines = [head.add(one_line(owner_words(row.agent_id)), "strong"), Line()]
+    head.add(one_line(owner_words(row.agent_id)), "strong")
+    lines = [head.add("  @ shared with all" * row.shared, "accent"), Line()]
     if row.archived_at is not None:
         lines += [_rule("Archived"), *_archived_lines(row, stands, now), Line()]
     lines += content_lines(row.content)

@@ -93,6 +93,8 @@ def memory_line(
     if row.deleted_at is None and not row.is_live(now):
         age = _archived_short(row, now) or "exp."
     agent_id = owner_words(row.agent_id) if with_agent else ""
+    if row.shared:
+        agent_id = f"@{agent_id}" if agent_id else "@"
     content = row.content[:_PREVIEW].strip()
     if row.kind is MemoryKind.KNOWLEDGE and under:
         content = content.removeprefix(f"{under}: ")

@@ -240,6 +240,7 @@ def review(preview: "Review", trail: "Sequence[ApprovalEvent]") -> Json:
         ],
         "replaces": [memory.id for memory in preview.replaces],
         "agents": list(preview.agents),
+        "reach": {scope.value: list(agents) for scope, agents in preview.reach.items()},
         "path": preview.path,
         "diff": list(preview.diff),
         "trail": [

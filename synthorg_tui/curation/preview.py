@@ -45,6 +45,7 @@ from synthorg_tui.curation.review import (
     entry_of,
     texts_of,
 )
+from synthorg_tui.curation.scopes import reach_of
 from synthorg_tui.curation.similarity import near_skills, replaced_fully
 from synthorg_tui.memory.enums import ArchiveReason
 from synthorg_tui.memory.extensions import Archiving, MemoryBundle, NewMemory
@@ -151,7 +152,8 @@ class ApprovalPreview:
             case PrunePayload() as prune:
                 return await self._prune(entry, prune)
             case WritePayload() as write:
-                return _write(entry, write)
+                plan = plans.write_plan(write.agent_id, write.draft, shared=write.shared)
+                return Preview(entry, plan)
             case MergePayload() as merge:
                 return await self._merge(entry, merge)
             case _:
@@ -167,7 +169,8 @@ class ApprovalPreview:
         """
         subject = edited_subject(shown.entry, edit)
         if isinstance(subject, WritePayload):
-            preview = _write(shown.entry, subject)
+            plan = plans.write_plan(subject.agent_id, subject.draft, shared=subject.shared)
+            preview = Preview(shown.entry, plan)
         else:
             at_most = frozenset(memory.id for memory in shown.replaces)
             preview = await self._lesson(shown.entry, subject, names=shown.names, at_most=at_most)
@@ -183,6 +186,7 @@ class ApprovalPreview:
         if isinstance(entry.subject, Lesson):
             active = await self._registry.active()
             near = await near_skills(self._store, entry.subject, active)
+        reach = reach_of(entry.subject, self._propagation, await self._store.agents())
         return Review(
             entry=entry,
             shown=preview.shown,
@@ -194,6 +198,7 @@ class ApprovalPreview:
             replaces=preview.replaces,
             agents=preview.agents,
             problem=preview.problem,
+            reach=reach,
         )
 
     async def retirement(self, path: str) -> CurationPlan:
@@ -432,12 +437,6 @@ class ApprovalPreview:
 
 def _situation(proposal: ProceduralMemoryProposal) -> str:
     return f"{proposal.discovery} {proposal.condition}"
-
-
-def _write(entry: InboxEntry, write: WritePayload) -> Preview:
-    """What an agent wrote becomes its memory."""
-    memory = NewMemory(write.agent_id, write.draft)
-    return Preview(entry, CurationPlan(bundle=MemoryBundle(add=(memory,))))
 
 
 def _touched(

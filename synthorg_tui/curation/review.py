@@ -24,6 +24,7 @@ from synthorg_tui.curation.models import (
     Lesson,
     LessonKind,
     ProceduralMemoryProposal,
+    ProceduralMemoryScope,
     PrunePayload,
 )
 from synthorg_tui.memory.extensions import ListedMemory, MemoryDraft
@@ -31,11 +32,15 @@ from synthorg_tui.memory.org.changes import OrgChange
 
 
 class WritePayload(FrozenModel):
-    """A memory that an agent wants stored; ``draft`` is that memory, redacted already."""
+    """A memory that an agent wants stored; ``draft`` is that memory, redacted already.
+
+    With ``shared``, which only a reviewer sets, all other agents get it, too.
+    """
 
     type: Literal["write"] = "write"
     agent_id: NotBlankStr
     draft: MemoryDraft
+    shared: bool = False
 
 
 class MergePayload(FrozenModel):
@@ -160,7 +165,8 @@ class Review:
     ``path`` and ``text`` are the file that would be written, empty when there is none. ``diff`` is
     a unified diff, line by line, against what it would replace; empty when that is nothing.
     ``replaces`` are the memories it would remove, ``agents`` those who would get a copy.
-    ``problem`` says why it can only be rejected, empty when it can be approved.
+    ``problem`` says why it can only be rejected, empty when it can be approved. ``reach`` names for
+    each scope that the item could have the agents who would be given it; empty where it has none.
     """
 
     entry: InboxEntry
@@ -173,6 +179,7 @@ class Review:
     replaces: tuple[ListedMemory, ...] = ()
     agents: tuple[str, ...] = ()
     problem: str = ""
+    reach: Mapping[ProceduralMemoryScope, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def item(self) -> ApprovalItem:
@@ -277,7 +284,8 @@ def entry_of(item: ApprovalItem) -> InboxEntry:
     if isinstance(subject, WritePayload | MergePayload):
         author = Author.MODEL if isinstance(subject, MergePayload) else Author.AGENT
         content = FieldText(subject.draft.request.content, author)
-        return InboxEntry(item, kind, subject, fields={"content": content})
+        scope = ProceduralMemoryScope.ORG.value if _is_for_all(subject) else ""
+        return InboxEntry(item, kind, subject, scope, fields={"content": content})
     if not isinstance(subject, Lesson):
         return InboxEntry(item, kind, subject)
     return InboxEntry(
@@ -290,6 +298,10 @@ def entry_of(item: ApprovalItem) -> InboxEntry:
         evidence=subject.evidence,
         fields=fields_of(subject),
     )
+
+
+def _is_for_all(subject: WritePayload | MergePayload) -> bool:
+    return isinstance(subject, WritePayload) and subject.shared
 
 
 def texts_of(entry: InboxEntry) -> dict[str, str]:

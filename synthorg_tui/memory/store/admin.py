@@ -183,6 +183,14 @@ class StoreAdmin:
             )
         return AgentPlaces(tuple(projects), tuple(sessions))
 
+    async def agents(self) -> tuple[str, ...]:
+        """Return the ids of the agents that have private memories, those of the newest first."""
+        where = self._core.live_where(shared=False)
+        with translate_errors(MemoryRetrievalError, "reading"):
+            return tuple(
+                await self._core.read(lambda db: queries.latest_values(db, "agent_id", where))
+            )
+
     async def history(self, memory_id: NotBlankStr) -> tuple[MemoryRevision, ...]:
         """Return all changes to a memory, newest first.
 

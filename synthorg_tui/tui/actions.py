@@ -281,7 +281,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("connecting.scope", "s", "s", "Scope", "For all your projects, or for this one", True),
     Action("connecting.hooks", "h", "h", "Hooks", "Claude Code: with hooks or without", True),
     Action("connecting.close", "escape", "esc", "Back", "Back to where you were", True),
-    Action("agents.edit", "e", "e", "Edit", "Change its role, department, seniority, level and own settings; the change of the file is shown first", True),
+    Action("agents.edit", "E", "E", "Editor", "Change its role, department, seniority, level and own settings in $EDITOR; the change of the settings file is shown first", True),
     Action("agents.pause", "P", "P", "Pause", "Refuse everything to the agent, or let it go on", True),
     Action("agents.read_only", "W", "W", "Read only", "Refuse the agent's writes, or allow them again", True),
     Action("agents.memories", "m", "m", "Memories", "Go to the agent's memories", True),

@@ -85,21 +85,7 @@ def _add_reading(actions: Subparsers) -> None:
 
 def _add_deciding(actions: Subparsers) -> None:
     asks = "It asks at the terminal for the hash\nthat `proposals show` printed."
-    parser = add_command(
-        actions,
-        "approve",
-        run_approve,
-        "let a proposal count",
-        more=asks,
-        examples=("proposals approve lesson-3f2a", "proposals approve lesson-3f2a --scope org"),
-    )
-    parser.add_argument("id", metavar="ID")
-    parser.add_argument(
-        "--scope",
-        choices=_SCOPES,
-        metavar="NAME",
-        help=f"for whom: {', '.join(_SCOPES)} (default: as proposed)",
-    )
+    _add_approving(actions, more=asks)
     parser = add_command(actions, "reject", run_reject, "turn a proposal down for good", more=asks)
     parser.add_argument("id", metavar="ID")
     parser.add_argument("--reason", required=True, metavar="TEXT", help="why; it is kept")
@@ -124,6 +110,24 @@ def _add_deciding(actions: Subparsers) -> None:
         run_undo,
         "take the last decision back",
         more="It asks at the terminal.\nAgain, it takes back the one before.",
+    )
+
+
+def _add_approving(actions: Subparsers, *, more: str) -> None:
+    parser = add_command(
+        actions,
+        "approve",
+        run_approve,
+        "let a proposal count",
+        more=more,
+        examples=("proposals approve lesson-3f2a", "proposals approve lesson-3f2a --scope org"),
+    )
+    parser.add_argument("id", metavar="ID")
+    parser.add_argument(
+        "--scope",
+        choices=_SCOPES,
+        metavar="NAME",
+        help=f"for whom: {', '.join(_SCOPES)} (default: as proposed)",
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.memory.enums import EdgeKind
 from synthorg_tui.memory.errors import MemoryNotFoundError, MemoryStoreError
+from synthorg_tui.memory.listing import SHARED_OWNER
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.edges import MemoryEdge, add_edges, copies_published
 from synthorg_tui.memory.store.queries import known_ids, rows_by_id
@@ -62,6 +63,11 @@ class PublishedMemories:
 
         def work(changes: Changes) -> tuple[str, ...]:
             found = _current(changes, memory_ids)
+            if any(row.agent_id == SHARED_OWNER for row in found):
+                raise MemoryStoreError(
+                    "what is known of a project belongs to all agents: no one published it",
+                    remedy="Delete it instead.",
+                )
             named = [row.id for row in found if row.shared]
             made = copies_published(changes.db, [row.id for row in found if not row.shared])
             leaving = dict.fromkeys([*named, *made.values()])

@@ -7,8 +7,8 @@ import pytest
 
 from synthorg_tui.approvals.person import Person
 from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.memory.errors import MemoryNotFoundError
-from synthorg_tui.memory.listing import BrowseFilter
+from synthorg_tui.memory.errors import MemoryNotFoundError, MemoryStoreError
+from synthorg_tui.memory.listing import SHARED_OWNER, BrowseFilter
 from synthorg_tui.memory.models import MemoryEdit, MemoryMetadata, MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from tests.memory.store.store_kit import opened
@@ -184,3 +184,18 @@ async def test_a_listing_tells_what_is_shared_and_can_ask_for_it(
     assert [(entry.id, entry.shared) for entry in page.entries] == [(copy, True)]
     every = await store.admin.browse(BrowseFilter())
     assert {entry.id: entry.shared for entry in every.entries} == {own: False, copy: True}
+
+
+async def test_what_belongs_to_all_agents_was_published_by_nobody_and_stays(
+    store: LocalMemoryBackend,
+) -> None:
+    own = await stored(store)
+    (known,) = await store.admin.publish([own], actor=PERSON)
+    await store.core.database.write(
+        lambda db: db.execute(
+            "UPDATE memories SET agent_id = ? WHERE id = ?", [SHARED_OWNER, known]
+        )
+    )
+    with pytest.raises(MemoryStoreError, match="no one published it"):
+        await store.admin.retract([known], actor=PERSON)
+    assert len(await store.admin.entries([known])) == 1

@@ -306,8 +306,8 @@ class Engine:
         """The service for saved questions, to be asked again after a change."""
         from synthorg_tui.memory.scenarios import ScenarioService, ScenarioStore
 
-        memory, saved = self.settings.memory, ScenarioStore(self._database)
-        return ScenarioService(saved, self.injection, memory.retrieval, memory.v1)
+        saved = ScenarioStore(self._database)
+        return ScenarioService(saved, self.injection, self.settings.memory_of)
 
     @cached_property
     def imports(self) -> "ImportService":

@@ -233,7 +233,8 @@ class Toolbox:
     def _strategy(self) -> ToolBasedInjectionStrategy | SelfEditingMemoryStrategy:
         ask = self._propose if self._services.pending is not None else None
         writes = GuardedWrites(self._memory, self._allowance, self._identity.client, ask=ask)
-        return self._services.injection.tools(self.visibility, writes.write)
+        agent_id = self._identity.agent_id
+        return self._services.injection.tools(agent_id, self.visibility, writes.write)
 
     @cached_property
     def _memory_tools(self) -> frozenset[str]:

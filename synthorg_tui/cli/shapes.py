@@ -106,6 +106,7 @@ def memory(entry: "ListedMemory", source: Json | None) -> Json:
         "stands_on_replaced": (
             entry.stands_on_replaced.isoformat() if entry.stands_on_replaced else None
         ),
+        "shared": entry.shared,
     }
 
 
@@ -267,6 +268,7 @@ def review(preview: "Review", trail: "Sequence[ApprovalEvent]") -> Json:
         ],
         "replaces": [memory.id for memory in preview.replaces],
         "agents": list(preview.agents),
+        "reach": {scope.value: list(agents) for scope, agents in preview.reach.items()},
         "path": preview.path,
         "diff": list(preview.diff),
         "trail": [

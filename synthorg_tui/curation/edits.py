@@ -17,32 +17,43 @@ from synthorg_tui.curation.models import (
     Author,
     Lesson,
     ProceduralMemoryProposal,
+    ProceduralMemoryScope,
 )
 from synthorg_tui.curation.review import InboxEntry, OrgPayload, WritePayload
+from synthorg_tui.curation.scopes import scoped
 from synthorg_tui.memory.org.changes import OrgChange
 from synthorg_tui.memory.strategies.schemas import MAX_CONTENT_CHARS
 
 
 @dataclass(frozen=True, slots=True)
 class ProposalEdit:
-    """A person's wording of a proposal: a lesson's fields, or the text that is to be stored.
+    """A person's change of a proposal: of a lesson's fields, or of the text that is to be stored.
 
+    ``wording`` ``None`` leaves the text as it is, and ``scope`` ``None`` for whom it is.
     ``authors`` names who wrote fields of a lesson where that wasn't the person.
     """
 
-    wording: ProceduralMemoryProposal | str
+    wording: ProceduralMemoryProposal | str | None = None
     authors: Mapping[str, Author] = field(default_factory=dict)
+    scope: ProceduralMemoryScope | None = None
 
 
 def edited_subject(entry: InboxEntry, edit: ProposalEdit) -> Lesson | WritePayload | OrgPayload:
-    """Return the item's lesson, memory or fact with the person's wording, secrets redacted.
+    """Return the item's lesson, memory or fact, reworded and rescoped, secrets redacted.
 
     Raises ``DecisionRefusedError`` when the item can't be edited like this, or the text is empty or
     too long.
     """
+    subject = entry.subject
     if isinstance(edit.wording, str):
-        return _reworded_write(entry, edit.wording)
-    return _edited_lesson(entry, edit.wording, edit.authors)
+        subject = _reworded_write(entry, edit.wording)
+    elif edit.wording is not None:
+        subject = _edited_lesson(entry, edit.wording, edit.authors)
+    if edit.scope is None and isinstance(subject, OrgPayload):
+        return subject
+    if not isinstance(subject, Lesson | WritePayload):
+        raise DecisionRefusedError("only a lesson, and what an agent wrote, has a scope")
+    return subject if edit.scope is None else scoped(subject, edit.scope)
 
 
 def _edited_lesson(

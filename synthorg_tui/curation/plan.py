@@ -24,6 +24,7 @@ from synthorg_tui.curation.lesson_sources import stand_on_sources
 from synthorg_tui.curation.models import (
     FileChangePayload,
     Lesson,
+    LessonKind,
     ProceduralMemoryScope,
 )
 from synthorg_tui.curation.propagation import copy_for_others
@@ -35,10 +36,12 @@ from synthorg_tui.curation.rendering import (
     proposal_of,
 )
 from synthorg_tui.curation.review import InboxEntry
-from synthorg_tui.memory.enums import SourceKind
+from synthorg_tui.memory.enums import EdgeKind, SourceKind
 from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle, MemoryDraft, NewMemory
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.models import MemoryStoreRequest
+from synthorg_tui.memory.store.edges import MemoryEdge, add_edges
+from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.skills.disk import FILE_NAME, IRREGULAR, FileState, sha256_of
 from synthorg_tui.skills.render import render
 from synthorg_tui.skills.validate import parse
@@ -68,7 +71,8 @@ class CurationPlan:
     ``bundle`` changes memories, ``files`` writes and removes skill files, ``texts`` extends their
     history. ``adopted`` is the skill that gets the ids of the memories that ``bundle`` adds;
     ``changed`` are the new states of other skills. ``before`` maps the path of each of these skills
-    to its present state, ``None`` for a new one.
+    to its present state, ``None`` for a new one. With ``publishes`` the second memory that is
+    added is the first one for all agents.
     """
 
     bundle: MemoryBundle = field(default_factory=MemoryBundle)
@@ -77,6 +81,7 @@ class CurationPlan:
     adopted: RegisteredSkill | None = None
     changed: tuple[RegisteredSkill, ...] = ()
     before: dict[str, RegisteredSkill | None] = field(default_factory=dict)
+    publishes: bool = False
 
     def write_in(
         self, db: "Connection", outcome: BundleOutcome, *, actor: str, at: datetime
@@ -92,6 +97,10 @@ class CurationPlan:
             registry.put(db, record)
         if self.adopted is not None:
             stand_on_sources(db, records[-1:], at=at)
+        if self.publishes:
+            own, copy = outcome.added
+            edge = MemoryEdge(copy, own, EdgeKind.DERIVED_FROM)
+            add_edges(db, [edge], made_at=naive_utc(at), made_by=actor)
         for text in self.texts:
             sha256 = sha256_of(text.content)
             registry.put_bytes(db, sha256, text.content)
@@ -383,10 +392,13 @@ def new_memories(
 ) -> tuple[NewMemory, ...]:
     """Return the memories to add for a skill: its agent's own, and copies for ``agents``.
 
-    A skill for the whole organisation gives one shared memory instead.
+    A skill for the whole organisation gives one shared memory instead. No agent publishes it, not
+    even the one that learnt it: an agent isn't given what it published.
     """
     if record.proposal.scope is ProceduralMemoryScope.ORG:
-        return (NewMemory(record.agent_id, _persistent(request), shared=True),)
+        is_nobodys = record.kind is LessonKind.EVOLVED
+        publisher = record.agent_id if is_nobodys else SHARED_PUBLISHER
+        return (NewMemory(publisher, _persistent(request), shared=True),)
     copied = copy_for_others(request, record.agent_id)
     return (
         NewMemory(record.agent_id, _persistent(request)),
@@ -399,6 +411,19 @@ def _persistent(request: MemoryStoreRequest) -> MemoryDraft:
     return MemoryDraft(
         request=request, level=MemoryLevel.PERSISTENT, source_kind=SourceKind.OPERATOR
     )
+
+
+def write_plan(agent_id: str, draft: MemoryDraft, *, shared: bool) -> CurationPlan:
+    """Return the plan by which what an agent wrote becomes its memory.
+
+    With ``shared`` all others get it, too, in every session and project: a copy is published in
+    the agent's name, as ``StoreAdmin.publish`` would.
+    """
+    own = NewMemory(agent_id, draft)
+    anywhere = {"level": MemoryLevel.PERSISTENT, "session_id": None, "project": None, "key": None}
+    copy = NewMemory(agent_id, draft.model_copy(update=anywhere), shared=True)
+    bundle = MemoryBundle(add=(own, copy) if shared else (own,))
+    return CurationPlan(bundle=bundle, publishes=shared)
 
 
 def same_memories(shown: Sequence[ListedMemory], removed: Sequence[ListedMemory]) -> bool:

@@ -43,6 +43,7 @@ from synthorg_tui.curation.review import (
     entry_of,
     texts_of,
 )
+from synthorg_tui.curation.scopes import reach_of
 from synthorg_tui.curation.similarity import near_skills, replaced_fully
 from synthorg_tui.memory.enums import ArchiveReason
 from synthorg_tui.memory.extensions import Archiving, MemoryBundle, NewMemory
@@ -131,6 +132,7 @@ class ApprovalPreview:
         if isinstance(entry.subject, Lesson):
             active = await self._registry.active()
             near = await near_skills(self._store, entry.subject, active)
+        reach = reach_of(entry.subject, self._propagation, await self._store.agents())
         return Review(
             entry=entry,
             shown=preview.shown,
@@ -142,6 +144,7 @@ class ApprovalPreview:
             replaces=preview.replaces,
             agents=preview.agents,
             problem=preview.problem,
+            reach=reach,
         )
 
     async def retirement(self, path: str) -> CurationPlan:
@@ -277,8 +280,7 @@ class ApprovalPreview:
         """What an agent wrote becomes its memory, or what the whole organisation knows."""
         if isinstance(write, OrgPayload):
             return await org_preview(entry, write, self._store.org)
-        memory = NewMemory(write.agent_id, write.draft)
-        return Preview(entry, CurationPlan(bundle=MemoryBundle(add=(memory,))))
+        return Preview(entry, plans.write_plan(write.agent_id, write.draft, shared=write.shared))
 
     async def _merge(self, entry: InboxEntry, merge: MergePayload) -> Preview:
         """A model's text becomes a memory, and those that it stands for are archived."""

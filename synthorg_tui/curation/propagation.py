@@ -113,6 +113,17 @@ class Propagation:
         """Return the ids of the agents that get a copy of a lesson that ``source`` learnt."""
         return propagation_for(self._config, scope).targets(source, self._agents())
 
+    def reach(
+        self, source: str, scope: ProceduralMemoryScope, known: Sequence[str]
+    ) -> tuple[str, ...]:
+        """Return the ids of all agents that would be given it, ``source`` included, sorted.
+
+        ``known`` are the agents that have memories; with the configured ones these are all.
+        """
+        if scope is ProceduralMemoryScope.ORG:
+            return tuple(sorted({*known, source, *(agent.id for agent in self._agents())}))
+        return tuple(sorted({source, *self.targets(source, scope)}))
+
 
 def copy_for_others(request: MemoryStoreRequest, source: str) -> MemoryStoreRequest:
     """Return the memory as other agents get it: with a tag that names ``source``."""

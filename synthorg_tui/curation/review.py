@@ -24,6 +24,7 @@ from synthorg_tui.curation.models import (
     Lesson,
     LessonKind,
     ProceduralMemoryProposal,
+    ProceduralMemoryScope,
     PrunePayload,
 )
 from synthorg_tui.memory.extensions import ListedMemory, MemoryDraft
@@ -32,11 +33,15 @@ from synthorg_tui.memory.org.tags import OrgTraits
 
 
 class WritePayload(FrozenModel):
-    """A memory that an agent wants stored; ``draft`` is that memory, redacted already."""
+    """A memory that an agent wants stored; ``draft`` is that memory, redacted already.
+
+    With ``shared``, which only a reviewer sets, all other agents get it, too.
+    """
 
     type: Literal["write"] = "write"
     agent_id: NotBlankStr
     draft: MemoryDraft
+    shared: bool = False
 
 
 class MergePayload(FrozenModel):
@@ -188,7 +193,8 @@ class Review:
     ``path`` and ``text`` are the file that would be written, empty when there is none. ``diff`` is
     a unified diff, line by line, against what it would replace; empty when that is nothing.
     ``replaces`` are the memories it would remove, ``agents`` those who would get a copy.
-    ``problem`` says why it can only be rejected, empty when it can be approved.
+    ``problem`` says why it can only be rejected, empty when it can be approved. ``reach`` names for
+    each scope that the item could have the agents who would be given it; empty where it has none.
     """
 
     entry: InboxEntry
@@ -201,6 +207,7 @@ class Review:
     replaces: tuple[ListedMemory, ...] = ()
     agents: tuple[str, ...] = ()
     problem: str = ""
+    reach: Mapping[ProceduralMemoryScope, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def item(self) -> ApprovalItem:
@@ -308,7 +315,8 @@ def entry_of(item: ApprovalItem) -> InboxEntry:
     if isinstance(subject, WritePayload | MergePayload):
         author = Author.MODEL if isinstance(subject, MergePayload) else Author.AGENT
         content = FieldText(subject.draft.request.content, author)
-        return InboxEntry(item, kind, subject, fields={"content": content})
+        scope = ProceduralMemoryScope.ORG.value if _is_for_all(subject) else ""
+        return InboxEntry(item, kind, subject, scope, fields={"content": content})
     if isinstance(subject, OrgPayload):
         return InboxEntry(item, kind, subject, fields=_org_fields(subject))
     if not isinstance(subject, Lesson):
@@ -323,6 +331,10 @@ def entry_of(item: ApprovalItem) -> InboxEntry:
         evidence=subject.evidence,
         fields=fields_of(subject),
     )
+
+
+def _is_for_all(subject: WritePayload | MergePayload) -> bool:
+    return isinstance(subject, WritePayload) and subject.shared
 
 
 def _org_fields(payload: OrgPayload) -> dict[str, FieldText]:

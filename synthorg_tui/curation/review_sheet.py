@@ -16,8 +16,14 @@ from pydantic import ValidationError
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import counted, safe_text
 from synthorg_tui.curation.edits import ProposalEdit
-from synthorg_tui.curation.models import WORDED_FIELDS, Lesson, ProceduralMemoryProposal
+from synthorg_tui.curation.models import (
+    WORDED_FIELDS,
+    Lesson,
+    ProceduralMemoryProposal,
+    ProceduralMemoryScope,
+)
 from synthorg_tui.curation.review import OrgPayload, Review
+from synthorg_tui.curation.scopes import scope_of, scopes_of
 from synthorg_tui.executions.output_lines import one_line
 
 _HEAD: Final = """\
@@ -29,6 +35,7 @@ _HEAD: Final = """\
 #
 # A line "decision:" says otherwise: approve, reject, or later, which leaves it waiting;
 # "decision: reject because ..." gives the reason. Keep the lines of "===" and in brackets.
+# A line "scope:" says for whom it is; the line above it says whom each scope would reach.
 # Lines that start with # are left out. Before anything happens, a summary asks you;
 # leave the editor without saving, or save an empty file, to decide nothing.
 """
@@ -38,8 +45,9 @@ _TEXT: Final = "text"
 _FIELDS: Final = tuple(dict.fromkeys((*WORDED_FIELDS, "check")))
 _SECTION: Final = re.compile(r"=== (\S+) ([0-9a-f]{12}) ===\s*")
 _DECISION: Final = re.compile(r"decision:\s*(\w*)(?:\s+because\s+(.*))?\s*", re.IGNORECASE)
+_SCOPE: Final = re.compile(r"scope:\s*(\w*)\s*", re.IGNORECASE)
 _HEADING: Final = re.compile(r"\[([A-Z_ ]+)\]\s*")
-_GUARDED: Final = re.compile(r"\\*(?:#|\[|=== |decision:)", re.IGNORECASE)
+_GUARDED: Final = re.compile(r"\\*(?:#|\[|=== |decision:|scope:)", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"\d+\. ?")
 _MAX_TITLE: Final = 90
 
@@ -85,6 +93,7 @@ class _Section:
     line: int
     decision: SheetDecision = SheetDecision.APPROVE
     reason: str = ""
+    scope: ProceduralMemoryScope | None = None
     fields: dict[str, list[str]] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
 
@@ -140,6 +149,8 @@ def _section_text(review: Review) -> str:
     decision = SheetDecision.LATER if is_doubtful(review) else SheetDecision.APPROVE
     lines = [f"=== {review.item.id} {review.shown[:12]} ===", f"decision: {decision.value}"]
     lines += [f"# {text}" for text in _remarks(review)]
+    if (scope := scope_of(review.entry.subject)) is not None:
+        lines.append(f"scope: {scope.value}")
     for name, text in _rendered(review).items():
         lines += [f"[{name.upper()}]", *text.split("\n"), ""]
     return "\n".join([*lines, ""])
@@ -161,6 +172,8 @@ def _remarks(review: Review) -> list[str]:
     for near in review.near:
         name = near.name or near.memory_id
         lines.append(f"{verdicts.get(near.verdict, 'is like')} {name}: {near.discovery}")
+    for scope, agents in review.reach.items():
+        lines.append(f"scope {scope.value} reaches {', '.join(agents) or 'nobody yet'}")
     return [one_line(safe_text(text), 200) for text in lines]
 
 
@@ -214,6 +227,8 @@ def _sections(text: str) -> list[_Section]:
             raise SheetError(number, "this text stands before the first section")
         elif match := _DECISION.fullmatch(row):
             _decide(found[-1], match, number)
+        elif match := _SCOPE.fullmatch(row):
+            _choose(found[-1], match[1].lower(), number)
         elif match := _HEADING.fullmatch(row):
             body = _begin(found[-1], match[1].lower(), number)
         elif body is None:
@@ -228,6 +243,13 @@ def _decide(section: _Section, match: re.Match[str], number: int) -> None:
         raise SheetError(number, f"{match[1] or 'nothing'} is none of approve, reject and later")
     section.decision = SheetDecision(match[1].lower())
     section.reason = (match[2] or "").strip()
+
+
+def _choose(section: _Section, name: str, number: int) -> None:
+    names = [scope.value for scope in ProceduralMemoryScope]
+    if name not in names:
+        raise SheetError(number, f"{name or 'nothing'} is none of {', '.join(names)}")
+    section.scope = ProceduralMemoryScope(name)
 
 
 def _begin(section: _Section, name: str, number: int) -> list[str]:
@@ -255,14 +277,17 @@ def _edit(review: Review, section: _Section) -> ProposalEdit | None:
         for name in {*before, *after}
         if after.get(name, "") != before.get(name, "")
     }
-    if not changed:
-        return None
     subject = review.entry.subject
+    scope = section.scope if section.scope is not scope_of(subject) else None
+    if scope is not None and scope not in scopes_of(subject):
+        raise SheetError(section.line, f"this can't be for the scope {scope.value}")
+    if not changed:
+        return None if scope is None else ProposalEdit(scope=scope)
     is_text = review.entry.rewordable_text is not None
     if is_text and changed.keys() == {_TEXT} and changed[_TEXT]:
-        return ProposalEdit(changed[_TEXT])
+        return ProposalEdit(changed[_TEXT], scope=scope)
     if isinstance(subject, Lesson) and _TEXT not in changed:
-        return ProposalEdit(_reworded(subject.proposal, changed, section))
+        return ProposalEdit(_reworded(subject.proposal, changed, section), scope=scope)
     raise SheetError(section.line, "this text can't stand for the item; delete it to reject it")
 
 

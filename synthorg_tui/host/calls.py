@@ -132,7 +132,10 @@ CALLS: Final = RemoteApi(
                 *("find", "browse", "lookup", "entries", "facets", "places"),
                 *("history", "authors", "uses", "similar", "stands_for"),
             ),
-            ("edit", "archive", "remove", "restore", "undo", "redo", "restore_version"),
+            (
+                *("edit", "archive", "remove", "restore", "undo", "redo", "restore_version"),
+                *("publish", "retract"),
+            ),
         ),
         "erasure": ApiGroup("synthorg_tui.curation.erasure:Erasure", ("review",), ("purge",)),
         "sessions": ApiGroup(

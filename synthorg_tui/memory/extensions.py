@@ -278,6 +278,21 @@ class MemoryAdmin(Protocol):
         """Make deleted, archived and expired memories live again and return how many were."""
         ...
 
+    async def publish(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> tuple[str, ...]:
+        """Publish private memories to all agents and return the ids of the published copies.
+
+        What is published already is passed over, and the memories themselves stay as they are.
+        ``retract`` withdraws the copies; ``undo`` undoes either. Raises ``MemoryNotFoundError``.
+        """
+        ...
+
+    async def retract(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> tuple[str, ...]:
+        """Withdraw published memories and return their ids; what they were made of stays.
+
+        ``memory_ids`` name the copies or the memories themselves. Raises ``MemoryNotFoundError``.
+        """
+        ...
+
     async def stands_for(self, memory_id: NotBlankStr) -> ListedMemory | None:
         """Return what stands for an archived memory: its original, a newer fact, a merged text.
 

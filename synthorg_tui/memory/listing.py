@@ -28,9 +28,10 @@ ORG_NAMESPACE: Final = "org"
 ALL_AGENTS: Final = "all agents"
 """What the reserved owner is called to people."""
 
-MemoryState = Literal["edited", "expiring", "expired", "archived"]
+MemoryState = Literal["edited", "expiring", "expired", "archived", "shared"]
 MEMORY_STATES: tuple[MemoryState, ...] = get_args(MemoryState)
-"""What a listing can ask of a memory: changed by hand, with an end, past that end, archived."""
+"""What a listing can ask of a memory: changed by hand, with an end, past that end, archived,
+given to all agents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,8 @@ class ListedMemory:
     combined score in [0, 1] by which search results are ordered. Of exact copies a search returns
     one, which was seen ``seen_times``, last at ``last_seen`` (``None`` for once). ``project`` is
     the path of a folder, ``session_id`` what the agent's own program calls the session.
-    ``archived_why`` is an ``ArchiveReason``. A fact is true from ``valid_from``, by default since
+    ``archived_why`` is an ``ArchiveReason``. A ``shared`` memory is given to all agents but the one
+    that published it. A fact is true from ``valid_from``, by default since
     it happened, until ``valid_to``; ``recorded_at`` is when this store learnt of the memory. Only
     listings set ``stands_on_replaced``: when a fact was replaced that the memory was derived from
     or depends on.
@@ -74,6 +76,7 @@ class ListedMemory:
     stands_on_replaced: datetime | None = None
     seen_times: int = 1
     last_seen: datetime | None = None
+    shared: bool = False
 
     @property
     def kind(self) -> MemoryKind:

@@ -4,7 +4,7 @@ A scenario stores which memories were included when it was saved; running it rep
 differences. Nothing here decides what is included.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -27,6 +27,8 @@ from synthorg_tui.persistence.database import Database
 
 if TYPE_CHECKING:
     import duckdb
+
+    from synthorg_tui.memory.config import CompanyMemoryConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,13 +243,11 @@ class ScenarioService:
         self,
         store: ScenarioStore,
         injection: InjectionService,
-        configured: MemoryRetrievalConfig,
-        v1: MemoryV1Config,
+        configured: "Callable[[str], CompanyMemoryConfig]",
     ) -> None:
         self._store = store
         self._injection = injection
         self._configured = configured
-        self._v1 = v1
 
     async def list(self) -> tuple[Scenario, ...]:
         """Return all saved scenarios, ordered by name."""
@@ -296,5 +296,6 @@ class ScenarioService:
             return ScenarioOutcome(scenario, error=error.message)
 
     async def _candidates(self, question: Question) -> tuple[Candidate, ...]:
-        injection = await self._injection.prepare(question.request(self._configured, self._v1))
+        memory = self._configured(question.agent_id)
+        injection = await self._injection.prepare(question.request(memory.retrieval, memory.v1))
         return injection.explanation.candidates

@@ -22,6 +22,14 @@ class Document:
     lines: dict[SettingPath, int] = field(default_factory=dict)
 
 
+def dotted(path: SettingPath) -> str:
+    """Return a setting's path as it is written for people, such as ``agents[0].level``."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
 def read_document(path: Path) -> Document:
     """Read the settings in a YAML file.
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from synthorg_tui.settings.document import Document, SettingPath, read_document
+from synthorg_tui.settings.document import Document, SettingPath, dotted, read_document
 from synthorg_tui.settings.environment import apply_environment, config_file
 from synthorg_tui.settings.explain import Explainer, show
 from synthorg_tui.settings.loader import load_settings
@@ -56,7 +56,7 @@ def list_settings(
     explainer = Explainer(RootConfig)
     return tuple(
         ListedSetting(
-            ".".join(map(str, at)),
+            dotted(at),
             show(at, value),
             _source(at, {**lines, **variables}),
             explainer.allowed(at),
@@ -70,6 +70,9 @@ def _leaves(values: object, at: SettingPath = ()) -> Iterator[tuple[SettingPath,
     if isinstance(values, dict) and values:
         for name, value in values.items():
             yield from _leaves(value, (*at, name))
+    elif isinstance(values, (list, tuple)) and values and at == ("agents",):
+        for number, agent in enumerate(values):
+            yield from _leaves(agent, (*at, number))
     else:
         yield at, values
 

@@ -19,7 +19,7 @@ from synthorg_tui.core.errors import ConfigError
 from synthorg_tui.core.types import warn
 from synthorg_tui.memory.enums import FusionStrategy
 from synthorg_tui.settings import environment
-from synthorg_tui.settings.document import Document, SettingPath, read_document
+from synthorg_tui.settings.document import Document, SettingPath, dotted, read_document
 from synthorg_tui.settings.environment import apply_environment, config_file
 from synthorg_tui.settings.root import RootConfig
 from synthorg_tui.settings.safety import SAFETY, SafetyValues, loosened, values_of, with_values
@@ -162,7 +162,7 @@ class _Report:
     def line(self, details: ErrorDetails) -> str:
         """One line for a problem."""
         path = self._explainer.path(details)
-        field = _dotted(path) or "settings"
+        field = dotted(path) or "settings"
         return f"{self.origin(path)}: {field}: {self._explainer.reason(details)}"
 
     def origin(self, path: SettingPath) -> str:
@@ -178,13 +178,6 @@ class _Report:
     def _line(self, path: SettingPath) -> int | None:
         prefixes = (path[:length] for length in range(len(path), 0, -1))
         return next((self._lines[at] for at in prefixes if at in self._lines), None)
-
-
-def _dotted(path: SettingPath) -> str:
-    text = ""
-    for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
-    return text
 
 
 def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

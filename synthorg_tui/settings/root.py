@@ -21,60 +21,21 @@ from synthorg_tui.agents.models import AgentAccessConfig
 from synthorg_tui.approvals import ApprovalsConfig
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel, SeniorityLevel
 from synthorg_tui.core.paths import expand_home
-from synthorg_tui.core.text import agent_id_problem
-from synthorg_tui.core.types import FrozenModel, NotBlankStr, reject
+from synthorg_tui.core.types import FrozenModel, reject
 from synthorg_tui.ingest import IngestConfig
 from synthorg_tui.jobs import JobsConfig
 from synthorg_tui.memory.config import CompanyMemoryConfig
-from synthorg_tui.memory.consolidation.models import (
-    RetentionRule,
-    require_unique_categories,
-    retention_days,
-)
+from synthorg_tui.memory.consolidation.models import retention_days
 from synthorg_tui.memory.listing import AgentSummary, Facets
 from synthorg_tui.memory.org.config import OrgMemoryConfig
 from synthorg_tui.memory.shared import SHARED_OWNER
+from synthorg_tui.memory.strategies.service import OwnSettings
 from synthorg_tui.providers.completion.config import AutoModelConfig, CompletionConfig
 from synthorg_tui.providers.embedding.config import EmbeddingConfig, MiniLMConfig
+from synthorg_tui.settings.agents import SECTIONS, merged
+from synthorg_tui.settings.agents import AgentConfig as AgentConfig
 from synthorg_tui.settings.safety import SafetyValues
 from synthorg_tui.skills import SkillsConfig
-
-
-class AgentConfig(FrozenModel):
-    """An agent declared in the settings; others are added when their sessions are imported.
-
-    ``level`` ``None`` means the company's level. ``RootConfig.retention_days`` describes which of
-    ``retention_days``, ``retention_overrides`` and the company's rules takes precedence.
-    """
-
-    id: NotBlankStr
-    role: NotBlankStr | None = None
-    department: NotBlankStr | None = None
-    seniority: SeniorityLevel = SeniorityLevel.MID
-    level: MemoryLevel | None = None
-    retention_days: int | None = Field(default=None, ge=1)
-    retention_overrides: tuple[RetentionRule, ...] = ()
-
-    @field_validator("id")
-    @classmethod
-    def _reject_impossible_id(cls, agent_id: str) -> str:
-        if problem := agent_id_problem(agent_id):
-            reject("id", agent_id, problem)
-        return agent_id
-
-    @field_validator("retention_overrides")
-    @classmethod
-    def _validate_unique_categories(
-        cls, rules: tuple[RetentionRule, ...]
-    ) -> tuple[RetentionRule, ...]:
-        return require_unique_categories("retention_overrides", rules)
-
-    @model_validator(mode="after")
-    def _validate_retention_has_memories(self) -> Self:
-        retains = self.retention_days is not None or bool(self.retention_overrides)
-        if self.level is MemoryLevel.NONE and retains:
-            reject("level", self.level, "an agent with level 'none' has nothing to retain")
-        return self
 
 
 class ProvidersConfig(FrozenModel):
@@ -100,6 +61,7 @@ class RootConfig(FrozenModel):
     ingest: IngestConfig = IngestConfig.model_construct()
     jobs: JobsConfig = JobsConfig.model_construct()
     _own_safety: SafetyValues | None = PrivateAttr(default=None)
+    _of_agents: dict[str, dict[str, FrozenModel]] = PrivateAttr(default_factory=dict)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RootConfig) and self.__dict__ == other.__dict__
@@ -123,6 +85,26 @@ class RootConfig(FrozenModel):
         if repeated:
             reject("agents", ids, f"Duplicate agent ids: {repeated}")
         return agents
+
+    @model_validator(mode="after")
+    def _validate_agents_overrides(self) -> Self:
+        for at, agent in enumerate(self.agents):
+            own: dict[str, FrozenModel] = {}
+            for section, (name, _) in SECTIONS.items():
+                named = getattr(agent, section)
+                if named is None:
+                    continue
+                try:
+                    own[name] = merged(getattr(self.memory, name), named)
+                except ValidationError as error:
+                    first = error.errors(include_url=False)[0]
+                    field = "".join(f"{part}: " for part in first["loc"])
+                    problem = f"{field}{first['msg'].removeprefix('Value error, ')}"
+                    reason = f"agents[{at}].{section} doesn't fit memory.{name}: {problem}"
+                    reject(f"agents[{at}].{section}", agent.id, reason)
+            if own:
+                self._of_agents[agent.id] = own
+        return self
 
     @model_validator(mode="after")
     def _validate_embedder_override(self) -> Self:
@@ -170,6 +152,19 @@ class RootConfig(FrozenModel):
         """Return the seniority that the settings give an agent; nothing else can give it one."""
         declared = self.agent(agent_id)
         return declared.seniority if declared else SeniorityLevel.MID
+
+    def memory_of(self, agent_id: str) -> CompanyMemoryConfig:
+        """Return the settings of memory that hold for an agent: the company's, with its own."""
+        own = self._of_agents.get(agent_id)
+        return self.memory.model_copy(update=own) if own else self.memory
+
+    def own_settings(self) -> dict[str, OwnSettings]:
+        """Return the settings of memory of the agents that have some of their own, with names."""
+        return {
+            agent.id: OwnSettings(self.memory_of(agent.id), agent.overridden())
+            for agent in self.agents
+            if agent.id in self._of_agents
+        }
 
     def summaries(self, facets: Facets) -> tuple[AgentSummary, ...]:
         """Return all agents that are declared or have memories, sorted by id."""

@@ -170,6 +170,12 @@ class EngineAdapter:
     async def archive(self, memory_ids: Sequence[str]) -> int:
         return await self._engine.desk.archive(memory_ids, actor=str(person()))
 
+    async def publish(self, memory_ids: Sequence[str]) -> int:
+        return len(await self._engine.desk.publish(memory_ids, actor=str(person())))
+
+    async def retract(self, memory_ids: Sequence[str]) -> int:
+        return len(await self._engine.desk.retract(memory_ids, actor=str(person())))
+
     async def restore(self, memory_ids: Sequence[str]) -> int:
         return await self._engine.desk.restore(memory_ids, actor=str(person()))
 

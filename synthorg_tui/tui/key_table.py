@@ -52,6 +52,7 @@ CONTEXTS: Final[Mapping[str, str]] = {
     "project": "Page of a project",
     "consolidation": "Consolidation",
     "connecting": "Connecting agents",
+    "agents": "Agents",
     "settings": "Settings",
     "form": "Writing a memory",
     "confirm": "Confirming",
@@ -81,6 +82,7 @@ MEANINGS: Final[tuple[KeyMeaning, ...]] = (
     KeyMeaning("6", "Sessions", "sessions"),
     KeyMeaning("7", "Projects", "projects"),
     KeyMeaning("8", "Organisation", "organisation"),
+    KeyMeaning("9", "Agents", "agents"),
     KeyMeaning("tab", "next part of the screen", "next_part"),
     KeyMeaning("slash", "write into the entry: filter, task or find", "filter task search"),
     KeyMeaning("a", "take in: add, approve, accept", "add approve accept create"),
@@ -127,7 +129,7 @@ MEANINGS: Final[tuple[KeyMeaning, ...]] = (
     KeyMeaning("backspace", "back to what was proposed", "drop configured"),
     KeyMeaning("y", "copy", "copy"),
     KeyMeaning("z", "zoom: all of it", "zoom unfold_all"),
-    KeyMeaning("at", "agent", "agent only"),
+    KeyMeaning("at", "agent: as whom, for whom", "agent only publish scope"),
     KeyMeaning("exclamation_mark", "check", "check"),
     KeyMeaning("plus,equals_sign", "more", "more"),
     KeyMeaning("minus", "less", "less"),
@@ -191,8 +193,8 @@ EXCEPTIONS: Final[Mapping[tuple[str, str], str]] = {
 """Actions with a key whose meaning is another here, and why."""
 
 NEEDS_ROW: Final[Mapping[str, str]] = {
-    "memories": "mark mark_range mark_all edit edit_outside delete archive restore versions source"
-    " known copy export zoom",
+    "memories": "mark mark_range mark_all edit edit_outside delete archive restore publish versions"
+    " source known copy export zoom",
     "digest": "pin exclude memory group source edit diff next_change previous_change compare copy"
     " save zoom",
     "skills": "edit check problem previous_problem accept restore changes older newer source"
@@ -221,6 +223,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "memories.delete": "memories delete",
     "memories.archive": "archive add",
     "memories.restore": "archive restore",
+    "memories.publish": "memories publish",
     "memories.undo": "memories undo",
     "memories.redo": "memories redo",
     "memories.deleted": "memories list",
@@ -292,6 +295,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "activity.reload": "agents calls",
     "review.approve": "proposals approve",
     "review.reject": "proposals reject",
+    "review.scope": "proposals approve",
     "review.snooze": "proposals snooze",
     "review.source": "proposals show",
     "review.memory": "memories show",
@@ -314,7 +318,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "app.import_path": "import",
     "app.doctor": "doctor",
     "app.backups": "backup",
-    "app.settings": "config show",
+    "app.settings": "config explain",
     "app.scenarios": "scenarios list",
     "doctor.again": "doctor",
     "doctor.repair": "doctor",
@@ -346,7 +350,13 @@ COMMANDS: Final[Mapping[str, str]] = {
     "connecting.disconnect": "disconnect",
     "connecting.scope": "connect",
     "connecting.hooks": "connect",
-    "settings.filter": "config show",
+    "app.agents": "agents show",
+    "agents.edit": "config path",
+    "agents.pause": "agents pause",
+    "agents.read_only": "agents read-only",
+    "agents.memories": "memories list",
+    "agents.reload": "agents show",
+    "settings.filter": "config explain",
     "settings.edit": "config path",
     "settings.check": "config check",
 }  # fmt: skip

@@ -117,6 +117,11 @@ class PaneMaker:
         self._app.switch_mode("memories")
         self.memories.show_session(session_id)
 
+    def show_agent(self, agent_id: str) -> None:
+        """Go to the Memories pane and list those of an agent."""
+        self._app.switch_mode("memories")
+        self.memories.show_agent(agent_id)
+
     def show_skill(self, name: str) -> None:
         """Go to the Skills pane and put the cursor on the skill of this name."""
         self._app.switch_mode("skills")

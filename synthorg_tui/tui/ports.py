@@ -157,6 +157,14 @@ class MemoryPort(MemoryReader, Protocol):
         """Archive live memories and return how many were; ``restore`` reverts it."""
         ...
 
+    async def publish(self, memory_ids: Sequence[str]) -> int:
+        """Give copies of private memories to all agents; return how many weren't given yet."""
+        ...
+
+    async def retract(self, memory_ids: Sequence[str]) -> int:
+        """Withdraw what was published and return how many were; what it was made of stays."""
+        ...
+
     async def restore(self, memory_ids: Sequence[str]) -> int:
         """Restore soft-deleted and archived memories and return how many were restored."""
         ...

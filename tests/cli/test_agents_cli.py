@@ -53,6 +53,32 @@ def test_the_places_of_known_agents_are_listed_with_what_they_hold(
     assert documented("agents readers")["places"][0].keys() == found.keys()
 
 
+def test_an_agent_is_shown_with_its_place_its_rights_and_whom_its_lessons_reach(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "company.yaml"
+    file.write_text(
+        "agents:\n  - {id: ada, role: Developer, seniority: lead, retrieval: {max_memories: 5}}\n"
+        "  - {id: bob, role: Developer}\n"
+    )
+    monkeypatch.setenv("SYNTHORG_CONFIG", str(file))
+    cli("memories", "add", "--agent", "zoe", "Herons wait.")
+    cli("agents", "pause", "ada")
+    ada = cli("agents", "show", "ada", "--json").json
+    assert ada.keys() == documented("agents show").keys()
+    assert (ada["role"], ada["seniority"], ada["paused"]) == ("Developer", "lead", True)
+    assert ada["own_settings"] == ["retrieval.max_memories = 5"]
+    assert ada["reach"]["role"] == ["ada", "bob"]
+    assert ada["reach"]["org"] == ["ada", "bob", "zoe"]
+    assert ada["last_seen"] is None
+    zoe = cli("agents", "show", "zoe", "--json").json
+    assert (zoe["declared"], zoe["memories"], zoe["seniority"]) == (False, 1, None)
+    assert "max_memories = 5" in cli("agents", "show", "ada").out
+    unknown = cli("agents", "show", "eve")
+    assert unknown.code == 2
+    assert "agents" in unknown.err
+
+
 def test_records_that_no_reader_knows_are_named_and_never_fatal(cli: Cli, tmp_path: Path) -> None:
     story = GeminiSession().story()
     path = story.write(tmp_path / GeminiSession.file)

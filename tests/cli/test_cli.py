@@ -455,6 +455,14 @@ class TestConfig:
         assert "qdrant-external" in result.out
         assert "s3cret" not in result.out
 
+    def test_config_explain_says_where_values_come_from(self, cli: Cli) -> None:
+        told = cli("config", "explain", "memory.level", "--json").json
+        assert told == documented("config explain")
+        assert "memory.level" in cli("config", "explain").out
+        unknown = cli("config", "explain", "nonsense")
+        assert unknown.code == 2
+        assert "config explain" in unknown.err
+
     def test_the_path_is_told_even_when_nothing_is_there(self, cli: Cli) -> None:
         told = cli("config", "path", "--json").json
         assert shape(told) == shape(documented("config path"))

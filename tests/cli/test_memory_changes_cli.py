@@ -98,3 +98,33 @@ def test_only_a_fact_has_times_and_as_of_takes_few_filters(cli: Cli) -> None:
     assert (note.code, "only facts" in note.err) == (1, True)
     asked = cli("search", "nest", "--as-of", "1d", "--tag", "a")
     assert (asked.code, "--as-of goes with" in asked.err) == (2, True)
+
+
+def test_what_is_published_is_listed_withdrawn_and_published_again_by_undo(cli: Cli) -> None:
+    memory_id = added(cli, "Lapwings nest on open ground.")
+    published = cli("memories", "publish", memory_id[:8], "--json").json
+    assert published.keys() == documented("memories publish").keys()
+    (copy,) = published["published"]
+    assert "published already" in cli("memories", "publish", memory_id).out
+    listed = cli("memories", "list", "--shared", "--json").json["memories"]
+    assert [(each["id"], each["shared"]) for each in listed] == [(copy, True)]
+    retracted = cli("memories", "retract", memory_id, "--json").json
+    assert retracted.keys() == documented("memories retract").keys()
+    assert retracted == {"retracted": [copy]}
+    assert "None is published" in cli("memories", "retract", memory_id).out
+    assert shown(cli, memory_id) == "Lapwings nest on open ground."
+    cli("memories", "undo")
+    assert cli("memories", "list", "--shared", "--json").json["total"] == 1
+
+
+@pytest.mark.parametrize("act", ["publish", "retract"])
+def test_an_agent_neither_publishes_nor_retracts_for_the_person(
+    cli: Cli, act: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory_id = added(cli, f"Curlews call at dusk ({act}).")
+    monkeypatch.setenv("CLAUDECODE", "1")
+    refused = cli("memories", act, memory_id)
+    assert refused.code != 0
+    monkeypatch.delenv("CLAUDECODE")
+    found = cli("memories", "list", "--shared", "--word", "Curlews", "--json").json
+    assert found["total"] == 0

@@ -349,6 +349,16 @@ class TestDeciding:
         assert desk.status() is ApprovalStatus.PENDING
         assert not Path(told["paths"][0]).exists()
 
+    def test_the_person_is_told_whom_a_scope_reaches_and_approves_for_it(self, desk: Desk) -> None:
+        desk.add(item())
+        reached = json.loads(desk("show", ID, "--json").out)["reach"]["org"]
+        answers = {"printed:": f"{desk.hash()}\n"}
+        program = desk.program("approve", ID, "--scope", "org", "--json")
+        ran = at_terminal(program, answers=answers, piped=True)
+        assert f"For {', '.join(reached)}: approve" in " ".join(ran.screen.split())
+        assert ran.code == 0
+        assert json.loads(desk("show", ID, "--json").out)["scope"] == "org"
+
     def test_the_person_rejects_with_a_reason(self, desk: Desk) -> None:
         desk.add(item())
         ran = at_terminal(

@@ -30,6 +30,17 @@ def test_only_what_differs_from_the_running_program_waits_for_a_restart(tmp_path
     assert not any(setting.waits for setting in again)
 
 
+def test_each_value_of_an_agent_says_where_it_comes_from(tmp_path: Path) -> None:
+    file = tmp_path / "company.yaml"
+    file.write_text("agents:\n  - id: a\n    retrieval:\n      max_memories: 5\n", encoding="utf-8")
+    settings = listed(file)
+    own = settings["agents[0].retrieval.max_memories"]
+    assert (own.value, own.source) == ("5", f"{file}:4")
+    assert own.allowed == "whole number from 1 to 100"
+    assert settings["agents[0].seniority"].source == "default"
+    assert "agents[0].retrieval.min_relevance" not in settings
+
+
 def test_secrets_are_hidden(tmp_path: Path) -> None:
     file = tmp_path / "company.yaml"
     file.write_text("", encoding="utf-8")

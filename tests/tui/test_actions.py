@@ -23,6 +23,7 @@ from synthorg_tui.tui.key_table import (
     SCREEN_ONLY_CONTEXTS,
     KeyMeaning,
 )
+from synthorg_tui.tui.manage.agents import AgentsScreen
 from synthorg_tui.tui.manage.backups import BackupsScreen
 from synthorg_tui.tui.manage.connecting import ConnectScreen
 from synthorg_tui.tui.manage.consolidation import ConsolidationScreen
@@ -81,6 +82,7 @@ OWNERS: dict[str, type] = {
     "project": ProjectScreen,
     "consolidation": ConsolidationScreen,
     "connecting": ConnectScreen,
+    "agents": AgentsScreen,
     "settings": SettingsScreen,
     "form": MemoryForm,
     "confirm": ConfirmDialog,
@@ -117,6 +119,7 @@ FOOTERS = (
     ("project", "app"),
     ("consolidation", "app"),
     ("connecting", "app"),
+    ("agents", "app"),
     ("settings", "app"),
 )
 

@@ -323,6 +323,17 @@ class FakeDesk:
         for key in ids:
             self.live[key] = replace(self.live[key], archived_at=at, archived_why=why)
 
+    async def publish(self, memory_ids: Sequence[str]) -> int:
+        self._check()
+        private = [key for key in memory_ids if f"{key}-all" not in self.live]
+        self._note(ChangeKind.ADDED, *private)
+        for key in private:
+            self.live[f"{key}-all"] = replace(self.live[key], id=f"{key}-all", shared=True)
+        return len(private)
+
+    async def retract(self, memory_ids: Sequence[str]) -> int:
+        return await self.remove(memory_ids)
+
     async def restore(self, memory_ids: Sequence[str]) -> int:
         if archived := [key for key in memory_ids if key in self.live]:
             self._set_archived(ChangeKind.RESTORED, archived, None, None)

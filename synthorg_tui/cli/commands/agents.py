@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import Subparsers, add_command, whole
 from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.commands.agents_show import add_show, in_words
 from synthorg_tui.cli.output import cut, local_time
 from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.text import counted
@@ -44,6 +45,7 @@ def add(commands: Subparsers) -> None:
         ),
     )
     actions = parser.add_subparsers(title="commands", metavar="COMMAND")
+    add_show(actions)
     _add_rights(actions)
     _add_calls(actions)
     add_command(
@@ -153,7 +155,7 @@ async def run_list(context: "Context") -> int:
     else:
         context.console.line("No agents yet; they come with `synthorg-tui import`.")
     for agent, rights in restricted.items():
-        context.console.note(f"{agent} {_in_words(rights)}")
+        context.console.note(f"{agent} {in_words(rights)}")
     return 0
 
 
@@ -343,19 +345,11 @@ async def _show_rights(context: "Context", engine: "AnyEngine") -> int:
 
     agent = context.args.agent
     rights = (await engine.gateway.restrictions()).get(agent, AgentRights())
-    return context.print_result(_rights(agent, rights), f"{agent} {_in_words(rights)}.")
+    return context.print_result(_rights(agent, rights), f"{agent} {in_words(rights)}.")
 
 
 def _rights(agent: str, rights: "AgentRights") -> Json:
     return {"agent_id": agent, "paused": rights.paused, "read_only": rights.read_only}
-
-
-def _in_words(rights: "AgentRights") -> str:
-    if rights.paused:
-        return (
-            "is paused, and may only read once it is resumed" if rights.read_only else "is paused"
-        )
-    return "may only read" if rights.read_only else "may read and write"
 
 
 def _call(record: "CallRecord") -> Json:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.cli.arguments import Subparsers, add_command, add_group
 from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.errors import UsageError
 from synthorg_tui.core.errors import ConfigError, DomainError
 
 if TYPE_CHECKING:
@@ -16,6 +17,16 @@ def add(commands: Subparsers) -> None:
     actions = add_group(commands, "config", COMMANDS["config"].summary)
     add_command(actions, "check", run_check, "say what is wrong with the settings")
     add_command(actions, "show", run_show, "show the settings in force")
+    explaining = add_command(
+        actions,
+        "explain",
+        run_explain,
+        "say where the value of each setting comes from",
+        examples=("config explain", "config explain agents", "config explain memory.retrieval"),
+    )
+    explaining.add_argument(
+        "begun", nargs="?", default="", metavar="NAME", help="only settings whose names begin so"
+    )
     add_command(actions, "path", run_path, "say where the settings file is")
 
 
@@ -52,6 +63,30 @@ async def run_show(context: "Context") -> int:
 
         text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)
         context.console.line(text.rstrip())
+    return 0
+
+
+async def run_explain(context: "Context") -> int:
+    """Print every setting with its value, its source (default, file and line, or variable)."""
+    from synthorg_tui.settings.listing import list_settings
+
+    begun = context.args.begun
+    found = [each for each in list_settings(context.args.config) if each.path.startswith(begun)]
+    if not found:
+        raise UsageError(
+            f"no setting's name begins with {begun!r}",
+            remedy="`synthorg-tui config explain` lists them all.",
+        )
+    if context.wants_json:
+        settings = [
+            {"path": it.path, "value": it.value, "source": it.source, "allowed": it.allowed}
+            for it in found
+        ]
+        context.console.json({"settings": settings})
+        return 0
+    context.console.table(
+        ("SETTING", "VALUE", "FROM"), [(it.path, it.value, it.source) for it in found]
+    )
     return 0
 
 

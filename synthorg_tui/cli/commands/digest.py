@@ -176,7 +176,7 @@ async def run_digest(context: "Context") -> int:
         raise UsageError("--as-of is for a person: an agent is given what is known now")
     async with context.engine() as engine:
         question = await _question(context, engine)
-        memory = engine.settings.memory
+        memory = engine.settings.memory_of(question.agent_id)
         request = question.request(memory.retrieval, memory.v1)
         request = replace(request, as_of=context.args.as_of)
         if context.args.why is not None:
@@ -190,6 +190,8 @@ async def run_digest(context: "Context") -> int:
     injection = replace(injection, explanation=explanation)
     if explanation.degraded:
         context.console.warning(explanation.degraded)
+    if explanation.own_settings:
+        context.console.note(f"settings of its own: {', '.join(explanation.own_settings)}")
     if explanation.tokens_used == explanation.policy_tokens:  # policies at most
         context.console.note(why_nothing(injection, known))
     if context.wants_json:

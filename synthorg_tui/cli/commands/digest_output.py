@@ -135,6 +135,7 @@ def digest_json(injection: "Injection", view: "Visibility | None") -> Json:
         "policy_tokens": explanation.policy_tokens,
         "fact_tokens": explanation.fact_tokens,
         "degraded": explanation.degraded,
+        "own_settings": list(explanation.own_settings),
         "text": injection.text,
         "tools": [tool.name for tool in injection.tools],
         "included": [candidate.entry.id for candidate in explanation.included],

@@ -1,4 +1,4 @@
-"""``memories undo``, ``redo``, ``restore-version``, ``uses`` and ``similar``.
+"""``memories publish`` and ``retract``, ``undo`` and ``redo``, older versions, uses, what is alike.
 
 What a person changed, taken back in order; an older version; and what to know before deleting.
 """
@@ -28,6 +28,15 @@ _DONE = {
 def add_changes(actions: Subparsers) -> None:
     """Add these subcommands of ``memories`` to ``actions``."""
     for name, run, summary in (
+        ("publish", run_publish, "give memories of an agent to all other agents"),
+        ("retract", run_retract, "withdraw memories that were published"),
+    ):
+        more = "The memory itself stays its agent's. `synthorg-tui memories undo` takes it back."
+        parser = add_command(
+            actions, name, run, summary, more=more, examples=(f"memories {name} 3f2a",)
+        )
+        parser.add_argument("ids", nargs="+", metavar="ID")
+    for name, run, summary in (
         ("undo", run_undo, "undo the last change a person made"),
         ("redo", run_redo, "make the change again that was undone last"),
     ):
@@ -52,6 +61,33 @@ def add_changes(actions: Subparsers) -> None:
         parser.add_argument(
             "--limit", metavar="N", type=whole(1, 1000), default=20, help="at most N (default 20)"
         )
+
+
+async def run_publish(context: "Context") -> int:
+    """Publish memories to all agents."""
+    return await _share(context, "published")
+
+
+async def run_retract(context: "Context") -> int:
+    """Withdraw published memories."""
+    return await _share(context, "retracted")
+
+
+async def _share(context: "Context", name: str) -> int:
+    from synthorg_tui.approvals.person import require_no_agent
+
+    require_no_agent()
+    async with context.engine() as engine:
+        entries = [await find_one(engine.desk, start) for start in context.args.ids]
+        act = engine.desk.publish if name == "published" else engine.desk.retract
+        done = await act(list(dict.fromkeys(each.id for each in entries)), actor=context.actor)
+    count = counted(len(done), "memory", "memories")
+    nothing = "They are published already." if name == "published" else "None is published."
+    told = f"{name.capitalize()} {count}." if done else nothing
+    code = context.print_result({name: list(done)}, told)
+    if done and not context.wants_json:
+        context.console.note("`synthorg-tui memories undo` takes it back")
+    return code
 
 
 async def run_undo(context: "Context") -> int:

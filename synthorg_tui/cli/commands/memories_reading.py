@@ -52,6 +52,7 @@ def add_reading(actions: Subparsers) -> None:
     hidden = parser.add_mutually_exclusive_group()
     for option, which in (("--deleted", "deleted and expired"), ("--archived", "archived")):
         hidden.add_argument(option, action="store_true", help=f"{which} memories instead")
+    parser.add_argument("--shared", action="store_true", help="only what is given to all agents")
     parser.add_argument(
         "--sort", choices=_SORTS, default="newest", metavar="ORDER", help=f"{', '.join(_SORTS)}"
     )
@@ -59,6 +60,12 @@ def add_reading(actions: Subparsers) -> None:
     parser.add_argument(
         "--limit", metavar="N", type=whole(1, 1000), default=50, help="at most (default 50)"
     )
+    _add_showing(actions)
+    parser = add_command(actions, "history", run_history, "show every change to a memory")
+    parser.add_argument("id", metavar="ID")
+
+
+def _add_showing(actions: Subparsers) -> None:
     parser = add_command(actions, "show", run_show, "show a memory and where it comes from")
     parser.add_argument("id", metavar="ID")
     parser.add_argument(
@@ -71,8 +78,6 @@ def add_reading(actions: Subparsers) -> None:
     parser.add_argument(
         "--raw", action="store_true", help="all fields, and the lines as the store has them"
     )
-    parser = add_command(actions, "history", run_history, "show every change to a memory")
-    parser.add_argument("id", metavar="ID")
 
 
 async def run_list(context: "Context") -> int:
@@ -166,7 +171,7 @@ async def _filter(context: "Context", engine: "AnyEngine") -> "BrowseFilter":
         words=tuple(args.word),
         without=tuple(args.without),
         deleted=args.deleted,
-        states=("archived",) if args.archived else (),
+        states=(*("archived",) * args.archived, *("shared",) * args.shared),
     )
 
 

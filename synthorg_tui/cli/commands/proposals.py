@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context
     from synthorg_tui.cli.terminal import Terminal
     from synthorg_tui.curation.review import Decision, InboxEntry, Review
+    from synthorg_tui.curation.service import EditProposal
     from synthorg_tui.engine import Engine
 
 _STATUSES: Final = ("pending", "approved", "rejected", "expired", "all")
 _NOW: Final = "now"
+_SCOPES: Final = ("agent", "role", "department", "org")
 _TITLE_WIDTH: Final = 60
 
 
@@ -83,8 +85,7 @@ def _add_reading(actions: Subparsers) -> None:
 
 def _add_deciding(actions: Subparsers) -> None:
     asks = "It asks at the terminal for the hash\nthat `proposals show` printed."
-    parser = add_command(actions, "approve", run_approve, "let a proposal count", more=asks)
-    parser.add_argument("id", metavar="ID")
+    _add_approving(actions, more=asks)
     parser = add_command(actions, "reject", run_reject, "turn a proposal down for good", more=asks)
     parser.add_argument("id", metavar="ID")
     parser.add_argument("--reason", required=True, metavar="TEXT", help="why; it is kept")
@@ -109,6 +110,24 @@ def _add_deciding(actions: Subparsers) -> None:
         run_undo,
         "take the last decision back",
         more="It asks at the terminal.\nAgain, it takes back the one before.",
+    )
+
+
+def _add_approving(actions: Subparsers, *, more: str) -> None:
+    parser = add_command(
+        actions,
+        "approve",
+        run_approve,
+        "let a proposal count",
+        more=more,
+        examples=("proposals approve lesson-3f2a", "proposals approve lesson-3f2a --scope org"),
+    )
+    parser.add_argument("id", metavar="ID")
+    parser.add_argument(
+        "--scope",
+        choices=_SCOPES,
+        metavar="NAME",
+        help=f"for whom: {', '.join(_SCOPES)} (default: as proposed)",
     )
 
 
@@ -189,12 +208,26 @@ async def run_approve(context: "Context") -> int:
         async with _person(context, engine, review) as terminal:
             if review.problem:
                 raise DecisionRefusedError(review.problem)
-            _require_hash(terminal, review, "Approve")
+            _require_hash(terminal, review, _approving(review, context.args.scope))
             with view.shown_again(context.console):
                 decision = await engine.reviews.approve(
-                    review.item.id, shown=review.shown, person=terminal.person
+                    review.item.id,
+                    shown=review.shown,
+                    person=terminal.person,
+                    edit=_scoped(context.args.scope),
                 )
     return _report(context, decision)
+
+
+def _scoped(name: str | None) -> "EditProposal | None":
+    """The change of an item to this scope; ``None`` leaves it as proposed."""
+    from synthorg_tui.curation.edits import ProposalEdit
+    from synthorg_tui.curation.models import ProceduralMemoryScope
+
+    if name is None:
+        return None
+    scope = ProceduralMemoryScope(name)
+    return lambda _: ProposalEdit(scope=scope)
 
 
 async def run_reject(context: "Context") -> int:
@@ -291,6 +324,14 @@ def _require_hash(terminal: "Terminal", review: "Review", what: str) -> None:
             "this is not the hash of what would be decided now",
             remedy=f"It may have changed; read `synthorg-tui proposals show {item_id}` again.",
         )
+
+
+def _approving(review: "Review", name: str | None) -> str:
+    """What is about to happen, with whom it would reach where that isn't as proposed."""
+    if name is None:
+        return "Approve"
+    agents = next((each for scope, each in review.reach.items() if scope == name), ())
+    return f"For {', '.join(agents)}: approve" if agents else f"For the scope {name}: approve"
 
 
 def _title(review: "Review") -> str:

@@ -116,6 +116,7 @@ def _head(console: Console, review: "Review") -> None:
         ("status", item.status.value),
         ("kind", _kind(entry)),
         ("scope", entry.scope),
+        *((f"for {scope}", ", ".join(agents)) for scope, agents in review.reach.items()),
         ("seen in", seen),
         ("confidence", "" if entry.confidence is None else f"{entry.confidence:.2f}"),
         ("from", actor_words(item.requested_by)),

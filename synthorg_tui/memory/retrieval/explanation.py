@@ -122,7 +122,8 @@ class Explanation:
     which source was missing, or that the budget has no room for the frame; else it is empty.
     ``former`` are memories that aren't given any more, though they fit the query by words; they are
     looked up for a person only, and no part of ``candidates``. ``marks`` tell the blocks that were
-    given from all others, so that a session is handed each once.
+    given from all others, so that a session is handed each once. ``own_settings`` name
+    the settings that the agent has instead of the company's.
 
     ``policies`` are those of the organisation in the order in which they are told, and ``facts``
     what else it knows that fits the query; ``policy_tokens`` and ``fact_tokens`` are what they
@@ -145,6 +146,7 @@ class Explanation:
     policy_tokens: int = 0
     facts: tuple[OrgCandidate, ...] = ()
     fact_tokens: int = 0
+    own_settings: tuple[str, ...] = ()
 
     @property
     def included(self) -> tuple[Candidate, ...]:

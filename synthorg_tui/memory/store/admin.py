@@ -49,6 +49,7 @@ from synthorg_tui.memory.store.as_of import AsOf
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.facts import require_fact
 from synthorg_tui.memory.store.plans import mark_of
+from synthorg_tui.memory.store.publishing import PublishedMemories
 from synthorg_tui.memory.store.reader import StoreReader
 from synthorg_tui.memory.store.rows import (
     LISTED,
@@ -91,6 +92,7 @@ class StoreAdmin:
         self._writer = MemoryWriter(core)
         self._archive = MemoryArchive(core)
         self._acts = PersonActs(core, may_edit)
+        self._published = PublishedMemories(core, may_edit)
 
     @property
     def org(self) -> OrgStore:
@@ -187,6 +189,14 @@ class StoreAdmin:
                 lambda db: queries.latest_values(db, "session_id", in_session)
             )
         return AgentPlaces(tuple(projects), tuple(sessions))
+
+    async def agents(self) -> tuple[str, ...]:
+        """Return the ids of the agents that have private memories, those of the newest first."""
+        where = self._core.live_where(shared=False)
+        with translate_errors(MemoryRetrievalError, "reading"):
+            return tuple(
+                await self._core.read(lambda db: queries.latest_values(db, "agent_id", where))
+            )
 
     async def history(self, memory_id: NotBlankStr) -> tuple[MemoryRevision, ...]:
         """Return all changes to a memory, newest first.
@@ -287,6 +297,16 @@ class StoreAdmin:
         with translate_errors(MemoryStoreError, "restoring"):
             rows = await self._core.change(lambda c: c.restore(memory_ids, actor=actor))
         return len(rows)
+
+    async def publish(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> tuple[str, ...]:
+        """Publish memories to all agents; see ``MemoryAdmin.publish``."""
+        with translate_errors(MemoryStoreError, "publishing"):
+            return await self._published.publish(memory_ids, actor=actor)
+
+    async def retract(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> tuple[str, ...]:
+        """Withdraw published memories; see ``MemoryAdmin.retract``."""
+        with translate_errors(MemoryStoreError, "retracting"):
+            return await self._published.retract(memory_ids, actor=actor)
 
     async def purge(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
         """Erase live, archived and deleted memories from rows, vectors, history and index.

@@ -157,6 +157,8 @@ def _restricted(what: BrowseFilter, now: datetime, ages: AgeRules) -> WhereClaus
     where = _removed_where(now, ages) if what.deleted else _of_state(what, now, ages)
     if "edited" in what.states:
         where.add("m.edited")
+    if "shared" in what.states:
+        where.add("m.shared")
     if "expiring" in what.states:
         ending, values = ages.ending()
         where.add(ending, *values)

@@ -77,6 +77,22 @@ def stands_for(db: "Connection", memory_id: str, why: ArchiveReason) -> tuple[st
     return tuple(sorted(ends))
 
 
+def copies_published(db: "Connection", ids: Sequence[str], *, live: bool = True) -> dict[str, str]:
+    """Return the published copies of these private memories, by the id of what each is made of.
+
+    Without ``live`` deleted and archived copies are found, too.
+    """
+    state = "AND c.deleted_at IS NULL AND c.archived_at IS NULL" if live else ""
+    rows = db.execute(
+        "SELECT e.to_id::VARCHAR, e.from_id::VARCHAR FROM memory_edges e "
+        "JOIN memories c ON c.id = e.from_id JOIN memories o ON o.id = e.to_id "
+        "WHERE e.to_id IN (SELECT unnest(?::UUID[])) AND e.kind = ? AND c.shared "
+        f"AND NOT o.shared AND c.agent_id = o.agent_id {state}",
+        [list(ids), EdgeKind.DERIVED_FROM.value],
+    ).fetchall()
+    return dict(rows)
+
+
 def remove_edges(db: "Connection", edges: Iterable[MemoryEdge]) -> None:
     """Remove these edges; unknown ones are ignored."""
     for edge in edges:

@@ -299,10 +299,12 @@ class Changes:
         """Erase live, archived and deleted memories and return their old rows.
 
         A tombstone without content remains of each, so that an import can't bring it back. What
-        consolidation merged of them goes, too; what else that stood for is live again.
+        consolidation merged of them and what was published of them goes, too; what else that stood
+        for is live again.
         """
         repeated, others = plans.made_of(self.db, known_ids(memory_ids))
-        rows = list(rows_by_id(self.db, [*memory_ids, *repeated]).values())
+        published = edges.copies_published(self.db, known_ids(memory_ids), live=False).values()
+        rows = list(rows_by_id(self.db, [*memory_ids, *repeated, *published]).values())
         if not rows:
             return rows
         ids = [row.id for row in rows]

@@ -8,8 +8,8 @@ others. How memories are found, ranked and packed belongs to the strategies.
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol
@@ -34,6 +34,7 @@ from synthorg_tui.memory.shared import SharedKnowledgeStore
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition
 
 if TYPE_CHECKING:
+    from synthorg_tui.memory.config import CompanyMemoryConfig
     from synthorg_tui.memory.strategies.organisation import OrgBriefing
     from synthorg_tui.memory.strategies.replies import WriteMemory
     from synthorg_tui.memory.strategies.self_editing import SelfEditingMemoryStrategy
@@ -135,6 +136,14 @@ def agents_request(
 
 
 @dataclass(frozen=True, slots=True)
+class OwnSettings:
+    """The settings that hold for one agent; ``named`` are those that aren't the company's."""
+
+    memory: "CompanyMemoryConfig"
+    named: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Injection:
     """Messages to insert after the system prompt, tools to offer, and the explanation of both."""
 
@@ -156,7 +165,9 @@ class InjectionService:
     While ``digest`` is enabled it replaces every strategy; its allowed sensitivities always apply.
     ``model`` returns the language model for optional steps, or ``None``, in which case they are
     skipped and the explanation says so. ``applications`` is notified of memories actually given to
-    agents. ``organisation`` tells what stands before all memories: policies, and facts that fit.
+    agents. ``agents`` has the settings of agents that have some of their own; they hold for them
+    wherever a request names no others. ``organisation`` tells what stands before all memories:
+    policies, and facts that fit.
     """
 
     memory: MemoryBackend
@@ -171,6 +182,7 @@ class InjectionService:
     core_writes: asyncio.Lock = field(default_factory=asyncio.Lock)
     applications: ApplicationLog | None = None
     organisation: "OrgBriefing | None" = None
+    agents: Mapping[str, OwnSettings] = field(default_factory=dict)
 
     async def prepare(self, request: InjectionRequest) -> Injection:
         """Return messages, tools and explanation for a request, without recording anything.
@@ -200,12 +212,15 @@ class InjectionService:
                 self.estimator,
                 view=request.visibility,
                 query=self._asks_facts(request, strategy),
-                passage_tokens=(request.retrieval or self.retrieval).max_passage_tokens,
+                passage_tokens=self.retrieval_for(request).max_passage_tokens,
                 handed=request.handed,
                 at=request.as_of,
             )
         prepared = await prepare_within(part, request.token_budget, self.estimator, memories)
-        return Injection(prepared.messages, strategy.get_tool_definitions(), prepared.explanation)
+        explanation = prepared.explanation
+        if (own := self.agents.get(request.agent_id)) is not None:
+            explanation = replace(explanation, own_settings=own.named)
+        return Injection(prepared.messages, strategy.get_tool_definitions(), explanation)
 
     async def serve(self, request: InjectionRequest) -> Injection:
         """Prepare a request of a real agent and record which memories it is given.
@@ -233,7 +248,7 @@ class InjectionService:
         """Return the strategy for a request: the one that it names, else the configured one."""
         if request.as_of is not None:
             return self._looking_back(request, request.as_of)
-        config = request.retrieval or self.retrieval
+        config = self.retrieval_for(request)
         memory = self.memory if request.visibility is None else self.scoped(request.visibility)
         if (digest := self.digest_for(request)).enabled:
             from synthorg_tui.memory.digest.strategy import DigestInjection
@@ -245,7 +260,8 @@ class InjectionService:
             case InjectionStrategy.TOOL_BASED:
                 return self._tool_based(memory, config, digest.allow_sensitivities)
             case InjectionStrategy.SELF_EDITING:
-                return self._self_editing(memory, digest.allow_sensitivities)
+                own = self._self_edited_by(request.agent_id)
+                return self._self_editing(memory, own, digest.allow_sensitivities)
 
     def _looking_back(self, request: InjectionRequest, at: datetime) -> ExplainingStrategy:
         from synthorg_tui.memory.retriever import ContextInjectionStrategy
@@ -255,38 +271,54 @@ class InjectionService:
         memory = self.memory.as_of(at, request.visibility)
         return ContextInjectionStrategy(
             backend=memory,
-            config=request.retrieval or self.retrieval,
+            config=self.retrieval_for(request),
             shared_store=memory if isinstance(memory, SharedKnowledgeStore) else None,
             token_estimator=self.estimator,
             clock=StoppedClock(at),
             sensitivities=self.digest_for(request).allow_sensitivities,
         )
 
+    def retrieval_for(self, request: InjectionRequest) -> MemoryRetrievalConfig:
+        """Return the settings of retrieval for a request: its own, the agent's or the company's."""
+        own = self.agents.get(request.agent_id)
+        return request.retrieval or (own.memory.retrieval if own else self.retrieval)
+
+    def _self_edited_by(self, agent_id: str) -> SelfEditingMemoryConfig:
+        own = self.agents.get(agent_id)
+        return own.memory.self_editing if own else self.self_editing
+
     def digest_for(self, request: InjectionRequest) -> MemoryV1Config:
         """Return the configuration of a request's digest; while enabled, it answers the request."""
-        digest = request.digest or self.digest
+        own = self.agents.get(request.agent_id)
+        digest = request.digest or (own.memory.v1 if own else self.digest)
         if request.digest_v1 is None:
             return digest
         return digest.model_copy(update={"enabled": request.digest_v1})
 
     def gives_shared(self, request: InjectionRequest) -> bool:
         """Tell whether a request may be answered with what other agents published, too."""
-        config = request.retrieval or self.retrieval
+        config = self.retrieval_for(request)
         in_context = (request.strategy or config.strategy) is InjectionStrategy.CONTEXT
         is_digest = self.digest_for(request).enabled
         return self.shares and config.include_shared and in_context and not is_digest
 
     def tools(
-        self, visibility: Visibility, write: "WriteMemory"
+        self, agent_id: str, visibility: Visibility, write: "WriteMemory"
     ) -> "ToolBasedInjectionStrategy | SelfEditingMemoryStrategy":
         """Return the strategy that answers an agent's tool calls; it writes only through ``write``.
 
         Agents configured only to receive memories get the search tools.
         """
-        memory, sensitivities = self.scoped(visibility), self.digest.allow_sensitivities
-        if self.retrieval.strategy is InjectionStrategy.SELF_EDITING:
-            return self._self_editing(memory, sensitivities, write=write)
-        return self._tool_based(memory, self.retrieval, sensitivities)
+        asked = InjectionRequest(agent_id, "", 0)
+        config, sensitivities = (
+            self.retrieval_for(asked),
+            self.digest_for(asked).allow_sensitivities,
+        )
+        memory = self.scoped(visibility)
+        if config.strategy is InjectionStrategy.SELF_EDITING:
+            own = self._self_edited_by(agent_id)
+            return self._self_editing(memory, own, sensitivities, write=write)
+        return self._tool_based(memory, config, sensitivities)
 
     def scoped(self, visibility: Visibility) -> MemoryBackend:
         """Return the memory as seen from a session and project, if the backend supports that."""
@@ -368,6 +400,7 @@ class InjectionService:
     def _self_editing(
         self,
         memory: MemoryBackend,
+        config: SelfEditingMemoryConfig,
         sensitivities: Collection[Sensitivity],
         write: "WriteMemory | None" = None,
     ) -> "SelfEditingMemoryStrategy":
@@ -376,7 +409,7 @@ class InjectionService:
 
         return SelfEditingMemoryStrategy(
             backend=memory,
-            config=self.self_editing,
+            config=config,
             token_estimator=self.estimator,
             sensitivities=sensitivities,
             core_writes=self.core_writes,

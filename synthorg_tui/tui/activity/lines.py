@@ -209,6 +209,9 @@ def why_lines(answer: Explanation, width: int) -> list[Line]:
     if answer.policies:
         made += digests.policies_lines(answer, width)
     made += [told for fact in answer.facts for told in digests.fact_lines(fact, width)]
+    if answer.own_settings:
+        own = one_line(", ".join(answer.own_settings))
+        made.append(line(("• ", "accent"), (f"settings of its own: {own}", "muted")))
     for each in answer.included:
         made += _candidate_lines(each, width)
     made.append(digests.cut_line(answer, width))

@@ -86,8 +86,9 @@ class EngineApprovals:
         shown: str,
         edited: "ProceduralMemoryProposal | str | None" = None,
         authors: "Mapping[str, Author] | None" = None,
+        scope: str | None = None,
     ) -> "Decision":
-        """Approve what was shown, with the person's wording if there is one.
+        """Approve what was shown, with the person's wording and scope where there are.
 
         ``shown`` is ``Review.shown`` of what the person read; ``authors`` says who wrote fields
         of a reworded lesson where it wasn't the person.
@@ -96,8 +97,12 @@ class EngineApprovals:
             ReviewChangedError: It is no longer what was shown.
         """
         from synthorg_tui.curation.edits import ProposalEdit
+        from synthorg_tui.curation.models import ProceduralMemoryScope
 
-        edit = None if edited is None else ProposalEdit(edited, authors or {})
+        edit = None
+        if edited is not None or scope is not None:
+            wanted = None if scope is None else ProceduralMemoryScope(scope)
+            edit = ProposalEdit(edited, authors or {}, wanted)
         return await self._engine.reviews.approve(
             item_id,
             shown=shown,

@@ -12,23 +12,14 @@ from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.screen import Screen
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import bindings, key_of
 from synthorg_tui.tui.approvals import review_lines as drawn
 from synthorg_tui.tui.approvals.lines import CANNOT_SHOW, decision_line, undo_line
+from synthorg_tui.tui.approvals.rewording import RewordingScreen
 from synthorg_tui.tui.approvals.state import INERT_SECONDS, InertGuard, ReviewState
-from synthorg_tui.tui.approvals.wording import (
-    Reworded,
-    Wording,
-    approvable,
-    lesson_of,
-    problems,
-    read_back,
-    to_document,
-)
-from synthorg_tui.tui.base.editor import EditorError, edit_text
+from synthorg_tui.tui.approvals.wording import Wording, approvable, lesson_of, to_document
 from synthorg_tui.tui.base.lines import Line, error_lines, line, one_line
 from synthorg_tui.tui.jobs import Recount, copy, run_job, toast
 from synthorg_tui.tui.panes import APPROVALS, Panes
@@ -43,7 +34,9 @@ if TYPE_CHECKING:
 NARROW = 100
 _INERT = frozenset(("approve", "reject", "snooze", "undo", "drop"))
 """Actions that are disabled at first: those that decide, or give up what a person wrote."""
-_ON_PENDING = frozenset(("approve", "reject", "snooze", "reword", "reword_outside", "parts"))
+_ON_PENDING = frozenset(
+    ("approve", "reject", "snooze", "reword", "reword_outside", "parts", "scope")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +54,7 @@ class ReviewOpener:
     on_read: "Callable[[Review], None]" = lambda _review: None
 
 
-class ReviewScreen(Screen[None]):
+class ReviewScreen(RewordingScreen):
     """An item in full with its evidence; the person approves, rejects, snoozes or rewords it."""
 
     CSS_PATH = "approvals.tcss"
@@ -97,12 +90,12 @@ class ReviewScreen(Screen[None]):
         self._load()
 
     def on_resize(self) -> None:
-        self._draw(top=False)
+        self.draw(top=False)
 
     def on_screen_resume(self) -> None:
         """Disable the deciding keys again for a moment, as after any change of the screen."""
         if self.shown.review is not None:
-            self._close_guard()
+            self.close_guard()
 
     # Showing
 
@@ -114,17 +107,17 @@ class ReviewScreen(Screen[None]):
                 await self._show(await self._approvals.review(item_id))
             except DomainError as error:
                 self._error = error
-                self._draw()
+                self.draw()
 
         run_job(self, load, group="review")
 
     async def _show(self, review: "Review") -> None:
         self.shown.trail = await self._approvals.trail(review.item.id)
         self.shown.review, self._error, self._deciding = review, None, False
-        self._close_guard()
-        self._draw()
+        self.close_guard()
+        self.draw()
 
-    def _close_guard(self) -> None:
+    def close_guard(self) -> None:
         self._guard.close()
         self.query_one(KeyBar).wake(False)
         self.set_timer(INERT_SECONDS + 0.01, self._wake)  # by then the guard is open for certain
@@ -136,7 +129,7 @@ class ReviewScreen(Screen[None]):
             self.query_one(KeyBar).wake(True)
             self._opener.on_read(review)
 
-    def _draw(self, *, top: bool = True) -> None:
+    def draw(self, *, top: bool = True) -> None:
         if not self.is_mounted:
             return
         narrow, shown = self.app.size.width < NARROW, self.shown
@@ -152,9 +145,9 @@ class ReviewScreen(Screen[None]):
         following = f"{key_of('review.evidence')} next · "
         ground.border_subtitle = following + hint if shown.chosen >= 0 else hint
         if narrow:
-            lines = drawn.whole_lines(review, shown.trail, now, draft, shown.chosen)
+            lines = drawn.whole_lines(review, shown.trail, now, draft, shown.chosen, shown.scope)
         else:
-            lines = drawn.ground_lines(review, now, shown.chosen)
+            lines = drawn.ground_lines(review, now, shown.chosen, shown.scope)
             lines += [Line(), *drawn.around_lines(review, shown.trail, now)]
             kept.show(drawn.beside_lines(review, draft), top=top)
         lines = [*drawn.news_lines(shown.stale), *lines]
@@ -168,7 +161,8 @@ class ReviewScreen(Screen[None]):
         self.query_one(TopBar).tell(line((shown.place, "muted")))
         title = one_line(shown.review.item.title) if shown.review else ""
         self.query_one("#review-title", LineBar).show(line(("  ", "text"), (title, "strong")))
-        text = drawn.banner_line(shown.review, shown.draft, is_stale=shown.stale is not None)
+        is_stale = shown.stale is not None
+        text = drawn.banner_line(shown.review, shown.draft, is_stale=is_stale, scope=shown.scope)
         banner = self.query_one("#review-banner", LineBar)
         banner.display = bool(text.spans)
         banner.show(text)
@@ -178,7 +172,11 @@ class ReviewScreen(Screen[None]):
     def offers(self, method: str) -> bool:
         """Return whether the footer offers an action: what was decided is only read."""
         shown, review = self.shown, self.shown.review
-        can = {"drop": shown.draft is not None, "memory": len(shown.versions) > 1}
+        can = {
+            "drop": shown.draft is not None or shown.scope is not None,
+            "memory": len(shown.versions) > 1,
+        }
+        can["scope"] = review is not None and len(review.reach) > 1
         can |= dict.fromkeys(("next", "previous"), bool(shown.place))
         can |= dict.fromkeys(("evidence", "evidence_before"), shown.chosen >= 0)
         decided = review is not None and review.item.status != "pending"
@@ -189,7 +187,7 @@ class ReviewScreen(Screen[None]):
         inert = action in _INERT and self._guard.is_closed
         return not inert and super().check_action(action, parameters)
 
-    def _pending(self) -> "Review | None":
+    def pending(self) -> "Review | None":
         """The item shown, when it can still be decided; says so when not."""
         review = self.shown.review
         if review is None or self._deciding:
@@ -199,23 +197,12 @@ class ReviewScreen(Screen[None]):
             return None
         return review
 
-    def _wording(self) -> "tuple[Review, Reworded] | None":
-        """The item and its wording, when it has one; says so when not."""
-        review = self._pending()
-        if review is None:
-            return None
-        wording = self.shown.wording
-        if not wording:
-            problem = "Only a lesson and what an agent wrote can be reworded"
-            toast(self, problem, severity="warning")
-        return (review, wording) if wording else None
-
     # Elsewhere
 
     def action_evidence(self, by: int = 1) -> None:
         """Show the next recorded occurrence, or one before."""
         self.shown.next_evidence(by)
-        self._draw(top=False)
+        self.draw(top=False)
 
     def action_evidence_before(self) -> None:
         """Show the recorded occurrence before."""
@@ -226,8 +213,8 @@ class ReviewScreen(Screen[None]):
         from synthorg_tui.tui.approvals.dialogs import show_subject
 
         if not (problem := self.shown.switch()):
-            self._close_guard()
-            self._draw()
+            self.close_guard()
+            self.draw()
         elif self.shown.review is not None:
             show_subject(self, self.shown.review, problem)
 
@@ -282,7 +269,7 @@ class ReviewScreen(Screen[None]):
 
     def _decide(self, act: "Callable[[Review], Awaitable[str]]") -> None:
         """Decide on what is shown and leave; when it is another by now, show it anew."""
-        review = self._pending()
+        review = self.pending()
         if review is None:
             return
         self._deciding = True
@@ -317,7 +304,7 @@ class ReviewScreen(Screen[None]):
         """
         from synthorg_tui.tui.base.dialogs import ConfirmDialog
 
-        review = self._pending()
+        review = self.pending()
         if review is None:
             return
         if review.problem:
@@ -340,14 +327,16 @@ class ReviewScreen(Screen[None]):
             edited, authors = approvable(lesson, draft)
         elif isinstance(draft, str):
             edited = draft
-        decision = await self._approvals.approve(review.item.id, review.shown, edited, authors)
+        decision = await self._approvals.approve(
+            review.item.id, review.shown, edited, authors, self.shown.scope
+        )
         return decision_line("Approved", decision)
 
     def action_reject(self) -> None:
         """Ask for a reason and reject the item, which isn't proposed again then."""
         from synthorg_tui.tui.base.dialogs import PromptDialog
 
-        pending = self._pending()
+        pending = self.pending()
         if pending is None:
             return
         item_id = pending.item.id
@@ -369,7 +358,7 @@ class ReviewScreen(Screen[None]):
         """Ask for a time and hide the item from the queue until then."""
         from synthorg_tui.tui.approvals.dialogs import SnoozeDialog
 
-        if self._pending() is None:
+        if self.pending() is None:
             return
 
         def chosen(until: datetime | None) -> None:
@@ -391,60 +380,3 @@ class ReviewScreen(Screen[None]):
             self._load()
 
         run_job(self, undo, group="change", newest_only=False)
-
-    # Rewording
-
-    def action_reword(self) -> None:
-        """Reword the item in a form; the wording is shown before it can be approved."""
-        from synthorg_tui.tui.approvals.dialogs import RewordForm
-
-        if target := self._wording():
-            self.app.push_screen(RewordForm(target[1]), self._take)
-
-    def action_parts(self) -> None:
-        """Combine the lesson from its versions, field by field and step by step."""
-        from synthorg_tui.tui.approvals.parts import PartsScreen
-
-        target = self._wording()
-        if target is None:
-            return
-        review, wording = target
-        if isinstance(wording, Wording):
-            self.app.push_screen(PartsScreen(review.entry, wording), self._take)
-        else:
-            rewords = f"{key_of('review.reword')} rewords it"
-            toast(self, f"What an agent wrote is one part: {rewords}", severity="warning")
-
-    def action_reword_outside(self) -> None:
-        """Reword the item in ``$EDITOR``; an invalid text is offered again the next time."""
-        target = self._wording()
-        if target is None:
-            return
-        _, before = target
-        try:
-            text = edit_text(self.app, self.shown.unparsed or to_document(before))
-        except EditorError as error:
-            toast(self, str(error), severity="error")
-            return
-        wording = read_back(text, before)
-        if wrong := problems(wording):
-            self.shown.unparsed = text
-            goes_on = f"{key_of('review.reword_outside')} goes on where you were."
-            toast(self, f"{wrong[0]}. {goes_on}", severity="warning")
-            return
-        self.shown.unparsed = ""
-        self._take(wording)
-
-    def _take(self, wording: Reworded | None) -> None:
-        """Show a wording in place of the proposed one; it is approved by another key press."""
-        if wording is not None and self.shown.review is not None:
-            self.shown.take(wording)
-            self._close_guard()
-            self._draw()
-
-    def action_drop(self) -> None:
-        """Discard your wording and show the proposed one."""
-        if self.shown.draft is not None:
-            self.shown.drop()
-            self._close_guard()
-            self._draw()

@@ -223,9 +223,27 @@ def about_lines(review: Review, trail: Sequence[ApprovalEvent], now: datetime) -
     return lines
 
 
-def ground_lines(review: Review, now: datetime, chosen: int = -1) -> list[Line]:
-    """Render the grounds for a decision: the item, suspicious passages, and the evidence."""
-    lines = head_lines(review.entry)
+def reach_lines(review: Review, scope: str | None) -> list[Line]:
+    """Render for each scope whom it would reach; ``scope`` is the one that the person chose."""
+    if not review.reach:
+        return []
+    taken = scope or review.entry.scope or str(next(iter(review.reach)))
+    note = f"{key_of('review.scope')} changes it" if len(review.reach) > 1 else ""
+    lines = [Line(), rule("For whom", note)]
+    for each, agents in review.reach.items():
+        is_taken = each == taken
+        names = one_line(", ".join(agents)) or "nobody yet"
+        row = line(("● " if is_taken else "○ ", "accent" if is_taken else "faint"))
+        row.add(str(each).ljust(_LABEL), "strong" if is_taken else "muted")
+        lines.append(_hung(row.add(names, "text" if is_taken else "muted"), _LABEL + 2))
+    return lines
+
+
+def ground_lines(
+    review: Review, now: datetime, chosen: int = -1, scope: str | None = None
+) -> list[Line]:
+    """Render the grounds for a decision: the item, for whom, suspicious passages, the evidence."""
+    lines = [*head_lines(review.entry), *reach_lines(review, scope)]
     if review.flags:
         lines += [Line(), rule("Look out"), *flag_lines(review)]
     if review.entry.evidence:
@@ -246,10 +264,11 @@ def whole_lines(
     now: datetime,
     draft: Reworded | None = None,
     chosen: int = -1,
+    scope: str | None = None,
 ) -> list[Line]:
     """Render a whole review in one column."""
     return [
-        *ground_lines(review, now, chosen),
+        *ground_lines(review, now, chosen, scope),
         Line(),
         *([rule(KEPT)] if rewordable(review.entry) is not None else []),
         *kept_lines(review, draft),
@@ -422,7 +441,9 @@ def _file_text(text: str) -> list[Line]:
     return text_lines(text.rstrip("\n"), "muted")[:_MAX_DIFF]
 
 
-def banner_line(review: Review | None, draft: Reworded | None, *, is_stale: bool) -> Line:
+def banner_line(
+    review: Review | None, draft: Reworded | None, *, is_stale: bool, scope: str | None = None
+) -> Line:
     """Render a warning that the person should read before deciding; empty if there is none."""
     if is_stale:
         news = "It changed since you read it. Nothing was decided: read it again."
@@ -432,8 +453,10 @@ def banner_line(review: Review | None, draft: Reworded | None, *, is_stale: bool
     if review is not None and both_sides(review):
         both = "Both sides changed this file: approving takes the one on disk. Both are below."
         return line(("  ↯ ", "bad"), (both, "warn"))
-    if review is None or draft is None:
+    if review is None or (draft is None and scope is None):
         return Line()
-    banner = line(("  ✎ ", "accent"), (f"{whose_words(review.entry, draft)}  ", "text"))
+    changed = [whose_words(review.entry, draft)] if draft is not None else []
+    changed += [f"For the scope {scope}"] if scope is not None else []
+    banner = line(("  ✎ ", "accent"), (f"{' · '.join(changed)}  ", "text"))
     banner.add(key_of("review.approve"), "accent").add(" approves it  ", "muted")
     return banner.add(key_of("review.drop"), "accent").add(" drops it", "muted")

@@ -65,7 +65,8 @@ def both_sides(review: Review) -> str:
 class ReviewState:
     """The items under review, the one shown, and the person's wording of it.
 
-    ``stale`` holds the review as it was read and as it is now, after a decision on it was refused;
+    ``scope`` is the one that the person chose, ``None`` for the proposed one. ``stale`` holds the
+    review as it was read and as it is now, after a decision on it was refused;
     ``unparsed`` is an invalid text from the editor.
     """
 
@@ -76,6 +77,7 @@ class ReviewState:
         self.review: Review | None = None
         self.trail: tuple[ApprovalEvent, ...] = ()
         self.draft: Reworded | None = None
+        self.scope: str | None = None
         self.unparsed = ""
         self.reasons: dict[str, str] = {}
         self.stale: tuple[Review, Review] | None = None
@@ -99,7 +101,7 @@ class ReviewState:
             approves, drops = key_of("review.approve"), key_of("review.drop")
             return f"Your wording is not approved: {approves} approves, {drops} drops it"
         self._at, self._evidence, self.stale, self.review = at, 0, None, None
-        self.draft = None
+        self.draft = self.scope = None
         return ""
 
     @property
@@ -154,9 +156,19 @@ class ReviewState:
         self.draft = known[at] if at else None
         return ""
 
+    def next_scope(self) -> str:
+        """Choose the next scope that the item can have; return why not if it can have no other."""
+        names = [str(scope) for scope in self.review.reach] if self.review is not None else []
+        if self.review is None or len(names) < 2:
+            return "For whom this is can't be chosen"
+        proposed = self.review.entry.scope or names[0]
+        chosen = names[(names.index(self.scope or proposed) + 1) % len(names)]
+        self.scope = None if chosen == proposed else chosen
+        return ""
+
     def drop(self) -> None:
-        """Discard the person's wording."""
-        self.draft, self.unparsed = None, ""
+        """Discard the person's wording, and the scope that was chosen."""
+        self.draft, self.scope, self.unparsed = None, None, ""
 
 
 class RowMarks(NamedTuple):

@@ -192,6 +192,7 @@ def _has_states(what: BrowseFilter, row: ListedMemory, now: datetime | None) -> 
     return (
         (is_archived or ended is ("expired" in what.states and now is not None))
         and ("edited" not in what.states or row.edited)
+        and ("shared" not in what.states or row.shared)
         and ("expiring" not in what.states or row.expires_at is not None)
         and (row.deleted_at is not None or is_archived is ("archived" in what.states))
     )

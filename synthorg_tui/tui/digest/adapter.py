@@ -42,12 +42,12 @@ class EngineDigests:
 
         return tuple(strategy.value for strategy in InjectionStrategy)
 
-    def settings(self) -> "Mapping[str, Value]":
-        """The configured values of everything that ``Question.overrides`` may change."""
+    def settings(self, agent_id: str) -> "Mapping[str, Value]":
+        """The agent's configured values of everything that ``Question.overrides`` may change."""
         from synthorg_tui.memory.scenarios import DIGEST_V1, SENSITIVITIES, sensitivity_words
         from synthorg_tui.tui.digest.options import OPTIONS
 
-        memory = self._engine.settings.memory
+        memory = self._engine.settings.memory_of(agent_id)
         others: dict[str, Value] = {
             DIGEST_V1: memory.v1.enabled,
             SENSITIVITIES: sensitivity_words(memory.v1.allow_sensitivities),
@@ -64,7 +64,7 @@ class EngineDigests:
 
         from synthorg_tui.memory.retrieval.explanation import with_authors
 
-        memory = self._engine.settings.memory
+        memory = self._engine.settings.memory_of(question.agent_id)
         request = question.request(memory.retrieval, memory.v1)
         injection = await self._engine.injection.prepare(request)
         ids = [candidate.entry.id for candidate in injection.explanation.candidates]

@@ -66,7 +66,7 @@ def place(options: Options) -> Line:
 
 
 def banner_lines(digest: Digest) -> list[Line]:
-    """Render warnings: parts of the engine that failed, or relevant memories that don't fit."""
+    """Render what is out of the ordinary: what failed, own settings, what doesn't fit."""
     answer = digest.answer
     if answer is None:
         return []
@@ -78,6 +78,9 @@ def banner_lines(digest: Digest) -> list[Line]:
         count = counted(untold, "policy", "policies")
         warning = line(("! ", "bad"), (f"{count} without room: ", "warn"))
         lines.append(warning.add("org_memory.policy_tokens bounds them", "text"))
+    if answer.own_settings:
+        own = one_line(", ".join(answer.own_settings))
+        lines.append(line(("• ", "accent"), ("settings of its own: ", "muted"), (own, "text")))
     over = over_budget(answer)
     if over:
         lacking = sum(candidate.tokens for candidate in over)

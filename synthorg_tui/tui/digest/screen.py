@@ -100,10 +100,11 @@ class DigestScreen(Pane):
     async def _load(self, digests: EngineDigests) -> None:
         try:
             agents = await digests.agents()
-            self.digest.options.configure(digests.settings(), digests.strategies())
             self.digest.suggest_budget(digests.budget())
             if not self.digest.agent_id and agents:
                 self.digest.agent_id = max(agents, key=lambda agent: agent[1])[0]
+            configured = digests.settings(self.digest.agent_id)
+            self.digest.options.configure(configured, digests.strategies())
             if self.digest.agent_id:
                 self.digest.options.place(*await digests.places(self.digest.agent_id))
         except DomainError as error:

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.store.doctor import DoctorReport
     from synthorg_tui.persistence.backups import Backup
     from synthorg_tui.persistence.integrity import ReadProgress
+    from synthorg_tui.settings.agent_entry import EntryChange
     from synthorg_tui.settings.listing import ListedSetting
+    from synthorg_tui.settings.roster import AgentFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,52 @@ class StoreManagement:
         now, most = _memory()
         is_loaded = engine.maintenance.has_model
         return ProcessFacts(now, most, embedding, completion, tuple(remote), is_loaded)
+
+    async def agents(self) -> "tuple[AgentFacts, ...]":
+        """Return every agent, by the settings as they would be after a start now."""
+        from synthorg_tui.settings.loader import load_settings
+        from synthorg_tui.settings.roster import roster
+
+        engine = self._engine()
+        return await roster(
+            await asyncio.to_thread(load_settings, self.config_path),
+            running=engine.settings,
+            facets=engine.desk.facets,
+            sessions=engine.sessions.list,
+            restrictions=engine.gateway.restrictions,
+            last_call=lambda agent_id: engine.gateway.calls(limit=1, agent=agent_id),
+        )
+
+    def agent_entry(self, agent_id: str) -> str:
+        """Return an agent's entry in the settings file, to be edited by a person."""
+        from synthorg_tui.settings.agent_entry import entry_of
+
+        _person()
+        return entry_of(self.settings_file(), agent_id)
+
+    def plan_agent(self, agent_id: str, entry: str) -> "EntryChange":
+        """Return what this entry would change in the settings file; writes nothing."""
+        from synthorg_tui.settings.agent_entry import plan_entry
+
+        return plan_entry(self.settings_file(), agent_id, entry)
+
+    def write_agent(self, change: "EntryChange") -> None:
+        """Write the planned change of the settings file; refused where an agent runs the app."""
+        from synthorg_tui.settings.agent_entry import write_entry
+
+        _person()
+        write_entry(change)
+
+    async def restrict_agent(
+        self, agent_id: str, *, paused: bool | None = None, read_only: bool | None = None
+    ) -> None:
+        """Pause an agent or let it go on, refuse its writes or allow them; ``None`` leaves it."""
+        _person()
+        gateway = self._engine().gateway
+        if paused is not None:
+            await gateway.set_paused(agent_id, paused)
+        if read_only is not None:
+            await gateway.set_read_only(agent_id, read_only)
 
     async def backups(self) -> "tuple[Backup, ...]":
         """Return the backups of the store, newest first."""

@@ -27,6 +27,7 @@ SCREENS: Final = {
     "projects": "ProjectsScreen",
     "consolidation": "ConsolidationScreen",
     "connecting": "ConnectScreen",
+    "agents": "AgentsScreen",
     "settings": "SettingsScreen",
 }
 """The screens: module in this room and class."""

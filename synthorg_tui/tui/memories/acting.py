@@ -140,6 +140,10 @@ class MemoryActions(Pane):
         if self._has_row():
             self._dialogs.restore()
 
+    def action_publish(self) -> None:
+        if self._has_row():
+            self._dialogs.publish()
+
     def action_undo(self) -> None:
         self._dialogs.undo()
 

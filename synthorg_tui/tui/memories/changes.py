@@ -91,6 +91,19 @@ class PersonChanges:
         count = await desk.restore(memory_ids)
         return f"Restored {memories(count)} · {key_of('memories.undo')} archives again"
 
+    async def publish(self, desk: MemoryPort, memory_ids: Sequence[str]) -> str:
+        """Publish memories to all agents and return a message about it."""
+        count = await desk.publish(memory_ids)
+        if not count:
+            return "All agents have it already: is:shared in the filter lists what is published"
+        undo = f"{key_of('memories.undo')} takes it back"
+        return f"Published {memories(count)} to all agents · {undo} · is:shared lists them"
+
+    async def retract(self, desk: MemoryPort, memory_ids: Sequence[str]) -> str:
+        """Withdraw published memories and return a message about it."""
+        count = await desk.retract(memory_ids)
+        return f"Withdrew {memories(count)} · {key_of('memories.undo')} publishes again"
+
 
 _DONE = {
     "added": "adding",

@@ -10,7 +10,13 @@ from datetime import datetime
 
 from synthorg_tui.core.actors import actor_words
 from synthorg_tui.memory.enums import ArchiveReason
-from synthorg_tui.memory.listing import ListedMemory, MemoryRevision, MemoryUse, owner_words
+from synthorg_tui.memory.listing import (
+    SHARED_OWNER,
+    ListedMemory,
+    MemoryRevision,
+    MemoryUse,
+    owner_words,
+)
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import ago, counted, moment
 from synthorg_tui.tui.base.lines import Line, bar, line, one_line, text_lines
@@ -58,7 +64,11 @@ def detail_lines(
     """
     glyph, role = category_mark(row.category)
     head = line((f"{glyph} {row.category.value}", role), ("  ", "text"))
-    lines = [head.add(one_line(owner_words(row.agent_id)), "strong"), Line()]
+    head.add(one_line(owner_words(row.agent_id)), "strong")
+    lines = [
+        head.add("  @ shared with all" * (row.shared and row.agent_id != SHARED_OWNER), "accent"),
+        Line(),
+    ]
     if row.archived_at is not None:
         lines += [_rule("Archived"), *_archived_lines(row, stands, now), Line()]
     lines += content_lines(row.content)

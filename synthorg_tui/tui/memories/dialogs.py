@@ -234,6 +234,29 @@ class MemoryDialogs:
 
         self._do(act)
 
+    def publish(self) -> None:
+        """Publish the marked memories, or the one under the cursor, to all agents.
+
+        Where all of them are published copies they are withdrawn; either can be undone.
+        """
+        listing, desk = self._listing, self._ready()
+        rows = listing.targets(self._row)
+        if not rows or desk is None:
+            return
+        if any(row.archived_at is not None for row in rows):
+            why = f"What is archived is given to nobody: {key_of('memories.restore')} makes it live"
+            toast(self._pane, why, severity="warning")
+            return
+        shared = [row.id for row in rows if row.shared]
+        private = [row.id for row in rows if not row.shared]
+
+        async def act() -> str:
+            if private:
+                return await self._changes.publish(desk, private)
+            return await self._changes.retract(desk, shared)
+
+        self._do(act)
+
     def undo(self) -> None:
         """Undo the person's last change, also one of an earlier run."""
         self._step(undoes=True)

@@ -15,6 +15,7 @@ from synthorg_tui.core.paths import short_path
 from synthorg_tui.memory.enums import ArchiveReason
 from synthorg_tui.memory.kinds import TITLE_STARTS, MemoryKind
 from synthorg_tui.memory.listing import (
+    SHARED_OWNER,
     BrowseFilter,
     Facets,
     ListedMemory,
@@ -93,6 +94,8 @@ def memory_line(
     if row.deleted_at is None and not row.is_live(now):
         age = _archived_short(row, now) or "exp."
     agent_id = owner_words(row.agent_id) if with_agent else ""
+    if row.shared and row.agent_id != SHARED_OWNER:
+        agent_id = f"@{agent_id}" if agent_id else "@"
     content = row.content[:_PREVIEW].strip()
     if row.kind is MemoryKind.KNOWLEDGE and under:
         content = content.removeprefix(f"{under}: ")

@@ -406,10 +406,17 @@ class MemoriesScreen(MemoryActions):
 
     def show_session(self, session_id: str) -> None:
         """List the memories of a session; esc lists all again."""
+        self._show_only("session:", session_id)
+
+    def show_agent(self, agent_id: str) -> None:
+        """List the memories of an agent; esc lists all again."""
+        self._show_only("agent:", agent_id)
+
+    def _show_only(self, operator: str, value: str) -> None:
         self.remove_class("-entering")
         self._zoom(False)
         self.rows.focus()
-        self.set_text(toggle_operator("", "session:", session_id), "filter")
+        self.set_text(toggle_operator("", operator, value), "filter")
 
     def action_reload(self) -> None:
         """Read the store again, or try to open it again."""

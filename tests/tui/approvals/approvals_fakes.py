@@ -31,6 +31,7 @@ from synthorg_tui.curation.models import (
     Lesson,
     LessonKind,
     ProceduralMemoryProposal,
+    ProceduralMemoryScope,
     PrunePayload,
 )
 from synthorg_tui.curation.review import (
@@ -256,6 +257,8 @@ class FakeApprovals(EngineApprovals):
         self.error: DomainError | None = None
         self.gate: asyncio.Event | None = None
         self.counted = 0
+        self.scopes: list[str | None] = []
+        self.reach: dict[ProceduralMemoryScope, tuple[str, ...]] = {}
         self.call_by = "bell"
         self.changed: Callable[[], None] = lambda: None
 
@@ -330,6 +333,7 @@ class FakeApprovals(EngineApprovals):
             flags=(flag,) * self.flags.get(item_id, 0),
             near=(near,) if entry.kind in LESSONS else (),
             replaces=tuple(unused) if entry.kind is SubjectKind.PRUNE else (),
+            reach=self.reach,
         )
 
     def _decide(
@@ -352,7 +356,9 @@ class FakeApprovals(EngineApprovals):
         shown: str,
         edited: ProceduralMemoryProposal | str | None = None,
         authors: Mapping[str, Author] | None = None,
+        scope: str | None = None,
     ) -> Decision:
+        self.scopes.append(scope)
         if self.gate is not None:
             await self.gate.wait()
         return self._decide(item_id, shown, ApprovalStatus.APPROVED, edited)

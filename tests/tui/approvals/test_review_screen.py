@@ -10,7 +10,7 @@ from textual.widgets import TextArea
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.curation.models import WORDED_FIELDS, Author, Lesson, ProceduralMemoryProposal
 from synthorg_tui.curation.review import Review
-from synthorg_tui.tui.approvals import review as approvals_review
+from synthorg_tui.tui.approvals import rewording as approvals_rewording
 from synthorg_tui.tui.approvals.dialogs import RewordForm
 from synthorg_tui.tui.approvals.parts import PartsScreen
 from synthorg_tui.tui.approvals.review import ReviewScreen
@@ -333,7 +333,7 @@ class TestRewording:
             texts[1] = text
             return texts[0]
 
-        monkeypatch.setattr(approvals_review, "edit_text", edit)
+        monkeypatch.setattr(approvals_rewording, "edit_text", edit)
         app = fake_app(desk)
         async with app.run_test() as pilot:
             screen = await open_review(pilot)

@@ -9,7 +9,7 @@ from textual.widgets import TextArea
 
 from synthorg_tui.curation.models import PrunePayload
 from synthorg_tui.curation.review import Review, SubjectKind
-from synthorg_tui.tui.approvals import review as approvals_review
+from synthorg_tui.tui.approvals import rewording as approvals_rewording
 from synthorg_tui.tui.approvals.dialogs import RewordForm
 from synthorg_tui.tui.approvals.review import ReviewScreen
 from tests.tui.approvals.approvals_fakes import FakeApprovals, approval_rows, memory_of, written
@@ -121,7 +121,7 @@ async def test_in_the_editor_a_text_left_alone_stays_exactly_as_it_was(
         seen.append(text)
         return text if typed is None else typed
 
-    monkeypatch.setattr(approvals_review, "edit_text", edit)
+    monkeypatch.setattr(approvals_rewording, "edit_text", edit)
     app = fake_app(desk_with("Port\u202e 6543\x1b[31m"))
     async with app.run_test(size=WIDE) as pilot:
         screen = await open_review(pilot)

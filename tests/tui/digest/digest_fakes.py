@@ -132,7 +132,7 @@ class FakeDigests(EngineDigests):
     def strategies(self) -> tuple[str, ...]:
         return ("context", "tool_based", "self_editing")
 
-    def settings(self) -> Mapping[str, Value]:
+    def settings(self, agent_id: str) -> Mapping[str, Value]:
         return CONFIGURED
 
     def count_tokens(self, text: str) -> int:

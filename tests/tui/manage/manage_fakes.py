@@ -22,6 +22,7 @@ from synthorg_tui.memory.store.doctor import Check, DoctorReport
 from synthorg_tui.persistence.backups import Backup
 from synthorg_tui.persistence.integrity import ReadProgress
 from synthorg_tui.settings.listing import ListedSetting
+from synthorg_tui.settings.roster import AgentFacts
 from synthorg_tui.tui.manage.adapter import (
     ClientState,
     PlannedConnection,
@@ -129,6 +130,7 @@ class FakeManagement(StoreManagement):
         pages: Sequence[ProjectPage] = (),
         plans: Sequence[ConsolidationPlan] = (),
         texts: Sequence[ListedMemory] = (),
+        agents: Sequence[AgentFacts] = (),
     ) -> None:
         super().__init__(
             _no_engine,  # type: ignore[arg-type]
@@ -145,10 +147,31 @@ class FakeManagement(StoreManagement):
         """What reading pages and refreshing them wait for, if it is set."""
         self.error: DomainError | None = None
         self.planned = list(plans)
+        self.staff = {agent.id: agent for agent in agents}
+        self.file = Path(FILE)
         self.found: ConsolidationPlan | None = None
         self.texts = {row.id: row for row in texts}
         self.plan_gate: asyncio.Event | None = None
         self.plan_error: DomainError | None = None
+
+    async def agents(self) -> tuple[AgentFacts, ...]:
+        if self.error is not None:
+            raise self.error
+        return tuple(self.staff.values())
+
+    async def restrict_agent(
+        self, agent_id: str, *, paused: bool | None = None, read_only: bool | None = None
+    ) -> None:
+        self.asked.append(f"{agent_id} paused={paused} read_only={read_only}")
+        agent = self.staff[agent_id]
+        if paused is not None:
+            agent = replace(agent, paused=paused)
+        if read_only is not None:
+            agent = replace(agent, read_only=read_only)
+        self.staff[agent_id] = agent
+
+    def settings_file(self) -> Path:
+        return self.file
 
     def facts(self) -> ProcessFacts:
         return ProcessFacts(312_000_000, 433_000_000, "minilm", "auto", (), True)

@@ -152,7 +152,7 @@ CALLS: Final = RemoteApi(
             "synthorg_tui.organisation.service:OrganisationService",
             (
                 *("entries", "entry", "history", "moments", "policies", "find"),
-                *("published", "last_published", "check"),
+                *("page", "uses", "published", "last_published", "check"),
             ),
         ),
         "memory": ApiGroup(

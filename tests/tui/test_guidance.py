@@ -144,10 +144,11 @@ class TestTopBar:
         ("width", "shown"),
         [
             (120, "  1,234 memories · 12 agents"),
-            (83, "6 Sessions  1,234 memories"),
-            (80, "6 Sess  1,234 memories · 12 agents"),
-            (66, "6 Sess  1,234 memories"),
-            (42, "5 6  1,234 memo…"),
+            (97, "8 Organisation  1,234 memories"),
+            (90, "8 Orga  1,234 memories · 12 agents"),
+            (80, "8 Orga  1,234 memories"),
+            (66, "6 8  1,234 memories · 12 agents"),
+            (46, "6 8  1,234 memor…"),
         ],
     )
     async def test_of_the_status_whole_parts_are_shown(self, width: int, shown: str) -> None:
@@ -163,7 +164,7 @@ class TestTopBar:
 
     @pytest.mark.parametrize(
         ("width", "shown"),
-        [(120, "indexing 43% · 40 memories · 3 agents"), (80, "6 Sessions indexing 43%")],
+        [(120, "indexing 43% · 40 memories · 3 agents"), (80, "8 Orga indexing 43%")],
     )
     async def test_what_takes_a_while_stands_first_until_it_is_over(
         self, width: int, shown: str

@@ -99,7 +99,7 @@ class TestBadges:
                 await pilot.press(key)
                 await settle(pilot)
                 head = screen_text(pilot.app).splitlines()[:2]
-                assert "Approvals" in head[0]
+                assert "4 Appr" in head[0]
                 assert "commands may approve · approval off" in head[1]
 
     async def test_without_any_the_header_is_one_line(self) -> None:

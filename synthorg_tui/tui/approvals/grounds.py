@@ -76,3 +76,15 @@ def _evidence_text(mark: str, role: str, text: str) -> list[Line]:
     if len(shown) > _MAX_LINES:
         lines.append(line((f"     … {len(shown) - _MAX_LINES:,} more lines", "faint")))
     return lines
+
+
+def doubt_lines(review: Review) -> list[Line]:
+    """Render why an approval needs a confirmation: suspicious passages and contradictions."""
+    lines = flag_lines(review)
+    for near in review.near:
+        if near.verdict == "conflict":
+            row = line(("↯ ", "bad"), (one_line(near.name), "strong"))
+            lines.append(
+                row.add(" says otherwise: ", "muted").add(one_line(near.discovery), "text")
+            )
+    return lines

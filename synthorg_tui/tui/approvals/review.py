@@ -16,6 +16,7 @@ from textual.containers import Horizontal
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import bindings, key_of
 from synthorg_tui.tui.approvals import review_lines as drawn
+from synthorg_tui.tui.approvals.grounds import doubt_lines
 from synthorg_tui.tui.approvals.lines import CANNOT_SHOW, decision_line, undo_line
 from synthorg_tui.tui.approvals.rewording import RewordingScreen
 from synthorg_tui.tui.approvals.state import INERT_SECONDS, InertGuard, ReviewState
@@ -310,7 +311,7 @@ class ReviewScreen(RewordingScreen):
         if review.problem:
             toast(self, f"It can only be rejected: {review.problem}", severity="warning")
             return
-        doubts = drawn.doubt_lines(review)
+        doubts = doubt_lines(review)
         if not doubts:
             self._decide(self._approve)
             return

@@ -292,18 +292,6 @@ def similar_lines(review: Review) -> list[Line]:
     return [rule("Nearly the same", note), *near_lines(review), Line()]
 
 
-def doubt_lines(review: Review) -> list[Line]:
-    """Render why an approval needs a confirmation: suspicious passages and contradictions."""
-    lines = flag_lines(review)
-    for near in review.near:
-        if near.verdict == "conflict":
-            row = line(("↯ ", "bad"), (one_line(near.name), "strong"))
-            lines.append(
-                row.add(" says otherwise: ", "muted").add(one_line(near.discovery), "text")
-            )
-    return lines
-
-
 def changed_lines(before: Review, after: Review) -> list[Line]:
     """Render the differences between two reviews of an item as removed and added lines."""
     return diff_lines(_as_text(before), _as_text(after))

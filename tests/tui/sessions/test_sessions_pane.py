@@ -304,7 +304,7 @@ async def test_of_thousands_only_the_visible_ones_are_drawn() -> None:
 
 @pytest.mark.parametrize(
     ("width", "named"),
-    [(80, "4 Appr●12 5 Acti◉2 6 Sessions 5"), (60, "4 ●12 5 ◉2 6 Sessions")],
+    [(80, "4 Appr●12 5 Acti◉2 6 Sessions 8 Orga 5"), (60, "4 ●12 5 ◉2 6 Sessions 8")],
 )
 async def test_the_header_has_room_for_all_panes(width: int, named: str) -> None:
     app = fake_app(desk_with())

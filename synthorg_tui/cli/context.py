@@ -22,6 +22,7 @@ from synthorg_tui.core.disk_space import low_space
 from synthorg_tui.core.types import LOGGER_NAME, SUSPECT
 
 if TYPE_CHECKING:
+    from synthorg_tui.cli.terminal import Terminal
     from synthorg_tui.core.actors import CodingAgent
     from synthorg_tui.engine import Engine
     from synthorg_tui.host.agent import AgentConnection
@@ -129,6 +130,22 @@ class Context:
 
         self._warn_of_low_space()
         return Engine.open(self.settings(), data_dir=self.args.data_dir)
+
+    @asynccontextmanager
+    async def deciding(self) -> "AsyncIterator[tuple[Engine, Terminal]]":
+        """The store in this process, and the person at the terminal, as for approving proposals.
+
+        No owner of the store decides for another process: one without a screen is asked to leave.
+        Raises ``DecisionRefusedError`` where the settings or the environment let nobody decide.
+        """
+        from synthorg_tui.cli.terminal import controlling_terminal, require_open_to_decisions
+        from synthorg_tui.host.opening import engine_for_app
+
+        self._warn_of_low_space()
+        with controlling_terminal() as terminal:
+            async with engine_for_app(self.settings(), data_dir=self.data_dir) as engine:
+                require_open_to_decisions(engine.settings.approvals)
+                yield engine, terminal
 
     def _warn_of_low_space(self) -> None:
         if warning := low_space(self.data_dir):

@@ -15,6 +15,7 @@ from typing import Final
 from synthorg_tui.approvals import ApprovalsConfig
 from synthorg_tui.approvals.models import DecisionRefusedError
 from synthorg_tui.approvals.person import DECIDE_YOURSELF, Person, require_no_agent, user_name
+from synthorg_tui.cli.errors import DeclinedError
 from synthorg_tui.core.text import safe_text
 
 _DEVICE: Final = "/dev/tty"
@@ -48,6 +49,11 @@ class Terminal:
         finally:
             signal.signal(signal.SIGINT, previous)
         return answer.decode("utf-8", "replace").strip()
+
+    def agree(self, question: str) -> None:
+        """Ask for a yes; raises ``DeclinedError`` for anything else."""
+        if self.ask(f"{question} [y/N]").lower() not in ("y", "yes"):
+            raise DeclinedError("nothing was changed")
 
 
 @contextmanager

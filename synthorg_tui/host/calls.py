@@ -176,7 +176,7 @@ CALLS: Final = RemoteApi(
         ),
         "imports": ApiGroup("synthorg_tui.ingest.service:ImportService", ("discover",), ("run",)),
         "org_imports": ApiGroup(
-            "synthorg_tui.organisation.importing:OrgImports", ("plan", "projects"), ("apply",)
+            "synthorg_tui.organisation.importing:OrgImports", ("plan", "projects")
         ),
         "following": ApiGroup("synthorg_tui.ingest.following:Following", ("status",)),
         "evolution": ApiGroup("synthorg_tui.learning.promotion:EvolutionService", changes=("run",)),

@@ -14,6 +14,7 @@ from synthorg_tui.core.enums import MemoryCategory, OrgFactCategory
 from synthorg_tui.memory.kinds import KIND_SQL, MemoryKind
 from synthorg_tui.memory.org.log import FactRow, author_of, revisions_at, rows_at, tags_of
 from synthorg_tui.memory.org.models import OrgFactAuthor
+from synthorg_tui.memory.org.standing import is_for
 from synthorg_tui.memory.org.tags import OrgTraits
 from synthorg_tui.memory.store import queries
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
@@ -34,7 +35,10 @@ _SKILLS: Final = "WHERE scope = 'org' AND adopted_at <= ? AND (status = 'active'
 
 @dataclass(frozen=True, slots=True)
 class EntryFilter:
-    """Which entries to list; ``at`` ``None`` is now, and an empty ``project`` is all."""
+    """Which entries to list; ``at`` ``None`` is now, and an empty ``project`` is all.
+
+    A project lists what agents there are told: what is about it or its repository, and about none.
+    """
 
     at: datetime | None = None
     categories: frozenset[OrgFactCategory] | None = None
@@ -45,7 +49,7 @@ class EntryFilter:
         """Whether an entry is listed."""
         return (
             (self.categories is None or entry.category in self.categories)
-            and (not self.project or entry.traits.project in ("", self.project))
+            and is_for(entry.traits.project, self.project or None)
             and (self.retracted or entry.retracted_at is None)
         )
 

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
+from synthorg_tui.approvals.person import Person
+from synthorg_tui.curation.review import OrgPayload
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.org.errors import OrgMemoryQueryError, OrgMemoryWriteError
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.organisation.models import OrgEntry
+from synthorg_tui.organisation.proposals import propose
 from synthorg_tui.persistence.texts import text_columns
 from synthorg_tui.settings.root import RootConfig
 from tests.conftest import FixedClock
-from tests.memory.org.org_kit import SENIOR, fact, publish
+from tests.memory.org.org_kit import SENIOR, fact, publish, retract
 from tests.memory.store.hash_embedder import HashEmbedder
 
 if TYPE_CHECKING:
@@ -147,3 +150,23 @@ async def test_a_secret_found_later_leaves_every_line_and_the_index(
     assert (await engine.organisation.entry(other.id)).content == "Only [REDACTED:groq-key]."
     assert await is_well(engine)
     assert (await engine.secrets.search()).tables == ()
+
+
+async def test_what_was_proposed_and_decided_about_an_erased_fact_loses_its_words(
+    engine: Engine,
+) -> None:
+    added = OrgPayload(changes=(publish(fact("The wombat sleeps at noon."), author=SENIOR),))
+    item = await proposed(engine, added, "wombat")
+    review = await engine.reviews.review(item)
+    await engine.reviews.approve(item, shown=review.shown, person=Person("tui"))
+    known = await engine.organisation.entries()
+    (entry,) = [entry for entry in known if "wombat" in entry.content]
+    gone = OrgPayload(changes=(retract(entry.id, author=SENIOR),), why="wombats left")
+    await proposed(engine, gone, "wombat gone")
+    await engine.organisation.erase(entry.id, actor=ME)
+    assert "wombat" not in await stored(engine)
+    assert await is_well(engine)
+
+
+async def proposed(engine: Engine, payload: OrgPayload, title: str) -> str:
+    return await propose(engine.approvals, payload, title=title, requested_by="coder", clock=CLOCK)

@@ -7,8 +7,6 @@ it for others. Reading is in ``org_reading``.
 
 import sys
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,15 +16,13 @@ from synthorg_tui.cli.commands.org_check import add_check
 from synthorg_tui.cli.commands.org_import import add_import
 from synthorg_tui.cli.commands.org_publish import add_publish
 from synthorg_tui.cli.commands.org_reading import KINDS, add_reading, entry_shape
-from synthorg_tui.cli.errors import DeclinedError, UsageError
+from synthorg_tui.cli.errors import UsageError
 from synthorg_tui.cli.output import cut
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.redaction import replaced_in
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context
-    from synthorg_tui.cli.terminal import Terminal
-    from synthorg_tui.engine import Engine
     from synthorg_tui.organisation.models import OrgEntry
 
 _ASKS = "It asks at the terminal: only a person decides what every agent is told."
@@ -128,13 +124,13 @@ async def run_add(context: "Context") -> int:
         category=category,
         tags=OrgTraits(project=project, others=args.tags).tags,
     )
-    async with _deciding(context) as (engine, terminal):
+    async with context.deciding() as (engine, terminal):
         for entry in await engine.organisation.entries(categories=(category,)):
             if (entry.content, entry.traits.project) == (content, project):
                 raise UsageError(
                     "this is written already", remedy=f"See `synthorg-tui org show {entry.id}`."
                 )
-        _agree(terminal, f"{_told(category, project)}: {_quoted(content)}?")
+        terminal.agree(f"{_told(category, project)}: {_quoted(content)}?")
         added = await engine.organisation.add(request, actor=str(terminal.person))
     _tell_redacted(context, content, added)
     return context.print_result(entry_shape(added), f"Added {added.id}")
@@ -153,14 +149,14 @@ async def run_edit(context: "Context") -> int:
 
     args = context.args
     content = _given(args.content) if args.content is not None else None
-    async with _deciding(context) as (engine, terminal):
+    async with context.deciding() as (engine, terminal):
         entry = await engine.organisation.entry(args.id)
         if content is None and args.category is None and args.tags is None:
             content = await asyncio.to_thread(_edited, entry.content)
             if content is None:
                 return context.print_result(entry_shape(entry), "Nothing was changed.")
         what = f"{short_of(entry)} say: {_quoted(content)}" if content else short_of(entry)
-        _agree(terminal, f"Have {what}?" if content else f"Change {what}?")
+        terminal.agree(f"Have {what}?" if content else f"Change {what}?")
         edited = await engine.organisation.edit(
             entry.id,
             content=content,
@@ -182,9 +178,9 @@ def _new_tags(entry: "OrgEntry", others: tuple[str, ...] | None) -> tuple[str, .
 
 async def run_retract(context: "Context") -> int:
     """Take a fact out of use."""
-    async with _deciding(context) as (engine, terminal):
+    async with context.deciding() as (engine, terminal):
         entry = await engine.organisation.entry(context.args.id)
-        _agree(terminal, f"Retract {short_of(entry)}, {_quoted(entry.content)}?")
+        terminal.agree(f"Retract {short_of(entry)}, {_quoted(entry.content)}?")
         gone = await engine.organisation.retract(entry.id, actor=str(terminal.person))
     done = f"Retracted {gone.id}. Bring it back with: synthorg-tui org revive {gone.id[:8]}"
     return context.print_result(entry_shape(gone), done)
@@ -192,36 +188,19 @@ async def run_retract(context: "Context") -> int:
 
 async def run_revive(context: "Context") -> int:
     """Bring a retracted fact back."""
-    async with _deciding(context) as (engine, terminal):
+    async with context.deciding() as (engine, terminal):
         entry = await engine.organisation.entry(context.args.id)
-        _agree(terminal, f"Bring {short_of(entry)} back, {_quoted(entry.content)}?")
+        terminal.agree(f"Bring {short_of(entry)} back, {_quoted(entry.content)}?")
         back = await engine.organisation.revive(entry.id, actor=str(terminal.person))
     return context.print_result(entry_shape(back), f"Brought back {back.id}")
 
 
 async def run_undo(context: "Context") -> int:
     """Take back the last act of a person on facts."""
-    async with _deciding(context) as (engine, terminal):
-        _agree(terminal, "Take back what was last done to facts?")
+    async with context.deciding() as (engine, terminal):
+        terminal.agree("Take back what was last done to facts?")
         undone = await engine.organisation.undo(actor=str(terminal.person))
     return context.print_result({"undone": undone.told, **entry_shape(undone)}, undone.told)
-
-
-@asynccontextmanager
-async def _deciding(context: "Context") -> AsyncIterator[tuple["Engine", "Terminal"]]:
-    """The store in this process, and the person at the terminal, as for approving proposals."""
-    from synthorg_tui.cli.terminal import controlling_terminal, require_open_to_decisions
-    from synthorg_tui.host.opening import engine_for_app
-
-    with controlling_terminal() as terminal:
-        async with engine_for_app(context.settings(), data_dir=context.data_dir) as engine:
-            require_open_to_decisions(engine.settings.approvals)
-            yield engine, terminal
-
-
-def _agree(terminal: "Terminal", question: str) -> None:
-    if terminal.ask(f"{question} [y/N]").lower() not in ("y", "yes"):
-        raise DeclinedError("nothing was changed")
 
 
 def short_of(entry: "OrgEntry") -> str:

@@ -6,18 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import Subparsers, add_command, storable_path
-from synthorg_tui.cli.errors import CANCELLED, DeclinedError
+from synthorg_tui.cli.errors import CANCELLED
 from synthorg_tui.cli.output import Console, ProgressLine
 from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from contextlib import AbstractContextManager
 
-    from synthorg_tui.approvals import ApprovalsConfig
     from synthorg_tui.cli.context import Context
-    from synthorg_tui.cli.terminal import Terminal
     from synthorg_tui.organisation.import_plan import OrgImportPlan, PlannedChange
     from synthorg_tui.organisation.importing import ImportOutcome
 
@@ -102,26 +99,17 @@ async def run_import(context: "Context") -> int:
             return 0
         if not context.wants_json:
             _show(context.console, plan, chosen)
-        numbers = [change.number for change in chosen]
-        with _person(engine.settings.approvals) as terminal:
-            question = f"Apply {counted(len(chosen), 'change')} of {plan.project}? [y/N]"
-            if terminal.ask(question).lower() not in ("y", "yes"):
-                raise DeclinedError("nothing was changed")
-            outcome = await engine.org_imports.apply(
-                Path(plan.project), plan.mark, numbers, actor=str(terminal.person)
-            )
+    numbers = [change.number for change in chosen]
+    async with context.deciding() as (own, terminal):
+        terminal.agree(f"Apply {counted(len(chosen), 'change')} of {plan.project}?")
+        outcome = await own.org_imports.apply(
+            Path(plan.project), plan.mark, numbers, actor=str(terminal.person)
+        )
     if context.wants_json:
         _report(context, plan, chosen, outcome)
     else:
         context.console.line(f"{str(outcome).capitalize()}.")
     return 0
-
-
-def _person(approvals: "ApprovalsConfig") -> "AbstractContextManager[Terminal]":
-    from synthorg_tui.cli.terminal import controlling_terminal, require_open_to_decisions
-
-    require_open_to_decisions(approvals)
-    return controlling_terminal()
 
 
 def _report(

@@ -66,7 +66,7 @@ class EntryList:
     def list(
         self, db: "Connection", policies: Sequence[str], wanted: EntryFilter, now: datetime
     ) -> tuple[OrgEntry, ...]:
-        """Return the policies of the settings, then facts, lessons and published memories.
+        """Return all entries by category, of each the settings' first, then facts, then the others.
 
         Facts are newest first. Settings have no history, so their policies stand in the past, too;
         of lessons the present text is shown.
@@ -74,7 +74,8 @@ class EntryList:
         at = wanted.at or now
         of_facts = self._facts(db, wanted.at)
         found = [*of_settings(policies, now), *of_facts, *from_elsewhere(db, at)]
-        return tuple(entry for entry in found if wanted.keeps(entry))
+        kept = [entry for entry in found if wanted.keeps(entry)]
+        return tuple(sorted(kept, key=lambda entry: _PLACES[entry.category]))
 
     def _facts(self, db: "Connection", at: datetime | None) -> Iterable[OrgEntry]:
         """All facts as they are or were; by their revisions most of them are known already."""
@@ -130,6 +131,7 @@ def fact_entry(row: FactRow) -> OrgEntry:
 
 
 _CATEGORIES: Final = {category.value: category for category in OrgFactCategory}
+_PLACES: Final = {category: place for place, category in enumerate(OrgFactCategory)}
 
 
 @lru_cache(maxsize=32_768)

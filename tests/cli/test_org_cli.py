@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from synthorg_tui.approvals.person import Person, require_no_agent
+from synthorg_tui.cli.terminal import Terminal
 from tests.cli.cli_kit import Cli, Result, documented, move_home, runner
 from tests.pty_kit import at_terminal
 
@@ -20,12 +21,11 @@ org_memory:
 Typed = Callable[..., Result]
 
 
-class Answering:
+class Answering(Terminal):
     """A terminal at which a person gives one answer to everything."""
 
-    person = Person("terminal", "eva")
-
     def __init__(self, answer: str) -> None:
+        self.person = Person("terminal", "eva")
         self.answer, self.asked = answer, list[str]()
 
     def ask(self, question: str) -> str:

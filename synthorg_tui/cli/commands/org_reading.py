@@ -142,13 +142,22 @@ def _print_list(console: Console, found: "Sequence[OrgEntry]", *, at: "datetime 
             entry.category.value.replace("_", " "),
             _state(entry),
             Path(entry.traits.project).name or "all",
-            (f"{entry.traits.title}: " if entry.traits.title else "") + entry.content,
+            _text(entry),
         )
         for entry in found
     ]
     console.table(("ID", "CATEGORY", "FROM", "PROJECT", "TEXT"), rows)
     past = f", as of {local_time(at)}" if at else ""
     console.note(f"{counted(len(found), 'entry', 'entries')}{past}")
+
+
+def _text(entry: "OrgEntry") -> str:
+    title = entry.traits.title
+    return (
+        f"{title}: {entry.content}"
+        if title and not entry.content.startswith(title)
+        else entry.content
+    )
 
 
 def _state(entry: "OrgEntry") -> str:

@@ -46,7 +46,10 @@ def test_the_json_has_the_documented_policies_as_their_own_part(cli: Cli) -> Non
     assert made["tokens_used"] == parts + memories
 
 
-def test_explain_lists_each_policy_with_why_it_is_told_before_the_candidates(cli: Cli) -> None:
+def test_explain_lists_each_policy_with_why_it_is_told_before_the_candidates(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
     shown = cli("digest", TASK, *ASK, "--explain").out
     assert shown.startswith("Policies of this organisation")
     table = shown[shown.index("WHY · POLICY") :]

@@ -87,7 +87,7 @@ class TestClient:
             client_of(url, require_token(tmp_path), era) as client,
         ):
             await approve_skill(engine)
-            assert len((await client.list_tools()).tools) == 11
+            assert len((await client.list_tools()).tools) == 14
             await client.call_tool("core_memory_write", {"content": "I am Ada."})
             found = await client.call_tool("core_memory_read")
             prompt = await client.get_prompt("memory_digest", {"query": "who am I?"})
@@ -201,7 +201,7 @@ class TestRefused:
             lost = token | {"mcp-session-id": "../../etc/passwd"}
             assert (await http.post(url, headers=lost, json=PING)).status_code == 404
             async with client_of(url, require_token(tmp_path)) as client:
-                assert len((await client.list_tools()).tools) == 11
+                assert len((await client.list_tools()).tools) == 14
 
     async def test_strange_bytes_and_it_lives_on(self, tmp_path: Path) -> None:
         dice = random.Random(7)
@@ -216,7 +216,7 @@ class TestRefused:
                 assert not (await reader.read(4096)).startswith(b"HTTP/1.1 2")
                 writer.close()
             async with client_of(url, require_token(tmp_path)) as client:
-                assert len((await client.list_tools()).tools) == 11
+                assert len((await client.list_tools()).tools) == 14
 
 
 class TestCommand:

@@ -46,7 +46,7 @@ class TestClient:
         async with owned(data_dir) as (engine, _):
             described = await approve_skill(engine)
         async with Client(bridge(data_dir), mode=era) as client:
-            assert len((await client.list_tools()).tools) == 11
+            assert len((await client.list_tools()).tools) == 14
             assert not (await client.call_tool("core_memory_write", {"content": "Ada"})).is_error
             prompt = await client.get_prompt("memory_digest", {"query": "who am I?"})
             assert "Ada" in prompt.messages[0].content.text  # type: ignore[union-attr]
@@ -245,7 +245,7 @@ class TestHostileClient:
                     if number % 100 == 99:
                         assert "result" in await ask(process, 100_000 + number, "ping")
                 tools = await ask(process, 200_000, "tools/list")
-                assert len(tools["result"]["tools"]) == 11
+                assert len(tools["result"]["tools"]) == 14
             assert (await engine.agents()) is not None
 
     async def test_after_an_oversize_or_a_deep_message_the_next_is_answered(

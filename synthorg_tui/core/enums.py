@@ -100,6 +100,49 @@ class ToolCategory(StrEnum):
     OTHER = "other"
 
 
+class ToolAccessLevel(StrEnum):
+    """How far a tool may reach, in ascending order; ``CUSTOM`` is outside the order."""
+
+    SANDBOXED = "sandboxed"
+    RESTRICTED = "restricted"
+    STANDARD = "standard"
+    ELEVATED = "elevated"
+    CUSTOM = "custom"
+
+
+class SecurityVerdictType(StrEnum):
+    """What is to become of a tool call: it may run, may not, or waits for a person."""
+
+    ALLOW = "allow"
+    DENY = "deny"
+    ESCALATE = "escalate"
+
+
+class TerminationReason(StrEnum):
+    """Why a run of an agent ended; a ``PARKED`` one goes on when a person has decided."""
+
+    COMPLETED = "completed"
+    MAX_TURNS = "max_turns"
+    BUDGET_EXHAUSTED = "budget_exhausted"
+    SHUTDOWN = "shutdown"
+    PARKED = "parked"
+    ERROR = "error"
+
+
+class TaskStatus(StrEnum):
+    """State of a task; ``COMPLETED`` and ``CANCELLED`` are final."""
+
+    CREATED = "created"
+    ASSIGNED = "assigned"
+    IN_PROGRESS = "in_progress"
+    IN_REVIEW = "in_review"
+    COMPLETED = "completed"
+    BLOCKED = "blocked"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+    CANCELLED = "cancelled"
+
+
 class SkillState(StrEnum):
     """State of a skill, comparing its file on disk with the registry and the stored memory.
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from synthorg_tui.core.types import FrozenModel
 from synthorg_tui.providers.enums import FinishReason
-from synthorg_tui.providers.models import ChatMessage
+from synthorg_tui.providers.models import ChatMessage, ToolDefinition, ToolUse
 
 
 class CompletionOptions(FrozenModel):
@@ -18,6 +18,7 @@ class CompletionOptions(FrozenModel):
     JSON of that shape; bound its length with ``max_tokens``, since lengths in the schema make local
     models several times slower. ``on_text`` is called repeatedly while the answer is generated, on
     the caller's event loop, with the whole text so far; that text may end in part of a stop text.
+    ``tools`` are offered to the model, which may answer with calls of them instead of with text.
     """
 
     max_tokens: int = Field(default=256, ge=1)
@@ -26,6 +27,7 @@ class CompletionOptions(FrozenModel):
     seed: int | None = Field(default=None, ge=0)
     repeat_penalty: float = Field(default=1.0, ge=1.0, le=2.0)
     json_schema: Mapping[str, Any] | None = None
+    tools: tuple[ToolDefinition, ...] = ()
     on_text: Callable[[str], None] | None = Field(default=None, exclude=True, repr=False)
 
 
@@ -39,12 +41,16 @@ class TokenUsage(FrozenModel):
 class Completion(FrozenModel):
     """Answer of a language model; the text may be empty.
 
-    ``finish_reason`` is ``MAX_TOKENS`` when the answer was cut short.
+    ``finish_reason`` is ``MAX_TOKENS`` when the answer was cut short, ``TOOL_USE`` when it holds
+    ``tool_uses``. ``format_error`` says what is wrong with a call that the model tried to write and
+    that can't be read, in words for the model; there are then no ``tool_uses``.
     """
 
     text: str
     finish_reason: FinishReason
     usage: TokenUsage = TokenUsage.model_construct()
+    tool_uses: tuple[ToolUse, ...] = ()
+    format_error: str = ""
 
 
 @runtime_checkable

@@ -57,6 +57,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.providers.completion.protocol import CompletionProvider
     from synthorg_tui.settings.agreed import AgreedSettings
     from synthorg_tui.skills.library import SkillLibrary
+    from synthorg_tui.wiring.curation import CurationServices
 
 
 class Engine:
@@ -189,13 +190,8 @@ class Engine:
         """The service that proposes lessons for all agents that several have learnt."""
         from synthorg_tui.learning.promotion import EvolutionService
 
-        return EvolutionService(
-            config=self.settings.memory,
-            executions=self.executions,
-            skills=self.ledger,
-            queue=self.approvals,
-            clock=self._base.clock,
-        )
+        config, clock = self.settings.memory, self._base.clock
+        return EvolutionService(config, self.executions, self.ledger, self.approvals, clock)
 
     @cached_property
     def pruning(self) -> "PruneService":
@@ -203,13 +199,9 @@ class Engine:
         from synthorg_tui.curation.pruning import PruneService
         from synthorg_tui.learning.effects import LessonEffects
 
-        return PruneService(
-            config=self.settings.memory.procedural,
-            skills=self.ledger,
-            queue=self.approvals,
-            clock=self._base.clock,
-            effects=LessonEffects(self._database, self.ledger, self._base.clock).all,
-        )
+        config, clock = self.settings.memory.procedural, self._base.clock
+        effects = LessonEffects(self._database, self.ledger, clock).all
+        return PruneService(config, self.ledger, self.approvals, clock, effects)
 
     @cached_property
     def injection(self) -> "InjectionService":
@@ -269,22 +261,11 @@ class Engine:
         return self._curation.sessions
 
     @cached_property
-    def _curation(self) -> wiring.CurationServices:
-        base = wiring.CurationBase(
-            database=self._database,
-            queue=self.approvals,
-            registry=self.ledger,
-            store=self._base.local().admin,
-            library=self.skill_library,
-            own_root=self._base.own_skills,
-            clock=self._base.clock,
-        )
-        return wiring.build_curation(
-            base,
-            agents=lambda: self.settings.agents,
-            executions=self.executions,
-            settings=self.settings,
-            on_decision=lambda decision: self.events.emit("skills", decision.title),
+    def _curation(self) -> "CurationServices":
+        from synthorg_tui.wiring.curation import curation_of
+
+        return curation_of(
+            self._base, self.approvals, self.ledger, self.skill_library, self.executions
         )
 
     @cached_property

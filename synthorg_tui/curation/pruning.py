@@ -165,7 +165,6 @@ class PruneService:
 
     def __init__(
         self,
-        *,
         config: ProceduralMemoryConfig,
         skills: ActiveSkills,
         queue: ProposalBox,

@@ -66,7 +66,6 @@ class EvolutionService:
 
     def __init__(
         self,
-        *,
         config: CompanyMemoryConfig,
         executions: ExecutionStore,
         skills: ActiveSkills,

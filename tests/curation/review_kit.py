@@ -35,8 +35,8 @@ from synthorg_tui.settings.root import RootConfig
 from synthorg_tui.skills.disk import FILE_NAME
 from synthorg_tui.skills.document import RootScope, SkillRoot
 from synthorg_tui.skills.library import SkillLibrary
-from synthorg_tui.wiring import CurationBase, build_curation
-from synthorg_tui.wiring import CurationServices as Parts
+from synthorg_tui.wiring.curation import CurationBase, build_curation
+from synthorg_tui.wiring.curation import CurationServices as Parts
 from tests.conftest import FixedClock
 from tests.memory.store.store_kit import AGENT, opened
 

@@ -132,6 +132,8 @@ class TestTold:
         told, options = told_in_text([system, QUESTION], OFFERED)
         assert told[0].content.startswith("Be brief.\n\nYou can call these tools:\n- read_file(")
         assert ": Read a file." in told[0].content
+        sample = '<tool_call>{"name": "read_file", "arguments": {"path": "..."}}</tool_call>'
+        assert f"For example: {sample}" in told[0].content
         assert told[1] == QUESTION
         assert (options.tools, options.stop) == ((), ("</tool_call>",))
 

@@ -23,7 +23,8 @@ _INSTRUCTION: Final = """You can call these tools:
 {tools}
 To call one, write one block and stop:
 {example}
-Its result is the next message. Call one tool at a time, and call one only if you need it.
+Its result is the next message. Don't announce a call: write the block. One block a turn.
+For example: {call}
 When the task is done, answer in plain text without a block."""
 _CODE_BLOCK: Final = re.compile(r"\A```\w*\n(?P<inner>.*?)\n?```\Z", re.DOTALL)
 _NO_CALL: Final = "none was called"
@@ -40,7 +41,8 @@ def told_in_text(
     offer no tools any more; the end of a block is one of their stop texts.
     """
     tools = "\n".join(map(_line, options.tools))
-    instruction = _INSTRUCTION.format(tools=tools, example=_EXAMPLE)
+    call = _block(_sample(options.tools[0]))
+    instruction = _INSTRUCTION.format(tools=tools, example=_EXAMPLE, call=call)
     plain = [_plain(message, messages) for message in messages]
     if plain and plain[0].role is MessageRole.SYSTEM:
         joined = f"{plain[0].content}\n\n{instruction}"
@@ -171,3 +173,9 @@ def _block(use: ToolUse) -> str:
     """A call as the model wrote it, or would have; a mark within a string is no mark."""
     written = json.dumps({"name": use.name, "arguments": dict(use.arguments)})
     return f"{_OPEN}{written.replace('</', _ESCAPED)}{_CLOSE}"
+
+
+def _sample(tool: ToolDefinition) -> ToolUse:
+    """A call of a tool, to show what one looks like."""
+    arguments = dict.fromkeys(tool.parameters.get("required", ()), "...")
+    return ToolUse(id="sample", name=tool.name, arguments=arguments)

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from synthorg_tui.agents.audit import AuditTrail
+from synthorg_tui.agents.models import AgentRights
 from synthorg_tui.core.enums import (
     ActivityStatus,
     ArtifactType,
@@ -224,6 +226,25 @@ class TestWhatIsReadFromElsewhere:
         assert (searched.reason, searched.risk_level) == ("answered with an error", "low")
         assert await audit.query(verdict=SecurityVerdictType.ALLOW) == (wrote, searched)
         assert await audit.query(risk_level=RiskLevel.HIGH, limit=1) == (rejected,)
+
+    async def test_what_a_person_takes_from_an_agent_is_an_event_of_it(
+        self, database: Database
+    ) -> None:
+        trail = AuditTrail(database, keep=10)
+        for rights in (
+            AgentRights(paused=True),
+            AgentRights(paused=True),
+            AgentRights(paused=True, read_only=True),
+            AgentRights(),
+        ):
+            await trail.set_rights("a", rights)
+        await trail.set_rights("b", AgentRights())
+        events = await DuckDBPersistence(database).lifecycle_events.list_events()
+        assert sorted(event.event_type for event in events) == [
+            *("made_read_only", "made_writable", "paused", "resumed")
+        ]
+        assert {(event.agent_id, event.initiated_by) for event in events} == {("a", "person")}
+        assert abs(datetime.now(UTC) - events[0].timestamp) < timedelta(minutes=5)
 
     async def test_sessions_and_rights_tell_what_agents_do(self, database: Database) -> None:
         session = "INSERT INTO agent_sessions VALUES (?, ?, '/p', [], ?, ?)"

@@ -22,7 +22,7 @@ from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.types import FrozenModel
 from synthorg_tui.persistence import entities
 from synthorg_tui.persistence.database import Database
-from synthorg_tui.persistence.repositories.trail import AUDIT
+from synthorg_tui.persistence.repositories.trail import AUDIT, METRICS
 from synthorg_tui.persistence.repositories.work import ARTIFACTS, PROJECTS, STATES
 from synthorg_tui.persistence.values import insert
 
@@ -39,7 +39,7 @@ _ENTITIES: Final[Mapping[str, tuple[type[FrozenModel], str]]] = {
     "cost_records": (entities.CostRecord, "cost_records"),
     "messages": (entities.Message, "messages"),
     "lifecycle_events": (entities.LifecycleEvent, "lifecycle_events"),
-    "task_metrics": (entities.TaskMetric, "task_metrics"),
+    "task_metrics": (entities.TaskMetric, f"({METRICS})"),
     "collaboration_metrics": (entities.CollaborationMetric, "collaboration_metrics"),
     "parked_contexts": (entities.ParkedContext, "parked_contexts"),
     "audit_entries": (entities.AuditEntry, f"({AUDIT})"),

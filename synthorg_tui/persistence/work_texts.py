@@ -20,6 +20,10 @@ ERASED: Final = "(erased)"
 _TELLING: Final = 12
 _COMPARED: Final = 200
 _FEW: Final = 16
+_STRUCTURE: Final = frozenset(
+    {"kind", "at", "tool", "outcome", "item_id", "memory_ids", "workspace", "executor", "profile"}
+)
+"""Names of values in stored JSON that are no text; without them it could no longer be read."""
 _SHORT: Final = 80
 """Characters up to which a text beside a memory's id is a name or a number, not its words."""
 
@@ -100,9 +104,11 @@ def _without(text: str, words: _Words, ids: Sequence[str], brief: Sequence[str])
     if not names_it and not words.are_in(text):
         return text
 
-    def is_told(said: str) -> bool:
-        if not names_it:
-            return words.are_in(said)
+    def is_told(said: str, name: str = "") -> bool:
+        if words.are_in(said):
+            return True
+        if not names_it or name in _STRUCTURE:
+            return False
         return len(said) > _SHORT or any(content in said for content in brief)
 
     try:
@@ -115,14 +121,14 @@ def _without(text: str, words: _Words, ids: Sequence[str], brief: Sequence[str])
     return left if not words.are_in(left) else ERASED
 
 
-def _blank(value: Any, is_told: Callable[[str], bool]) -> Any:
+def _blank(value: Any, is_told: Callable[[str, str], bool], name: str = "") -> Any:
     """The value with a mark for each text in it that tells too much; keys of objects stay."""
     if isinstance(value, str):
-        return ERASED if is_told(value) else value
+        return ERASED if is_told(value, name) else value
     if isinstance(value, list):
-        return [_blank(item, is_told) for item in value]
+        return [_blank(item, is_told, name) for item in value]
     if isinstance(value, dict):
-        return {name: _blank(item, is_told) for name, item in value.items()}
+        return {key: _blank(item, is_told, key) for key, item in value.items()}
     return value
 
 

@@ -25,7 +25,7 @@ from synthorg_tui.providers.completion.protocol import (
     CompletionProvider,
     TokenUsage,
 )
-from synthorg_tui.providers.completion.usage import Prices
+from synthorg_tui.providers.completion.usage import Prices, charged_to
 from synthorg_tui.providers.enums import FinishReason
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition, ToolUse
 from synthorg_tui.runtime.invoker import Invocation
@@ -103,6 +103,7 @@ class RunSteps:
     """The steps of one run, in order; ``add`` stores each before it tells of it."""
 
     run_id: str
+    agent_id: str
     store: RunStore
     on_step: OnStep
     clock: Clock
@@ -119,7 +120,7 @@ class RunSteps:
         turn = self.turn + (kind is StepKind.ANSWER)
         step = RunStep(number=number, turn=turn, at=self.clock.now(), kind=kind, **values)
         # Who is cancelled here goes only when it is known what is stored: no number is used twice.
-        writing = asyncio.ensure_future(self.store.add(self.run_id, step))
+        writing = asyncio.ensure_future(self.store.add(self.run_id, self.agent_id, step))
         try:
             await asyncio.shield(writing)
         finally:
@@ -228,7 +229,8 @@ class AgentLoop:
             max_tokens=max(1, min(MAX_ANSWER, limits.tokens - used.tokens)),
             tools=self._tools.definitions,
         )
-        answer = await self._recovery.ask(lambda: self._model.complete(messages, options))
+        with charged_to(self._request.agent_id, self._steps.run_id):
+            answer = await self._recovery.ask(lambda: self._model.complete(messages, options))
         usage = _usage(answer, messages)
         turn = used.turns + 1
         # The model's own ids may repeat; ours tell which call a step is about.
@@ -287,7 +289,7 @@ class AgentLoop:
             await self._done(use, CallOutcome.FAILED, told)
             return ""
         if done.verdict is SecurityVerdictType.ESCALATE and not leave:
-            await self._steps.store.change(self._steps.run_id, doing="")
+            await self._steps.store.change(self._steps.run_id, doing="")  # nothing was done
             item_id = await self._tools.park(use, done.why)
             await self._steps.add(
                 StepKind.PARKED,

@@ -325,9 +325,9 @@ class RunService:
 
     async def _store_steps(self, working: WorkingRun) -> None:
         while True:
-            step = await working.unstored.get()
+            step, run = await working.unstored.get(), working.run
             with surviving("storing a step", _log):
-                self._told(working, await self._store.add(working.run.id, step))
+                self._told(working, await self._store.add(run.id, run.request.agent_id, step))
             working.unstored.task_done()
 
     def _told(self, working: WorkingRun, step: RunStep) -> None:

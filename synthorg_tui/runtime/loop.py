@@ -56,7 +56,7 @@ _SECRET_GONE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ParkedDecision:
-    """What a person decided on a parked call; ``reason`` is why it was rejected."""
+    """What a person decided on a parked call; ``reason`` tells the model why it isn't done."""
 
     approved: bool
     reason: str = ""
@@ -68,15 +68,17 @@ class RunTools:
 
     ``invoke`` does a call; its second argument says that a person allowed this very call.
     ``is_harmless`` tells of a tool's name that a call of it may be done twice. ``park`` makes the
-    approval item of a call and returns its id, ``decided`` what the person decided on an item, or
-    ``None`` while it waits.
+    approval item of a call, with why it asks and in which turn, and returns its id; the same for
+    the same call. ``decided`` returns what the person decided on an item about a call, or ``None``
+    while it waits; ``used`` is told before the run acts on that.
     """
 
     definitions: tuple[ToolDefinition, ...]
     invoke: Callable[[ToolUse, bool], Awaitable[Invocation]]
     is_harmless: Callable[[str], bool]
-    park: Callable[[ToolUse, str], Awaitable[str]]
-    decided: Callable[[str], Awaitable[ParkedDecision | None]]
+    park: Callable[[ToolUse, str, int], Awaitable[str]]
+    decided: Callable[[str, ToolUse], Awaitable[ParkedDecision | None]]
+    used: Callable[[str], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,13 +262,12 @@ class AgentLoop:
             return ""
         leave, parked = False, parked_step(self._steps.steps, use.id)
         if parked is not None:
-            decision = await self._tools.decided(parked.item_id)
+            decision = await self._tools.decided(parked.item_id, use)
             if decision is None:
                 return parked.item_id
+            await self._tools.used(parked.item_id)
             if not decision.approved:
-                why = f": {decision.reason}" if decision.reason else ""
-                told = f"The person rejected this call{why}. Do without it."
-                await self._done(use, CallOutcome.DENIED_BY_USER, told)
+                await self._done(use, CallOutcome.DENIED_BY_USER, decision.reason)
                 return ""
             leave = True
         exact = self._exact.get(use.id)
@@ -290,7 +291,7 @@ class AgentLoop:
             return ""
         if done.verdict is SecurityVerdictType.ESCALATE and not leave:
             await self._steps.store.change(self._steps.run_id, doing="")  # nothing was done
-            item_id = await self._tools.park(use, done.why)
+            item_id = await self._tools.park(use, done.why, self._steps.turn)
             await self._steps.add(
                 StepKind.PARKED,
                 tool=use.name,

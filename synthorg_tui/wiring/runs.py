@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.agents.models import AgentIdentity
+from synthorg_tui.approvals.models import ApprovalStatus
 from synthorg_tui.core.enums import ToolAccessLevel
+from synthorg_tui.core.untrusted import defused
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.strategies.service import MAX_QUERY
 from synthorg_tui.memory.tools import ToolRegistry
@@ -25,6 +27,7 @@ from synthorg_tui.runtime.interceptors import CallInterceptor, ForbiddenCalls, W
 from synthorg_tui.runtime.invoker import Invocation, ToolInvoker
 from synthorg_tui.runtime.loop import LoopSettings, ParkedDecision, RunTools
 from synthorg_tui.runtime.models import BUILT_IN, AgentRun, RunProfile, RunRequest
+from synthorg_tui.runtime.parking import CallParking, Leave
 from synthorg_tui.runtime.pipeline import PipelineParts, RunPipeline
 from synthorg_tui.runtime.protocol import RunExecutor
 from synthorg_tui.runtime.record import RunRecords
@@ -60,6 +63,10 @@ RUN_SERVICES: Final = (
 """Names of the engine's services that ``RunParts`` has a function for."""
 CLIENT: Final = "run"
 """The client as which a run is connected to the memory of its agent."""
+
+
+_REJECTED: Final = "A person rejected this call; it was not run. Don't try it again."
+_NOT_ALLOWED: Final = "Nobody allowed this call, and nobody is asked any more; it was not run."
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +109,7 @@ def build_runs(base: Foundation, parts: RunParts) -> RunService:
         )
     )
     parts.model()  # made now, so that it is closed after the runs that are asking it
-    rules = RunRules(refusal=wired.refusal, decided=wired.decided, model=wired.model_name)
+    rules = RunRules(wired.refusal, wired.is_waiting, wired.give_up, wired.model_name)
     service = RunService(store, engine, wired.others(), rules, events=base.events, clock=base.clock)
     base.closing.push_async_callback(service.close)
     return service
@@ -145,16 +152,47 @@ class _Wired:
             # What isn't there does nothing.
             return name not in registry or registry.get(name).access is ToolAccessLevel.SANDBOXED
 
-        async def park(use: ToolUse, why: str) -> str:
-            raise NotImplementedError
+        async def park(use: ToolUse, why: str, turn: int) -> str:
+            where = request.workspace
+            agent_id = request.agent_id
+            return await self._parking.park(
+                run_id, agent_id, use, workspace=where, why=why, turn=turn
+            )
 
-        return RunTools(invoker.definitions(), invoke, is_harmless, park, self.decided)
+        parking = self._parking
+        return RunTools(
+            invoker.definitions(), invoke, is_harmless, park, self._decided, parking.used
+        )
 
     async def _policies(self) -> Sequence[str]:
         return [policy.content for policy in await self._parts.org().list_policies()]
 
-    async def decided(self, item_id: str) -> ParkedDecision | None:
-        raise NotImplementedError
+    @cached_property
+    def _parking(self) -> CallParking:
+        return CallParking(self._parts.approvals(), self._base.clock)
+
+    async def _decided(self, item_id: str, use: ToolUse) -> ParkedDecision | None:
+        answer = await self._parking.leave(item_id, use)
+        match answer.leave:
+            case Leave.WAITING:
+                return None
+            case Leave.GIVEN:
+                return ParkedDecision(approved=True)
+            case Leave.REFUSED:
+                said = f" They said: {defused(answer.reason)}" if answer.reason else ""
+                told = f"{_REJECTED}{said}"
+            case Leave.GONE:
+                told = _NOT_ALLOWED
+        return ParkedDecision(approved=False, reason=told)
+
+    async def is_waiting(self, item_id: str) -> bool:
+        """Tell whether an approval item waits for a person still."""
+        item = await self._parts.approvals().get(item_id)
+        return item is not None and item.status is ApprovalStatus.PENDING
+
+    async def give_up(self, item_id: str) -> None:
+        """End a question that nobody waits for any more."""
+        await self._parking.expire(item_id)
 
     def memory(self, run_id: str, request: RunRequest) -> RunMemory:
         """Memory as a connected agent has it: its digest, its tools, its rights."""

@@ -1,7 +1,6 @@
 """A scripted model that calls tools, tools that write down what they did, and a runtime of both."""
 
 import asyncio
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -127,7 +126,7 @@ class Runtime:
         strategy = parts.pop("memory_injection_strategy", None)
         wired = EngineParts(
             model=lambda _: self.model,
-            registry=self._registry,
+            registry=self.registry,
             tools=self.tools,
             store=self.store,
             settings=self.loop,
@@ -135,7 +134,7 @@ class Runtime:
         )
         return AgentEngine(wired, memory_injection_strategy=strategy)
 
-    async def _registry(self, run_id: str, request: RunRequest) -> ToolRegistry:
+    async def registry(self, run_id: str, request: RunRequest) -> ToolRegistry:
         log = self.workspace / "log"
         return ToolRegistry(
             (
@@ -150,17 +149,20 @@ class Runtime:
         async def invoke(use: ToolUse, has_leave: bool) -> Invocation:
             return await invoker.invoke(use, has_leave=has_leave)
 
-        async def park(use: ToolUse, why: str) -> str:
+        async def park(use: ToolUse, why: str, turn: int) -> str:
             self.parked.append(use)
             return f"item-{len(self.parked)}"
 
-        async def decided(item_id: str) -> ParkedDecision | None:
+        async def decided(item_id: str, use: ToolUse) -> ParkedDecision | None:
             return self.decisions.get(item_id)
+
+        async def used(item_id: str) -> None:
+            assert item_id in self.decisions
 
         def is_harmless(name: str) -> bool:
             return name == "look"
 
-        return RunTools(invoker.definitions(), invoke, is_harmless, park, decided)
+        return RunTools(invoker.definitions(), invoke, is_harmless, park, decided, used)
 
     def request(self, **values: Any) -> RunRequest:
         limits = values.pop("limits", {})
@@ -183,7 +185,3 @@ class Runtime:
             started_at=SystemClock().now(),
         )
         return await self.store.create(run)
-
-
-def as_json(value: object) -> str:
-    return json.dumps(value, sort_keys=True)

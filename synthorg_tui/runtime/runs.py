@@ -3,7 +3,7 @@
 The steps are checkpoints, the task is one of operational data; what they don't hold is in a table
 whose SQL is all here. Secrets are redacted before anything is kept. How a run is carried out is for
 the loop, who may start one for the service. Erasure is part of the transactions that forget
-sessions and purge memories, and stands in ``persistence.run_log``.
+sessions and purge memories, and stands in ``persistence.work_texts``.
 """
 
 import json

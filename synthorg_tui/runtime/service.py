@@ -226,7 +226,6 @@ class RunService:
 
     async def keep(self) -> None:
         """Go on with parked runs once they are decided on, until cancelled."""
-        await self._open()
         heard = asyncio.Event()
         unsubscribe = self._events.subscribe(lambda topic, _: None if topic == RUN else heard.set())
         try:
@@ -248,6 +247,7 @@ class RunService:
 
     async def _go_on(self) -> None:
         """Resume the parked runs whose items are decided."""
+        await self._open()
         parked = await self._store.list(limit=_MAX_OPEN, status=(RunStatus.PARKED,))
         for run in reversed(parked):
             if run.id in self._working or await self._rules.is_waiting(run.item_id):

@@ -102,7 +102,9 @@ def build_runs(base: Foundation, parts: RunParts) -> RunService:
             registry=wired.registry,
             tools=wired.tools,
             store=store,
-            settings=LoopSettings(base.clock, prices, config.max_format_errors),
+            settings=LoopSettings(
+                base.clock, prices, config.max_format_errors, refusal=wired.refusal
+            ),
             memory=wired.memory,
             stages=RunPipeline(wired.pipeline()).stages(),
             memory_tokens=config.memory_tokens,

@@ -252,6 +252,8 @@ class _Wired:
         learns = base.settings.memory.procedural.enabled
         return PipelineParts(
             records=RunRecords(base.data_dir, self.import_records),
+            operations=parts.operations,
+            clock=base.clock,
             store=base.local,
             level=base.settings.level,
             learn=learn if learns else None,

@@ -430,3 +430,33 @@ async def test_pausing_an_agent_interrupts_its_run_before_the_next_turn(bench: B
     await bench.engine.gateway.set_paused(AGENT, False)
     await bench.engine.runs.resume(run.id)
     assert (await bench.engine.runs.wait(run.id)).reason is TerminationReason.COMPLETED
+
+
+async def test_how_a_run_went_is_kept_as_a_metric_and_what_its_agent_does(bench: Bench) -> None:
+    operations = bench.engine.operations
+    run = await bench.start(asks("bash", command="touch begun; sleep 0.3"), ends())
+    await until((bench.workspace / "begun").exists)
+    state = await operations.agent_states.get(AGENT)
+    assert state is not None
+    assert (state.status, state.execution_id) == ("executing", run.id)
+    assert await operations.heartbeats.get(run.id) is not None
+    await bench.engine.runs.wait(run.id)
+    state = await operations.agent_states.get(AGENT)
+    assert state is not None
+    assert (state.status, state.execution_id, state.turn_count) == ("idle", None, 2)
+    assert await operations.heartbeats.get(run.id) is None
+    (metric,) = await operations.task_metrics.query(agent_id=AGENT)
+    assert (metric.task_id, metric.is_success, metric.turns_used) == (run.id, True, 2)
+    assert metric.duration_seconds > 0.2
+
+
+async def test_a_run_whose_workspace_is_gone_ends_with_what_is_wrong(bench: Bench) -> None:
+    parked = await bench.run(asks("bash", command="true"), profile=RunProfile.ASK)
+    reviews = bench.engine.reviews
+    shown = (await reviews.review(parked.item_id)).shown
+    await reviews.reject(parked.item_id, shown=shown, reason="No.", person=PERSON)
+    bench.workspace.rmdir()
+    await bench.engine.runs.resume(parked.id)
+    run = await bench.engine.runs.wait(parked.id)
+    assert (run.status, run.reason) == (RunStatus.ENDED, TerminationReason.ERROR)
+    assert "folder" in run.told

@@ -80,7 +80,7 @@ async def scratch_worktree(
     """
     await asyncio.to_thread(remove_leftover_copies)
     name = scratch_name(uuid.uuid4().hex[:12], agent_id)
-    folder = Path(os.path.realpath(source))
+    folder = await asyncio.to_thread(_real, source)
     with _new_lock(name):
         try:
             copy = await asyncio.to_thread(_made, folder, name, ref)
@@ -101,6 +101,12 @@ async def changes_in(copy: Path, *, without: Sequence[str] = ()) -> bytes:
     don't count. Raises ``WorktreeError`` for a patch of more than ``MAX_PATCH_BYTES``.
     """
     return await asyncio.to_thread(_changes, copy, tuple(without))
+
+
+def top_of(source: Path) -> Path:
+    """Return the folder that a copy of ``source`` is made of: its repository's root, or itself."""
+    folder = _real(source)
+    return _repository(folder) or folder
 
 
 def remove_leftover_copies() -> int:
@@ -136,6 +142,10 @@ def _locked(path: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def _real(folder: Path) -> Path:
+    return Path(os.path.realpath(folder))
 
 
 def _made(folder: Path, name: str, ref: str | None) -> ScratchCopy:

@@ -38,7 +38,7 @@ class StreamTooLongError(DomainError):
 
 
 @dataclass(slots=True)
-class LineReader:
+class RecordLines:
     """Takes a stream apart into records; ``passed_over`` counts lines that are none."""
 
     passed_over: int = 0
@@ -86,7 +86,10 @@ class LineReader:
 
 
 def visible_environ(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment that a client is given: the person's own, without ours."""
+    """Return the environment that a client is given: the person's own, without ours.
+
+    Keys of its own API stay, also where our settings name the same variable.
+    """
     return {name: value for name, value in environ.items() if not _HIDDEN.fullmatch(name)}
 
 
@@ -113,13 +116,13 @@ async def converse(
     environ: Mapping[str, str],
     text: str,
     on_record: Callable[[Record], bool],
-) -> "Ending":
+) -> "ClientEnding":
     """Run a client on a text until it ends, and hand over its records as they come.
 
     It is ended early when ``on_record`` returns false, or when it is cancelled. Raises
     ``StreamTooLongError`` and ``OSError``.
     """
-    ending = Ending()
+    ending = ClientEnding()
     async with started(command, folder, environ) as process:
         talking = asyncio.create_task(_feed(process, text))
         listening = asyncio.create_task(_keep_last(process, ending))
@@ -136,7 +139,7 @@ async def converse(
 
 
 @dataclass(slots=True)
-class Ending:
+class ClientEnding:
     """How a client's process ended; ``words`` is the end of what it wrote beside its stream.
 
     ``exit_code`` is ``None`` for one that was ended.
@@ -150,7 +153,7 @@ class Ending:
 async def _hear(process: asyncio.subprocess.Process, on_record: Callable[[Record], bool]) -> int:
     """Read the stream to its end, or until the process is gone that should write to it."""
     assert process.stdout is not None
-    lines, leaving = LineReader(), asyncio.create_task(process.wait())
+    lines, leaving = RecordLines(), asyncio.create_task(process.wait())
     try:
         while True:
             reading = asyncio.create_task(process.stdout.read(_CHUNK))
@@ -182,7 +185,7 @@ async def _feed(process: asyncio.subprocess.Process, text: str) -> None:
         await process.stdin.wait_closed()
 
 
-async def _keep_last(process: asyncio.subprocess.Process, ending: Ending) -> None:
+async def _keep_last(process: asyncio.subprocess.Process, ending: ClientEnding) -> None:
     assert process.stderr is not None
     while chunk := await process.stderr.read(_CHUNK):
         ending.words = (ending.words + chunk.decode(errors="replace"))[-_LAST_WORDS:]

@@ -46,7 +46,8 @@ GiveMemories = Callable[[str, RunRequest], Awaitable["GivenMemories"]]
 """Returns what a run is given of memory, by its id and request."""
 ImportRecords = Callable[[Sequence[Path]], Awaitable["ImportReport"]]
 """Imports transcripts, without drawing lessons from them."""
-_TASK: Final = "The task:"
+_FENCE: Final = "session_context"
+"""Tag around what memory gives, which readers of transcripts don't take for a person's words."""
 _NO_COST: Final = "it doesn't tell what it costs: the limit on cost isn't watched"
 _AGAIN: Final = "it begins again, in a fresh copy: what it did before was in one that is gone"
 
@@ -117,22 +118,13 @@ class ClientExecutor:
         async with scratch_worktree(request.workspace, agent_id=agent) as copy:
             work = _Work(self._client, self._parts, run_id, request, told, copy)
             reason, error = await work.carried_out()
-        execution = await self._imported(told.session)
-        used = used_by(taken)
-        return ExecutionResult(
-            run_id=run_id,
-            agent_id=request.agent_id,
-            task_id=run_id,
-            termination_reason=reason,
-            text=told.last_text,
-            turns=used.turns,
-            tool_calls=used.calls,
-            prompt_tokens=used.prompt_tokens,
-            completion_tokens=used.completion_tokens,
-            cost=used.cost,
-            seconds=monotonic() - began,
-            error_message=error,
-            execution_id=execution,
+        result = _result(run_id, request, taken, reason, error)
+        return result.model_copy(
+            update={
+                "text": told.last_text,
+                "seconds": monotonic() - began,
+                "execution_id": await self._imported(told.session),
+            }
         )
 
     async def _imported(self, session: str) -> str:
@@ -156,6 +148,28 @@ class ClientExecutor:
             if isinstance(each, TranscriptFile)
             and (session in each.path.name or session in each.path.parts)
         ]
+
+
+def _result(
+    run_id: str,
+    request: RunRequest,
+    steps: Sequence[RunStep],
+    reason: TerminationReason,
+    error: str,
+) -> ExecutionResult:
+    used = used_by(steps)
+    return ExecutionResult(
+        run_id=run_id,
+        agent_id=request.agent_id,
+        task_id=run_id,
+        termination_reason=reason,
+        turns=used.turns,
+        tool_calls=used.calls,
+        prompt_tokens=used.prompt_tokens,
+        completion_tokens=used.completion_tokens,
+        cost=used.cost,
+        error_message=error,
+    )
 
 
 def _problem(client: InstalledClient, version: tuple[int, ...], install: str) -> str:
@@ -219,7 +233,8 @@ class _Work:
         given = await brief(self.run_id, request) if request.memory and brief else None
         text = given.text if given else ""
         self.told.given(text, given.memory_ids if given else ())
-        return f"{text}\n\n{_TASK}\n{request.task}" if text else request.task
+        fenced = f"<{_FENCE}>\n{text}\n</{_FENCE}>\n\n" if text else ""
+        return f"{fenced}{request.task}"
 
     def _place(self, name: str, text: str) -> str:
         """Put a skill where the client looks for a project's; the file's path within the copy."""

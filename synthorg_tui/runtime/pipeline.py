@@ -8,12 +8,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.core.enums import MemoryLevel
+from synthorg_tui.core.enums import MemoryLevel, TerminationReason
 from synthorg_tui.core.text import counted
 from synthorg_tui.memory.consolidation.distillation import DistillationRequest
 from synthorg_tui.memory.enums import SourceKind
 from synthorg_tui.memory.models import MemoryDraft
 from synthorg_tui.runtime.models import (
+    BUILT_IN,
     AgentRun,
     ExecutionResult,
     RecoveryResult,
@@ -104,6 +105,9 @@ class RunPipeline:
     async def _record(self, finished: FinishedRun) -> str:
         if finished.execution_id:
             return finished.execution_id
+        is_stopped = finished.result.termination_reason is TerminationReason.SHUTDOWN
+        if is_stopped and finished.run.request.executor != BUILT_IN:
+            return ""  # what its program wrote of it was imported when it was stopped
         taken = await self._parts.records.take(finished.run, finished.steps, finished.result)
         finished.execution_id = taken
         return taken or "nothing was said or done"

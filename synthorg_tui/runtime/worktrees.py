@@ -92,8 +92,11 @@ async def scratch_worktree(
 
 
 def environ_of(copy: Path, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for a program that works in a copy, by which it is found again."""
-    return {**environ, COPY_VARIABLE: copy.relative_to(scratch_root()).parts[0]}
+    """Return the environment for a program that works in a copy, by which it is found again.
+
+    Some go by ``PWD`` rather than by the folder that they are started in.
+    """
+    return {**environ, "PWD": str(copy), COPY_VARIABLE: copy.relative_to(scratch_root()).parts[0]}
 
 
 async def changes_in(copy: Path, *, without: Sequence[str] = ()) -> bytes:

@@ -153,6 +153,7 @@ class PendingCall:
         at: datetime | None,
     ) -> Self:
         """Return a call without a result; ``command`` is that of a tool which runs a shell."""
+        command = in_place(command)
         of_memory = is_memory_tool(tool, command)
         return cls(
             id=id,

@@ -115,9 +115,13 @@ class ClientExecutor:
             told.note(f"{RESUMED}{_AGAIN}")
         agent = "" if request.agent_id == self._client.agent else request.agent_id
         began = monotonic()
-        async with scratch_worktree(request.workspace, agent_id=agent) as copy:
-            work = _Work(self._client, self._parts, run_id, request, told, copy)
-            reason, error = await work.carried_out()
+        try:
+            async with scratch_worktree(request.workspace, agent_id=agent) as copy:
+                work = _Work(self._client, self._parts, run_id, request, told, copy)
+                reason, error = await work.carried_out()
+        except asyncio.CancelledError:
+            await asyncio.shield(self._imported(told.session))
+            raise
         result = _result(run_id, request, taken, reason, error)
         return result.model_copy(
             update={

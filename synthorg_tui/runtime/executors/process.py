@@ -32,9 +32,10 @@ _REST_SECONDS: Final = 1.0
 """How long its pipes are read once it has ended, since what it started may keep them open."""
 _VERSION_SECONDS: Final = 20.0
 _HIDDEN: Final = re.compile(
-    r"CLAUDECODE|CLAUDE_CODE_(?:ENTRYPOINT|SSE_PORT|SESSION_ID)|SYNTHORG_.*"
+    r"CLAUDECODE|CLAUDE_CODE_(?:ENTRYPOINT|SSE_PORT|SESSION_ID)|SYNTHORG_.*|OLDPWD"
+    r"|GIT_(?:DIR|WORK_TREE|INDEX_FILE|COMMON_DIR|PREFIX)"
 )
-"""Variables that a client isn't given: those that say it was started by an agent, and ours."""
+"""Variables that a client isn't given: that an agent started it, other folders, and ours."""
 
 
 class StreamTooLongError(DomainError):

@@ -156,12 +156,14 @@ async def test_codex_and_opencode_may_write_only_unattended(
 async def test_the_environment_is_the_persons_without_ours(where: Place) -> None:
     where.install("claude", *CLAUDE_RUN)
     own = {"ANTHROPIC_API_KEY": "sk-own", "HTTPS_PROXY": "http://localhost:1"}
-    ours = {"CLAUDECODE": "1", "SYNTHORG__X": "secret", "SYNTHORG_CONFIG": "c"}
-    executor = where.executor("claude", environ={**where.environ, **own, **ours})
+    ours = {"CLAUDECODE": "1", "SYNTHORG__X": "secret", "SYNTHORG_CONFIG": "c", "GIT_DIR": "/d"}
+    environ = {**where.environ, **own, **ours, "PWD": str(where.project)}
+    executor = where.executor("claude", environ=environ)
     await ran(executor, where)
     seen = where.seen("claude")["environ"]
     assert seen.items() >= own.items()
     assert not seen.keys() & ours.keys()
+    assert seen["PWD"] == where.seen("claude")["folder"]
 
 
 async def test_it_works_in_a_copy_and_what_it_changed_is_kept_as_a_patch(where: Place) -> None:

@@ -220,13 +220,23 @@ class Owner:
             values[CANCEL] = stop
             request.on_cancel.stop = stop.set
         group, _, method = call.name.partition(".")
-        target = session or (self._engine if group == "engine" else getattr(self._engine, group))
+        target = session or self._part(group)
         waits = self._engine.gateway.answering() if session is not None else nullcontext()
         with waits:
             result = await getattr(target, method)(**values)
         if call.changes:
             self._engine.events.emit(CHANGED, call.name)
         return call.result.dump_python(result, mode="json")
+
+    def _part(self, group: str) -> object:
+        """The part of the engine that has the calls of a group."""
+        if group == "engine":
+            return self._engine
+        if group == "runs":
+            from synthorg_tui.host.runs import RunCalls
+
+            return RunCalls(self._engine.runs)
+        return getattr(self._engine, group)
 
     def _pass_on(self, topic: str, data: Any) -> None:
         """Tell agents that the skills changed, and a person's programs what came in by itself.

@@ -58,26 +58,27 @@ class RunCalls:
         return await self._runs.show(run_id)
 
     async def steps(self, run_id: str, *, after: int = 0, limit: int = MAX_STEPS) -> StepPage:
-        """Return the steps behind the one numbered ``after``, as many as a page takes."""
-        stored = await self._runs.steps(run_id)
-        last = stored[-1].number if stored else 0
-        return StepPage(_bounded(stored[after : after + min(limit, MAX_STEPS)]), last)
+        """Return the steps behind the one numbered ``after``, as many as a page takes.
+
+        ``run_id`` is the whole id.
+        """
+        most = min(limit, MAX_STEPS)
+        steps, last = await self._runs.page(run_id, after=after, limit=most)
+        return StepPage(_bounded(steps), last)
 
     async def cancel(self, run_id: str) -> AgentRun:
         """Stop a run and return it; what it did stays done, and its record is kept."""
-        await self._runs.cancel(run_id)
-        return await self._runs.show(run_id)
+        return await self._runs.cancel((await self._runs.show(run_id)).id)
 
     async def resume(self, run_id: str) -> AgentRun:
         """Go on with a run behind its last complete step, and return it."""
         run = await self._runs.show(run_id)
         self._require_agreed(run.request)
-        await self._runs.resume(run.id)
-        return await self._runs.show(run.id)
+        return await self._runs.resume(run.id)
 
     async def executors(self) -> tuple[tuple[str, str], ...]:
         """Return the name of each executor, and why it can't run here, empty when it can."""
-        return tuple(await self._runs.executors())
+        return await self._runs.executors()
 
     def _require_agreed(self, request: RunRequest) -> None:
         if request.profile is RunProfile.UNATTENDED and not self._agreed:

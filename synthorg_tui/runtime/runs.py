@@ -117,6 +117,22 @@ class RunStore:
         )
         return tuple(RunStep.model_validate_json(text) for (text,) in rows)
 
+    async def page(self, run_id: str, *, after: int, limit: int) -> tuple[tuple[RunStep, ...], int]:
+        """Return at most ``limit`` steps behind the one numbered ``after``, and the last number."""
+
+        def read(db: "Connection") -> tuple[list[Any], int]:
+            rows = db.execute(
+                "SELECT step FROM agent_run_steps WHERE run_id = ? AND number > ? "
+                "ORDER BY number LIMIT ?",
+                [run_id, after, limit],
+            ).fetchall()
+            newest = "SELECT coalesce(max(number), 0) FROM agent_run_steps WHERE run_id = ?"
+            last = db.execute(newest, [run_id]).fetchone()
+            return rows, int(last[0]) if last else 0
+
+        found, last = await self._database.read(read)
+        return tuple(RunStep.model_validate_json(text) for (text,) in found), last
+
     async def find(self, start: str) -> AgentRun:
         """Return the run whose id begins so; raises ``UnknownRunError`` for none or several."""
         found = await self._database.read(

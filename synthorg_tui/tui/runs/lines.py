@@ -192,8 +192,11 @@ def detail_lines(
     lines = [_title(step, now)]
     if step.kind is StepKind.PARKED:
         lines.append(keys_line(("↵", "shows what waits, to decide it")))
-    lines += [_fact(name, value) for name, text in step.arguments.items() for name, value in
-              _rows(name, _plain(text))]
+    lines += [
+        _fact(name, value)
+        for name, text in step.arguments.items()
+        for name, value in _rows(name, _plain(text))
+    ]
     if step.memory_ids:
         lines += [Line(), line((f"{memories(len(step.memory_ids))} given", "title"))]
         lines += [_memory(memory_id, given.get(memory_id)) for memory_id in step.memory_ids]

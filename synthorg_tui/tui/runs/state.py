@@ -1,4 +1,4 @@
-"""The state of the Runs screen: pages of steps, following the end, and what a form's fields come to.
+"""The state of the Runs screen: pages of steps, following the end, and the fields of its form.
 
 No Textual here: it is tested without a screen.
 """
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from synthorg_tui.core.enums import TerminationReason
 from synthorg_tui.core.paths import expand_home
 from synthorg_tui.core.text import agent_id_problem
 from synthorg_tui.runtime import RunLimits
@@ -172,6 +173,12 @@ def _is_folder(path: Path) -> bool:
 def is_over(run: AgentRun) -> bool:
     """Return whether nothing of the run goes on or waits."""
     return run.status is RunStatus.ENDED
+
+
+def can_go_on(run: AgentRun) -> bool:
+    """Return whether a person could have the run go on: it broke off without being done."""
+    broke_off = run.reason in (TerminationReason.ERROR, TerminationReason.SHUTDOWN)
+    return run.status is RunStatus.INTERRUPTED or (is_over(run) and broke_off)
 
 
 def work_text(runs: tuple[AgentRun, ...]) -> str:

@@ -86,7 +86,7 @@ class RunStep(FrozenModel):
     call that waits for the approval item ``item_id``, a ``NOTE`` what the runtime has to say (a
     retry, a limit). Tokens and cost are those of the model's answer that led to the step. ``uses``
     are the calls that an ``ANSWER`` asks for, ``use_id`` says which of them a ``CALL`` or
-    ``PARKED`` is about.
+    ``PARKED`` is about; ``exit_code`` is that of a command.
     """
 
     number: int = Field(ge=1)
@@ -97,6 +97,7 @@ class RunStep(FrozenModel):
     tool: str = ""
     arguments: dict[str, Any] = Field(default_factory=dict)
     outcome: CallOutcome | None = None
+    exit_code: int | None = None
     item_id: str = ""
     uses: tuple[ToolUse, ...] = ()
     use_id: str = ""

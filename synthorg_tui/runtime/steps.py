@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.providers.enums import MessageRole
 from synthorg_tui.providers.models import ChatMessage, ToolUse
 from synthorg_tui.runtime.models import RunStep, StepKind
@@ -79,23 +78,22 @@ def parked_step(steps: Sequence[RunStep], use_id: str) -> RunStep | None:
 
 
 def is_answered(steps: Sequence[RunStep]) -> bool:
-    """Tell whether the last answer of the model ends the run: it asks for nothing and was read."""
-    for step in reversed(steps):
-        if step.kind is StepKind.ANSWER:
-            return not step.uses and bool(step.text.strip())
-        if step.kind is StepKind.NOTE and step.text.startswith(UNREADABLE):
-            return False
-    return False
+    """Tell whether the last answer of the model ends the run: it could be used, and asks nothing.
+
+    An answer that couldn't be used has ``FAILED`` as its outcome.
+    """
+    last = next((step for step in reversed(steps) if step.kind is StepKind.ANSWER), None)
+    return last is not None and not last.uses and last.outcome is None
 
 
 def format_errors(steps: Sequence[RunStep]) -> int:
     """Count the answers that couldn't be used since the last one that could."""
     count = 0
     for step in reversed(steps):
-        if step.kind is StepKind.NOTE and step.text.startswith(UNREADABLE):
+        if step.kind is StepKind.ANSWER:
+            if step.outcome is None:
+                break
             count += 1
-        elif step.kind is StepKind.CALL:
-            break
     return count
 
 
@@ -110,7 +108,7 @@ def conversation(
 ) -> list[ChatMessage]:
     """Return the messages of a run: ``given``, the task, then what was said and done since.
 
-    ``given`` are the system prompt and what memory gave, which are stored as one step.
+    ``given`` are the system prompt and what memory gave.
     """
     messages = [*given, ChatMessage(role=MessageRole.USER, content=task)]
     for step in steps:
@@ -123,8 +121,3 @@ def conversation(
         elif step.kind is StepKind.NOTE and step.text.startswith(UNREADABLE):
             messages.append(ChatMessage(role=MessageRole.USER, content=step.text))
     return messages
-
-
-def outcome_of(step: RunStep) -> CallOutcome:
-    """Return how the call of a step ended."""
-    return step.outcome or CallOutcome.UNKNOWN

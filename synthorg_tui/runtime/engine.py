@@ -207,9 +207,7 @@ class AgentEngine:
         return (system, ChatMessage(role=role, content=first.text))
 
 
-def given_by(
-    messages: Sequence[ChatMessage], memory_ids: Sequence[str] = ()
-) -> GivenMemories:
+def given_by(messages: Sequence[ChatMessage], memory_ids: Sequence[str] = ()) -> GivenMemories:
     """Return what a strategy prepared as one text."""
     text = "\n\n".join(message.content for message in messages)
     is_system = all(message.role is MessageRole.SYSTEM for message in messages)

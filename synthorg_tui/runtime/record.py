@@ -35,9 +35,7 @@ ImportFile = Callable[[Path], Awaitable["ImportReport"]]
 """Imports one file of transcripts."""
 
 
-def record_of(
-    run: AgentRun, steps: Sequence[RunStep], result: ExecutionResult
-) -> dict[str, Any]:
+def record_of(run: AgentRun, steps: Sequence[RunStep], result: ExecutionResult) -> dict[str, Any]:
     """Return a run in the format that ``docs/transcript-format.md`` describes."""
     from synthorg_tui.ingest.readers.generic import FORMAT
 
@@ -73,9 +71,7 @@ class RunRecords:
         self._folder = data_dir / RUN_DIR
         self._importer = importer
 
-    async def take(
-        self, run: AgentRun, steps: Sequence[RunStep], result: ExecutionResult
-    ) -> str:
+    async def take(self, run: AgentRun, steps: Sequence[RunStep], result: ExecutionResult) -> str:
         """Import a run and return the id of its execution, empty when there is nothing of it.
 
         Taking a run again replaces what was imported of it.

@@ -1,4 +1,4 @@
-"""The loop of one run: ask the model, do the calls it asks for, until it answers or a limit ends it.
+"""The loop of one run: ask the model and do the calls it asks for, until an answer or a limit.
 
 Each step is stored before the next request. So a run whose process was killed goes on behind its
 last complete step: it is asked the same as before, and what was being done is told as not known
@@ -93,7 +93,7 @@ class LoopSettings:
     """What every loop goes by; ``first_wait`` are seconds before a failed request is repeated."""
 
     clock: Clock
-    prices: Prices = Prices()
+    prices: Prices = field(default_factory=Prices)
     max_format_errors: int = 3
     first_wait: float = FIRST_WAIT
 

@@ -43,6 +43,15 @@ def add(commands: Subparsers) -> None:
         ),
     )
     parser.add_argument("task", metavar="TASK", help="what to do; - reads it from standard input")
+    _add_who_and_where(parser)
+    _add_limits(parser)
+    parser.add_argument("--no-memory", action="store_true", help="give it no memory")
+    parser.add_argument(
+        "--detach", action="store_true", help="print the run's id and leave it running"
+    )
+
+
+def _add_who_and_where(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--agent",
         type=agent_id,
@@ -66,11 +75,6 @@ def add(commands: Subparsers) -> None:
         help=f"what it may do: {', '.join(_PROFILES)} (default: ask)",
     )
     parser.add_argument("--model", metavar="NAME", help="another model than the executor's own")
-    _add_limits(parser)
-    parser.add_argument("--no-memory", action="store_true", help="give it no memory")
-    parser.add_argument(
-        "--detach", action="store_true", help="print the run's id and leave it running"
-    )
 
 
 def _add_limits(parser: argparse.ArgumentParser) -> None:

@@ -411,7 +411,7 @@ class Engine:
         from synthorg_tui.wiring.runs import RUN_SERVICES, RunParts, build_runs
 
         services = {name: partial(getattr, self, name) for name in RUN_SERVICES}
-        return build_runs(self._base, RunParts(**services))
+        return build_runs(self._base, RunParts(**services, model_named=self._model_named))
 
     @property
     def secrets(self) -> "SecretSearch":

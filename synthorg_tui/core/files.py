@@ -59,13 +59,11 @@ def write_atomically(
         mode: Permission bits, in force from the first byte on; ``None`` uses the defaults.
         durable: Wait until all is on disk: even a power failure leaves the old file or the new one.
             Without it only a killed process does.
-        replace: Whether an existing file may be replaced.
-        folder: Descriptor of the folder in which ``path``, then a mere name, lies; all happens in
-            that folder even if its path is replaced meanwhile.
+        replace: Whether an existing file may be replaced; ``FileExistsError`` if it may not.
+        folder: Descriptor of the folder that ``path`` lies in, which is then a mere name.
 
-    Raises:
-        FileExistsError: Something exists at ``path`` and ``replace`` is false.
-        OSError: The write failed; the old content is intact, unless only the last wait failed.
+    Raises ``OSError`` when the write failed; the old content is intact then, unless only the last
+    wait failed.
     """
     remove_drafts(path, folder=folder)
     above, name = os.path.split(os.fspath(path))

@@ -52,7 +52,8 @@ class Cause:
 
     ``payload`` is the item's payload before the person edited it, ``None`` when it wasn't edited.
     ``item_id`` is ``None`` when the decision is about a skill rather than an item. ``bulk`` is a
-    common mark of decisions that are taken and undone together, empty for a single one.
+    common mark of decisions that are taken and undone together, empty for a single one. A decision
+    that ``is_used_later`` has no effect by itself: whoever asked for it acts on it.
     """
 
     kind: DecisionKind
@@ -60,6 +61,7 @@ class Cause:
     item_id: str | None = None
     payload: str | None = None
     bulk: str = ""
+    is_used_later: bool = False
 
 
 class DecisionRunner:
@@ -134,7 +136,11 @@ class DecisionRunner:
                 actor=str(person),
                 at=self._clock.now(),
                 effects=effects.model_copy(
-                    update={"payload_before": cause.payload, "bulk": cause.bulk}
+                    update={
+                        "payload_before": cause.payload,
+                        "bulk": cause.bulk,
+                        "is_used_later": cause.is_used_later,
+                    }
                 ),
             )
 
@@ -308,7 +314,7 @@ def undo_in(
     """Undo a decision within the transaction that changed the memories, and record the undo.
 
     ``outcome`` is what that transaction did to them. Returns the recorded undo. Raises
-    ``ApprovalConflictError`` when the decision was undone already.
+    ``ApprovalConflictError`` when the decision was undone already, or acted on.
     """
     for path, before in operation.effects.records_before.items():
         _restore_record(db, path, before)
@@ -316,6 +322,8 @@ def undo_in(
     for step in plan.files:
         _add_undo_version(db, step, operation, actor=str(person), at=at)
     if operation.item_id is not None:
+        if operation.effects.is_used_later:
+            queue.require_unused_in(db, operation.item_id)
         queue.reopen_in(
             db, operation.item_id, person, "undone", payload=operation.effects.payload_before
         )

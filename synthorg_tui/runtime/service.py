@@ -19,7 +19,6 @@ from synthorg_tui.core.events import Events
 from synthorg_tui.core.failsafe import raise_fatal, surviving
 from synthorg_tui.core.text import agent_id_problem, safe_text
 from synthorg_tui.runtime.engine import AgentEngine
-from synthorg_tui.runtime.loop import ParkedDecision
 from synthorg_tui.runtime.models import (
     AgentRun,
     ExecutionResult,
@@ -60,13 +59,14 @@ class WorkingRun:
 class RunRules:
     """What is asked before runs work.
 
-    ``refusal`` returns why an agent may not run, empty when it may. ``decided`` returns what a
-    person decided on an approval item, ``None`` while it waits. ``model`` names the model that
-    answers a request.
+    ``refusal`` returns why an agent may not run, empty when it may. ``is_waiting`` tells whether an
+    approval item waits for a person still; ``give_up`` is told of one that nobody waits for any
+    more. ``model`` names the model that answers a request.
     """
 
     refusal: Callable[[str], Awaitable[str]]
-    decided: Callable[[str], Awaitable[ParkedDecision | None]]
+    is_waiting: Callable[[str], Awaitable[bool]]
+    give_up: Callable[[str], Awaitable[None]]
     model: Callable[[RunRequest], str]
 
 
@@ -170,7 +170,7 @@ class RunService:
             raise RunRefusedError(
                 f"the run has ended ({reason})", remedy="Start it again, with other limits."
             )
-        if run.status is RunStatus.PARKED and await self._rules.decided(run.item_id) is None:
+        if run.status is RunStatus.PARKED and await self._rules.is_waiting(run.item_id):
             raise RunRefusedError(
                 "the run waits for your decision", remedy="Decide on its item in Approvals first."
             )
@@ -191,6 +191,9 @@ class RunService:
             working.task.cancel()
             await asyncio.wait([working.task])
         elif run.status is not RunStatus.ENDED:
+            if run.item_id:
+                with surviving("giving up a question", _log):
+                    await self._rules.give_up(run.item_id)
             await self._end(WorkingRun(run, is_cancelled=True), _shut_down(run, _CANCELLED))
             self._events.emit(RUN, run.id)
         return await self._store.find(run.id)
@@ -246,7 +249,7 @@ class RunService:
         """Resume the parked runs whose items are decided."""
         parked = await self._store.list(limit=_MAX_OPEN, status=(RunStatus.PARKED,))
         for run in reversed(parked):
-            if run.id in self._working or await self._rules.decided(run.item_id) is None:
+            if run.id in self._working or await self._rules.is_waiting(run.item_id):
                 continue
             with surviving(f"going on with the run {run.id}", _log):
                 await self.resume(run.id)
@@ -329,9 +332,9 @@ class RunService:
 
     async def _store_steps(self, working: WorkingRun) -> None:
         while True:
-            step = await working.unstored.get()
+            step, run = await working.unstored.get(), working.run
             with surviving("storing a step", _log):
-                self._told(working, await self._store.add(working.run.id, step))
+                self._told(working, await self._store.add(run.id, run.request.agent_id, step))
             working.unstored.task_done()
 
     def _told(self, working: WorkingRun, step: RunStep) -> None:

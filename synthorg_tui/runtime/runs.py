@@ -148,7 +148,7 @@ class RunStore:
         clean = RunStep.model_validate(_clean(step.model_dump(mode="json", exclude_defaults=True)))
         await self.operations.checkpoints.save(
             Checkpoint(
-                id=f"{run_id}-{step.number:06d}",
+                id=_checkpoint_id(run_id, step.number),
                 execution_id=run_id,
                 agent_id=agent_id,
                 task_id=run_id,
@@ -190,13 +190,13 @@ class RunStore:
 
         def read(db: "Connection") -> tuple[list[Any], int]:
             rows = db.execute(
-                "SELECT step FROM agent_run_steps WHERE run_id = ? AND number > ? "
-                "ORDER BY number LIMIT ?",
-                [run_id, after, limit],
+                "SELECT context_json FROM checkpoints WHERE execution_id = ? AND id > ? "
+                "ORDER BY id LIMIT ?",
+                [run_id, _checkpoint_id(run_id, after), limit],
             ).fetchall()
-            newest = "SELECT coalesce(max(number), 0) FROM agent_run_steps WHERE run_id = ?"
+            newest = "SELECT max(id) FROM checkpoints WHERE execution_id = ?"
             last = db.execute(newest, [run_id]).fetchone()
-            return rows, int(last[0]) if last else 0
+            return rows, int(last[0].rpartition("-")[2]) if last and last[0] else 0
 
         found, last = await self._database.read(read)
         return tuple(RunStep.model_validate_json(text) for (text,) in found), last
@@ -229,6 +229,11 @@ class RunStore:
         return await self._database.read(
             lambda db: _read(db, where, values, limit=limit, offset=offset)
         )
+
+
+def _checkpoint_id(run_id: str, number: int) -> str:
+    """The id of a step, which sorts as its number does."""
+    return f"{run_id}-{number:06d}"
 
 
 def _read(

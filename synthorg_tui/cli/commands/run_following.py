@@ -166,8 +166,8 @@ class RunFollower:
                 rests = await self._parked(place, run)
             else:
                 rests = run.status is not RunStatus.RUNNING
-            if rests:
-                return run
+            if rests:  # and what is still being written of that is written
+                return run if place.engine is None else await place.engine.runs.wait(run.id)
             if place.asked.is_set():
                 return None
             if cancellation.requested.is_set() and not is_cancelled:
@@ -221,7 +221,7 @@ class RunFollower:
                 f"`synthorg-tui proposals approve {item}` or the app's Approvals decide; it goes "
                 f"on in the app, or with `synthorg-tui runs resume {run.id}`."
             )
-        if self._answer:
+        if self._answer and run.status is RunStatus.ENDED:
             context.console.block(self._answer)
         return code
 

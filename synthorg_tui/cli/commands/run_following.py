@@ -221,7 +221,7 @@ class RunFollower:
                 f"`synthorg-tui proposals approve {item}` or the app's Approvals decide; it goes "
                 f"on in the app, or with `synthorg-tui runs resume {run.id}`."
             )
-        if self._answer and run.status is RunStatus.ENDED:
+        if self._answer and run.reason is TerminationReason.COMPLETED:
             context.console.block(self._answer)
         return code
 

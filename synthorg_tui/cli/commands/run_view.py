@@ -80,8 +80,9 @@ def cost(value: float) -> str:
 
 def standing(run: "AgentRun") -> str:
     """Return how a run stands: its status, or why it ended."""
-    reason = run.reason.value if run.reason is not None else ""
-    return (reason if run.status == "ended" and reason else run.status.value).replace("_", " ")
+    ended = run.status == "ended" and run.reason is not None
+    word = run.reason.value if ended and run.reason is not None else run.status.value
+    return "stopped" if word == "shutdown" else word.replace("_", " ")
 
 
 def used(run: "AgentRun") -> str:

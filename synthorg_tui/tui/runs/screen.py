@@ -60,6 +60,8 @@ class RunsScreen(Screen[None]):
         self._most = RUNS_AT_ONCE
         self._pages = StepPages()
         self._given: dict[str, ListedMemory] = {}
+        self._begun = ""
+        """The run that was started here, until it is listed."""
         self._soon = Throttle(self, self._look, LOOK_AGAIN_AFTER)
         self._unwatch: Callable[[], None] = lambda: None
 
@@ -122,11 +124,13 @@ class RunsScreen(Screen[None]):
     def _look(self) -> None:
         run_job(self, self._load, group="runs", failed=self.fail)
 
-    async def _load(self, follow: str = "") -> None:
+    async def _load(self) -> None:
         runs = await self.desk.list(self._most)
         self.set_class(not runs, "-bare")
         self.runs.placeholder = drawn.no_runs()
-        self.runs.show(runs, follow=follow)
+        self.runs.show(runs, follow=self._begun)
+        if any(run.id == self._begun for run in runs):
+            self._begun = ""
         working = sum(run.status is RunStatus.RUNNING for run in runs)
         waiting = sum(run.status is RunStatus.PARKED for run in runs)
         counts = ((working, "running"), (waiting, "waits for you"))
@@ -286,7 +290,8 @@ class RunsScreen(Screen[None]):
 
     def _started(self, run_id: str | None) -> None:
         if run_id:
-            run_job(self, partial(self._load, run_id), group="runs", failed=self.fail)
+            self._begun = run_id
+            self._look()
             self.steps.focus()
 
     def action_cancel(self) -> None:

@@ -146,6 +146,7 @@ class FakeRunDesk(RunDesk):
         begun = begun.model_copy(update={"id": f"run-new-{len(self.requests)}", "turns": 0})
         self.stored[begun.id] = []
         self.runs.insert(0, begun)
+        self.tell(begun.id)
         return begun
 
     async def cancel(self, run_id: str) -> AgentRun:

@@ -146,6 +146,7 @@ class RunFollower:
 
     async def _go_on(self, place: RunPlace, begin: Begin) -> None:
         """Begin the run, or go on with it where it was handed over."""
+        self._told_of = ""
         if not self._run_id:
             run = await begin(place.calls)
             self._run_id = run.id
@@ -200,7 +201,7 @@ class RunFollower:
         if place.engine is None:
             console = self._context.console
             if not place.is_app:
-                self._own, self._told_of = True, ""
+                self._own = True
                 raise OwnerGoneError("an owner without a screen makes room for a decision")
             console.note("It waits for you in the app: 4 lists it. Ctrl-C stops the run.")
             return False

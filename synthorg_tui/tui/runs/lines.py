@@ -53,7 +53,8 @@ WIDE_ROW: Final = 70
 _LABEL: Final = 11
 _MAX_ARGUMENT: Final = 400
 _DIFF: Final = (("+++", "strong"), ("---", "strong"), ("+", "good"), ("-", "bad"), ("@@", "accent"))
-_DIFF_STARTS: Final = ("diff --git ", "--- ", "Index: ")
+_FILE: Final = "diff --git "
+_DIFF_STARTS: Final = (_FILE, "--- ", "Index: ")
 
 
 def no_runs() -> list[Line]:
@@ -139,10 +140,13 @@ def head_lines(run: AgentRun | None, now: datetime) -> list[Line]:
     return [line((f" {one_line(run.request.task)}", "strong")), used, told]
 
 
-def step_line(step: RunStep, width: int) -> Line:
-    """A step: its turn, what it is, and the tokens of the answer that led to it."""
+def step_line(step: RunStep, width: int, *, waits: bool = False) -> Line:
+    """A step: its turn, what it is, and the tokens of the answer that led to it.
+
+    ``waits`` tells of a parked step that nobody has decided on it yet.
+    """
     turn = f"{step.turn:>4} " if step.turn else "     "
-    left = line((turn, "faint")).extend(_what(step))
+    left = line((turn, "faint")).extend(_what(step, waits=waits))
     right = Line()
     if step.prompt_tokens or step.completion_tokens:
         right.add(f"{short(step.prompt_tokens)}↑ {short(step.completion_tokens)}↓ ", "muted")
@@ -150,7 +154,7 @@ def step_line(step: RunStep, width: int) -> Line:
     return beside(left, right, width)
 
 
-def _what(step: RunStep) -> Line:
+def _what(step: RunStep, *, waits: bool) -> Line:
     text = one_line(step.text[:_MAX_ARGUMENT])
     if step.kind is StepKind.GIVEN:
         given = memories(len(step.memory_ids)) if step.memory_ids else "no memory"
@@ -158,10 +162,13 @@ def _what(step: RunStep) -> Line:
     if step.kind is StepKind.ANSWER:
         return line(("“ ", "accent"), (text or "(no words)", "text"))
     if step.kind is StepKind.NOTE:
-        return line(("· ", "muted"), (text, "muted"))
+        files = changed_files(step.text) if is_diff(step.text) else ()
+        told = f"changes to {', '.join(files)}" if files else text
+        return line(("± " if files else "· ", "muted"), (told, "text" if files else "muted"))
     called = line((f"{one_line(step.tool)} ", "strong"), (_arguments(step), "text"))
     if step.kind is StepKind.PARKED:
-        return line(("◆ ", "warn")).extend(called).add("  waits: ↵ decides", "warn")
+        told = ("  waits: ↵ decides", "warn") if waits else ("  waited for you", "muted")
+        return line(("◆ ", "warn" if waits else "muted")).extend(called).add(*told)
     glyph, role = _OUTCOMES.get(step.outcome, _NO_OUTCOME)
     return line((f"{glyph} ", role)).extend(called)
 
@@ -184,14 +191,19 @@ def waiting_step(width: int) -> Line:
 
 
 def detail_lines(
-    step: RunStep | None, given: Mapping[str, ListedMemory], now: datetime
+    step: RunStep | None,
+    given: Mapping[str, ListedMemory],
+    now: datetime,
+    *,
+    waits: bool = False,
 ) -> list[Line]:
     """A step in full; ``given`` are the memories that are known by their ids."""
     if step is None:
         return []
     lines = [_title(step, now)]
     if step.kind is StepKind.PARKED:
-        lines.append(keys_line(("↵", "shows what waits, to decide it")))
+        does = "shows what waits, to decide it" if waits else "shows what was decided"
+        lines.append(keys_line(("↵", does)))
     lines += [
         _fact(name, value)
         for name, text in step.arguments.items()
@@ -210,7 +222,7 @@ def _title(step: RunStep, now: datetime) -> Line:
         StepKind.GIVEN: "What it began with",
         StepKind.ANSWER: "Answer",
         StepKind.CALL: one_line(step.tool),
-        StepKind.PARKED: f"Waits: {one_line(step.tool)}",
+        StepKind.PARKED: f"To decide: {one_line(step.tool)}",
         StepKind.NOTE: "Note",
     }
     title = line((names[step.kind], "title"))
@@ -248,6 +260,12 @@ def _memory(memory_id: str, row: ListedMemory | None) -> Line:
 def is_diff(text: str) -> bool:
     """Return whether a text is a list of changes to files, as ``git diff`` writes it."""
     return text.lstrip().startswith(_DIFF_STARTS) or "\ndiff --git " in text[:2000]
+
+
+def changed_files(text: str) -> tuple[str, ...]:
+    """Return the names of the files that changes are about, in their order."""
+    heads = [row[len(_FILE) :] for row in text.split("\n") if row.startswith(_FILE)]
+    return tuple(one_line(head.rpartition(" b/")[2] or head) for head in heads)
 
 
 def _body(step: RunStep) -> list[Line]:

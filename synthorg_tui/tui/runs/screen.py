@@ -146,6 +146,7 @@ class RunsScreen(Screen[None]):
         if run.id != self._pages.run_id:
             self._pages = StepPages(run.id)
         pages = self._pages
+        pages.waits_for = run.item_id if run.status is RunStatus.PARKED else ""
         end = pages.end
         pages.take(end, await self.desk.steps(run.id, after=end, limit=PAGE))
         while pages is self._pages and (after := self._missing(pages)) is not None:
@@ -196,7 +197,8 @@ class RunsScreen(Screen[None]):
         if step is None and run is not None:
             shown = drawn.about_lines(run, self.now())
         else:
-            shown = drawn.detail_lines(step, self._given, self.now())
+            waits = step is not None and self._pages.waits_with(step)
+            shown = drawn.detail_lines(step, self._given, self.now(), waits=waits)
         if list(self.text.lines) != shown:
             self.text.show(shown)
         if step is not None and any(each not in self._given for each in step.memory_ids):

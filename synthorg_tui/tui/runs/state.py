@@ -38,6 +38,8 @@ class StepPages:
         self.last = 0
         """The number of the newest step that is stored."""
         self.follows = True
+        self.waits_for = ""
+        """The approval item that the run is parked for, empty when it isn't."""
         self._pages: dict[int, tuple[RunStep, ...]] = {}
 
     def get(self, index: int) -> RunStep | None:
@@ -73,6 +75,10 @@ class StepPages:
             self._pages[at] = (*kept[:same], step) if same <= len(kept) else kept
         while len(self._pages) > MAX_PAGES:
             del self._pages[next(iter(self._pages))]
+
+    def waits_with(self, step: RunStep) -> bool:
+        """Return whether the run waits for a person's decision on this step."""
+        return bool(step.item_id) and step.item_id == self.waits_for
 
     def moved(self, row: int) -> None:
         """Follow the end while the cursor is on the last step."""

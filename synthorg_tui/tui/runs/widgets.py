@@ -86,4 +86,6 @@ class StepList(LineList):
     def row_lines(self, index: int, width: int) -> list[Line]:
         """Return the line of a step."""
         step = self._pages.get(index)
-        return [waiting_step(width) if step is None else step_line(step, width)]
+        if step is None:
+            return [waiting_step(width)]
+        return [step_line(step, width, waits=self._pages.waits_with(step))]

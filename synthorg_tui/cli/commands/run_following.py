@@ -6,6 +6,7 @@ behind a complete step, and is resumed and followed there.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -15,7 +16,8 @@ from synthorg_tui.cli.commands import run_view as view
 from synthorg_tui.cli.context import Cancellation, cancelled_by_signal
 from synthorg_tui.core.enums import TerminationReason
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.host.errors import OwnerGoneError
+from synthorg_tui.host.client import connect
+from synthorg_tui.host.errors import NoOwnerError, OwnerGoneError
 from synthorg_tui.host.owner import RUN, Owner
 from synthorg_tui.host.runs import RunCalls
 from synthorg_tui.runtime.models import AgentRun, RunStatus, StepKind
@@ -38,6 +40,9 @@ _BROKEN_OFF: Final = 130
 _LOOK_EVERY: Final = 1.0
 """Seconds until it is looked at a run again of which nothing was heard."""
 _MAX_HANDOVERS: Final = 5
+_TAKEN_OVER_WITHIN: Final = 15.0
+"""Seconds that an app has to open the store which this command left to it."""
+_RETRY: Final = 0.1
 
 Begin = Callable[[RunCalls], Awaitable[AgentRun]]
 
@@ -109,6 +114,19 @@ def calls_of(engine: "AnyEngine") -> RunCalls:
     return RunCalls(engine.runs) if isinstance(engine, Engine) else engine.runs
 
 
+async def _taken_over(context: "Context") -> None:
+    """Return once the app that asked for the store has it, or doesn't come for it."""
+    deadline = time.monotonic() + _TAKEN_OVER_WITHIN
+    while time.monotonic() < deadline:
+        try:
+            connection = await connect(context.data_dir, role="command")
+        except (NoOwnerError, OwnerGoneError):
+            await asyncio.sleep(_RETRY)
+        else:
+            await connection.close()
+            return
+
+
 async def _ended(task: "asyncio.Task[None]") -> None:
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
@@ -139,6 +157,7 @@ class RunFollower:
                         run = await self._until_rest(place, cancellation)
                     if run is not None:
                         return self._report(run)
+                    await _taken_over(self._context)
         raise DomainError(
             f"the run {self._run_id} broke off too often",
             remedy=f"`synthorg-tui runs resume {self._run_id}` goes on with it.",

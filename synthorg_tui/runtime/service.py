@@ -46,13 +46,17 @@ class RunRefusedError(DomainError):
 
 @dataclass(slots=True)
 class WorkingRun:
-    """A run that works in this process; ``followers`` are told each step, then ``None``."""
+    """A run that works in this process; ``followers`` are told each step, then ``None``.
+
+    One that ``is_ending`` has done all it will do: what follows is only its record.
+    """
 
     run: AgentRun
     task: "asyncio.Task[None] | None" = None
     followers: "set[asyncio.Queue[RunStep | None]]" = field(default_factory=set)
     unstored: "asyncio.Queue[RunStep]" = field(default_factory=asyncio.Queue)
     is_cancelled: bool = False
+    is_ending: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +191,9 @@ class RunService:
         run = await self.show(run_id)
         working = self._working.get(run.id)
         if working is not None and working.task is not None:
-            working.is_cancelled = True
-            working.task.cancel()
+            if not working.is_ending:
+                working.is_cancelled = True
+                working.task.cancel()
             await asyncio.wait([working.task])
         elif run.status is not RunStatus.ENDED:
             if run.item_id:
@@ -345,6 +350,7 @@ class RunService:
     async def _end(self, working: WorkingRun, result: ExecutionResult) -> None:
         """Store how a run ended or that it is parked, after the pipeline where it has ended."""
         run, reason = working.run, result.termination_reason
+        working.is_ending = True
         if reason is TerminationReason.PARKED:
             last = (await self._store.steps(run.id))[-1]
             await self._store.change(

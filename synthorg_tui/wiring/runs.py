@@ -197,15 +197,29 @@ class _Wired:
     def memory(self, run_id: str, request: RunRequest) -> RunMemory:
         """Memory as a connected agent has it: its digest, its tools, its rights."""
         session = self._connected(run_id, request)
-        budget = self._base.settings.runtime.memory_tokens
-
-        async def brief() -> GivenMemories:
-            served = await session.digest(request.task[:MAX_QUERY], budget)
-            return GivenMemories(served.text, memory_ids=served.included)
-
+        brief = partial(self._digest, session, request.task)
         view = Visibility(run_id, str(request.workspace))
         strategy = self._parts.injection().tools(request.agent_id, view, session.remember)
         return RunMemory(brief, strategy, partial(self._parts.gateway().disconnect, session))
+
+    async def brief(self, run_id: str, request: RunRequest) -> GivenMemories:
+        """What a run of another program is given of memory."""
+        session = self._connected(run_id, request)
+        try:
+            return await self._digest(session, request.task)
+        finally:
+            self._parts.gateway().disconnect(session)
+
+    async def _digest(self, session: "AgentSession", task: str) -> GivenMemories:
+        budget = self._base.settings.runtime.memory_tokens
+        served = await session.digest(task[:MAX_QUERY], budget)
+        return GivenMemories(served.text, memory_ids=served.included)
+
+    async def import_records(self, paths: Sequence[Path]) -> "ImportReport":
+        """Import transcripts of runs, without drawing lessons from them."""
+        base = self._base
+        importer = build_imports(base, base.local(), self._parts.executions(), None)
+        return await importer.run(paths)
 
     def _connected(self, run_id: str, request: RunRequest) -> "AgentSession":
         identity = AgentIdentity(
@@ -224,10 +238,6 @@ class _Wired:
     def pipeline(self) -> PipelineParts:
         base, parts = self._base, self._parts
 
-        async def take(path: Path) -> "ImportReport":
-            importer = build_imports(base, base.local(), parts.executions(), None)
-            return await importer.run([path])
-
         async def learn(execution_id: str) -> int:
             from synthorg_tui.learning.models import LearnVerdict
 
@@ -239,7 +249,7 @@ class _Wired:
 
         learns = base.settings.memory.procedural.enabled
         return PipelineParts(
-            records=RunRecords(base.data_dir, take),
+            records=RunRecords(base.data_dir, self.import_records),
             store=base.local,
             level=base.settings.level,
             learn=learn if learns else None,

@@ -86,10 +86,10 @@ async def _require_all_told(service: RunService, place: Place) -> None:
     for line in told:
         run_id, number = line.split()
         latest[run_id] = max(latest.get(run_id, 0), int(number))
-    for run_id, number in list(latest.items())[-1:]:
+    for run_id, last in list(latest.items())[-1:]:
         numbers = [step.number for step in await service.steps(run_id)]
         assert numbers == list(range(1, len(numbers) + 1))
-        assert number <= len(numbers)
+        assert last <= len(numbers)
 
 
 async def _may(_agent: str) -> str:

@@ -59,7 +59,8 @@ def _add_acting(actions: Subparsers) -> None:
         "resume",
         run_resume,
         "go on with a run behind its last complete step, and follow it",
-        more="It ends\nwith the exit codes of `run`. An agent may go on with runs that only read.",
+        more="What it\nwaits for is shown, to decide it. It ends with the exit codes of `run`.\n"
+        "An agent may go on with runs that only read.",
         examples=("runs resume 3f2a",),
     )
     resuming.add_argument("id", metavar="ID")
@@ -125,7 +126,8 @@ async def run_resume(context: "Context") -> int:
     from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.cli.commands.run_following import RunFollower, calls_of
     from synthorg_tui.cli.terminal import controlling_terminal
-    from synthorg_tui.runtime.models import RunProfile
+    from synthorg_tui.core.errors import DomainError
+    from synthorg_tui.runtime.models import RunProfile, RunStatus
 
     async with context.engine() as engine:
         run = await calls_of(engine).show(context.args.id)
@@ -138,7 +140,12 @@ async def run_resume(context: "Context") -> int:
             terminal.agree(f"It asks for nothing in {run.request.workspace}. Go on with it?")
 
     async def begin(calls: "RunCalls") -> "AgentRun":
-        return await calls.resume(run.id)
+        try:
+            return await calls.resume(run.id)
+        except DomainError:
+            if run.status is not RunStatus.PARKED:
+                raise
+            return run  # it waits for a decision, which is taken now if somebody is here
 
     follower = RunFollower(context, agreed=is_unattended, own=is_unattended)
     return await follower.follow(begin)

@@ -40,13 +40,13 @@ class RunServer:
 
     def __init__(self) -> None:
         self.url = ""
-        self.answers: list[dict[str, Any]] = [says("So.")]
+        self.answers = [says("So.")]
         self.asked = threading.Event()
         self.goes_on = threading.Event()
         self.goes_on.set()
 
     def answer(self, body: dict[str, Any]) -> dict[str, Any]:
-        turn = sum(message["role"] == "assistant" for message in body["messages"])
+        turn = [message["role"] for message in body["messages"]].count("assistant")
         return self.answers[min(turn, len(self.answers) - 1)]
 
 

@@ -163,8 +163,9 @@ def _what(step: RunStep, *, waits: bool) -> Line:
         return line(("“ ", "accent"), (text or "(no words)", "text"))
     if step.kind is StepKind.NOTE:
         files = changed_files(step.text) if is_diff(step.text) else ()
-        told = f"changes to {', '.join(files)}" if files else text
-        return line(("± " if files else "· ", "muted"), (told, "text" if files else "muted"))
+        if files:
+            return line(("± ", "accent"), (f"changes to {', '.join(files)}", "text"))
+        return line(("· ", "muted"), (text, "muted"))
     called = line((f"{one_line(step.tool)} ", "strong"), (_arguments(step), "text"))
     if step.kind is StepKind.PARKED:
         told = ("  waits: ↵ decides", "warn") if waits else ("  waited for you", "muted")

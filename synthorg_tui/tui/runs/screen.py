@@ -38,8 +38,10 @@ if TYPE_CHECKING:
 
 RUNS_AT_ONCE: Final = 100
 """Runs that are listed at first; at the end of the list as many more are read."""
-LOOK_AGAIN_AFTER: Final = 0.25
-"""Least seconds between two reads of a run that changes all the time."""
+STEPS_AGAIN_AFTER: Final = 0.25
+"""Least seconds between two reads of the steps of a run that changes all the time."""
+LIST_AGAIN_AFTER: Final = 1.0
+"""Least seconds between two reads of the list: what a run used is added up over all its steps."""
 TICK: Final = 1.0
 """Seconds between two drawings of how long runs work already."""
 _ON_RUN: Final = ("read", "copy", "view", "zoom")
@@ -62,7 +64,8 @@ class RunsScreen(Screen[None]):
         self._given: dict[str, ListedMemory] = {}
         self._begun = ""
         """The run that was started here, until it is listed."""
-        self._soon = Throttle(self, self._look, LOOK_AGAIN_AFTER)
+        self._soon = Throttle(self, self._look, LIST_AGAIN_AFTER)
+        self._steps_soon = Throttle(self, self._look_at_steps, STEPS_AGAIN_AFTER)
         self._unwatch: Callable[[], None] = lambda: None
 
     def compose(self) -> ComposeResult:
@@ -84,7 +87,7 @@ class RunsScreen(Screen[None]):
         self.runs.focus()
         self.set_class(True, "-bare")
         try:
-            self._unwatch = self.desk.watch(lambda _run_id: self._soon.ask())
+            self._unwatch = self.desk.watch(self._heard)
         except DomainError as error:
             self.fail(error)
             return
@@ -120,6 +123,15 @@ class RunsScreen(Screen[None]):
         return self.runs.run
 
     # Reading
+
+    def _heard(self, run_id: str) -> None:
+        """A run changed."""
+        self._soon.ask()
+        if self.run_shown is not None and run_id == self.run_shown.id:
+            self._steps_soon.ask()
+
+    def _look_at_steps(self) -> None:
+        run_job(self, self._load_steps, group="steps", failed=self.fail)
 
     def _look(self) -> None:
         run_job(self, self._load, group="runs", failed=self.fail)
@@ -222,7 +234,7 @@ class RunsScreen(Screen[None]):
     def _other_run(self) -> None:
         run = self.run_shown
         if run is not None and run.id != self._pages.run_id:
-            run_job(self, self._load_steps, group="steps", failed=self.fail)
+            self._look_at_steps()
         if self.runs.cursor >= self._most - 1:
             self._most += RUNS_AT_ONCE
             self._look()
@@ -235,7 +247,7 @@ class RunsScreen(Screen[None]):
     @on(LineList.Scrolled, "#steps")
     def _scrolled(self) -> None:
         if self._pages.wanted(*self.steps.visible_rows) is not None:
-            run_job(self, self._load_steps, group="steps", failed=self.fail)
+            self._look_at_steps()
 
     @on(LineList.Chosen, "#runs")
     def _to_steps(self) -> None:

@@ -50,20 +50,18 @@ def write_atomically(
 ) -> None:
     """Replace a file's content in one step: readers see the old bytes or the new, never a mixture.
 
-    The bytes first go to a temporary file in the same folder, which is then renamed. A link at
-    ``path`` is replaced, not followed. Temporary files of killed writers are removed.
+    The bytes go to a temporary file in the same folder, which is then renamed. A link at ``path``
+    is replaced, not followed. Temporary files of killed writers are removed.
 
     Args:
-        path: The file to write; its folder must exist.
+        path: The file to write, in an existing folder.
         content: The complete new content.
-        mode: Permission bits, in force from the first byte on; ``None`` uses the defaults.
-        durable: Wait until all is on disk: even a power failure leaves the old file or the new one.
-            Without it only a killed process does.
+        mode: Permission bits from the first byte on; ``None`` uses the defaults.
+        durable: Wait until all is on disk: a power failure, too, leaves the old file or the new.
         replace: Whether an existing file may be replaced; ``FileExistsError`` if it may not.
         folder: Descriptor of the folder that ``path`` lies in, which is then a mere name.
 
-    Raises ``OSError`` when the write failed; the old content is intact then, unless only the last
-    wait failed.
+    Raises ``OSError``; the old content is intact then, unless only the last wait failed.
     """
     remove_drafts(path, folder=folder)
     above, name = os.path.split(os.fspath(path))

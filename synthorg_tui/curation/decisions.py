@@ -175,6 +175,8 @@ class DecisionRunner:
         at = self._clock.now()
 
         def within(db: "Connection", outcome: BundleOutcome) -> Operation:
+            if operation.effects.is_used_later and operation.item_id is not None:
+                self._queue.require_unused_in(db, operation.item_id)
             return undo_in(db, operation, plan, outcome, queue=self._queue, person=person, at=at)
 
         return await self.carry_out(bundle, within, actor=str(person))
@@ -314,7 +316,7 @@ def undo_in(
     """Undo a decision within the transaction that changed the memories, and record the undo.
 
     ``outcome`` is what that transaction did to them. Returns the recorded undo. Raises
-    ``ApprovalConflictError`` when the decision was undone already, or acted on.
+    ``ApprovalConflictError`` when the decision was undone already.
     """
     for path, before in operation.effects.records_before.items():
         _restore_record(db, path, before)
@@ -322,8 +324,6 @@ def undo_in(
     for step in plan.files:
         _add_undo_version(db, step, operation, actor=str(person), at=at)
     if operation.item_id is not None:
-        if operation.effects.is_used_later:
-            queue.require_unused_in(db, operation.item_id)
         queue.reopen_in(
             db, operation.item_id, person, "undone", payload=operation.effects.payload_before
         )

@@ -6,7 +6,8 @@ wrote and changes nothing. Whether a call that waits for a person may run is nev
 
 import logging
 import os
-from collections.abc import Awaitable, Callable, Sequence
+import re
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -54,6 +55,7 @@ _REACHES_OUT: Final = frozenset(
 """Categories whose tools change what isn't in the workspace."""
 _EXECUTES: Final = frozenset({ToolCategory.CODE_EXECUTION, ToolCategory.TERMINAL})
 _HARMLESS_PATHS: Final = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/usr/", "/bin/")
+_REDIRECTED: Final = re.compile(r"[<>]\s*([~/.][^\s;&|<>()'\"]*)")
 _MAX_RULE: Final = 500
 
 
@@ -139,16 +141,14 @@ class WorkspaceBounds:
         if tool.access is not ToolAccessLevel.ELEVATED or not is_shell(use.name):
             return ALLOWED
         (call,) = _as_done(use, Path(self._workspace)).calls
-        for run in sure_runs(call):
-            folder = os.path.join(self._workspace, run.folder)  # noqa: PTH118  kept as written
-            for word in (run.folder, *(word.text for word in run.words[1:] if word.is_plain)):
-                if self._is_outside(word.partition("=")[2] or word, folder):
-                    return escalated(
-                        f"it names a path outside of the workspace: {one_line(word, 200)}"
-                    )
+        for folder, word in _named_paths(call):
+            if self._is_outside(word.partition("=")[2] or word, folder):
+                shown = one_line(word, _MAX_RULE)
+                return escalated(f"it names a path outside of the workspace: {shown}")
         return ALLOWED
 
     def _is_outside(self, word: str, folder: str) -> bool:
+        folder = os.path.join(self._workspace, folder)  # noqa: PTH118  kept as written
         if not word.startswith(("/", "~", "..")) and "/.." not in word:
             return False
         whole = os.path.normpath(os.path.join(folder, os.path.expanduser(word)))  # noqa: PTH111, PTH118
@@ -177,6 +177,16 @@ def command_of(use: ToolUse) -> str:
     """Return the shell command of a call, empty when it has none."""
     command = use.arguments.get("command")
     return command if is_shell(use.name) and isinstance(command, str) else ""
+
+
+def _named_paths(call: ToolCall) -> Iterator[tuple[str, str]]:
+    """Words of a command that may be paths, each with the folder that it is run in."""
+    for run in sure_runs(call):
+        yield "", run.folder
+        for word in run.words[1:]:
+            if word.is_plain or word.text.startswith("~"):
+                yield run.folder, word.text
+    yield from (("", target) for target in _REDIRECTED.findall(call.arguments))
 
 
 def _as_done(use: ToolUse, workspace: Path) -> Execution:

@@ -209,6 +209,11 @@ CALLS: Final = RemoteApi(
         "jobs": ApiGroup(
             "synthorg_tui.jobs.scheduler:JobScheduler", ("list", "runs"), ("run", "cancel")
         ),
+        "runs": ApiGroup(
+            "synthorg_tui.host.runs:RunCalls",
+            ("list", "show", "steps", "executors"),
+            ("start", "cancel", "resume"),
+        ),
         "secrets": ApiGroup("synthorg_tui.curation.secrets:SecretSearch", ("search",)),
     }
 )

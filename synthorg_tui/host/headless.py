@@ -107,9 +107,9 @@ async def _settle(engine: "Engine") -> None:
 
 
 async def _keep(engine: "Engine") -> None:
-    """Run jobs; their problems are recorded, and told to whoever watches."""
+    """Run jobs, and runs that a person decided on; their problems are recorded."""
     await asyncio.sleep(_KEEP_AFTER)
-    await engine.jobs.keep()
+    await asyncio.gather(engine.jobs.keep(), engine.runs.keep())
 
 
 def spawn(data_dir: Path, config_path: Path | None = None) -> "subprocess.Popen[bytes]":
@@ -156,10 +156,17 @@ async def _ended(
 
 
 async def _idle(engine: "Engine", owner: Owner, seconds: float) -> None:
-    """Return once nobody has been connected for so long, without a break, and no job runs."""
+    """Return once nobody has been connected for so long, and neither a job nor an agent runs."""
     while True:
         await owner.idle.wait()
         left = owner.idle_since + seconds - time.monotonic()
-        if left <= 0 and engine.jobs.running is None:
+        if left <= 0 and engine.jobs.running is None and not await _works(engine):
             return
         await asyncio.sleep(max(left, _LOOK_AT_JOBS))
+
+
+async def _works(engine: "Engine") -> bool:
+    """Whether an agent runs here, which was started by a program that has left."""
+    from synthorg_tui.runtime.models import RunStatus
+
+    return bool(await engine.runs.list(limit=1, status=RunStatus.RUNNING))

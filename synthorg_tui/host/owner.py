@@ -39,6 +39,8 @@ SKILLS: Final = "skills"
 """Topic of the event that the list of skills changed."""
 FOLLOWED: Final = "followed"
 """Topic of the event with the report of what was imported by itself."""
+RUN: Final = "run"
+"""Topic of the event that a run of an agent here changed; its data is the run's id."""
 MAX_CLIENTS: Final = 64
 MAX_FIELD: Final = 4096
 """Longest text, in characters, in a client's description of itself."""
@@ -220,7 +222,7 @@ class Owner:
             values[CANCEL] = stop
             request.on_cancel.stop = stop.set
         group, _, method = call.name.partition(".")
-        target = session or (self._engine if group == "engine" else getattr(self._engine, group))
+        target = session or self._part(group)
         waits = self._engine.gateway.answering() if session is not None else nullcontext()
         with waits:
             result = await getattr(target, method)(**values)
@@ -228,14 +230,24 @@ class Owner:
             self._engine.events.emit(CHANGED, call.name)
         return call.result.dump_python(result, mode="json")
 
+    def _part(self, group: str) -> object:
+        """The part of the engine that has the calls of a group."""
+        if group == "engine":
+            return self._engine
+        if group == "runs":
+            from synthorg_tui.host.runs import RunCalls
+
+            return RunCalls(self._engine.runs)
+        return getattr(self._engine, group)
+
     def _pass_on(self, topic: str, data: Any) -> None:
-        """Tell agents that the skills changed, and a person's programs what came in by itself.
+        """Tell agents that the skills changed, and a person's programs of imports and of runs.
 
         Nothing else of the desk is the agents' business.
         """
-        if topic not in (SKILLS, FOLLOWED):
+        if topic not in (SKILLS, FOLLOWED, RUN):
             return
-        told = _plain(data) if topic == FOLLOWED else None
+        told = _plain(data) if topic != SKILLS else None
         for client in self.clients:
             if (client.session is not None) == (topic == SKILLS):
                 task = asyncio.create_task(_tell(client.peer, topic, told))

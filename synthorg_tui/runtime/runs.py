@@ -37,14 +37,19 @@ _COLUMNS: Final = (
     "r.execution_id, t.description"
 )
 _USED: Final = """
-SELECT execution_id AS run_id,
-    count(*) FILTER (context_json->>'kind' = 'answer') AS turns,
-    count(*) FILTER (context_json->>'kind' = 'call') AS calls,
-    coalesce(sum((context_json->>'prompt_tokens')::BIGINT), 0)::BIGINT AS prompt_tokens,
-    coalesce(sum((context_json->>'completion_tokens')::BIGINT), 0)::BIGINT AS completion_tokens,
-    coalesce(sum((context_json->>'cost')::DOUBLE), 0) AS cost
-FROM checkpoints WHERE execution_id IN (SELECT id FROM chosen) GROUP BY execution_id
+SELECT run_id,
+    count(*) FILTER (used[1] = 'answer') AS turns,
+    count(*) FILTER (used[1] = 'call') AS calls,
+    coalesce(sum(used[2]::BIGINT), 0)::BIGINT AS prompt_tokens,
+    coalesce(sum(used[3]::BIGINT), 0)::BIGINT AS completion_tokens,
+    coalesce(sum(used[4]::DOUBLE), 0) AS cost
+FROM (
+    SELECT execution_id AS run_id, json_extract_string(context_json,
+        ['$.kind', '$.prompt_tokens', '$.completion_tokens', '$.cost']) AS used
+    FROM checkpoints WHERE execution_id IN (SELECT id FROM chosen)
+) GROUP BY run_id
 """
+"""What runs used, of their steps; each step's JSON is read once, as runs have thousands of them."""
 _CHANGEABLE: Final = frozenset(
     {"status", "ended_at", "reason", "told", "model", "item_id", "execution_id", "doing"}
 )
@@ -176,7 +181,7 @@ class RunStore:
         clean = RunStep.model_validate(_clean(step.model_dump(mode="json", exclude_defaults=True)))
         await self.operations.checkpoints.save(
             Checkpoint(
-                id=f"{run_id}-{step.number:06d}",
+                id=_checkpoint_id(run_id, step.number),
                 execution_id=run_id,
                 agent_id=agent_id,
                 task_id=run_id,
@@ -213,6 +218,22 @@ class RunStore:
         steps = (RunStep.model_validate_json(each.context_json) for each in stored)
         return tuple(sorted(steps, key=lambda step: step.number))
 
+    async def page(self, run_id: str, *, after: int, limit: int) -> tuple[tuple[RunStep, ...], int]:
+        """Return at most ``limit`` steps behind the one numbered ``after``, and the last number."""
+
+        def read(db: "Connection") -> tuple[list[Any], int]:
+            rows = db.execute(
+                "SELECT context_json FROM checkpoints WHERE execution_id = ? AND id > ? "
+                "ORDER BY id LIMIT ?",
+                [run_id, _checkpoint_id(run_id, after), limit],
+            ).fetchall()
+            newest = "SELECT max(id) FROM checkpoints WHERE execution_id = ?"
+            last = db.execute(newest, [run_id]).fetchone()
+            return rows, int(last[0].rpartition("-")[2]) if last and last[0] else 0
+
+        found, last = await self._database.read(read)
+        return tuple(RunStep.model_validate_json(text) for (text,) in found), last
+
     async def find(self, start: str) -> AgentRun:
         """Return the run whose id begins so; raises ``UnknownRunError`` for none or several."""
         found = await self._database.read(
@@ -241,6 +262,11 @@ class RunStore:
         return await self._database.read(
             lambda db: _read(db, where, values, limit=limit, offset=offset)
         )
+
+
+def _checkpoint_id(run_id: str, number: int) -> str:
+    """The id of a step, which sorts as its number does."""
+    return f"{run_id}-{number:06d}"
 
 
 def _read(

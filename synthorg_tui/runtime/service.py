@@ -221,6 +221,10 @@ class RunService:
         """Return the stored steps of a run, in their order."""
         return await self._store.steps((await self.show(run_id)).id)
 
+    async def page(self, run_id: str, *, after: int, limit: int) -> tuple[tuple[RunStep, ...], int]:
+        """Return at most ``limit`` steps behind the one numbered ``after``, and the last number."""
+        return await self._store.page(run_id, after=after, limit=limit)
+
     async def executors(self) -> tuple[tuple[str, str], ...]:
         """Return the name of each executor, and why it can't run here; empty when it can."""
         return tuple([(name, await each.unavailable()) for name, each in self._executors.items()])

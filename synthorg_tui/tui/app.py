@@ -178,6 +178,8 @@ class MemoryDeskApp(RememberingApp):
             self._panes.badge("read_only", self._host.read_only)
             if self._host.read_only:
                 run_job(self, self._take_over, group="beside")
+            else:
+                self.maker.watch_runs()
         finally:
             started()
 

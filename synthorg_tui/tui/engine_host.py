@@ -164,7 +164,7 @@ class LocalEngineHost:
             group.create_task(self._report_progress(engine, warming))
         started()
         self._stack.callback(engine.events.subscribe(partial(self._hear_of_jobs, engine)))
-        await engine.jobs.keep()
+        await asyncio.gather(engine.jobs.keep(), engine.runs.keep())
 
     def _hear_of_jobs(self, engine: "Engine", topic: str, data: object) -> None:
         """Show which job runs, and tell of one that failed in another way than the last time."""

@@ -6,6 +6,7 @@ pane that is made before the store is open, or after opening failed, hears of it
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from textual.app import App
 from textual.screen import Screen
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.tui.jobs import toast
+from synthorg_tui.tui.jobs import Throttle, run_job, toast
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from synthorg_tui.tui.panes import Panes
 from synthorg_tui.tui.ports import MemoryPort
@@ -126,6 +127,29 @@ class PaneMaker:
         """Go to the Skills pane and put the cursor on the skill of this name."""
         self._app.switch_mode("skills")
         self.skills.show_skill(name)
+
+    def show_item(self, item_id: str) -> None:
+        """Show what waits for a decision as in Approvals, to decide it; esc leads back."""
+        from synthorg_tui.tui.approvals.review import ReviewOpener, ReviewScreen
+
+        if self.desk is not None:
+            opener = ReviewOpener(self._panes, self._now, self._monotonic)
+            self._app.push_screen(ReviewScreen(self.desk, [item_id], opener))
+
+    def watch_runs(self) -> None:
+        """Show in every header what runs now, from now on."""
+        desk, soon = self._management().runs, Throttle(self._app, self._count_runs, 0.5)
+        with suppress(DomainError):  # beside another app there is no engine to listen to
+            desk.watch(lambda _run_id: soon.ask())
+            self._count_runs()
+
+    def _count_runs(self) -> None:
+        async def count() -> None:
+            from synthorg_tui.tui.runs.state import work_text
+
+            self._panes.show_runs(work_text(await self._management().runs.working()))
+
+        run_job(self._app, count, group="runs", failed=lambda _error: None)
 
     def show_session(self, ref: str) -> None:
         """Show a session at the place that ``ref`` names, a memory's source; esc leads back."""

@@ -87,6 +87,7 @@ class Panes:
         self._agents = (0, 0)
         self._work = ""
         self._job = ""
+        self._runs = ""
         self._importing = ""
         self._news = ImportNews()
         self._listeners: list[Callable[[], None]] = []
@@ -116,7 +117,7 @@ class Panes:
     @property
     def work(self) -> str:
         """The background work that is running and its progress, or an empty string."""
-        return " · ".join(filter(None, (self._work, self._job)))
+        return " · ".join(filter(None, (self._runs, self._work, self._job)))
 
     @work.setter
     def work(self, text: str) -> None:
@@ -130,6 +131,12 @@ class Panes:
         share = f" {now.done / now.total:.0%}" if now is not None and now.total else ""
         if f"{name}{share}" != self._job:
             self._job = f"{name}{share}"
+            self._tell()
+
+    def show_runs(self, text: str) -> None:
+        """Show how many agents run here, and how far they are; an empty text when none does."""
+        if text != self._runs:
+            self._runs = text
             self._tell()
 
     @property

@@ -39,6 +39,7 @@ from synthorg_tui.tui.memories.welcome import WelcomeScreen
 from synthorg_tui.tui.organisation.screen import OrganisationScreen
 from synthorg_tui.tui.organisation.widgets import TimeBar
 from synthorg_tui.tui.panes import PANES
+from synthorg_tui.tui.runs.screen import RunsScreen
 from synthorg_tui.tui.sessions.deleting import DeleteSessionDialog
 from synthorg_tui.tui.sessions.screen import SessionsScreen
 from synthorg_tui.tui.sessions.transcript import TranscriptScreen
@@ -84,6 +85,7 @@ OWNERS: dict[str, type] = {
     "connecting": ConnectScreen,
     "agents": AgentsScreen,
     "settings": SettingsScreen,
+    "runs": RunsScreen,
     "form": MemoryForm,
     "confirm": ConfirmDialog,
 }
@@ -121,6 +123,7 @@ FOOTERS = (
     ("connecting", "app"),
     ("agents", "app"),
     ("settings", "app"),
+    ("runs", "app"),
 )
 
 

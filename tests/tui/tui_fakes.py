@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from synthorg_tui.approvals.trail import TrailEntry
 from synthorg_tui.core.enums import CallOutcome, MemoryCategory
@@ -445,8 +445,7 @@ class FakeHost:
 
     @property
     def management(self) -> StoreManagement:
-        assert self._management is not None
-        return self._management
+        return self._management or StoreManagement(_no_engine, Path, lambda: 0, self.close)
 
     async def look(self) -> MemoryReader | None:
         return self.desk if self.shows_early else None
@@ -470,6 +469,10 @@ class FakeHost:
 
     async def close(self) -> None:
         self.closed += 1
+
+
+def _no_engine() -> NoReturn:
+    raise DomainError("there is no engine in this test")
 
 
 class Seconds:

@@ -61,6 +61,8 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = {
     "agents": CommandEntry(
         "agents", "list agents and their memories; pause them, and take back what they wrote"
     ),
+    "run": CommandEntry("run", "give an agent that runs here a task, and follow it"),
+    "runs": CommandEntry("runs", "list, show, stop and resume the runs of agents here"),
     "hints": CommandEntry(
         "hints", "see and choose what agents are told nothing about at their calls"
     ),

@@ -205,10 +205,10 @@ async def run_approve(context: "Context") -> int:
 
     async with _deciding(context) as engine:
         review = await find_pending(engine, context.args.id)
-        async with _person(context, engine, review) as terminal:
+        async with person_at_terminal(context, engine, review) as terminal:
             if review.problem:
                 raise DecisionRefusedError(review.problem)
-            _require_hash(terminal, review, _approving(review, context.args.scope))
+            require_hash(terminal, review, _approving(review, context.args.scope))
             with view.shown_again(context.console):
                 decision = await engine.reviews.approve(
                     review.item.id,
@@ -237,8 +237,8 @@ async def run_reject(context: "Context") -> int:
         raise UsageError("the reason is empty")
     async with _deciding(context) as engine:
         review = await find_pending(engine, context.args.id)
-        async with _person(context, engine, review) as terminal:
-            _require_hash(terminal, review, "Reject")
+        async with person_at_terminal(context, engine, review) as terminal:
+            require_hash(terminal, review, "Reject")
             with view.shown_again(context.console):
                 decision = await engine.reviews.reject(
                     review.item.id, shown=review.shown, reason=reason, person=terminal.person
@@ -251,7 +251,7 @@ async def run_snooze(context: "Context") -> int:
     until = context.args.until
     async with _deciding(context) as engine:
         review = await find_pending(engine, context.args.id)
-        async with _person(context, engine, review) as terminal:
+        async with person_at_terminal(context, engine, review) as terminal:
             what = f"Snooze until {local_time(until)}" if until else "Wake"
             answer = terminal.ask(f"{what} {_title(review)}? [y/N]")
             if answer.lower() not in ("y", "yes"):
@@ -269,7 +269,7 @@ async def run_snooze(context: "Context") -> int:
 
 async def run_undo(context: "Context") -> int:
     """Undo the most recent decision."""
-    async with _deciding(context) as engine, _person(context, engine, None) as terminal:
+    async with _deciding(context) as engine, person_at_terminal(context, engine, None) as terminal:
         titles = await engine.reviews.undoable()
         what = f"{len(titles)} approvals" if len(titles) > 1 else "the last decision"
         if titles and terminal.ask(f"Take {what} back? Type undo:") != "undo":
@@ -288,7 +288,7 @@ def _deciding(context: "Context") -> "AbstractAsyncContextManager[Engine]":
 
 
 @asynccontextmanager
-async def _person(
+async def person_at_terminal(
     context: "Context", engine: "Engine", review: "Review | None"
 ) -> "AsyncIterator[Terminal]":
     """The person at the terminal; what is refused to them stands in the proposal's trail."""
@@ -306,7 +306,7 @@ async def _person(
         raise
 
 
-def _require_hash(terminal: "Terminal", review: "Review", what: str) -> None:
+def require_hash(terminal: "Terminal", review: "Review", what: str) -> None:
     """Have the hash typed in.
 
     Raises ``DeclinedError`` when nothing is typed, ``DecisionRefusedError`` for another hash.

@@ -2,13 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
+from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input, TextArea
 
@@ -23,7 +23,7 @@ from synthorg_tui.tui.memories.lines import GLYPHS
 from synthorg_tui.tui.ports import Change
 from synthorg_tui.tui.widgets.line_view import LineBar
 
-Category = TypeVar("Category", bound=StrEnum)
+Category = TypeVar("Category", bound=str)
 """What a line of categories chooses from."""
 _CHOICES = {each: (GLYPHS[each], each.value, f"cat-{each.value}") for each in MemoryCategory}
 
@@ -59,10 +59,19 @@ class CategoryPicker(LineBar, Generic[Category], can_focus=True):
         ("right,l,space", "next", "Next"),
     ]
 
-    def __init__(self, chosen: Category, choices: Mapping[Category, tuple[str, str, str]]) -> None:
-        super().__init__(id="category")
+    def __init__(
+        self,
+        chosen: Category,
+        choices: Mapping[Category, tuple[str, str, str]],
+        *,
+        id: str = "category",
+    ) -> None:
+        super().__init__(id=id)
         self.chosen = chosen
         self._choices = choices
+
+    class Picked(Message):
+        """Posted when another one was chosen."""
 
     def on_mount(self) -> None:
         self._draw()
@@ -94,6 +103,7 @@ class CategoryPicker(LineBar, Generic[Category], can_focus=True):
         categories = list(self._choices)
         self.chosen = categories[(categories.index(self.chosen) + by) % len(categories)]
         self._draw()
+        self.post_message(self.Picked())
 
     def action_previous(self) -> None:
         """Choose the category to the left."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from synthorg_tui.settings.agent_entry import EntryChange
     from synthorg_tui.settings.listing import ListedSetting
     from synthorg_tui.settings.roster import AgentFacts
+    from synthorg_tui.tui.runs.adapter import RunDesk
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,13 @@ class StoreManagement:
         self._clients = clients
         self._close = close
         self.config_path = config_path
+
+    @property
+    def runs(self) -> "RunDesk":
+        """The runs of agents here, for their screen."""
+        from synthorg_tui.tui.runs.adapter import RunDesk
+
+        return RunDesk(self._engine)
 
     async def doctor(
         self, *, fix: bool, progress: "ReadProgress", cancel: threading.Event

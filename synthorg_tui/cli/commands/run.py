@@ -1,0 +1,198 @@
+"""``run``: gives an agent a task, follows it step by step, and says how it ended."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from synthorg_tui.cli.arguments import Subparsers, add_command, agent_id, path, whole
+from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from synthorg_tui.cli.context import Context
+    from synthorg_tui.runtime.models import AgentRun, RunRequest
+
+_PROFILES: Final = ("read_only", "ask", "unattended")
+_AGENTS: Final = {"claude": "claude-code"}
+"""Agents that an executor stands for, where it isn't named as they are."""
+_NAMELESS: Final = "desk"
+"""The agent of a run by the configured model, where the settings don't have exactly one."""
+_MORE: Final = """The steps are
+shown as they come, the answer at the end. Ctrl-C stops the run and keeps what it
+did; again, it leaves at once. What waits for you is shown, and decided right
+here if you sit at the terminal. With `--profile ask` whatever writes or executes
+waits for you; `read_only` can't do either; `unattended` asks for nothing inside
+the workspace, and you are asked before it starts. An agent that runs this
+command may start runs that only read.
+
+exit codes: 0 completed, 1 failed, 5 out of turns, 6 tokens, cost or time used up,
+7 waits for a person, 130 stopped or broken off"""
+
+
+def add(commands: Subparsers) -> None:
+    """Add the parser of ``run`` to ``commands``."""
+    parser = add_command(
+        commands,
+        "run",
+        run_run,
+        COMMANDS["run"].summary,
+        more=_MORE,
+        examples=(
+            'run "say what the flaky test waits for" --profile read_only',
+            'run "fix the flaky test" --agent ada --executor claude --turns 20',
+        ),
+    )
+    parser.add_argument("task", metavar="TASK", help="what to do; - reads it from standard input")
+    _add_who_and_where(parser)
+    _add_limits(parser)
+    parser.add_argument("--no-memory", action="store_true", help="give it no memory")
+    parser.add_argument(
+        "--detach", action="store_true", help="print the run's id and leave it running"
+    )
+
+
+def _add_who_and_where(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--agent",
+        type=agent_id,
+        metavar="ID",
+        help="whose memory it has (default: the only one of the settings)",
+    )
+    parser.add_argument(
+        "--executor",
+        default="builtin",
+        metavar="NAME",
+        help="builtin (default), or an installed agent: claude, codex, opencode",
+    )
+    parser.add_argument(
+        "--workspace", type=path, metavar="DIR", help="where it works (default: this folder)"
+    )
+    parser.add_argument(
+        "--profile",
+        choices=_PROFILES,
+        default="ask",
+        metavar="NAME",
+        help=f"what it may do: {', '.join(_PROFILES)} (default: ask)",
+    )
+    parser.add_argument("--model", metavar="NAME", help="another model than the executor's own")
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--turns", type=whole(1, 1000), metavar="N", help="most answers of a model")
+    parser.add_argument("--tokens", type=whole(1), metavar="N", help="most tokens, of all answers")
+    parser.add_argument("--cost", type=_amount, metavar="N", help="most cost, as in the prices set")
+    parser.add_argument(
+        "--seconds", type=_amount, metavar="N", help="most seconds of work, without waiting for you"
+    )
+
+
+def _amount(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number over 0")
+    return number
+
+
+async def run_run(context: "Context") -> int:
+    """Start a run and follow it to its end; return the exit code of how it ended."""
+    from synthorg_tui.cli.commands.run_following import RunFollower
+    from synthorg_tui.host.runs import RunCalls
+    from synthorg_tui.runtime.models import RunProfile
+
+    request = _request(context)
+    if request.profile is not RunProfile.READ_ONLY:
+        _require_person(request.profile.value)
+    is_unattended = request.profile is RunProfile.UNATTENDED
+    if is_unattended:
+        _agree(context, request)
+
+    async def begin(calls: RunCalls) -> "AgentRun":
+        return await calls.start(request)
+
+    if context.args.detach:
+        return await _detached(context, request)
+    follower = RunFollower(context, agreed=is_unattended, own=is_unattended)
+    return await follower.follow(begin)
+
+
+def _request(context: "Context") -> "RunRequest":
+    import sys
+
+    from synthorg_tui.runtime import RunLimits
+    from synthorg_tui.runtime.models import RunProfile, RunRequest
+
+    args = context.args
+    task = (sys.stdin.read() if args.task == "-" else args.task).strip()
+    if not task:
+        raise UsageError("the task is empty")
+    workspace = (args.workspace or Path.cwd()).absolute()
+    if not workspace.is_dir():
+        raise UsageError(f"there is no folder {workspace}")
+    limits = context.settings().runtime.limits.model_dump()
+    for name in ("turns", "tokens", "cost", "seconds"):
+        limits[name] = getattr(args, name) if getattr(args, name) is not None else limits[name]
+    return RunRequest(
+        task=task,
+        agent_id=args.agent or _default_agent(context),
+        workspace=workspace,
+        executor=args.executor,
+        profile=RunProfile(args.profile),
+        limits=RunLimits.model_validate(limits),
+        model=args.model,
+        memory=not args.no_memory,
+    )
+
+
+def _default_agent(context: "Context") -> str:
+    executor = context.args.executor
+    if executor != "builtin":
+        return _AGENTS.get(executor) or str(executor)
+    declared = context.settings().agents
+    return str(declared[0].id) if len(declared) == 1 else _NAMELESS
+
+
+def _require_person(profile: str) -> None:
+    from synthorg_tui.approvals.models import DecisionRefusedError
+    from synthorg_tui.approvals.person import require_no_agent
+
+    try:
+        require_no_agent()
+    except DecisionRefusedError as error:
+        raise DecisionRefusedError(
+            f"{error.message}: a run with --profile {profile} may write",
+            remedy="Use --profile read_only, or have the person start it.",
+        ) from None
+
+
+def _agree(context: "Context", request: "RunRequest") -> None:
+    """Have the person at the terminal agree to a run that asks for nothing."""
+    from synthorg_tui.cli.terminal import controlling_terminal, require_open_to_decisions
+
+    if context.args.detach:
+        raise UsageError(
+            "a run that asks for nothing isn't left alone", remedy="Leave --detach out."
+        )
+    require_open_to_decisions(context.settings().approvals)
+    with controlling_terminal() as terminal:
+        terminal.agree(
+            f"It writes and executes in {request.workspace}, and nobody is asked before. Run it?"
+        )
+
+
+async def _detached(context: "Context", request: "RunRequest") -> int:
+    """Start the run in the owner of the store, which is started if there is none."""
+    from synthorg_tui.cli.commands import run_view as view
+    from synthorg_tui.host.client import RemoteEngine
+    from synthorg_tui.host.opening import reach
+
+    data_dir = context.data_dir.absolute()
+    connection = await reach(data_dir, role="command", config_path=context.args.config)
+    try:
+        run = await RemoteEngine(connection, context.settings()).runs.start(request)
+    finally:
+        await connection.close()
+    told = f"Started {run.id}; `synthorg-tui runs show {run.id} --steps` shows how far it is."
+    return context.print_result(view.run_shape(run), told)

@@ -1,0 +1,188 @@
+"""A run of an agent as text and as JSON; what agents, models and tools say is made safe."""
+
+from typing import TYPE_CHECKING, Final
+
+from synthorg_tui.cli.output import Console, cut, local_time
+from synthorg_tui.cli.shapes import Json
+from synthorg_tui.core.text import counted, duration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from synthorg_tui.runtime.models import AgentRun, RunStep
+
+_GLYPHS: Final = {"given": "▤", "answer": "“", "parked": "◆", "note": "·"}
+_STYLES: Final = {"given": "cyan", "parked": "yellow", "note": "dim"}
+_OUTCOMES: Final = {"ok": ("✓", "green"), "failed": ("✗", "red"), "unknown": ("·", "dim")}
+_REFUSED: Final = ("⊘", "yellow")
+_MAX_ARGUMENTS: Final = 400
+_MAX_LINES: Final = 40
+"""Lines of a step's text that are printed; JSON has all of it."""
+
+
+def show_step(console: Console, step: "RunStep") -> None:
+    """Print a step on one line of ``err``, beside the result."""
+    mark, style = _GLYPHS.get(step.kind, "·"), _STYLES.get(step.kind, "")
+    if step.kind == "call":
+        mark, style = _OUTCOMES.get(step.outcome or "unknown", _REFUSED)
+    used = step.prompt_tokens + step.completion_tokens
+    tail = f"  {used:,} tokens{f', {cost(step.cost)}' if step.cost else ''}" if used else ""
+    text = cut(words(step), max(console.width - len(tail) - 3, 20))
+    styles = [style] if style else []
+    shown = console.style(mark, *styles, stream=console.err)
+    rest = console.style(text, *(["dim"] if step.kind == "note" else []), stream=console.err)
+    end = console.style(tail, "dim", stream=console.err)
+    print(f"{shown} {rest}{end}", file=console.err, flush=True)
+
+
+def show_whole_step(console: Console, step: "RunStep") -> None:
+    """Print a step with its arguments and its text."""
+    head = f"{step.number}. {step.kind.value}"
+    name = f"{step.tool} {_arguments(step.arguments)}" if step.tool else ""
+    tokens = step.prompt_tokens + step.completion_tokens
+    console.line()
+    console.parts(
+        [
+            (head, "bold"),
+            (cut(name, console.width) if name else "",),
+            (step.outcome.value.replace("_", " ") if step.outcome else "", "dim"),
+            (f"{tokens:,} tokens" if tokens else "", "dim"),
+            (cost(step.cost) if step.cost else "", "dim"),
+        ]
+    )
+    for memory_id in step.memory_ids:
+        console.line(f"    given {memory_id}", "dim")
+    console.block(step.text, indent=4, max_lines=_MAX_LINES)
+
+
+def words(step: "RunStep") -> str:
+    """Return what a step is, in words."""
+    if step.kind == "given":
+        ids = len(step.memory_ids)
+        return f"given {counted(ids, 'memory', 'memories')}" if ids else "given no memory"
+    if step.kind in ("answer", "note"):
+        return step.text or "(no words)"
+    called = f"{step.tool} {_arguments(step.arguments)}"
+    return f"{called} waits for you" if step.kind == "parked" else called
+
+
+def _arguments(arguments: "Mapping[str, object]") -> str:
+    values = [f"{name}={value}"[:_MAX_ARGUMENTS] for name, value in arguments.items()]
+    if len(values) == 1:
+        return values[0].partition("=")[2]
+    return " ".join(values)[:_MAX_ARGUMENTS]
+
+
+def cost(value: float) -> str:
+    """Return a cost in the currency of the configured prices."""
+    return f"{value:.4f}" if value < 1 else f"{value:,.2f}"
+
+
+def standing(run: "AgentRun") -> str:
+    """Return how a run stands: its status, or why it ended."""
+    ended = run.status == "ended" and run.reason is not None
+    word = run.reason.value if ended and run.reason is not None else run.status.value
+    return "stopped" if word == "shutdown" else word.replace("_", " ")
+
+
+def used(run: "AgentRun") -> str:
+    """Return what a run used, in words."""
+    tokens = run.prompt_tokens + run.completion_tokens
+    parts = [counted(run.turns, "turn"), counted(run.calls, "call"), counted(tokens, "token")]
+    parts += [f"cost {cost(run.cost)}"] if run.cost else []
+    if run.ended_at is not None:
+        parts.append(duration((run.ended_at - run.started_at).total_seconds()))
+    return " · ".join(parts)
+
+
+def show_runs(console: Console, runs: "Sequence[AgentRun]") -> None:
+    """Print runs as a table, or that there are none."""
+    if not runs:
+        console.line('No agent ran here. `synthorg-tui run "task"` gives one a task.')
+        return
+    rows = [
+        (
+            run.id[:12],
+            standing(run),
+            run.request.agent_id,
+            run.request.executor,
+            local_time(run.started_at),
+            f"{run.turns:,}",
+            f"{run.prompt_tokens + run.completion_tokens:,}",
+            cost(run.cost) if run.cost else "",
+            run.request.task,
+        )
+        for run in runs
+    ]
+    header = ("RUN", "STATUS", "AGENT", "BY", "STARTED", "TURNS", "TOKENS", "COST", "TASK")
+    console.table(header, rows)
+
+
+def show_run(console: Console, run: "AgentRun") -> None:
+    """Print what was asked for, how the run stands and what it used."""
+    request = run.request
+    limits = request.limits
+    console.line(cut(request.task, console.width), "bold")
+    console.facts(
+        (
+            ("run", run.id),
+            ("status", standing(run)),
+            ("told", run.told),
+            ("waits", f"synthorg-tui proposals show {run.item_id}" if run.item_id else ""),
+            ("agent", request.agent_id),
+            ("by", f"{request.executor}{f' · {run.model}' if run.model else ''}"),
+            ("workspace", str(request.workspace)),
+            ("may", request.profile.value.replace("_", " ")),
+            ("limits", f"{limits.turns:,} turns, {limits.tokens:,} tokens, {limits.seconds:g} s"),
+            ("started", local_time(run.started_at)),
+            ("used", used(run)),
+            ("record", run.execution_id),
+        )
+    )
+
+
+def run_shape(run: "AgentRun") -> Json:
+    """Return a run as JSON."""
+    request = run.request
+    return {
+        "id": run.id,
+        "task": request.task,
+        "agent": request.agent_id,
+        "executor": request.executor,
+        "model": run.model or request.model,
+        "workspace": str(request.workspace),
+        "profile": request.profile.value,
+        "limits": request.limits.model_dump(mode="json"),
+        "memory": request.memory,
+        "status": run.status.value,
+        "reason": run.reason.value if run.reason is not None else None,
+        "told": run.told,
+        "item": run.item_id or None,
+        "started_at": run.started_at.isoformat(),
+        "ended_at": run.ended_at.isoformat() if run.ended_at is not None else None,
+        "turns": run.turns,
+        "calls": run.calls,
+        "prompt_tokens": run.prompt_tokens,
+        "completion_tokens": run.completion_tokens,
+        "cost": round(run.cost, 6),
+        "execution": run.execution_id or None,
+    }
+
+
+def step_shape(step: "RunStep") -> Json:
+    """Return a step as JSON."""
+    return {
+        "number": step.number,
+        "turn": step.turn,
+        "at": step.at.isoformat(),
+        "kind": step.kind.value,
+        "text": step.text,
+        "tool": step.tool or None,
+        "arguments": step.arguments,
+        "outcome": step.outcome.value if step.outcome is not None else None,
+        "item": step.item_id or None,
+        "memories": list(step.memory_ids),
+        "prompt_tokens": step.prompt_tokens,
+        "completion_tokens": step.completion_tokens,
+        "cost": round(step.cost, 6),
+    }

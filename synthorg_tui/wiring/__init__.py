@@ -206,6 +206,7 @@ def build_injection(
         applications=Applications(base.database),
         organisation=build_briefing(base.settings.org_memory, base.memory, organisation),
         agents=base.settings.own_settings(),
+        enabled=memory.injection_enabled,
     )
 
 

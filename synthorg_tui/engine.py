@@ -9,6 +9,7 @@ together is in ``wiring``; what it does belongs into a room of its own, not here
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,9 +54,11 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.organisation.importing import OrgImports
     from synthorg_tui.organisation.service import OrganisationService
+    from synthorg_tui.persistence.protocol import PersistenceBackend
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
     from synthorg_tui.settings.agreed import AgreedSettings
+    from synthorg_tui.settings.changes import SettingChanges
     from synthorg_tui.skills.library import SkillLibrary
     from synthorg_tui.wiring.curation import CurationServices
 
@@ -165,6 +168,21 @@ class Engine:
         from synthorg_tui.persistence.usage import UsageStore
 
         return UsageStore(self._database)
+
+    @cached_property
+    def operations(self) -> "PersistenceBackend":
+        """The repositories of operational data, on the store's own database."""
+        return wiring.build_operations(self._base)
+
+    @cached_property
+    def kept(self) -> "SettingChanges":
+        """The service by which a person changes settings; the services take them where they can."""
+        from synthorg_tui.wiring.mirrors import build_changes
+
+        return build_changes(self._base, self.operations.settings, vars(self), self._take)
+
+    def _take(self, settings: RootConfig) -> None:
+        self.settings, self._base = settings, replace(self._base, settings=settings)
 
     @cached_property
     def approvals(self) -> "ApprovalQueue":

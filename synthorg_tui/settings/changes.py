@@ -7,7 +7,7 @@ added, so that undo works after a restart too. Whether a kept value holds is dec
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -17,7 +17,7 @@ from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import ConfigError, DomainError
 from synthorg_tui.core.types import warn
 from synthorg_tui.persistence.database import Database
-from synthorg_tui.persistence.entities import Setting
+from synthorg_tui.persistence.settings_kv import kept_settings
 from synthorg_tui.settings.kept import (
     KeptSetting,
     SettingTrial,
@@ -82,13 +82,16 @@ class SettingChange:
     why: str = ""
 
 
-async def read_kept(repository: "SettingsRepository") -> dict[str, KeptSetting]:
-    """Return what is kept, by path, the oldest change first; what can't be read is left out."""
+def kept_in(rows: Iterable[tuple[str, str, str]]) -> dict[str, KeptSetting]:
+    """Return what is kept, by path, the oldest change first; what can't be read is left out.
+
+    The rows are namespace, key and value.
+    """
     found = []
-    for row in await repository.get_all():
-        path = f"{row.namespace}.{row.key}"
+    for namespace, key, value in rows:
+        path = f"{namespace}.{key}"
         try:
-            said = json.loads(row.value)
+            said = json.loads(value)
             text = json.dumps(said["value"], ensure_ascii=False)
             at = datetime.fromisoformat(said["at"])
             found.append(KeptSetting(path, text, str(said["over"]), str(said["by"]), at))
@@ -97,11 +100,11 @@ async def read_kept(repository: "SettingsRepository") -> dict[str, KeptSetting]:
     return {each.path: each for each in sorted(found, key=lambda each: each.at)}
 
 
-async def taking_kept(settings: RootConfig, repository: "SettingsRepository") -> RootConfig:
+async def taking_kept(settings: RootConfig, database: Database) -> RootConfig:
     """Return the settings with what is kept in the store, and warn of values that aren't taken."""
     if settings.layers is None:
         return settings
-    kept = await read_kept(repository)
+    kept = kept_in(await database.read(kept_settings))
     outcome = with_kept(settings, kept)
     for path, why in outcome.passed_over.items():
         warn(path, kept[path].value, f"the value kept in the app is not taken: {why}")
@@ -137,7 +140,11 @@ class SettingChanges:
 
     async def kept(self) -> tuple[KeptSetting, ...]:
         """Return what is kept, the oldest first, also what doesn't hold."""
-        return tuple((await read_kept(self._repository)).values())
+        return tuple((await self._kept()).values())
+
+    async def _kept(self) -> dict[str, KeptSetting]:
+        rows = await self._repository.get_all()
+        return kept_in((row.namespace, row.key, row.value) for row in rows)
 
     async def set(self, path: str, written: str, *, actor: str) -> SettingChange:
         """Keep a value, written as in the settings file, in place of the one before.
@@ -156,7 +163,7 @@ class SettingChanges:
         Raises ``ConfigError`` when nothing is kept of it.
         """
         async with self._one:
-            if path not in await read_kept(self._repository):
+            if path not in await self._kept():
                 raise ConfigError(
                     f"{path}: nothing is kept of it",
                     remedy="`synthorg-tui config explain` says where each value comes from.",
@@ -196,7 +203,7 @@ class SettingChanges:
         if layers is None:
             raise ConfigError("these settings were made by a program; none can be changed")
         settings = await asyncio.to_thread(load_settings, layers.asked)
-        return settings, await read_kept(self._repository)
+        return settings, await self._kept()
 
     async def _put(
         self,
@@ -220,8 +227,10 @@ class SettingChanges:
             over = said_in_file(settings.layers, split(path))
             kept[path] = KeptSetting(path, text, over, actor, now)
             said = {"value": json.loads(text), "over": over, "by": actor, "at": now.isoformat()}
+            from synthorg_tui.persistence.entities import Setting
+
             row = Setting(namespace=namespace, key=key, value=json.dumps(said), updated_at=now)
-            await self._repository.set(row)
+            await self._repository.save(row)
         else:
             await self._repository.delete(namespace, key)
         number = of.number if of is not None else 0

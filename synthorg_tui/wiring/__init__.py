@@ -27,6 +27,7 @@ from synthorg_tui.persistence.settings_kv import former_roots, has_open
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder
 from synthorg_tui.settings.agreed import hold
+from synthorg_tui.settings.changes import taking_kept
 from synthorg_tui.settings.root import RootConfig, SettingsPolicy
 
 if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
@@ -39,6 +40,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.memory.extensions import BatchStore, MemoryAdmin
     from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.organisation.service import OrganisationService
+    from synthorg_tui.persistence.protocol import PersistenceBackend
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
     from synthorg_tui.skills.document import SkillRoot
@@ -108,7 +110,7 @@ async def open_foundation(
     async with AsyncExitStack() as stack:
         if database is None:
             database = await stack.enter_async_context(own_database(directory))
-        settings = await hold(settings, database, clock=clock)
+        settings = await hold(await taking_kept(settings, database), database, clock=clock)
         embedder = embedder or create_embedder(settings.embedding())
         stack.push_async_callback(embedder.close)
         context = BackendContext(
@@ -167,6 +169,13 @@ def build_model(
     if model is not None:
         base.closing.push_async_callback(model.close)
     return model
+
+
+def build_operations(base: Foundation) -> "PersistenceBackend":
+    """Build the repositories of operational data, which are connected as long as the store is."""
+    from synthorg_tui.persistence.operational import DuckDBPersistence
+
+    return DuckDBPersistence(base.database)
 
 
 def build_queue(base: Foundation) -> "ApprovalQueue":

@@ -9,7 +9,6 @@ together is in ``wiring``; what it does belongs into a room of its own, not here
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -176,13 +175,8 @@ class Engine:
 
     @cached_property
     def kept(self) -> "SettingChanges":
-        """The service by which a person changes settings; the services take them where they can."""
-        from synthorg_tui.wiring.mirrors import build_changes
-
-        return build_changes(self._base, self.operations.settings, vars(self), self._take)
-
-    def _take(self, settings: RootConfig) -> None:
-        self.settings, self._base = settings, replace(self._base, settings=settings)
+        """The service by which a person changes settings; others take these where they can."""
+        return wiring.build_kept(self._base, self.operations, vars(self))
 
     @cached_property
     def approvals(self) -> "ApprovalQueue":

@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from synthorg_tui.approvals.models import DecisionRefusedError
+from synthorg_tui.core.actors import Actor, ActorKind
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import ConfigError, DomainError
 from synthorg_tui.core.types import warn
@@ -214,6 +216,7 @@ class SettingChanges:
         of: SettingChange | None = None,
     ) -> SettingChange:
         """Keep a value, or none for an empty text, and note the change."""
+        _require_person(actor)
         settings, kept = await self._present()
         if text and (why := fixed(path)):
             raise ConfigError(f"{path} can't be changed here: {why}")
@@ -263,6 +266,13 @@ class SettingChanges:
         return path in {each.path for each in found}
 
 
+def _require_person(actor: str) -> None:
+    """Refuse an agent, whatever way it found here."""
+    who = Actor.parse(actor)
+    if who.kind in (ActorKind.AGENT, ActorKind.ENVIRONMENT):
+        raise DecisionRefusedError(f"{who.words} can't change settings; only a person does")
+
+
 def value_at(settings: RootConfig, path: str) -> object:
     """Return the value of a setting; ``None`` also for one that isn't there."""
     found: object = settings
@@ -296,8 +306,8 @@ def _changes(db: "Connection", limit: int) -> tuple[SettingChange, ...]:
         f"SELECT {_COLUMNS} FROM setting_changes ORDER BY number DESC LIMIT ?", [limit]
     ).fetchall()
     return tuple(
-        SettingChange(*row[:5], row[5].replace(tzinfo=UTC), ChangeDone(row[6]), row[7])
-        for row in rows
+        SettingChange(number, path, before, after, by, at.replace(tzinfo=UTC), ChangeDone(done), of)
+        for number, path, before, after, by, at, done, of in rows
     )
 
 

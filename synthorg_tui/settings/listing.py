@@ -132,9 +132,7 @@ def written(at: SettingPath, value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _notes(
-    kept: KeptSetting, layers: Layers, passed_over: Mapping[str, str]
-) -> tuple[str, ...]:
+def _notes(kept: KeptSetting, layers: Layers, passed_over: Mapping[str, str]) -> tuple[str, ...]:
     """When and by whom a value was kept, and what it stands above, or why it doesn't hold."""
     who = f"{actor_words(kept.by)}, {kept.at.astimezone():%Y-%m-%d %H:%M}"
     if why := passed_over.get(kept.path):

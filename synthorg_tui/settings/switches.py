@@ -26,17 +26,13 @@ class Switch(NamedTuple):
 
 
 SWITCHES: Final = (
-    Switch("injection", "memory.injection_enabled", "Agents are given memories", "no memories given"),
-    Switch("learning", "memory.procedural.enabled", "Lessons are drawn from sessions", "no learning"),
-    Switch(
-        "writes", "agent_access.writes", "Agents may write", "agents can't write", "off", "direct"
-    ),
-    Switch(
-        "consolidation", "memory.consolidation.enabled", "Memory is consolidated", "no consolidation"
-    ),
-    Switch("following", "ingest.follow", "New sessions are imported", "nothing is imported"),
+    Switch("injection", "memory.injection_enabled", "Agents are given memories", "nothing given"),
+    Switch("learning", "memory.procedural.enabled", "Lessons are drawn", "no learning"),
+    Switch("writes", "agent_access.writes", "Agents may write", "no writes", "off", "direct"),
+    Switch("consolidation", "memory.consolidation.enabled", "Memory is consolidated", "no merging"),
+    Switch("following", "ingest.follow", "New sessions are imported", "not following"),
     Switch("runtime", "runtime.enabled", "Agents run here", "no runs"),
-)  # fmt: skip
+)
 """Every switch, in the order in which they are shown; one whose setting isn't there is left out."""
 
 
@@ -56,9 +52,7 @@ def switch_named(settings: RootConfig, name: str) -> Switch:
     """Return a switch by its name; raises ``DomainError`` naming those there are."""
     known = {switch.name: switch for switch, _ in switches(settings)}
     if name not in known:
-        raise DomainError(
-            f"there is no switch {name!r}", remedy=f"There are {', '.join(known)}."
-        )
+        raise DomainError(f"there is no switch {name!r}", remedy=f"There are {', '.join(known)}.")
     return known[name]
 
 

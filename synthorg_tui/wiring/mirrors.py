@@ -4,7 +4,7 @@
 A service that isn't built yet is built with the new values, so it is asked nothing.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel
@@ -14,8 +14,6 @@ from synthorg_tui.settings.root import RootConfig
 from synthorg_tui.settings.safety import loosened, values_of, with_values
 
 if TYPE_CHECKING:
-    from synthorg_tui.persistence.protocol import SettingsRepository
-    from synthorg_tui.settings.changes import SettingChanges
     from synthorg_tui.wiring import Foundation
 
 Services = Mapping[str, Any]
@@ -81,18 +79,15 @@ _ONLY_AT_START: Final = frozenset(
 
 
 class Mirrors:
-    """The settings that the services run with, and the way to change them.
+    """Replaces the settings that the services run with.
 
-    ``services`` are those built so far, ``take`` is told what the program runs with from now on.
+    ``attributes`` are the engine's: the services that are built, and its ``settings``.
     """
 
-    def __init__(
-        self, base: "Foundation", services: Services, take: Callable[[RootConfig], None]
-    ) -> None:
+    def __init__(self, base: "Foundation", attributes: MutableMapping[str, Any]) -> None:
         self._base = base
-        self._services = services
-        self._take = take
-        self.running = base.settings
+        self._attributes = attributes
+        self._started = base.settings
 
     async def apply(self, wanted: RootConfig) -> RootConfig:
         """Give the services what they can take of the wanted settings; return what they run with.
@@ -105,19 +100,18 @@ class Mirrors:
         for found in loosened(values_of(wanted), held):
             wanted = with_values(wanted, {found.path: found.holds})
         waiting = self._waiting(wanted)
-        back = {path: _at(self.running, path) for path in waiting}
-        self.running = with_values(wanted, back)
-        self._take(self.running)
-        return self.running
+        back = {path: _at(base.settings, path) for path in waiting}
+        base.settings = self._attributes["settings"] = with_values(wanted, back)
+        return base.settings
 
     def _waiting(self, wanted: RootConfig) -> list[str]:
         """The settings that differ and have to wait, after giving the services the others."""
         waiting: list[str] = []
         taken: dict[Mirror, bool] = {}
-        for path in differing(self.running, wanted):
+        for path in differing(self._base.settings, wanted):
             mirror = None if path in _ONLY_AT_START else _mirror_of(path)
             if mirror is not None and mirror not in taken:
-                taken[mirror] = mirror(self._services, self._base.settings, wanted)
+                taken[mirror] = mirror(self._attributes, self._started, wanted)
             if mirror is None or not taken[mirror]:
                 waiting.append(path)
         return waiting
@@ -152,18 +146,3 @@ def _mirror_of(path: str) -> Mirror | None:
             return _MIRRORS[path]
         path = path.rpartition(".")[0]
     return None
-
-
-def build_changes(
-    base: "Foundation",
-    repository: "SettingsRepository",
-    services: Services,
-    take: Callable[[RootConfig], None],
-) -> "SettingChanges":
-    """Build the service by which a person changes settings."""
-    from synthorg_tui.settings.changes import SettingChanges
-
-    mirrors = Mirrors(base, services, take)
-    return SettingChanges(
-        repository, base.database, base.clock, lambda: mirrors.running, mirrors.apply
-    )

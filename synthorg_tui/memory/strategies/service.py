@@ -187,9 +187,7 @@ class InjectionService:
     agents: Mapping[str, OwnSettings] = field(default_factory=dict)
     enabled: bool = True
 
-    def mirror(
-        self, memory: "CompanyMemoryConfig", agents: Mapping[str, OwnSettings]
-    ) -> None:
+    def mirror(self, memory: "CompanyMemoryConfig", agents: Mapping[str, OwnSettings]) -> None:
         """Answer by these settings from now on; a request that is being answered isn't touched."""
         self.retrieval, self.digest = memory.retrieval, memory.v1
         self.self_editing, self.enabled = memory.self_editing, memory.injection_enabled

@@ -111,15 +111,17 @@ async def hold(settings: RootConfig, database: Database, *, clock: Clock) -> Roo
         return settings
     held = await AgreedSettings(database, own, clock=clock).settle()
     for found in loosened(values_of(settings), held):
-        warn(found.path, found.wanted, not_taken(found))
+        warn(found.path, found.wanted, not_taken(found, settings))
         settings = with_values(settings, {found.path: found.holds})
     return settings
 
 
-def not_taken(found: Loosened) -> str:
-    """Return why a looser value doesn't hold, and what does, for a warning."""
+def not_taken(found: Loosened, settings: RootConfig) -> str:
+    """Return why a looser value of the settings doesn't hold, and what does, for a warning."""
+    is_kept = settings.layers is not None and found.path in settings.layers.kept
+    where = "kept in the app" if is_kept else f"in {default_config_file()}"
     return (
-        f"{said(found.wanted)} in {default_config_file()} is not taken yet; {said(found.holds)} "
+        f"{said(found.wanted)} {where} is not taken yet; {said(found.holds)} "
         "holds until you say yes when the app opens"
     )
 

@@ -33,7 +33,8 @@ class Layers:
     """What was given in a file and by variables, before defaults and what is kept in the store.
 
     ``asked`` is the path that was asked for, ``source`` the file that was read; ``given`` has the
-    values of both, ``variables`` the name of the variable that set each path.
+    values of both, ``variables`` the name of the variable that set each path. ``kept`` are the
+    settings in which a value that is kept in the store was taken instead.
     """
 
     asked: Path | None
@@ -41,6 +42,7 @@ class Layers:
     document: Document
     given: dict[str, object]
     variables: dict[SettingPath, str]
+    kept: frozenset[str] = frozenset()
 
 
 def default_config_file() -> Path:

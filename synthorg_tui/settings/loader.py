@@ -7,6 +7,7 @@ models define the meaning of values; ``explain`` words what is wrong with one.
 import json
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -75,6 +76,7 @@ def settings_of(layers: Layers, kept: Mapping[SettingPath, object]) -> RootConfi
     for path, value in kept.items():
         given = with_value(given, path, value)
         own = {**own, **({dotted(path): value} if dotted(path) in SAFETY else {})}
+    layers = replace(layers, kept=frozenset(map(dotted, kept)))
     changes = _drop_empty_sections(RootConfig, given)
     if not changes:
         return _as_strict(shipped_settings(), own, lambda _: "").read_from(layers)

@@ -4,10 +4,14 @@ Each is a setting like any other, with one value for off. What they have in comm
 without a restart, have a command and a key of their own, and are told in the app's header.
 """
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.settings.kept import with_kept
 from synthorg_tui.settings.root import RootConfig
+
+if TYPE_CHECKING:
+    from synthorg_tui.settings.changes import SettingChange, SettingChanges
 
 
 class Switch(NamedTuple):
@@ -59,3 +63,20 @@ def switch_named(settings: RootConfig, name: str) -> Switch:
 def switch_badge(settings: RootConfig) -> str:
     """Return what the header shows of the switches that are off; empty when none is."""
     return " · ".join(switch.badge for switch, is_on in switches(settings) if not is_on)
+
+
+async def turned(
+    changes: "SettingChanges", settings: RootConfig, name: str, *, on: bool, actor: str
+) -> "SettingChange | None":
+    """Turn a switch on or off; ``None`` when it is so already.
+
+    ``settings`` are those of the file and the environment. On again means what they say, where
+    that is on. Raises ``DomainError`` for a name that is no switch's.
+    """
+    switch = switch_named(settings, name)
+    kept = {each.path: each for each in await changes.kept()}
+    if dict(switches(with_kept(settings, kept).settings))[switch] is on:
+        return None
+    if on and dict(switches(settings))[switch] and switch.path in kept:
+        return await changes.unset(switch.path, actor=actor)
+    return await changes.set(switch.path, switch.on if on else switch.off, actor=actor)

@@ -128,9 +128,7 @@ async def test_a_stricter_safety_setting_holds_at_once_and_a_looser_one_waits_fo
     assert held.own_safety["approvals.review"] == "uncertain"
 
 
-async def test_an_invalid_file_is_told_before_anything_is_kept(
-    engine: Engine, file: Path
-) -> None:
+async def test_an_invalid_file_is_told_before_anything_is_kept(engine: Engine, file: Path) -> None:
     file.write_text("memory: {level: never}", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"company\.yaml:1"):
         await put(engine, MOST, "7")

@@ -148,15 +148,28 @@ class SettingChanges:
         rows = await self._repository.get_all()
         return kept_in((row.namespace, row.key, row.value) for row in rows)
 
-    async def set(self, path: str, written: str, *, actor: str) -> SettingChange:
+    async def trial(self) -> SettingTrial:
+        """Return what checks values before they are kept, by the file as it is now."""
+        return SettingTrial(*await self._present())
+
+    async def set(
+        self, path: str, written: str, *, actor: str, seen: str | None = None
+    ) -> SettingChange:
         """Keep a value, written as in the settings file, in place of the one before.
 
-        Raises ``ConfigError`` for a setting or a value that can't be, and where the settings file
-        has become invalid.
+        ``seen`` is what the file said of it when the person looked, by ``SettingTrial.said``.
+        Raises ``ConfigError`` for a setting or a value that can't be, where the settings file has
+        become invalid, and where it says something else than what was seen.
         """
         async with self._one:
-            settings, kept = await self._present()
-            value = SettingTrial(settings, kept).parsed(path, written)
+            trial = await self.trial()
+            value = trial.parsed(path, written)
+            if seen is not None and trial.said(path) != seen:
+                raise ConfigError(
+                    f"the file was changed meanwhile: it says {trial.said(path) or 'nothing'} of "
+                    f"{path} now",
+                    remedy="Once more takes your value all the same.",
+                )
             return await self._put(path, json.dumps(value, ensure_ascii=False), actor)
 
     async def unset(self, path: str, *, actor: str) -> SettingChange:

@@ -162,6 +162,10 @@ class SettingTrial:
             split(path): each.value for path, each in kept.items() if path not in passed_over
         }
 
+    def said(self, path: str) -> str:
+        """Return what the file says of a setting, as JSON; empty when it says nothing."""
+        return said_in_file(self.layers, split(path))
+
     def parsed(self, path: str, written: str) -> object:
         """Return the value that was written, or raise ``ConfigError`` saying what is allowed.
 

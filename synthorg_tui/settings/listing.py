@@ -55,6 +55,7 @@ class ListedSetting:
     is_kept: bool = False
     notes: tuple[str, ...] = ()
     fixed: str = ""
+    at_once: bool = False
 
 
 def list_settings(
@@ -63,11 +64,13 @@ def list_settings(
     running: RootConfig | None = None,
     environ: Mapping[str, str] = os.environ,
     kept: Iterable[KeptSetting] = (),
+    at_once: Callable[[str], bool] = lambda _: False,
 ) -> tuple[ListedSetting, ...]:
     """Return all settings as they would be in force after a start now, in the models' order.
 
     ``path`` is chosen as by ``load_settings``; ``running`` are the settings that the program runs
-    with, ``kept`` what is kept in the store. A kept value of a setting that there isn't comes last.
+    with, ``kept`` what is kept in the store; ``at_once`` says which settings hold without a
+    restart. A kept value of a setting that there isn't comes last.
     Raises ``ConfigError`` with one line for each problem.
     """
     values = {each.path: each for each in kept}
@@ -75,7 +78,7 @@ def list_settings(
     # Compared as they are: a set has no order, but the list that JSON makes of it does.
     wanted = dict(_leaves(outcome.settings.model_dump()))
     present = dict(_leaves(running.model_dump())) if running is not None else wanted
-    listed = _listed_by(outcome, values)
+    listed = _listed_by(outcome, values, at_once)
     found = [
         listed(at, value, present.get(at) != wanted.get(at))
         for at, value in _leaves(outcome.settings.model_dump(mode="json"))
@@ -90,7 +93,7 @@ def _is_stray(kept: KeptSetting, names: set[str]) -> bool:
 
 
 def _listed_by(
-    outcome: KeptOutcome, kept: Mapping[str, KeptSetting]
+    outcome: KeptOutcome, kept: Mapping[str, KeptSetting], at_once: Callable[[str], bool]
 ) -> Callable[[SettingPath, object, bool], ListedSetting]:
     """The function that describes one setting, by its path, its value, and whether it waits."""
     layers = outcome.settings.layers
@@ -118,6 +121,7 @@ def _listed_by(
             is_kept=each is not None,
             notes=_notes(each, layers, outcome.passed_over) if each is not None else (),
             fixed=fixed(path),
+            at_once=at_once(path),
         )
 
     return listed

@@ -117,6 +117,11 @@ class Mirrors:
         return waiting
 
 
+def holds_at_once(path: str) -> bool:
+    """Return whether a change of a setting holds without a restart, as a rule."""
+    return path not in _ONLY_AT_START and _mirror_of(path) is not None
+
+
 def differing(one: BaseModel, other: BaseModel, at: str = "") -> list[str]:
     """Return the paths of the settings in which two settings differ, or of whole sections.
 

@@ -175,8 +175,8 @@ def _print(context: "Context", engine: "AnyEngine", change: "SettingChange") -> 
     return context.print_result(_shape(change), f"{change.path}: {value}; it {told}.")
 
 
-def _shape(change: "SettingChange") -> dict[str, Json]:
-    return {
+def _shape(change: "SettingChange") -> Json:
+    shape: Json = {
         "number": change.number,
         "setting": change.path,
         "before": change.before or None,
@@ -185,8 +185,10 @@ def _shape(change: "SettingChange") -> dict[str, Json]:
         "of": change.of or None,
         "by": change.by,
         "at": change.at.isoformat(),
-        **({"takes": change.takes.value, "why": change.why} if change.takes else {}),
     }
+    if change.takes is not None:
+        shape |= {"takes": change.takes.value, "why": change.why}
+    return shape
 
 
 def _require_person() -> None:

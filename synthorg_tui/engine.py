@@ -176,7 +176,9 @@ class Engine:
     @cached_property
     def kept(self) -> "SettingChanges":
         """The service by which a person changes settings; others take these where they can."""
-        return wiring.build_kept(self._base, self.operations, vars(self))
+        from synthorg_tui.wiring.mirrors import build_kept
+
+        return build_kept(self._base, self.operations.settings, vars(self))
 
     @cached_property
     def approvals(self) -> "ApprovalQueue":

@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.events import Events
@@ -43,7 +43,6 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.persistence.protocol import PersistenceBackend
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
-    from synthorg_tui.settings.changes import SettingChanges
     from synthorg_tui.skills.document import SkillRoot
 
 
@@ -177,20 +176,6 @@ def build_operations(base: Foundation) -> "PersistenceBackend":
     from synthorg_tui.persistence.operational import DuckDBPersistence
 
     return DuckDBPersistence(base.database)
-
-
-def build_kept(
-    base: Foundation, operations: "PersistenceBackend", attributes: dict[str, Any]
-) -> "SettingChanges":
-    """Build the service by which a person changes settings.
-
-    ``attributes`` are the engine's: the services built so far, and ``settings``, which is replaced.
-    """
-    from synthorg_tui.settings.changes import SettingChanges
-    from synthorg_tui.wiring.mirrors import Mirrors
-
-    apply, keeps = Mirrors(base, attributes).apply, operations.settings
-    return SettingChanges(keeps, base.database, base.clock, lambda: base.settings, apply)
 
 
 def build_queue(base: Foundation) -> "ApprovalQueue":

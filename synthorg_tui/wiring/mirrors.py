@@ -14,6 +14,8 @@ from synthorg_tui.settings.root import RootConfig
 from synthorg_tui.settings.safety import loosened, values_of, with_values
 
 if TYPE_CHECKING:
+    from synthorg_tui.persistence.protocol import SettingsRepository
+    from synthorg_tui.settings.changes import SettingChanges
     from synthorg_tui.wiring import Foundation
 
 Services = Mapping[str, Any]
@@ -115,6 +117,19 @@ class Mirrors:
             if mirror is None or not taken[mirror]:
                 waiting.append(path)
         return waiting
+
+
+def build_kept(
+    base: "Foundation", repository: "SettingsRepository", attributes: MutableMapping[str, Any]
+) -> "SettingChanges":
+    """Build the service by which a person changes settings.
+
+    ``attributes`` are the engine's: the services built so far, and ``settings``, which is replaced.
+    """
+    from synthorg_tui.settings.changes import SettingChanges
+
+    apply = Mirrors(base, attributes).apply
+    return SettingChanges(repository, base.database, base.clock, lambda: base.settings, apply)
 
 
 def holds_at_once(path: str) -> bool:

@@ -15,7 +15,7 @@ from synthorg_tui.engine import Engine
 from synthorg_tui.memory.models import MemoryStoreRequest
 from synthorg_tui.memory.strategies.service import SWITCHED_OFF, InjectionRequest
 from synthorg_tui.settings import environment as paths
-from synthorg_tui.settings.changes import NothingToUndoError, SettingChange, Takes
+from synthorg_tui.settings.changes import NoSettingChangeError, SettingChange, Takes
 from synthorg_tui.settings.loader import load_settings
 from synthorg_tui.settings.switches import switch_badge, switch_named, switches
 
@@ -78,11 +78,11 @@ async def test_changes_are_undone_and_redone_in_order(engine: Engine) -> None:
     assert (await engine.kept.undo(actor=ADA)).after == "7"
     assert (await engine.kept.undo(actor=ADA)).after == ""
     assert engine.settings.memory.retrieval.max_memories == 20
-    with pytest.raises(NothingToUndoError):
+    with pytest.raises(NoSettingChangeError):
         await engine.kept.undo(actor=ADA)
     assert (await engine.kept.redo(actor=ADA)).after == "7"
     await put(engine, "memory.retrieval.max_diary", "2")
-    with pytest.raises(NothingToUndoError):
+    with pytest.raises(NoSettingChangeError):
         await engine.kept.redo(actor=ADA)
 
 

@@ -1,6 +1,5 @@
 """Lines of the screens about the whole: reports, backups and planned changes."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 

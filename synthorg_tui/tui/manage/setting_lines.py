@@ -96,7 +96,7 @@ def _when(setting: "ListedSetting") -> Line:
     if setting.fixed:
         return line(("! ", "warn"), (f"Not changed here: {one_line(setting.fixed)}.", "muted"))
     when = "at once" if setting.at_once else "from the next start of the app on"
-    return line((f"A change holds {when}.", "muted"))
+    return line(("↵", "accent"), (f" changes it; that holds {when}.", "muted"))
 
 
 def settings_among(

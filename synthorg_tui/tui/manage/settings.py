@@ -13,7 +13,6 @@ from synthorg_tui.core.errors import ConfigError, DomainError
 from synthorg_tui.core.files import ensure_private_dir
 from synthorg_tui.tui.actions import bindings, is_text
 from synthorg_tui.tui.base.editor import EditorError, edit_file
-from synthorg_tui.tui.base.formatting import counted
 from synthorg_tui.tui.base.lines import Line, line, one_line
 from synthorg_tui.tui.jobs import Recount, run_job, toast
 from synthorg_tui.tui.manage.base import ManageScreen
@@ -76,8 +75,8 @@ class SettingsScreen(ManageScreen):
         found, waiting = len(settings_among(self.settings, words)), self._waiting()
         kept = sum(setting.is_kept for setting in self.settings)
         titles = [f"{found} of {len(self.settings)}"]
-        titles += [f"{kept} changed (◆)"] if kept else []
-        titles += [f"{counted(waiting, 'change')} after a restart (↻)"] if waiting else []
+        titles += [f"{kept} changed ◆"] if kept else []
+        titles += [f"{waiting} after a restart ↻"] if waiting else []
         self.choices.set_titles(bottom=" · ".join(titles))
         self._show()
 

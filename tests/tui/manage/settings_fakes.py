@@ -16,6 +16,7 @@ from tests.tui.tui_fakes import NOW
 
 FILE = "/etc/synthorg/company.yaml"
 KEPT = "kept in the app"
+WHEN = "changed a person at the app, 2026-01-01 09:30"
 MOST = "memory.retrieval.max_memories"
 
 
@@ -35,22 +36,22 @@ def changed() -> tuple[ListedSetting, ...]:
         "memory.level": {"value": '"session"', "source": f"{FILE}:2", "written": "session"},
         MOST: {
             "value": "7", "written": "7", "source": KEPT, "is_kept": True,
-            "notes": ("changed a person at the app, 2026-01-01 09:30", f"{FILE}:4 says 5; R goes back to it"),
+            "notes": (WHEN, f"{FILE}:4 says 5; R goes back to it"),
         },
         "memory.retrieval.max_diary": {
             "value": "3", "written": "3", "source": "SYNTHORG__MEMORY__RETRIEVAL__MAX_DIARY",
         },
         "memory.retrieval.min_relevance": {
             "value": "0.4", "written": "0.4", "source": f"{FILE}:5", "is_kept": True,
-            "notes": ("0.2 is kept in the app (ada by a command, 2026-01-01 09:30)", f"{FILE}:5 was changed since, and says 0.4"),
+            "notes": ("0.2 is kept in the app", f"{FILE}:5 was changed since, and says 0.4"),
         },
         "memory.procedural.enabled": {
             "value": "false", "written": "false", "source": KEPT, "is_kept": True,
-            "notes": ("changed a person at the app, 2026-01-01 09:30",),
+            "notes": (WHEN,),
         },
         "jobs.packing": {
             "value": '"never"', "written": "never", "source": KEPT, "is_kept": True, "waits": True,
-            "notes": ("changed a person at the app, 2026-01-01 09:30",),
+            "notes": (WHEN,),
         },
     }  # fmt: skip
     listed = [replace(each, **given.get(each.path, {})) for each in defaults()]  # type: ignore[arg-type]

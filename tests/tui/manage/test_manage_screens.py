@@ -214,12 +214,12 @@ async def test_settings_are_listed_with_source_and_checked_after_the_editor(
     )
     async with opened(home) as pilot:
         await pilot.press("f7")
-        await says(pilot, "memory.level", "from     default")
-        await pilot.press("slash", *"max_memories")
+        await says(pilot, "memory.injection_enabled", "from     default")
+        await pilot.press("slash", *"retrieval.max_memories")
         await says(pilot, "memory.retrieval.max_memories", "whole number")
         chosen.append(good)
         await pilot.press("enter", "E")
-        await says(pilot, "1 change after a restart", "↻ memory.retrieval.max_memories")
+        await says(pilot, "1 after a restart", "↻ max_memories")
         await pilot.press("j")
         await says(pilot, "Changed since the app started")
         screen = pilot.app.screen

@@ -40,6 +40,10 @@ class SettingActs:
             at_once=holds_at_once,
         )
 
+    async def refresh(self) -> None:
+        """Let the services have what the file says now; raises ``ConfigError``."""
+        await self._engine().kept.refresh()
+
     async def switches(self) -> "tuple[tuple[Switch, bool], ...]":
         """Return the kill switches, each with whether it is on now."""
         from synthorg_tui.settings.switches import switches

@@ -303,11 +303,13 @@ class SettingsScreen(ManageScreen):
             self.action_check()
 
     def action_check(self) -> None:
-        """Read the file again and say what is wrong with it, or what changes."""
+        """Read the file again, let it hold where it can, and say what is wrong with it."""
         run_job(self, partial(self._check), group="load", failed=self.fail)
 
     async def _check(self) -> None:
+        await self.management.kept.refresh()
         await self.load()
+        self.post_message(Recount())
         if not self._waiting():
             toast(self, f"{self.management.settings_file()}: no problem was found")
 

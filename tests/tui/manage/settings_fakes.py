@@ -79,6 +79,9 @@ class FakeSettings(SettingActs):
             raise ConfigError(self.problem)
         return self.rows
 
+    async def refresh(self) -> None:
+        self.asked.append("refresh")
+
     async def switches(self) -> tuple[tuple[Switch, bool], ...]:
         values = {each.path: each.written for each in self.rows}
         known = [switch for switch, _ in switches(shipped_settings())]

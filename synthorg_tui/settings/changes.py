@@ -6,8 +6,7 @@ added, so that undo works after a restart too. Whether a kept value holds is dec
 
 import asyncio
 import json
-import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -17,13 +16,12 @@ from synthorg_tui.approvals.models import DecisionRefusedError
 from synthorg_tui.core.actors import Actor, ActorKind
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import ConfigError, DomainError
-from synthorg_tui.core.types import warn
 from synthorg_tui.persistence.database import Database
-from synthorg_tui.persistence.settings_kv import kept_settings
 from synthorg_tui.settings.kept import (
     KeptSetting,
     SettingTrial,
     fixed,
+    kept_in,
     said_in_file,
     split,
     with_kept,
@@ -36,8 +34,6 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
     from synthorg_tui.persistence.protocol import SettingsRepository
-
-_log = logging.getLogger(__name__)
 
 MAX_LISTED: Final = 1000
 """Most changes that are listed, and that are looked through for one to undo."""
@@ -82,35 +78,6 @@ class SettingChange:
     of: int = 0
     takes: Takes | None = None
     why: str = ""
-
-
-def kept_in(rows: Iterable[tuple[str, str, str]]) -> dict[str, KeptSetting]:
-    """Return what is kept, by path, the oldest change first; what can't be read is left out.
-
-    The rows are namespace, key and value.
-    """
-    found = []
-    for namespace, key, value in rows:
-        path = f"{namespace}.{key}"
-        try:
-            said = json.loads(value)
-            text = json.dumps(said["value"], ensure_ascii=False)
-            at = datetime.fromisoformat(said["at"])
-            found.append(KeptSetting(path, text, str(said["over"]), str(said["by"]), at))
-        except (ValueError, KeyError, TypeError):
-            _log.warning("the kept setting %s can't be read", path)
-    return {each.path: each for each in sorted(found, key=lambda each: each.at)}
-
-
-async def taking_kept(settings: RootConfig, database: Database) -> RootConfig:
-    """Return the settings with what is kept in the store, and warn of values that aren't taken."""
-    if settings.layers is None:
-        return settings
-    kept = kept_in(await database.read(kept_settings))
-    outcome = with_kept(settings, kept)
-    for path, why in outcome.passed_over.items():
-        warn(path, kept[path].value, f"the value kept in the app is not taken: {why}")
-    return outcome.settings
 
 
 class SettingChanges:

@@ -6,7 +6,8 @@ and who changed what is in ``changes``.
 """
 
 import json
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
@@ -14,11 +15,14 @@ from typing import Any, Final
 
 from synthorg_tui.core.errors import ConfigError
 from synthorg_tui.core.redaction import RedactionTally, redact_text
+from synthorg_tui.core.types import warn
 from synthorg_tui.settings.document import SettingPath, dotted, parse_value
 from synthorg_tui.settings.environment import Layers
 from synthorg_tui.settings.explain import is_secret
 from synthorg_tui.settings.loader import settings_of
 from synthorg_tui.settings.root import RootConfig
+
+_log = logging.getLogger(__name__)
 
 FIXED: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -59,6 +63,36 @@ class KeptOutcome:
 
     settings: RootConfig
     passed_over: Mapping[str, str]
+
+
+def kept_in(rows: Iterable[tuple[str, str, str]]) -> dict[str, KeptSetting]:
+    """Return what is kept, by path, the oldest change first; what can't be read is left out.
+
+    The rows are namespace, key and value.
+    """
+    found = []
+    for namespace, key, value in rows:
+        path = f"{namespace}.{key}"
+        try:
+            said = json.loads(value)
+            text = json.dumps(said["value"], ensure_ascii=False)
+            at = datetime.fromisoformat(said["at"])
+            found.append(KeptSetting(path, text, str(said["over"]), str(said["by"]), at))
+        except (ValueError, KeyError, TypeError):
+            _log.warning("the kept setting %s can't be read", path)
+    return {each.path: each for each in sorted(found, key=lambda each: each.at)}
+
+
+def taking_kept(settings: RootConfig, rows: Iterable[tuple[str, str, str]]) -> RootConfig:
+    """Return the settings with what is kept in the store, and warn of values that aren't taken.
+
+    The rows are those of ``kept_in``.
+    """
+    kept = kept_in(rows)
+    outcome = with_kept(settings, kept)
+    for path, why in outcome.passed_over.items():
+        warn(path, kept[path].value, f"the value kept in the app is not taken: {why}")
+    return outcome.settings
 
 
 def with_kept(settings: RootConfig, kept: Mapping[str, KeptSetting]) -> KeptOutcome:

@@ -27,7 +27,6 @@ from synthorg_tui.persistence.settings_kv import former_roots, has_open
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder
 from synthorg_tui.settings.agreed import hold
-from synthorg_tui.settings.changes import taking_kept
 from synthorg_tui.settings.root import RootConfig, SettingsPolicy
 
 if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
@@ -110,7 +109,7 @@ async def open_foundation(
     async with AsyncExitStack() as stack:
         if database is None:
             database = await stack.enter_async_context(own_database(directory))
-        settings = await hold(await taking_kept(settings, database), database, clock=clock)
+        settings = await hold(settings, database, clock=clock)
         embedder = embedder or create_embedder(settings.embedding())
         stack.push_async_callback(embedder.close)
         context = BackendContext(

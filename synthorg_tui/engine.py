@@ -58,6 +58,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.providers.completion.protocol import CompletionProvider
     from synthorg_tui.runtime.service import RunService
     from synthorg_tui.settings.agreed import AgreedSettings
+    from synthorg_tui.settings.changes import SettingChanges
     from synthorg_tui.skills.library import SkillLibrary
     from synthorg_tui.wiring.curation import CurationServices
 
@@ -172,6 +173,13 @@ class Engine:
     def operations(self) -> "PersistenceBackend":
         """The repositories of operational data, on the store's own database."""
         return wiring.build_operations(self._base)
+
+    @cached_property
+    def kept(self) -> "SettingChanges":
+        """The service by which a person changes settings; others take these where they can."""
+        from synthorg_tui.wiring.mirrors import build_kept
+
+        return build_kept(self._base, self.operations.settings, vars(self))
 
     @cached_property
     def approvals(self) -> "ApprovalQueue":

@@ -55,7 +55,8 @@ class AgentGateway:
     """
 
     def __init__(self, services: Services, *, memories: "Callable[[], MemoryAdmin]") -> None:
-        self._services = services._replace(rights=self.rights)
+        self._services = services._replace(rights=self._held)
+        self._holds_writes = False
         self._memories = memories
         self._rights: dict[str, AgentRights] | None = None
         self._sessions: dict[AgentSession, HangUp] = {}
@@ -125,6 +126,14 @@ class AgentGateway:
     def rights(self, agent_id: str) -> AgentRights:
         """Return the restrictions on an agent; by default there are none."""
         return (self._rights or {}).get(agent_id, AgentRights())
+
+    def mirror(self, writes: str) -> None:
+        """Refuse every agent's writes from now on where these are ``off``, or allow them again."""
+        self._holds_writes = writes == "off"
+
+    def _held(self, agent_id: str) -> AgentRights:
+        rights = self.rights(agent_id)
+        return rights._replace(read_only=True) if self._holds_writes else rights
 
     @property
     def restricted(self) -> tuple[str, ...]:

@@ -158,6 +158,8 @@ class Recall:
         ``session`` is within which the same thing is said once to each ``subagent``, ``session_id``
         that of the agent's program, by which it sees memories. What is returned counts as said.
         """
+        if not self._injection.enabled:
+            return None
         action = replace(action, command=action.command[:MAX_COMMAND], error=_ends(action.error))
         told = await self._told(agent_id, session)
         index = await self._current()

@@ -84,6 +84,10 @@ class ConsolidationRuns:
         self._applier = PlanApplier(self._core, self._rules, memories_of_skills)
         self._one = asyncio.Lock()
 
+    def mirror(self, enabled: bool) -> None:
+        """Carry out plans from now on, or none; what is being carried out goes on."""
+        self._config = self._config.model_copy(update={"enabled": enabled})
+
     async def plan(
         self,
         agent_id: str | None = None,

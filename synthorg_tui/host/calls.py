@@ -191,6 +191,11 @@ CALLS: Final = RemoteApi(
         "approvals": ApiGroup("synthorg_tui.approvals.queue:ApprovalQueue", ("counts", "events")),
         "trail": ApiGroup("synthorg_tui.approvals.trail:DecisionTrail", ("entries", "news")),
         "safety": ApiGroup("synthorg_tui.settings.agreed:AgreedSettings", ("agreed",)),
+        "kept": ApiGroup(
+            "synthorg_tui.settings.changes:SettingChanges",
+            ("kept", "changes"),
+            ("set", "unset", "undo", "redo"),
+        ),
         "gateway": ApiGroup(
             "synthorg_tui.agents.gateway:AgentGateway",
             ("calls", "restrictions", "silenced", "hang_up"),

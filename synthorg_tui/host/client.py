@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from synthorg_tui.organisation.service import OrganisationService
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.settings.agreed import AgreedSettings
+    from synthorg_tui.settings.changes import SettingChanges
     from synthorg_tui.settings.root import RootConfig
 
 
@@ -182,6 +183,7 @@ class RemoteEngine:
         self.approvals = cast("ApprovalQueue", self._group("approvals"))
         self.trail = cast("DecisionTrail", self._group("trail"))
         self.safety = cast("AgreedSettings", self._group("safety"))
+        self.kept = cast("SettingChanges", self._group("kept"))
         self.gateway = cast("AgentGateway", self._group("gateway"))
         self.maintenance = cast("Maintenance", self._group("maintenance"))
         self.consolidation = cast("ConsolidationRuns", self._group("consolidation"))

@@ -182,6 +182,10 @@ class Following:
         self._passed: dict[Path, tuple[int, int]] = {}
         self._told = ""
 
+    def mirror(self, follow: bool) -> None:
+        """Import what comes from now on, or nothing; what comes meanwhile is imported later."""
+        self._config = self._config.model_copy(update={"follow": follow})
+
     def places(self) -> list[Path]:
         """Return the places that are followed, whether or not they exist."""
         usual, chosen = self._imports.usual_places(), self._config.places
@@ -280,6 +284,8 @@ class Following:
         """Import these files and tell of it; ``False`` when the store can't take them now."""
         if not paths:
             return True
+        if not self._config.follow:
+            return False
         try:
             report = await self._imports.run(paths, gently=True)
         except Exception as error:  # full disk, no memory: told once, and tried again much later

@@ -226,11 +226,13 @@ class CompanyMemoryConfig(FrozenModel):
     """All settings of memory; they apply to every agent.
 
     ``level`` is how far an agent's memories are visible by default; it can also be written as
-    ``default_level``.
+    ``default_level``. ``injection_enabled`` false gives agents no memories of themselves, neither
+    a digest nor hints; what they ask for with a tool they still get.
     """
 
     backend: NotBlankStr = "local"
     level: MemoryLevel = MemoryLevel.SESSION
+    injection_enabled: bool = True
     storage: MemoryStorageConfig = Field(default_factory=MemoryStorageConfig.model_construct)
     options: MemoryOptionsConfig = MemoryOptionsConfig.model_construct()
     retrieval: MemoryRetrievalConfig = MemoryRetrievalConfig.model_construct()

@@ -690,3 +690,17 @@ CREATE TABLE IF NOT EXISTS agent_runs (
     execution_id VARCHAR NOT NULL,
     doing VARCHAR NOT NULL
 );
+
+-- Settings: what was changed in the app or by `config set`, in order; lines are only added. "before"
+-- and "after" are the values as JSON, empty where nothing was kept. "done" is set, undo or redo;
+-- "of_number" is the change that an undo or redo is about, else 0.
+CREATE TABLE IF NOT EXISTS setting_changes (
+    number BIGINT PRIMARY KEY,
+    changed_at TIMESTAMP NOT NULL,
+    actor VARCHAR NOT NULL,
+    path VARCHAR NOT NULL,
+    before VARCHAR NOT NULL,
+    after VARCHAR NOT NULL,
+    done VARCHAR NOT NULL,
+    of_number BIGINT NOT NULL
+);

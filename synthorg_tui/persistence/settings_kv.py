@@ -52,6 +52,14 @@ def put_facts(db: "DuckDBPyConnection", facts: Mapping[str, str]) -> None:
     db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", list(facts.items()))
 
 
+def kept_settings(db: "DuckDBPyConnection") -> list[tuple[str, str, str]]:
+    """Return namespace, key and value of each setting that was changed in the app.
+
+    Every start asks; whoever changes one uses the documented repository.
+    """
+    return db.execute("SELECT namespace, key, value FROM settings").fetchall()
+
+
 def has_open(db: "DuckDBPyConnection") -> bool:
     """Return whether a committed decision may still have unwritten file changes.
 

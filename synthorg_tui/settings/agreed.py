@@ -15,7 +15,7 @@ from synthorg_tui.core.actors import agent_in
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.types import warn
 from synthorg_tui.persistence.database import Database
-from synthorg_tui.persistence.settings_kv import get_facts, put_facts
+from synthorg_tui.persistence.settings_kv import get_facts, kept_settings, put_facts
 from synthorg_tui.settings.environment import default_config_file
 from synthorg_tui.settings.loader import shipped_settings
 from synthorg_tui.settings.root import RootConfig
@@ -73,13 +73,15 @@ class AgreedSettings:
         values = {found.path: found.wanted for found in accepted}
         await self._put(values, by=str(person))
 
-    async def settle(self, *, environ: Mapping[str, str] = os.environ) -> SafetyValues:
-        """Compare the person's file with what is agreed, and return what holds.
+    async def settle(
+        self, agreed: SafetyValues, *, environ: Mapping[str, str] = os.environ
+    ) -> SafetyValues:
+        """Compare the person's file with what is ``agreed``, and return what holds.
 
         What is stricter in the file, or new to this store, is agreed to with that. Not so in an
         agent's environment, where the file may be one that the agent put there.
         """
-        own, agreed = self._own or {}, await self.agreed()
+        own = self._own or {}
         if agent_in(environ) is not None:
             new = {path: value for path, value in own.items() if path not in agreed}
             return strictest(own, agreed, {path: _SHIPPED[path] for path in new})
@@ -102,24 +104,30 @@ class AgreedSettings:
 
 
 async def hold(settings: RootConfig, database: Database, *, clock: Clock) -> RootConfig:
-    """Return the settings with the safety settings that hold for a store, and warn of others.
+    """Return the settings with what the store keeps and the safety settings that hold for it.
 
-    Settings that a program made are returned as they are.
+    Warns of values that don't hold. Settings that a program made are returned as they are.
     """
-    own = settings.own_safety
-    if own is None:
+    if settings.own_safety is None:
         return settings
-    held = await AgreedSettings(database, own, clock=clock).settle()
+    kept, agreed = await database.read(lambda db: (kept_settings(db), _agreed(db)))
+    if kept:
+        from synthorg_tui.settings.kept import taking_kept
+
+        settings = taking_kept(settings, kept)
+    held = await AgreedSettings(database, settings.own_safety, clock=clock).settle(agreed)
     for found in loosened(values_of(settings), held):
-        warn(found.path, found.wanted, not_taken(found))
+        warn(found.path, found.wanted, not_taken(found, settings))
         settings = with_values(settings, {found.path: found.holds})
     return settings
 
 
-def not_taken(found: Loosened) -> str:
-    """Return why a looser value doesn't hold, and what does, for a warning."""
+def not_taken(found: Loosened, settings: RootConfig) -> str:
+    """Return why a looser value of the settings doesn't hold, and what does, for a warning."""
+    is_kept = settings.layers is not None and found.path in settings.layers.kept
+    where = "kept in the app" if is_kept else f"in {default_config_file()}"
     return (
-        f"{said(found.wanted)} in {default_config_file()} is not taken yet; {said(found.holds)} "
+        f"{said(found.wanted)} {where} is not taken yet; {said(found.holds)} "
         "holds until you say yes when the app opens"
     )
 

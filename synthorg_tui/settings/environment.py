@@ -7,6 +7,7 @@ whether anything is set at all.
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -14,12 +15,34 @@ import platformdirs
 
 from synthorg_tui.core.errors import ConfigError
 from synthorg_tui.core.paths import APP_NAME, expand_home
-from synthorg_tui.settings.document import SettingPath, parse_value
+from synthorg_tui.settings.document import (
+    Document,
+    SettingPath,
+    parse_value,
+    read_document,
+)
 
 CONFIG_FILE_NAME: Final = "company.yaml"
 CONFIG_FILE_VARIABLE: Final = "SYNTHORG_CONFIG"
 PREFIX: Final = "SYNTHORG__"
 _SEPARATOR: Final = "__"
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """What was given in a file and by variables, before defaults and what is kept in the store.
+
+    ``asked`` is the path that was asked for, ``source`` the file that was read; ``given`` has the
+    values of both, ``variables`` the name of the variable that set each path. ``kept`` are the
+    settings in which a value that is kept in the store was taken instead.
+    """
+
+    asked: Path | None
+    source: Path | None
+    document: Document
+    given: dict[str, object]
+    variables: dict[SettingPath, str]
+    kept: frozenset[str] = frozenset()
 
 
 def default_config_file() -> Path:
@@ -63,6 +86,17 @@ def is_anything_set(path: Path | None = None, *, environ: Mapping[str, str] = os
     """
     variables = (name for name in environ if name.startswith(PREFIX) and environ[name].strip())
     return config_file(path, environ=environ) is not None or any(variables)
+
+
+def read_layers(path: Path | None, environ: Mapping[str, str]) -> Layers:
+    """Read the file in force, chosen as by ``config_file``, and the variables.
+
+    Raises ``ConfigError`` for a file that can't be read and for a variable that is none of ours.
+    """
+    source = config_file(path, environ=environ)
+    document = read_document(source) if source is not None else Document({})
+    given, variables = apply_environment(document.data, environ)
+    return Layers(path, source, document, given, variables)
 
 
 def apply_environment(

@@ -67,6 +67,20 @@ class Explainer:
         _, nodes = self._walk(path)
         return " or ".join(filter(None, dict.fromkeys(map(_describe, nodes))))
 
+    def choices(self, path: SettingPath) -> tuple[str, ...]:
+        """Return the values that a setting can have, as they are written; empty for too many."""
+        found: list[str] = []
+        for node in self._walk(path)[1]:
+            if "enum" in node or "const" in node:
+                found += [str(value) for value in node.get("enum", [node.get("const")])]
+            elif node.get("type") == "boolean":
+                found += ["true", "false"]
+            elif node.get("type") == "null":
+                found += ["null"]
+            else:
+                return ()
+        return tuple(found)
+
     def _walk(self, loc: SettingPath) -> tuple[SettingPath, list[Schema]]:
         """The part of ``loc`` that names settings, and the schemas at its end."""
         path: SettingPath = ()
@@ -100,12 +114,17 @@ class Explainer:
             yield from self._variants(member)
 
 
+def is_secret(path: SettingPath) -> bool:
+    """Return whether a setting's name says that its value is a secret."""
+    return any(str(part).lower().endswith(_SECRET_ENDINGS) for part in path)
+
+
 def show(path: SettingPath, value: object) -> str:
     """Return a value as text for printing: short, on one line, and hidden if it is a secret.
 
     The name of the setting decides whether its value is a secret.
     """
-    if any(str(part).lower().endswith(_SECRET_ENDINGS) for part in path):
+    if is_secret(path):
         return "(hidden)"
     text = json.dumps(value, default=str)
     return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 3]}..."

@@ -7,7 +7,8 @@ models define the meaning of values; ``explain`` words what is wrong with one.
 import json
 import os
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -20,7 +21,7 @@ from synthorg_tui.core.types import warn
 from synthorg_tui.memory.enums import FusionStrategy
 from synthorg_tui.settings import environment
 from synthorg_tui.settings.document import Document, SettingPath, dotted, read_document
-from synthorg_tui.settings.environment import apply_environment, config_file
+from synthorg_tui.settings.environment import Layers, read_layers
 from synthorg_tui.settings.root import RootConfig
 from synthorg_tui.settings.safety import SAFETY, SafetyValues, loosened, values_of, with_values
 
@@ -46,6 +47,8 @@ SHIPPED: Final[Mapping[str, Any]] = {
     }
 }
 """Where this application's defaults deliberately differ from the models' own."""
+KEPT: Final = "kept in the app"
+"""How a value is called that was changed in the app or by ``config set``."""
 
 
 def load_settings(
@@ -60,20 +63,38 @@ def load_settings(
     Raises ``ConfigError`` with one line for each problem: file and line (or variable), setting,
     value, and what is allowed.
     """
-    source = config_file(path, environ=environ)
-    document = read_document(source) if source is not None else Document({})
-    given, origins = apply_environment(document.data, environ)
+    return settings_of(read_layers(path, environ), {})
+
+
+def settings_of(layers: Layers, kept: Mapping[SettingPath, object]) -> RootConfig:
+    """Return the settings that files and variables give, with the ``kept`` values among them.
+
+    A kept value takes the place of the file's; who calls this leaves out what a variable sets.
+    Raises ``ConfigError`` as ``load_settings`` does; a kept value is told as ``KEPT``.
+    """
+    given, own = dict(layers.given), _own_safety(layers.source, layers.document)
+    for path, value in kept.items():
+        given = with_value(given, path, value)
+        own = {**own, **({dotted(path): value} if dotted(path) in SAFETY else {})}
+    layers = replace(layers, kept=frozenset(map(dotted, kept)))
     changes = _drop_empty_sections(RootConfig, given)
-    own = _own_safety(source, document)
     if not changes:
-        return _as_strict(shipped_settings(), own, lambda _: "")
-    report = _Report(source, document.lines, origins)
+        return _as_strict(shipped_settings(), own, lambda _: "").read_from(layers)
+    report = _Report(layers, kept)
     try:
         settings = RootConfig.model_validate(_merge(SHIPPED, changes))
     except ValidationError as error:
         problems = sorted(error.errors(), key=report.position)
         raise ConfigError("\n".join(dict.fromkeys(map(report.line, problems)))) from None
-    return _as_strict(settings, own, report.origin)
+    return _as_strict(settings, own, report.origin).read_from(layers)
+
+
+def with_value(data: Mapping[str, Any], path: SettingPath, value: object) -> dict[str, Any]:
+    """Return a copy of the data with a value at a path; what is no section there gives way."""
+    head, *rest = path
+    inner = data.get(str(head))
+    below = inner if isinstance(inner, Mapping) else {}
+    return {**data, str(head): with_value(below, tuple(rest), value) if rest else value}
 
 
 def _own_safety(source: Path | None, document: Document) -> SafetyValues:
@@ -139,21 +160,25 @@ def _constructed(model: type[_Model], values: Mapping[str, Any]) -> _Model:
     return model.model_construct(**fields)
 
 
+@cache
+def explainer() -> "Explainer":
+    """Return what explains these settings; it is made once, as that takes a tenth of a second."""
+    from synthorg_tui.settings.explain import Explainer
+
+    return Explainer(RootConfig)
+
+
 class _Report:
     """Problems as lines that say where each comes from."""
 
-    def __init__(
-        self, source: Path | None, lines: dict[SettingPath, int], origins: dict[SettingPath, str]
-    ) -> None:
-        self._source = source
-        self._lines = lines
-        self._origins = origins
+    def __init__(self, layers: Layers, kept: Mapping[SettingPath, object]) -> None:
+        self._source = layers.source
+        self._lines = layers.document.lines
+        self._origins = {**layers.variables, **dict.fromkeys(kept, KEPT)}
 
-    @cached_property
+    @property
     def _explainer(self) -> "Explainer":
-        from synthorg_tui.settings.explain import Explainer
-
-        return Explainer(RootConfig)
+        return explainer()
 
     def position(self, details: ErrorDetails) -> int:
         """The line of the setting, 0 when it stands in no file."""
@@ -173,7 +198,7 @@ class _Report:
         line = self._line(path)
         here = f"{self._source}:{line}" if line else None
         inside = [name for at, name in self._origins.items() if at[: len(path)] == path]
-        return " with ".join([*([here] if here else []), *inside]) or str(self._source)
+        return " with ".join([*([here] if here else []), *inside]) or str(self._source or KEPT)
 
     def _line(self, path: SettingPath) -> int | None:
         prefixes = (path[:length] for length in range(len(path), 0, -1))

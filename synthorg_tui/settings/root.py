@@ -36,6 +36,7 @@ from synthorg_tui.providers.embedding.config import EmbeddingConfig, MiniLMConfi
 from synthorg_tui.runtime import RuntimeConfig
 from synthorg_tui.settings.agents import SECTIONS, merged
 from synthorg_tui.settings.agents import AgentConfig as AgentConfig
+from synthorg_tui.settings.environment import Layers
 from synthorg_tui.settings.safety import SafetyValues
 from synthorg_tui.skills import SkillsConfig
 
@@ -65,6 +66,7 @@ class RootConfig(FrozenModel):
     runtime: RuntimeConfig = RuntimeConfig.model_construct()
     persistence: PersistenceConfig = PersistenceConfig.model_construct()
     _own_safety: SafetyValues | None = PrivateAttr(default=None)
+    _layers: Layers | None = PrivateAttr(default=None)
     _of_agents: dict[str, dict[str, FrozenModel]] = PrivateAttr(default_factory=dict)
 
     def __eq__(self, other: object) -> bool:
@@ -79,6 +81,17 @@ class RootConfig(FrozenModel):
         """Return a copy whose ``own_safety`` is ``own``."""
         copy = self.model_copy()
         copy._own_safety = own
+        return copy
+
+    @property
+    def layers(self) -> Layers | None:
+        """What files and variables gave; ``None`` for settings made by a program."""
+        return self._layers
+
+    def read_from(self, layers: Layers) -> Self:
+        """Return a copy whose ``layers`` are these."""
+        copy = self.model_copy()
+        copy._layers = layers
         return copy
 
     @field_validator("agents")

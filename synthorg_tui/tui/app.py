@@ -111,6 +111,7 @@ class MemoryDeskApp(RememberingApp):
     async def _count(self) -> None:
         if (desk := self.maker.desk) is not None:
             await self._attention.count(desk.approvals)
+            await self._safety.show_badges()
             desk.skills.watch(self._skills_changed)
             desk.approvals.listen(self.on_recount)
 

@@ -65,6 +65,12 @@ class EngineSafety:
 
         return badges(values_of(self._engine.settings), values_of(shipped_settings()))
 
+    def switched_off(self) -> str:
+        """Return what the header shows of what is switched off."""
+        from synthorg_tui.settings.switches import switch_badge
+
+        return switch_badge(self._engine.settings)
+
     async def loosened(self) -> "tuple[Loosened, ...]":
         """Return what the person is to be asked about; nothing where an agent runs the app."""
         return () if agent_in(os.environ) else await self._engine.safety.loosened()
@@ -199,8 +205,14 @@ class SafetyReport:
             with suppress(DomainError):
                 await self._safety.told(news.last)
 
+    async def show_badges(self) -> None:
+        """Show what is looser than shipped, and what is switched off."""
+        if (safety := self._safety) is not None:
+            self._panes.badge("safety", " · ".join(await safety.badges()))
+            self._panes.badge("switches", safety.switched_off())
+
     async def _say(self, safety: EngineSafety) -> None:
-        self._panes.badge("safety", " · ".join(await safety.badges()))
+        await self.show_badges()
         self._news = await safety.news()
         if self._news.count:
             self._panes.badge("news", f"{self._news.count:,} decided while you were away: T lists")

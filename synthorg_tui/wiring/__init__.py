@@ -45,9 +45,9 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.skills.document import SkillRoot
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Foundation:
-    """The opened parts that all services are built on.
+    """The opened parts that all services are built on; only ``settings`` are ever replaced.
 
     Builders push on ``closing`` whatever has to be closed; it closes the latest first.
     """
@@ -214,6 +214,7 @@ def build_injection(
         applications=Applications(base.database),
         organisation=build_briefing(base.settings.org_memory, base.memory, organisation),
         agents=base.settings.own_settings(),
+        enabled=memory.injection_enabled,
     )
 
 

@@ -134,6 +134,7 @@ class FakeSafety(EngineSafety):
 
     def __init__(self) -> None:
         self.shown: tuple[str, ...] = ()
+        self.off = ""
         self.asked: tuple[Loosened, ...] = ()
         self.taken: list[Loosened] = []
         self.new = News()
@@ -142,6 +143,9 @@ class FakeSafety(EngineSafety):
 
     async def badges(self) -> tuple[str, ...]:
         return self.shown
+
+    def switched_off(self) -> str:
+        return self.off
 
     async def loosened(self) -> tuple[Loosened, ...]:
         return self.asked

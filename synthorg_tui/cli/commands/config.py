@@ -1,14 +1,15 @@
-"""``config``: checks and shows the settings."""
+"""``config``: checks and shows the settings; what changes them is in ``config_changes``."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from synthorg_tui.cli.arguments import Subparsers, add_command, add_group
-from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.commands import COMMANDS, config_changes
 from synthorg_tui.cli.errors import UsageError
 from synthorg_tui.core.errors import ConfigError, DomainError
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context
+    from synthorg_tui.settings.kept import KeptSetting
     from synthorg_tui.settings.safety import Loosened
 
 
@@ -28,6 +29,7 @@ def add(commands: Subparsers) -> None:
         "begun", nargs="?", default="", metavar="NAME", help="only settings whose names begin so"
     )
     add_command(actions, "path", run_path, "say where the settings file is")
+    config_changes.add(actions)
 
 
 async def run_check(context: "Context") -> int:
@@ -36,7 +38,7 @@ async def run_check(context: "Context") -> int:
     from synthorg_tui.settings.theme_files import read_themes
 
     source = config_file(context.args.config)
-    waiting = await _not_taken(context)
+    waiting = (await _of_store(context)).waiting
     if problems := read_themes(themes_folder(context.args.config)).problems:
         raise ConfigError("\n".join(problems))
     result = {
@@ -51,10 +53,12 @@ async def run_check(context: "Context") -> int:
 
 async def run_show(context: "Context") -> int:
     """Print the settings in force for the store, with secrets hidden."""
+    from synthorg_tui.settings.kept import with_kept
     from synthorg_tui.settings.safety import with_values
 
-    waiting = await _not_taken(context)
-    held = with_values(context.settings(), {found.path: found.holds for found in waiting})
+    store = await _of_store(context)
+    wanted = with_kept(context.settings(), {each.path: each for each in store.kept})
+    held = with_values(wanted.settings, {found.path: found.holds for found in store.waiting})
     settings = held.model_dump(mode="json")
     if context.wants_json:
         context.console.json(settings)
@@ -70,8 +74,9 @@ async def run_explain(context: "Context") -> int:
     """Print every setting with its value, its source (default, file and line, or variable)."""
     from synthorg_tui.settings.listing import list_settings
 
-    begun = context.args.begun
-    found = [each for each in list_settings(context.args.config) if each.path.startswith(begun)]
+    begun, kept = context.args.begun, (await _of_store(context)).kept
+    listed = list_settings(context.args.config, kept=kept)
+    found = [each for each in listed if each.path.startswith(begun)]
     if not found:
         raise UsageError(
             f"no setting's name begins with {begun!r}",
@@ -79,7 +84,15 @@ async def run_explain(context: "Context") -> int:
         )
     if context.wants_json:
         settings = [
-            {"path": it.path, "value": it.value, "source": it.source, "allowed": it.allowed}
+            {
+                "path": it.path,
+                "value": it.value,
+                "source": it.source,
+                "allowed": it.allowed,
+                "default": it.default,
+                "about": it.about,
+                "notes": list(it.notes),
+            }
             for it in found
         ]
         context.console.json({"settings": settings})
@@ -87,30 +100,43 @@ async def run_explain(context: "Context") -> int:
     context.console.table(
         ("SETTING", "VALUE", "FROM"), [(it.path, it.value, it.source) for it in found]
     )
+    for it in found:
+        for note in it.notes:
+            context.console.note(f"{it.path}: {note}")
     return 0
 
 
-async def _not_taken(context: "Context") -> "tuple[Loosened, ...]":
-    """The safety settings that are looser than what the store holds; none without a store."""
+class _OfStore(NamedTuple):
+    """What a store keeps of settings, and which looser safety settings wait for a yes."""
+
+    kept: "tuple[KeptSetting, ...]" = ()
+    waiting: "tuple[Loosened, ...]" = ()
+
+
+async def _of_store(context: "Context") -> _OfStore:
+    """What the store keeps, and what is looser than it holds to; nothing without a store."""
     from synthorg_tui.core.types import warn
     from synthorg_tui.host.client import RemoteEngine
     from synthorg_tui.persistence import DATABASE_FILE
     from synthorg_tui.settings.agreed import not_taken
+    from synthorg_tui.settings.kept import with_kept
     from synthorg_tui.settings.safety import loosened, values_of
 
-    wanted = values_of(context.settings())
+    settings = context.settings()
     if not (context.data_dir / DATABASE_FILE).is_file():
-        return ()
+        return _OfStore()
     try:
         async with context.engine() as engine:
-            found = loosened(wanted, await engine.safety.agreed())
+            kept = await engine.kept.kept()
+            wanted = with_kept(settings, {each.path: each for each in kept}).settings
+            found = loosened(values_of(wanted), await engine.safety.agreed())
             if isinstance(engine, RemoteEngine):  # an engine of our own has warned already
                 for each in found:
-                    warn(each.path, each.wanted, not_taken(each))
+                    warn(each.path, each.wanted, not_taken(each, wanted))
     except DomainError as error:
         context.console.warning(f"the store can't be asked what it holds to: {error.message}")
-        return ()
-    return found
+        return _OfStore()
+    return _OfStore(kept, found)
 
 
 async def run_path(context: "Context") -> int:

@@ -45,6 +45,8 @@ _log = logging.getLogger(__name__)
 
 BY_QUERY: Final = frozenset({"context_injection", "memory_digest"})
 """Names of the strategies that put into the prompt what fits the query."""
+SWITCHED_OFF: Final = "memory.injection_enabled is off: agents are given no memories"
+"""What an explanation says while nothing is given."""
 MAX_QUERY: Final = 8_000
 """Characters of a query that are looked at."""
 
@@ -157,7 +159,7 @@ class Injection:
         return text_of(self.messages)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class InjectionService:
     """Prepares memories for agents; the common entry point of programs, commands and screens.
 
@@ -167,7 +169,7 @@ class InjectionService:
     skipped and the explanation says so. ``applications`` is notified of memories actually given to
     agents. ``agents`` has the settings of agents that have some of their own; they hold for them
     wherever a request names no others. ``organisation`` tells what stands before all memories:
-    policies, and facts that fit.
+    policies, and facts that fit. ``enabled`` false gives no memories, whatever is asked.
     """
 
     memory: MemoryBackend
@@ -183,6 +185,13 @@ class InjectionService:
     applications: ApplicationLog | None = None
     organisation: "OrgBriefing | None" = None
     agents: Mapping[str, OwnSettings] = field(default_factory=dict)
+    enabled: bool = True
+
+    def mirror(self, memory: "CompanyMemoryConfig", agents: Mapping[str, OwnSettings]) -> None:
+        """Answer by these settings from now on; a request that is being answered isn't touched."""
+        self.retrieval, self.digest = memory.retrieval, memory.v1
+        self.self_editing, self.enabled = memory.self_editing, memory.injection_enabled
+        self.shares, self.agents = memory.options.shared_knowledge_base, agents
 
     async def prepare(self, request: InjectionRequest) -> Injection:
         """Return messages, tools and explanation for a request, without recording anything.
@@ -196,6 +205,8 @@ class InjectionService:
         strategy = self.strategy(request)
 
         async def memories(token_budget: int) -> PreparedMessages:
+            if not self.enabled:
+                return _switched_off(strategy, request, token_budget)
             prepared = await strategy.prepare(
                 request.agent_id,
                 request.query,
@@ -415,3 +426,20 @@ class InjectionService:
             core_writes=self.core_writes,
             write=write,
         )
+
+
+def _switched_off(
+    strategy: ExplainingStrategy, request: InjectionRequest, token_budget: int
+) -> PreparedMessages:
+    """No memories, and why."""
+    told = Explanation(
+        strategy=strategy.strategy_name,
+        agent_id=request.agent_id,
+        query=request.query,
+        token_budget=token_budget,
+        tokens_used=0,
+        text="",
+        candidates=(),
+        degraded=SWITCHED_OFF,
+    )
+    return PreparedMessages((), told)

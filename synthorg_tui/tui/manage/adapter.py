@@ -11,10 +11,12 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.tui.manage.setting_acts import SettingActs
 
 if TYPE_CHECKING:
     from synthorg_tui.connect.changes import ClientInstaller, FileChange
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from synthorg_tui.persistence.backups import Backup
     from synthorg_tui.persistence.integrity import ReadProgress
     from synthorg_tui.settings.agent_entry import EntryChange
-    from synthorg_tui.settings.listing import ListedSetting
     from synthorg_tui.settings.roster import AgentFacts
     from synthorg_tui.tui.runs.adapter import RunDesk
 
@@ -293,12 +294,10 @@ class StoreManagement:
         runs = self._engine().consolidation
         return await runs.undo(number, actor=actor, progress=progress, cancel=cancel)
 
-    async def settings(self) -> "tuple[ListedSetting, ...]":
-        """Return every setting as after a start now; raises ``ConfigError``."""
-        from synthorg_tui.settings.listing import list_settings
-
-        running = self._engine().settings
-        return await asyncio.to_thread(list_settings, self.config_path, running=running)
+    @cached_property
+    def kept(self) -> SettingActs:
+        """What the settings screen asks."""
+        return SettingActs(self._engine, self.config_path)
 
     def settings_file(self) -> Path:
         """Return the settings file in force, or where it would be."""

@@ -1,6 +1,5 @@
-"""Lines of the screens about the whole: reports, backups, settings and planned changes."""
+"""Lines of the screens about the whole: reports, backups and planned changes."""
 
-from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
     from synthorg_tui.connect.joining import LinkedSkills
     from synthorg_tui.memory.store.doctor import DoctorReport
     from synthorg_tui.persistence.backups import Backup
-    from synthorg_tui.settings.listing import ListedSetting
     from synthorg_tui.tui.manage.adapter import ClientState, PlannedConnection, ProcessFacts
 
 _NAME_CELLS: Final = 13
@@ -158,48 +156,3 @@ def disconnected_lines(plan: "PlannedConnection", links: int) -> list[Line]:
     if links:
         lines.append(line((f"{counted(links, 'link')} to skills removed.", "text")))
     return lines
-
-
-def setting_line(setting: "ListedSetting", width: int) -> Line:
-    """A setting: name, value, and a mark when somebody gave it."""
-    given = setting.source != "default"
-    mark = "↻" if setting.waits else "●" if given else " "
-    name = line((f"{mark} ", "accent"), (setting.path, "strong" if given else "text"))
-    value = line((one_line(setting.value), "accent" if given else "muted"))
-    room = max(width - min(value.width, max(width // 3, _VALUE_CELLS)) - 3, 8)
-    return name.fit(room).extend(line(("  ", "text"))).extend(value)
-
-
-def setting_lines(setting: "ListedSetting") -> list[Line]:
-    """All about a setting."""
-    lines = [
-        line((setting.path, "title")),
-        Line(),
-        line(("value    ", "muted"), (setting.value, "strong")),
-        line(("from     ", "muted"), (short_path(setting.source), "text")),
-        line(("allowed  ", "muted"), (setting.allowed or "anything", "text")),
-        Line(),
-    ]
-    for each in lines:
-        each.hang = 9
-    if setting.waits:
-        return [
-            *lines,
-            line(
-                ("↻ ", "accent"), ("Changed since the app started: restart it to use this.", "warn")
-            ),
-        ]
-    return [*lines, line(("A change holds from the next start of the app on.", "muted"))]
-
-
-def settings_among(
-    settings: Iterable["ListedSetting"], words: Sequence[str]
-) -> "list[ListedSetting]":
-    """The settings with all the words in name, value or source."""
-    return [
-        setting
-        for setting in settings
-        if all(
-            word in f"{setting.path} {setting.value} {setting.source}".casefold() for word in words
-        )
-    ]

@@ -11,7 +11,7 @@ from synthorg_tui.connect.changes import FileChange
 from synthorg_tui.connect.clients import CLIENTS, Client, ConfigScope
 from synthorg_tui.connect.records import FileRecord
 from synthorg_tui.core.enums import ConsolidationInterval
-from synthorg_tui.core.errors import ConfigError, DomainError
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.jobs.models import JobRun, JobStatus, RunProgress, RunState
 from synthorg_tui.knowledge.lines import KnownLine
 from synthorg_tui.knowledge.pages import PERSON_PAGE, PageLine, ProjectPage, find_page
@@ -21,7 +21,6 @@ from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.store.doctor import Check, DoctorReport
 from synthorg_tui.persistence.backups import Backup
 from synthorg_tui.persistence.integrity import ReadProgress
-from synthorg_tui.settings.listing import ListedSetting
 from synthorg_tui.settings.roster import AgentFacts
 from synthorg_tui.tui.manage.adapter import (
     ClientState,
@@ -29,26 +28,15 @@ from synthorg_tui.tui.manage.adapter import (
     ProcessFacts,
     StoreManagement,
 )
+from tests.tui.manage.settings_fakes import FILE, FakeSettings
 from tests.tui.tui_fakes import NOW
 
-FILE = "/etc/synthorg/company.yaml"
 CHECKS = (
     Check("database", True, "schema version 3, 1,482 rows read without damage"),
     Check("index", False, "2 of 59 live memories are missing"),
     Check("vectors", True, "every memory has a vector"),
     Check("disk space", True, "79,464 MB free, 200 MB needed"),
     Check("backups", True, "3, 2 of them daily"),
-)
-SETTINGS = (
-    ListedSetting("memory.backend", '"local"', "default", "text"),
-    ListedSetting("memory.level", '"session"', f"{FILE}:2", "one of session, project", True),
-    ListedSetting(
-        "memory.retrieval.max_memories",
-        "7",
-        "SYNTHORG__MEMORY__RETRIEVAL__MAX_MEMORIES",
-        "whole number from 1 to 100",
-    ),
-    ListedSetting("providers.embedding.api_key", "(hidden)", "default", "text"),
 )
 WANTED = (
     b'{\n  "mcpServers": {\n    "synthorg": {\n      "command": "synthorg-tui"\n    }\n  }\n}\n'
@@ -119,11 +107,11 @@ def _no_engine() -> None:
 
 
 class FakeManagement(StoreManagement):
-    """Answers with the constants of this module; ``problem`` is raised by ``settings``."""
+    """Answers with the constants of this module, and ``settings`` with theirs."""
 
     def __init__(
         self,
-        problem: str = "",
+        settings: FakeSettings | None = None,
         *,
         jobs: Sequence[JobStatus] = (),
         runs: Sequence[JobRun] = (),
@@ -138,7 +126,7 @@ class FakeManagement(StoreManagement):
             lambda: 0,
             _no_engine,  # type: ignore[arg-type]
         )
-        self._problem = problem
+        self.kept = settings or FakeSettings()
         self.listed = tuple(jobs)
         self.ended = tuple(runs)
         self.asked: list[str] = []
@@ -283,11 +271,6 @@ class FakeManagement(StoreManagement):
                 self.planned[at] = replace(plan, groups=tuple(made))
                 count = sum(len(g.archived) for g in plan.groups if g.number in groups)
         return count
-
-    async def settings(self) -> tuple[ListedSetting, ...]:
-        if self._problem:
-            raise ConfigError(self._problem)
-        return SETTINGS
 
     async def connections(self) -> tuple[ClientState, ...]:
         scopes = {"codex": (ConfigScope.USER,), "cursor": (ConfigScope.PROJECT,)}

@@ -204,7 +204,7 @@ async def test_settings_are_listed_with_source_and_checked_after_the_editor(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     good = home / "good.yaml"
-    good.write_text("memory:\n  retrieval:\n    max_memories: 7\n", encoding="utf-8")
+    good.write_text("memory:\n  retrieval:\n    rerank_cache_ttl_seconds: 70\n", encoding="utf-8")
     bad = home / "bad.yaml"
     bad.write_text("memory:\n  level: never\n  nonsense: 1\n", encoding="utf-8")
     chosen: list[Path] = []
@@ -214,12 +214,12 @@ async def test_settings_are_listed_with_source_and_checked_after_the_editor(
     )
     async with opened(home) as pilot:
         await pilot.press("f7")
-        await says(pilot, "memory.level", "from     default")
-        await pilot.press("slash", *"max_memories")
-        await says(pilot, "memory.retrieval.max_memories", "whole number")
+        await says(pilot, "memory.injection_enabled", "from     default")
+        await pilot.press("slash", *"rerank_cache")
+        await says(pilot, "memory.retrieval.rerank_cache_ttl_seconds", "whole number")
         chosen.append(good)
         await pilot.press("enter", "E")
-        await says(pilot, "1 change after a restart", "↻ memory.retrieval.max_memories")
+        await says(pilot, "1 after a restart", "↻ rerank_cache_ttl")
         await pilot.press("j")
         await says(pilot, "Changed since the app started")
         screen = pilot.app.screen

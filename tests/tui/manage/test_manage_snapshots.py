@@ -7,7 +7,7 @@ from textual.pilot import Pilot
 
 from synthorg_tui.core.actors import AGENT_MARKS
 from synthorg_tui.tui.app import MemoryDeskApp
-from tests.tui.manage.manage_fakes import FILE, FakeManagement
+from tests.tui.manage.manage_fakes import FakeManagement
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import settle
 
@@ -58,19 +58,6 @@ def test_restoring_asks_for_a_word(snap_compare: Compare, size: Size) -> None:
 def test_connecting(snap_compare: Compare, size: Size) -> None:
     """Who is connected and where; the exact change; a writes it."""
     assert compare(snap_compare, size, "f2", "enter")
-
-
-@SIZES
-def test_settings(snap_compare: Compare, size: Size) -> None:
-    """Given ones are marked; the second with its source, what is allowed, and the restart."""
-    assert compare(snap_compare, size, "f7", "j")
-
-
-@SIZES
-def test_settings_with_faults(snap_compare: Compare, size: Size) -> None:
-    """Each fault of the file on a line of its own, with file and line."""
-    faults = f"{FILE}:2: memory.level: no\n{FILE}:3: memory.nonsense: unknown setting"
-    assert compare(snap_compare, size, "f7", management=FakeManagement(faults))
 
 
 @SIZES

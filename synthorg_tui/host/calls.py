@@ -209,6 +209,7 @@ CALLS: Final = RemoteApi(
         "jobs": ApiGroup(
             "synthorg_tui.jobs.scheduler:JobScheduler", ("list", "runs"), ("run", "cancel")
         ),
+        "figures": ApiGroup("synthorg_tui.figures.service:FigureService", ("read",)),
         "secrets": ApiGroup("synthorg_tui.curation.secrets:SecretSearch", ("search",)),
     }
 )

@@ -1,11 +1,28 @@
 """Usage of language models, stored in the database and summed up by model."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
+from typing import TYPE_CHECKING, NamedTuple
 
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.providers.completion.usage import UsageRecord
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+class UsageBucket(NamedTuple):
+    """Totals of one model's answers to one agent in one bucket of time; ``agent`` may be empty."""
+
+    first_day: date
+    model: str
+    agent: str
+    answers: int
+    prompt_tokens: int
+    completion_tokens: int
+    seconds: float
+    cost: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +71,24 @@ class UsageStore:
             ).fetchall()
         )
         return tuple(UsageTotal(*row) for row in rows)
+
+
+def usage_over_time(
+    db: "DuckDBPyConnection", bucket_sql: str, since: datetime | None
+) -> list[UsageBucket]:
+    """Return the totals by bucket, model and agent since ``since``, naive UTC.
+
+    ``bucket_sql`` is SQL of ours that makes the first day of a bucket of the column ``used_at``.
+    """
+    rows = db.execute(
+        f"SELECT {bucket_sql}, model, '', count(*), sum(prompt_tokens)::BIGINT, "
+        "sum(completion_tokens)::BIGINT, sum(seconds), sum(cost) "
+        "FROM model_usage WHERE used_at >= coalesce(?, used_at) GROUP BY ALL",
+        [since],
+    ).fetchall()
+    return [UsageBucket(*row) for row in rows]
+
+
+def usage_mark(db: "DuckDBPyConnection") -> tuple[object, ...]:
+    """Return what differs once another answer is on record."""
+    return db.execute("SELECT count(*), max(used_at) FROM model_usage").fetchone() or ()

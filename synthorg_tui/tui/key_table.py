@@ -8,6 +8,9 @@ the registry in ``actions``; a test holds the registry to it.
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from synthorg_tui.tui.organisation import ORG_COMMANDS
+from synthorg_tui.tui.overview import OVERVIEW_COMMANDS
+
 
 class KeyMeaning(NamedTuple):
     """One or more keys with their meaning, and the verbs of the actions that may have them.
@@ -48,6 +51,8 @@ CONTEXTS: Final[Mapping[str, str]] = {
     "doctor": "Doctor",
     "backups": "Backups",
     "jobs": "Jobs",
+    "overview": "Overview",
+    "calendar": "Calendar of the overview",
     "projects": "Projects",
     "project": "Page of a project",
     "consolidation": "Consolidation",
@@ -83,6 +88,7 @@ MEANINGS: Final[tuple[KeyMeaning, ...]] = (
     KeyMeaning("7", "Projects", "projects"),
     KeyMeaning("8", "Organisation", "organisation"),
     KeyMeaning("9", "Agents", "agents"),
+    KeyMeaning("0", "Overview", "overview"),
     KeyMeaning("tab", "next part of the screen", "next_part"),
     KeyMeaning("slash", "write into the entry: filter, task or find", "filter task search"),
     KeyMeaning("a", "take in: add, approve, accept", "add approve accept create"),
@@ -359,27 +365,8 @@ COMMANDS: Final[Mapping[str, str]] = {
     "settings.filter": "config explain",
     "settings.edit": "config path",
     "settings.check": "config check",
-    "organisation.filter": "org list",
-    "organisation.reload": "org list",
-    "organisation.deleted": "org list",
-    "organisation.search": "org search",
-    "organisation.add": "org add",
-    "organisation.edit": "org edit",
-    "organisation.edit_outside": "org edit",
-    "organisation.retract": "org retract",
-    "organisation.revive": "org revive",
-    "organisation.undo": "org undo",
-    "organisation.older": "org as-of",
-    "organisation.newer": "org as-of",
-    "organisation.day_earlier": "org as-of",
-    "organisation.day_later": "org as-of",
-    "organisation.week_earlier": "org as-of",
-    "organisation.week_later": "org as-of",
-    "organisation.changes": "org history",
-    "organisation.source": "org show",
-    "organisation.memory": "memories show",
-    "organisation.known": "projects show",
-    "organisation.view": "agents calls",
+    **ORG_COMMANDS,
+    **OVERVIEW_COMMANDS,
 }  # fmt: skip
 """The command that does without a screen what an action does, by the action's id."""
 

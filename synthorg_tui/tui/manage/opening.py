@@ -29,15 +29,19 @@ SCREENS: Final = {
     "connecting": "ConnectScreen",
     "agents": "AgentsScreen",
     "settings": "SettingsScreen",
+    "overview": "OverviewScreen",
 }
 """The screens: module in this room and class."""
+ROOMS: Final = {"overview": "overview.screen"}
+"""The modules of the screens that have a room of their own."""
 
 
 def open_screen(
     app: App[Any], name: str, management: StoreManagement, now: Callable[[], datetime]
 ) -> None:
     """Open the screen of this name, one of ``SCREENS``."""
-    module = importlib.import_module(f"synthorg_tui.tui.manage.{name}")
+    place = ROOMS.get(name, f"manage.{name}")
+    module = importlib.import_module(f"synthorg_tui.tui.{place}")
     app.push_screen(getattr(module, SCREENS[name])(management, now))
 
 

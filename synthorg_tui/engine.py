@@ -54,6 +54,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.organisation.importing import OrgImports
     from synthorg_tui.organisation.service import OrganisationService
+    from synthorg_tui.persistence.protocol import PersistenceBackend
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
     from synthorg_tui.settings.agreed import AgreedSettings
@@ -166,6 +167,11 @@ class Engine:
         from synthorg_tui.persistence.usage import UsageStore
 
         return UsageStore(self._database)
+
+    @cached_property
+    def operations(self) -> "PersistenceBackend":
+        """The repositories of operational data, on the store's own database."""
+        return wiring.build_operations(self._base)
 
     @cached_property
     def approvals(self) -> "ApprovalQueue":

@@ -43,6 +43,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.memory.extensions import BatchStore, MemoryAdmin
     from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.organisation.service import OrganisationService
+    from synthorg_tui.persistence.protocol import PersistenceBackend
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
     from synthorg_tui.skills.document import SkillRoot
@@ -171,6 +172,13 @@ def build_model(
     if model is not None:
         base.closing.push_async_callback(model.close)
     return model
+
+
+def build_operations(base: Foundation) -> "PersistenceBackend":
+    """Build the repositories of operational data, which are connected as long as the store is."""
+    from synthorg_tui.persistence.operational import DuckDBPersistence
+
+    return DuckDBPersistence(base.database)
 
 
 def build_queue(base: Foundation) -> "ApprovalQueue":

@@ -70,14 +70,29 @@ SELECT 'skill-' || i % 30, 'claude-code:session-' || i % 2000, 'mark', i % 3 > 0
     CASE WHEN i % 6 = 1 THEN {at} END FROM range({count}) t(i)
 """
 _USAGE = """
-INSERT INTO model_usage
-SELECT {at}, 'model-' || i % 4, 900 + i % 300, 80, 1.5, 0.002 FROM range({count}) t(i)
+INSERT INTO cost_records
+SELECT 'agent-' || i % 3, 'task', 'server', 'model-' || i % 4, 900 + i % 300, 80, 0.002, {at}, 1.5
+FROM range({count}) t(i)
+"""
+_SESSIONS = """
+INSERT INTO executions BY NAME
+SELECT 'claude-code:session-' || i AS id, 'agent-' || i % 5 AS agent_id,
+    '/home/ada/project-' || i % 40 AS project, '/home/ada/' || i AS path, 100 AS line_count,
+    'x'::BLOB AS record, 'Session ' || i AS title, 'succeeded' AS outcome, {at} AS started_at,
+    {at} AS ended_at, i % 90 AS calls, 0 AS failures, [] AS files, 1000 AS size
+FROM range({count}) t(i)
 """
 
 
 def fill(db: "DuckDBPyConnection", memories: int, calls: int) -> None:
     """Fill an empty store with rows of the last two years."""
-    made = ((_MEMORIES, memories), (_CALLS, calls), (_USES, calls // 4), (_RUNS, 6_000))
+    made = (
+        (_MEMORIES, memories),
+        (_CALLS, calls),
+        (_USES, calls // 4),
+        (_RUNS, 6_000),
+        (_SESSIONS, 2_000),
+    )
     for salt, (statement, count) in enumerate((*made, (_USAGE, calls // 4))):
         db.execute(statement.format(at=_AT.format(salt=salt), count=count))
 

@@ -157,7 +157,7 @@ class LessonFigures:
 
 @dataclass(frozen=True, slots=True)
 class ModelUse:
-    """What one language model was used for by one agent, empty where none is recorded.
+    """What one language model was used for by one agent, empty for the program itself.
 
     ``tokens`` has those read and written in each bucket; ``cost`` is in the currency of the prices.
     """

@@ -82,7 +82,7 @@ def _oldest(db: "Connection", live: WhereClause) -> datetime | None:
     row = db.execute(
         f"SELECT least((SELECT min(m.created_at) FROM memories m WHERE {live}), "
         "(SELECT min(called_at) FROM agent_calls), (SELECT min(created_at) FROM approvals), "
-        "(SELECT min(used_at) FROM lesson_uses), (SELECT min(used_at) FROM model_usage))",
+        "(SELECT min(used_at) FROM lesson_uses), (SELECT min(timestamp) FROM cost_records))",
         live.values,
     ).fetchone()
     return aware(row[0]) if row else None
@@ -243,7 +243,7 @@ def model_mark(db: "Connection") -> tuple[Any, ...]:
 def model_figures(db: "Connection", asked: Asked) -> ModelFigures:
     """Sum up the language models by model and agent, and what agents were given."""
     by_name: defaultdict[tuple[str, str], list[UsageBucket]] = defaultdict(list)
-    for row in usage_over_time(db, asked.bucket("used_at"), asked.since):
+    for row in usage_over_time(db, asked.bucket("timestamp"), asked.since):
         by_name[row.model, row.agent].append(row)
     uses = [_use(name, agent, rows, asked) for (name, agent), rows in by_name.items()]
     ordered = sorted(uses, key=lambda each: (-each.tokens.total, each.model, each.agent))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from synthorg_tui.core.disk_space import free_bytes, low_space
-from synthorg_tui.core.text import counted
+from synthorg_tui.core.text import counted, size
 from synthorg_tui.executions.facts import fill_missing
 from synthorg_tui.figures import queries
 from synthorg_tui.figures.models import (
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 MAX_STATES: Final = 12
 """Latest runs of a job whose ends are told."""
+_BLOCK: Final = 512
+"""Bytes of a block in which the system tells what a file takes."""
 STALE_BACKUP: Final = timedelta(days=8)
 """Age of the newest backup from which on it is told as a fault: a weekly one may be a day late."""
 
@@ -163,10 +165,13 @@ def sizes_of(data_dir: Path) -> SizeFigures:
 
 
 def _bytes(path: Path) -> int:
-    """The bytes of a file, or of all files in a folder; links aren't followed, nothing is 0."""
+    """What a file takes, or all in a folder; links aren't followed, and what isn't there is 0.
+
+    Not its length: the index makes files longer than what is in them.
+    """
     try:
         if path.is_symlink() or not path.is_dir():
-            return path.lstat().st_size
+            return path.lstat().st_blocks * _BLOCK
         return sum(_bytes(each) for each in path.iterdir())
     except OSError:  # it went meanwhile
         return 0
@@ -194,7 +199,7 @@ def _health(
 ) -> tuple[HealthMark, ...]:
     """What can be told without reading the store: the rest is the doctor's."""
     failed = [job.name for job in jobs if job.last and job.last.state is RunState.FAILED]
-    idle = [f"{job.name}: {job.idle}" for job in jobs if job.idle and not job.is_off]
+    idle = [f"{job.name} idle: {job.idle}" for job in jobs if job.idle and not job.is_off]
     low = low_space(data_dir)
     newest = sizes.newest_backup
     is_stale = newest is not None and now - newest > STALE_BACKUP
@@ -210,8 +215,8 @@ def _health(
         HealthMark(
             "jobs", not failed, f"{', '.join(failed)} failed" if failed else "none failed", "jobs"
         ),
-        HealthMark("watches", not idle, "; ".join(idle) if idle else "all at work", "jobs"),
-        HealthMark("disk", not low, low or "enough room"),
+        HealthMark("watches", True, "; ".join(idle) if idle else "all at work", "jobs"),
+        HealthMark("disk", not low, low or f"{size(sizes.free or 0)} free"),
         HealthMark(
             "backups",
             not is_stale,

@@ -93,7 +93,7 @@ def memory_words(figures: StoreFigures) -> str:
     """Return how many memories there are, and how many are of the span."""
     found = figures.memories
     archived = f" · {found.archived:,} archived" if found.archived else ""
-    return f"{found.live:,} live, {found.added.total:,} of the span{archived}"
+    return f"{found.live:,} live · {found.added.total:,} of {figures.scale.span.words}{archived}"
 
 
 def digest_words(figures: StoreFigures) -> str:
@@ -103,7 +103,7 @@ def digest_words(figures: StoreFigures) -> str:
         return "none was asked for"
     failed = f" · {found.failed.total:,} failed" if found.failed.total else ""
     hits = share(found.hits.total, found.total)
-    return f"{found.total:,} asked, {hits} with memories · {found.misses.total:,} without{failed}"
+    return f"{found.total:,} asked, {hits} had memories · {found.misses.total:,} had none{failed}"
 
 
 def digest_cost_words(figures: StoreFigures) -> str:

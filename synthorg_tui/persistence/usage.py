@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 class UsageBucket(NamedTuple):
-    """Totals of one model's answers to one agent in one bucket of time; ``agent`` may be empty."""
+    """Totals of one model's answers in one bucket of time.
+
+    ``agent`` is the one that it answered, empty for the program itself.
+    """
 
     first_day: date
     model: str
@@ -80,19 +83,20 @@ class UsageStore:
 def usage_over_time(
     db: "DuckDBPyConnection", bucket_sql: str, since: datetime | None
 ) -> list[UsageBucket]:
-    """Return the totals by bucket, model and agent since ``since``, naive UTC.
+    """Return the totals by bucket, model and agent since ``since``, naive UTC; ``None`` is ever.
 
-    ``bucket_sql`` is SQL of ours that makes the first day of a bucket of the column ``used_at``.
+    ``bucket_sql`` is SQL of ours that makes the first day of a bucket of the column ``timestamp``.
     """
     rows = db.execute(
-        f"SELECT {bucket_sql}, model, '', count(*), sum(prompt_tokens)::BIGINT, "
-        "sum(completion_tokens)::BIGINT, sum(seconds), sum(cost) "
-        "FROM model_usage WHERE used_at >= coalesce(?, used_at) GROUP BY ALL",
-        [since],
+        f"SELECT {bucket_sql}, model, CASE WHEN agent_id = $own THEN '' ELSE agent_id END, "
+        "count(*), sum(input_tokens)::BIGINT, sum(output_tokens)::BIGINT, sum(seconds), "
+        "sum(cost_usd) FROM cost_records WHERE timestamp >= coalesce($since, timestamp) "
+        "GROUP BY ALL",
+        {"own": OWN_AGENT, "since": since},
     ).fetchall()
     return [UsageBucket(*row) for row in rows]
 
 
 def usage_mark(db: "DuckDBPyConnection") -> tuple[object, ...]:
     """Return what differs once another answer is on record."""
-    return db.execute("SELECT count(*), max(used_at) FROM model_usage").fetchone() or ()
+    return db.execute("SELECT count(*), max(timestamp) FROM cost_records").fetchone() or ()

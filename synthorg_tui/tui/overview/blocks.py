@@ -4,7 +4,7 @@ Nothing here knows widgets. A picture never stands alone: its block says in word
 it is told by height, length or density, so that it reads without colours.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -13,13 +13,14 @@ from synthorg_tui.figures import wording
 from synthorg_tui.figures.drawing import LABEL_CELLS, SHADES, columns, month_labels, stacked
 from synthorg_tui.figures.models import FigureSpan
 from synthorg_tui.memory.listing import owner_words, project_names
+from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import ago
-from synthorg_tui.tui.base.lines import Line, beside, line, one_line
+from synthorg_tui.tui.base.lines import Line, beside, line, one_line, wrap
 from synthorg_tui.tui.overview.ways import WayTo, calls_way, memories_way
 
 if TYPE_CHECKING:
     from synthorg_tui.figures.drawing import CalendarRow
-    from synthorg_tui.figures.models import HintOutcome, Series, StoreFigures
+    from synthorg_tui.figures.models import HintOutcome, ModelUse, Series, StoreFigures
 
 Rows: TypeAlias = list[tuple[object, Line]]
 """Lines with the way that each leads; those without one are passed over by the cursor."""
@@ -83,9 +84,10 @@ def block_rows(name: str, figures: "StoreFigures", width: int, now: datetime) ->
     return makers[name](figures, width)
 
 
-def words_row(words: str, way: WayTo | None) -> tuple[object, Line]:
-    """A block's sentence; the cursor stands on it where it leads somewhere."""
-    return way, line((words, "strong"))
+def words_rows(words: str, width: int, way: WayTo | None) -> Rows:
+    """A block's sentence in as many rows as it takes; the cursor stands on the first."""
+    first, *others = wrap(line((words, "strong")), max(width - 1, 1))
+    return [(way, first), *((None, each) for each in others)]
 
 
 def picture(counts: Sequence[int], width: int, role: str) -> Rows:
@@ -95,7 +97,7 @@ def picture(counts: Sequence[int], width: int, role: str) -> Rows:
 
 def count_row(name: str, counts: Sequence[int], total: str, width: int, role: str) -> Line:
     """A name, its counts over time as small columns, and the total at the right."""
-    room = min(max(width // 3, 8), _NAME_CELLS if width < 60 else 2 * _NAME_CELLS)
+    room = min(max(width * 2 // 5, 8), _NAME_CELLS if width < 60 else 2 * _NAME_CELLS)
     cells = max(width - room - max(_TOTAL_CELLS, len(total)) - 3, 0)
     small = columns(counts, cells)[0] if cells > 3 else ""
     left = line((one_line(name), "text")).fit(room).extend(line((f" {small}", role)))
@@ -128,7 +130,7 @@ def project_rows(figures: "StoreFigures", width: int) -> Rows:
     """The live memories over time, and the projects with the most."""
     found, since = figures.memories, figures.scale.since
     named = project_names([series.name for series in found.projects if series.name])
-    rows = [words_row(wording.memory_words(figures), memories_way(since))]
+    rows = words_rows(wording.memory_words(figures), width, memories_way(since))
     rows += picture(found.added.counts, width, "accent")
     for series in found.projects[:_MAX_ROWS]:
         name = named.get(series.name, "of no project")
@@ -153,7 +155,7 @@ def kind_rows(figures: "StoreFigures", width: int) -> Rows:
     total = figures.memories.added.total
     kinds = figures.memories.kinds
     words = f"{len(kinds)} kinds in the span" if kinds else "none in the span"
-    rows = [words_row(words, memories_way(since))]
+    rows = words_rows(words, width, memories_way(since))
     for series in kinds:
         told = f"{series.total:,} {wording.share(series.total, total):>5}"
         way = memories_way(since, "kind:", series.name)
@@ -164,9 +166,9 @@ def kind_rows(figures: "StoreFigures", width: int) -> Rows:
 def digest_rows(figures: "StoreFigures", width: int) -> Rows:
     """Digests with memories and without, and what they took."""
     found, way = figures.digests, calls_way("digest", "digest")
-    rows = [words_row(wording.digest_words(figures), way)]
+    rows = words_rows(wording.digest_words(figures), width, way)
     if not found.total:
-        return [*rows, _hint("F2 connects an agent, which asks for them")]
+        return [*rows, _hint(f"{key_of('app.connect')} connects an agent, which asks for them")]
     rows += picture(found.hits.counts, width, "good")
     for name, series, role in (
         ("with memories", found.hits, "good"),
@@ -184,7 +186,7 @@ def _hint(words: str) -> tuple[object, Line]:
 def hint_rows(figures: "StoreFigures", width: int) -> Rows:
     """Hints before and after calls, and what became of those from lessons."""
     found = figures.hints
-    rows = [words_row(wording.hint_words(figures), calls_way("hint"))]
+    rows = words_rows(wording.hint_words(figures), width, calls_way("hint"))
     if not found.before.total + found.after.total + sum(each.given for each in found.outcomes):
         return [*rows, _hint("approved lessons come up at calls")]
     for name, series, call in (
@@ -210,19 +212,18 @@ def _outcome_rows(outcome: "HintOutcome", width: int) -> Rows:
     ):
         drawn.add(mark * cells, role)
         if part:
-            legend.add(f"{mark} ", role).add(f"{part:,} {name}  ", "muted")
-    return [
-        (None, line((f"lessons {outcome.how} calls: what became of {outcome.given:,}", "text"))),
-        (None, drawn),
-        (calls_way("hint"), legend),
-    ]
+            legend.add(f"{mark} ", role).add(f"{part:,} {name}  ".replace(" ", "\u00a0"), "muted")
+            legend.add(" ")
+    told = line((f"lessons {outcome.how} {outcome.given:,} calls:", "text"))
+    rows: Rows = [(None, told), (None, drawn)]
+    return [*rows, *((None, each) for each in wrap(legend, width - 1))]
 
 
 def lesson_rows(figures: "StoreFigures", width: int) -> Rows:
     """The skills in force: when they were given, and whether their failure came again."""
-    rows = [words_row(wording.lesson_words(figures), WayTo("skills"))]
+    rows = words_rows(wording.lesson_words(figures), width, WayTo("skills"))
     if not figures.lessons:
-        return [*rows, _hint("4 has the lessons that wait for you")]
+        return [*rows, _hint(f"{key_of('app.approvals')} has the lessons that wait for you")]
     for lesson in figures.lessons[:_MAX_ROWS]:
         told = wording.failure_words(lesson)
         room = max(width - len(told) - 2, width // 2)
@@ -237,15 +238,14 @@ def lesson_rows(figures: "StoreFigures", width: int) -> Rows:
 def model_rows(figures: "StoreFigures", width: int) -> Rows:
     """Language models with tokens and cost, and what agents were given."""
     found = figures.models
-    rows = [words_row(wording.model_words(figures), WayTo("activity"))]
+    rows = words_rows(wording.model_words(figures), width, WayTo("activity"))
     if not found.uses:
-        rows.append(_hint("providers.completion in F7 names a language model"))
-    for use in found.uses[:_MAX_ROWS]:
-        name = f"{use.model} for {use.agent}" if use.agent else use.model
-        cost = f" {wording.money(use.cost)}" if use.cost else ""
-        told = f"{wording.short_count(use.tokens.total)}{cost}"
-        way = calls_way_of(use.agent) if use.agent else WayTo("settings")
-        rows.append((way, count_row(name, use.tokens.counts, told, width, "cat-episodic")))
+        rows.append(_hint(f"{key_of('app.settings')}: providers.completion names one"))
+    rows += _use_rows([(use.model, use) for use in found.uses], width, lambda _: WayTo("settings"))
+    if any(use.agent for use in found.uses):
+        rows.append((None, line(("answered for, in tokens", "title"))))
+        for_whom = [(use.agent or "the program", use) for use in found.uses]
+        rows += _use_rows(for_whom, width, calls_way_of)
     if found.given:
         rows.append((None, line(("given to agents, in tokens", "title"))))
     for series in found.given[:_MAX_ROWS]:
@@ -253,6 +253,24 @@ def model_rows(figures: "StoreFigures", width: int) -> Rows:
         shown = count_row(owner_words(series.name), series.counts, told, width, "cat-social")
         rows.append((calls_way_of(series.name), shown))
     return rows
+
+
+def _use_rows(
+    uses: "Sequence[tuple[str, ModelUse]]", width: int, way: Callable[[str], WayTo]
+) -> Rows:
+    """Tokens and cost by the names that uses are given, those with the most first."""
+    by_name: dict[str, list[ModelUse]] = {}
+    for name, use in uses:
+        by_name.setdefault(name, []).append(use)
+    rows: list[tuple[int, tuple[object, Line]]] = []
+    for name, found in by_name.items():
+        counts = tuple(map(sum, zip(*(use.tokens.counts for use in found), strict=True)))
+        cost = sum(use.cost for use in found)
+        told = wording.short_count(sum(counts)) + (f" {wording.money(cost)}" if cost else "")
+        rows.append(
+            (sum(counts), (way(name), count_row(name, counts, told, width, "cat-episodic")))
+        )
+    return [row for _, row in sorted(rows, key=lambda row: -row[0])[:_MAX_ROWS]]
 
 
 def calls_way_of(agent: str) -> WayTo:
@@ -263,7 +281,7 @@ def calls_way_of(agent: str) -> WayTo:
 def approval_rows(figures: "StoreFigures", width: int) -> Rows:
     """What waits, and what was proposed and decided over time."""
     found = figures.approvals
-    rows = [words_row(wording.approval_words(figures), WayTo("approvals", "waiting"))]
+    rows = words_rows(wording.approval_words(figures), width, WayTo("approvals", "waiting"))
     for name, series, role, view in (
         ("proposed", found.proposed, "accent", "waiting"),
         ("approved", found.approved, "good", "approved"),
@@ -292,13 +310,12 @@ def health_rows(figures: "StoreFigures", width: int) -> Rows:
         full = "█" * (max(round(count * room / most), 1) if count and most else 0)
         shown = line((f"{name:<14}", "text"), (f"{full:<{room}} ", "cat-episodic"))
         rows.append((WayTo(place), beside(shown, line((size(count), "strong")), width - 1)))
-    free = size(sizes.free) if sizes.free is not None else "unknown"
-    return [*rows, (None, line((f"{free} free on the disk", "muted")))]
+    return rows
 
 
 def job_rows(figures: "StoreFigures", width: int, now: datetime) -> Rows:
     """The jobs, each with how its latest runs ended, the newest at the right."""
-    rows = [words_row(wording.job_words(figures), WayTo("jobs"))]
+    rows = words_rows(wording.job_words(figures), width, WayTo("jobs"))
     for job in figures.jobs:
         room = min(max(width // 3, 8), _NAME_CELLS)
         shown = line((job.name, "faint" if job.is_off else "text")).fit(room).add(" ")

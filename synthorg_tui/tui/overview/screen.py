@@ -210,9 +210,12 @@ def _key(verb: str) -> str:
 
 
 def _empty_lines() -> list[Line]:
+    sessions = "in Memories imports sessions: their memories and days are drawn here"
     return [
         line((" There is nothing to draw yet", "title")),
         Line(),
-        keys_line((" i", "in Memories imports sessions; their memories and days are drawn here")),
-        keys_line((" F2", "connects a coding agent; its digests, hints and tokens are, too")),
+        keys_line((f" {key_of('memories.importing')}", sessions)),
+        keys_line(
+            (f" {key_of('app.connect')}", "connects an agent: its digests, hints and tokens")
+        ),
     ]

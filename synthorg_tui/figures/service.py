@@ -125,7 +125,7 @@ class FigureService:
         """
         asked = queries.asked_for(db, span, now, self._live())
         found: dict[str, Any] = {"scale": asked.scale}
-        moment = (asked.scale, now.strftime("%Y-%m-%d %H:%M %z"))
+        moment = (asked.scale, repr(now.tzinfo), now.strftime("%Y-%m-%d %H:%M %z"))
         marks: dict[Any, tuple[Any, ...]] = {}
         for name, section in _SECTIONS.items():
             if section.mark not in marks:

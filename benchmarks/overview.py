@@ -160,11 +160,17 @@ async def drawn(pilot: "Pilot[None]", span: FigureSpan | None = None) -> None:
     """Wait until the overview on the screen has the figures of the span."""
     from synthorg_tui.tui.overview.screen import OverviewScreen
 
-    while True:
+    def is_drawn() -> bool:
         screen = pilot.app.screen
-        if isinstance(screen, OverviewScreen) and screen.drawn_span is not None:
-            if span in (None, screen.drawn_span):
-                return
+        shown = screen.drawn_span if isinstance(screen, OverviewScreen) else None
+        return shown is not None and span in (None, shown)
+
+    await until(is_drawn)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait, a millisecond at a time, until the condition holds."""
+    while not condition():  # noqa: ASYNC110 - nothing tells of it
         await asyncio.sleep(0.001)
 
 
@@ -177,8 +183,7 @@ async def on_screen(data_dir: Path) -> list[Row]:
     openings: list[float] = []
     changes: list[float] = []
     async with app.run_test(size=(120, 40)) as pilot:
-        while app.maker.desk is None:
-            await asyncio.sleep(0.01)
+        await until(lambda: app.maker.desk is not None)
         await pilot.pause(1.0)
         for _ in range(ROUNDS):
 

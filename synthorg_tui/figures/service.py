@@ -45,7 +45,7 @@ STALE_BACKUP: Final = timedelta(days=8)
 
 
 @dataclass(frozen=True, slots=True)
-class _Section:
+class _FigurePart:
     """A part of the figures: how it is counted, and what differs once that would differ."""
 
     mark: "Callable[[Connection], tuple[Any, ...]]"
@@ -53,14 +53,14 @@ class _Section:
 
 
 _SECTIONS: Final = {
-    "memories": _Section(queries.memory_mark, queries.memory_figures),
-    "digests": _Section(queries.call_mark, queries.digest_figures),
-    "hint calls": _Section(queries.call_mark, queries.hint_series),
-    "hint outcomes": _Section(queries.lesson_mark, queries.hint_outcomes),
-    "lessons": _Section(queries.lesson_mark, queries.lesson_figures),
-    "models": _Section(queries.model_mark, queries.model_figures),
-    "approvals": _Section(queries.approval_mark, queries.approval_figures),
-    "days": _Section(queries.activity_mark, queries.activity_days),
+    "memories": _FigurePart(queries.memory_mark, queries.memory_figures),
+    "digests": _FigurePart(queries.call_mark, queries.digest_figures),
+    "hint calls": _FigurePart(queries.call_mark, queries.hint_series),
+    "hint outcomes": _FigurePart(queries.lesson_mark, queries.hint_outcomes),
+    "lessons": _FigurePart(queries.lesson_mark, queries.lesson_figures),
+    "models": _FigurePart(queries.model_mark, queries.model_figures),
+    "approvals": _FigurePart(queries.approval_mark, queries.approval_figures),
+    "days": _FigurePart(queries.activity_mark, queries.activity_days),
 }
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from synthorg_tui.core.text import counted, size
 from synthorg_tui.figures.models import (
     ActivityDay,
+    FigureSpan,
     HintOutcome,
     LessonFigures,
     StoreFigures,
@@ -93,7 +94,9 @@ def memory_words(figures: StoreFigures) -> str:
     """Return how many memories there are, and how many are of the span."""
     found = figures.memories
     archived = f" · {found.archived:,} archived" if found.archived else ""
-    return f"{found.live:,} live · {found.added.total:,} of {figures.scale.span.words}{archived}"
+    span = figures.scale.span
+    new = "" if span is FigureSpan.ALL else f" · {found.added.total:,} in {span.words}"
+    return f"{found.live:,} live{new}{archived}"
 
 
 def digest_words(figures: StoreFigures) -> str:
@@ -101,9 +104,9 @@ def digest_words(figures: StoreFigures) -> str:
     found = figures.digests
     if not found.total:
         return "none was asked for"
-    failed = f" · {found.failed.total:,} failed" if found.failed.total else ""
+    failed = f", {found.failed.total:,} failed" if found.failed.total else ""
     hits = share(found.hits.total, found.total)
-    return f"{found.total:,} asked, {hits} had memories · {found.misses.total:,} had none{failed}"
+    return f"{found.total:,} asked · {hits} had memories, {found.misses.total:,} none{failed}"
 
 
 def digest_cost_words(figures: StoreFigures) -> str:
@@ -139,7 +142,7 @@ def lesson_words(figures: StoreFigures) -> str:
     had, failed = sum(each.had for each in lessons), sum(each.had_failed for each in lessons)
     given = sum(each.given.total for each in lessons)
     again = f" · failed again in {failed:,} of {counted(had, 'session')}" if had else ""
-    return f"{len(lessons):,} in force, given {counted(given, 'time')}{again}"
+    return f"{len(lessons):,} in force, given {given:,}×{again}"
 
 
 def failure_words(lesson: LessonFigures) -> str:
@@ -153,13 +156,13 @@ def failure_words(lesson: LessonFigures) -> str:
 def model_words(figures: StoreFigures) -> str:
     """Return what language models were used for, and what agents were given."""
     uses, given = figures.models.uses, sum(each.total for each in figures.models.given)
-    handed = f"{given:,} tokens given to agents"
+    handed = f"{given:,} given to agents"
     if not uses:
-        return f"no language model answered · {handed}" if given else "no language model answered"
+        return f"no model answered · {given:,} tokens given to agents"
     tokens = sum(use.tokens.total for use in uses)
     answers = sum(use.answers for use in uses)
     cost = f", cost {money(total)}" if (total := sum(use.cost for use in uses)) else ""
-    return f"{tokens:,} tokens in {counted(answers, 'answer')}{cost} · {handed}"
+    return f"{tokens:,} tokens, {counted(answers, 'answer')}{cost} · {handed}"
 
 
 def approval_words(figures: StoreFigures) -> str:
@@ -169,7 +172,7 @@ def approval_words(figures: StoreFigures) -> str:
     snoozed = f", {found.snoozed:,} snoozed" if found.snoozed else ""
     return (
         f"{found.waiting:,} {wait}{snoozed} · {found.approved.total:,} approved, "
-        f"{found.rejected.total:,} rejected of {found.proposed.total:,} proposed"
+        f"{found.rejected.total:,} rejected"
     )
 
 
@@ -184,10 +187,9 @@ def health_words(figures: StoreFigures) -> str:
 def size_words(figures: StoreFigures) -> str:
     """Return what the store takes on disk."""
     found = figures.sizes
-    free = f" · {size(found.free)} free" if found.free is not None else ""
     return (
         f"database {size(found.database)} · index {size(found.index)} · "
-        f"{counted(found.backup_count, 'backup')} {size(found.backups)}{free}"
+        f"{counted(found.backup_count, 'backup')} {size(found.backups)}"
     )
 
 
@@ -209,7 +211,7 @@ def activity_words(figures: StoreFigures) -> str:
     most = max(days, key=lambda each: (each.calls, each.sessions))
     return (
         f"{counted(sessions, 'session')}, {counted(calls, 'call')} in a year · "
-        f"most on {most.day:%a} {most.day.day} {most.day:%b %Y}: {day_counts(most)}"
+        f"most on {most.day.day} {most.day:%b %Y}: {counted(most.calls, 'call')}"
     )
 
 

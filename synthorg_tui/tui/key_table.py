@@ -393,6 +393,7 @@ SCREEN_ONLY_CONTEXTS: Final[Mapping[str, str]] = {
     "list": _MOVING,
     "view": _MOVING,
     "slider": _MOVING,
+    "calendar": _MOVING,
     "knobs": "digest takes a value as --set",
     "choose": "a command takes the choice as an argument",
     "parts": _FIELDS,

@@ -102,5 +102,5 @@ def test_the_day_with_the_most_is_named() -> None:
     figures = full_figures(datetime(2026, 3, 30, tzinfo=UTC))
     words = wording.activity_words(figures)
     most = max(figures.days, key=lambda day: day.calls)
-    assert f"{most.day:%a} {most.day.day} {most.day:%b %Y}" in words
+    assert f"most on {most.day.day} {most.day:%b %Y}: " in words
     assert f"{sum(day.calls for day in figures.days):,} calls" in words

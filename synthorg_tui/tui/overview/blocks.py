@@ -62,7 +62,7 @@ def span_line(figures: "StoreFigures | None", span: FigureSpan) -> Line:
         shown.add(f"[{each}]" if is_chosen else f" {each} ", "strong" if is_chosen else "muted")
     if figures is not None and figures.scale.span is span:
         shown.add(f"  {wording.span_words(figures.scale)}", "text")
-        shown.add(f" · a column is a {figures.scale.unit}", "muted")
+        shown.add(f" · by {figures.scale.unit}", "muted")
     return shown
 
 
@@ -212,8 +212,8 @@ def _outcome_rows(outcome: "HintOutcome", width: int) -> Rows:
     ):
         drawn.add(mark * cells, role)
         if part:
-            legend.add(f"{mark} ", role).add(f"{part:,} {name}  ".replace(" ", "\u00a0"), "muted")
-            legend.add(" ")
+            told = f"{mark} {part:,} {name}"
+            legend.add(told.replace(" ", "\u00a0"), role).add("  ")  # so that no part is broken
     told = line((f"lessons {outcome.how} {outcome.given:,} calls:", "text"))
     rows: Rows = [(None, told), (None, drawn)]
     return [*rows, *((None, each) for each in wrap(legend, width - 1))]
@@ -224,9 +224,10 @@ def lesson_rows(figures: "StoreFigures", width: int) -> Rows:
     rows = words_rows(wording.lesson_words(figures), width, WayTo("skills"))
     if not figures.lessons:
         return [*rows, _hint(f"{key_of('app.approvals')} has the lessons that wait for you")]
+    shown_words = {each.path: wording.failure_words(each) for each in figures.lessons[:_MAX_ROWS]}
+    room = max(width - max(map(len, shown_words.values())) - 3, width // 2)
     for lesson in figures.lessons[:_MAX_ROWS]:
-        told = wording.failure_words(lesson)
-        room = max(width - len(told) - 2, width // 2)
+        told = shown_words[lesson.path]
         shown = count_row(
             lesson.name, lesson.given.counts, f"{lesson.given.total:,}×", room, "cat-procedural"
         )
@@ -322,7 +323,7 @@ def job_rows(figures: "StoreFigures", width: int, now: datetime) -> Rows:
         for state in job.states:
             shown.add(*_STATES.get(state, ("?", "muted")))
         if job.is_running:
-            shown.add("▸ runs now", "accent")
+            shown.add(" ▸ runs now" if job.states else "▸ runs now", "accent")
         told = "off" if job.is_off else job.idle
         if told:
             shown.add(f" {told}" if job.states else told, "muted")

@@ -58,6 +58,7 @@ class OverviewScreen(Screen[None]):
         self.drawn_span: FigureSpan | None = None
         self._throttle = Throttle(self, self.reload, KEEP_UP_EVERY)
         self._heard = False
+        self._is_covered = False
         self._unwatch: Callable[[], None] = lambda: None
 
     def compose(self) -> ComposeResult:
@@ -69,6 +70,8 @@ class OverviewScreen(Screen[None]):
         yield KeyBar("overview", "app")
 
     def on_mount(self) -> None:
+        stored = self.app.state.span  # type: ignore[attr-defined]
+        self.span = FigureSpan(stored) if stored in list(FigureSpan) else FigureSpan.MONTH
         self._show_text([line((" Counting …", "muted"))])
         self._unwatch = self.management.watch(self._hear)
         self.set_interval(LOOK_EVERY, self._look)
@@ -76,6 +79,11 @@ class OverviewScreen(Screen[None]):
 
     def on_unmount(self) -> None:
         self._unwatch()
+
+    @property
+    def narrow(self) -> bool:
+        """Whether blocks stand one below the other."""
+        return self.app.size.width < NARROW
 
     # Reading
 
@@ -104,9 +112,14 @@ class OverviewScreen(Screen[None]):
         if self.is_current:
             self.reload()
 
+    def on_screen_suspend(self) -> None:
+        """Remember that something else is on top."""
+        self._is_covered = True
+
     def on_screen_resume(self) -> None:
         """Show what changed while another screen was on top."""
-        if self.figures is not None:
+        if self._is_covered:
+            self._is_covered = False
             self.reload()
 
     # Drawing
@@ -132,9 +145,9 @@ class OverviewScreen(Screen[None]):
             else:
                 name = str(block.id)
                 block.show(lambda width, name=name: block_rows(name, figures, width, self.now()))  # type: ignore[misc]
-                block.fit_height(narrow=self.has_class("-narrow"))
+                block.fit_height(narrow=self.narrow)
         if was_hidden:
-            first = "summary" if self.has_class("-narrow") else "memories"
+            first = "summary" if self.narrow else "memories"
             self.query_one(f"#{first}").focus()
 
     def _show_text(self, lines: list[Line]) -> None:
@@ -160,6 +173,7 @@ class OverviewScreen(Screen[None]):
     def turn_to(self, span: FigureSpan) -> None:
         """Show another span; the present figures stay until the others are counted."""
         self.span = span
+        self.app.state.span = span.value  # type: ignore[attr-defined]
         self.query_one("#spans", LineBar).show(span_line(self.figures, span))
         self.reload()
 

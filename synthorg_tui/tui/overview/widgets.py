@@ -34,7 +34,7 @@ class FigureBlock(FixedList):
     def text(self) -> str:
         """The lines as text, without styles."""
         rows: Rows = self._listed
-        return "\n".join(shown.plain.rstrip() for _, shown in rows)
+        return "\n".join(shown.plain.replace("\u00a0", " ").rstrip() for _, shown in rows)
 
     def action_down(self) -> None:
         """One row down, or to the next block."""

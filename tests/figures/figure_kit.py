@@ -69,8 +69,8 @@ def made_rows(seed: int = 7) -> Rows:
     for _ in range(200):
         session = pick.choice((*map(str, range(25)), None))
         how = pick.choice(("digest", "before", "after", "read"))
-        use = {"path": pick.choice(SKILLS), "used_at": at(), "how": how, "session_id": session}
-        rows.uses.append({**use, "agent_id": "ada", "project": None})
+        use: dict[str, Any] = {"path": pick.choice(SKILLS), "used_at": at(), "how": how}
+        rows.uses.append({**use, "session_id": session, "agent_id": "ada", "project": None})
         cost = {"agent_id": pick.choice(("synthorg", "ada")), "model": pick.choice("ab")}
         tokens = {"input_tokens": pick.randrange(900), "output_tokens": pick.randrange(90)}
         spent = {"cost_usd": pick.randrange(8) / 8, "timestamp": at(), "seconds": 0.5}
@@ -78,10 +78,10 @@ def made_rows(seed: int = 7) -> Rows:
         rows.approvals.append(_approval(len(rows.approvals), at, pick))
         rows.sessions.append(_session(len(rows.sessions), at(), pick))
     for path in SKILLS:
-        for session in range(25):
+        for number in range(25):
             failed = at() if pick.random() < 0.5 else None
             for part in ("", "/part"):
-                name = f"claude-code:{session}{part}"
+                name = f"claude-code:{number}{part}"
                 ran = pick.random() < 0.7
                 run = {"path": path, "execution_id": name, "mark": "m:1", "ran": ran}
                 rows.runs.append({**run, "failed_at": failed if ran else None})

@@ -212,8 +212,8 @@ def _outcome_rows(outcome: "HintOutcome", width: int) -> Rows:
     ):
         drawn.add(mark * cells, role)
         if part:
-            told = f"{mark} {part:,} {name}"
-            legend.add(told.replace(" ", "\u00a0"), role).add("  ")  # so that no part is broken
+            whole = f"{mark} {part:,} {name}".replace(" ", "\u00a0")  # so that it isn't broken
+            legend.add(whole, role).add("  ")
     told = line((f"lessons {outcome.how} {outcome.given:,} calls:", "text"))
     rows: Rows = [(None, told), (None, drawn)]
     return [*rows, *((None, each) for each in wrap(legend, width - 1))]

@@ -132,11 +132,11 @@ def _jobs(now: datetime) -> tuple[JobFigures, ...]:
 
 
 class FigureManagement(FakeManagement):
-    """Answers with ``found``, made for a span; ``hear`` is what the screen listens with."""
+    """Answers with ``answer``, made for a span; ``hear`` is what the screen listens with."""
 
-    def __init__(self, found: Callable[[datetime, FigureSpan], StoreFigures]) -> None:
+    def __init__(self, answer: Callable[[datetime, FigureSpan], StoreFigures]) -> None:
         super().__init__()
-        self.found = found
+        self.answer = answer
         self.read: list[FigureSpan] = []
         self.hear: Callable[[], None] | None = None
         self.held: asyncio.Event | None = None
@@ -148,7 +148,7 @@ class FigureManagement(FakeManagement):
             await self.held.wait()
         if self.figure_error is not None:
             raise self.figure_error
-        return self.found(now, span)
+        return self.answer(now, span)
 
     def watch(self, listener: Callable[[], None]) -> Callable[[], None]:
         self.hear = listener

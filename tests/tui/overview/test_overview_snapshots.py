@@ -72,7 +72,7 @@ def test_an_overview_after_a_digest(snap_compare: Compare, size: Size) -> None:
     management = FigureManagement(full_figures)
 
     def happens() -> None:
-        management.found = with_another_digest
+        management.answer = with_another_digest
         assert management.hear is not None
         management.hear()
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.curation.secrets import SecretSearch
     from synthorg_tui.curation.service import ReviewService
     from synthorg_tui.executions.store import ExecutionStore
+    from synthorg_tui.figures.service import FigureService
     from synthorg_tui.ingest.following import Following
     from synthorg_tui.ingest.service import ImportService
     from synthorg_tui.jobs.scheduler import JobScheduler
@@ -420,6 +421,11 @@ class Engine:
 
         services = {name: partial(getattr, self, name) for name in RUN_SERVICES}
         return build_runs(self._base, RunParts(**services, model_named=self._model_named))
+
+    @cached_property
+    def figures(self) -> "FigureService":
+        """The service that counts what the overview shows."""
+        return wiring.build_figures(self._base, lambda: self.jobs)
 
     @property
     def secrets(self) -> "SecretSearch":

@@ -219,6 +219,7 @@ CALLS: Final = RemoteApi(
             ("list", "show", "steps", "executors"),
             ("start", "cancel", "resume"),
         ),
+        "figures": ApiGroup("synthorg_tui.figures.service:FigureService", ("read",)),
         "secrets": ApiGroup("synthorg_tui.curation.secrets:SecretSearch", ("search",)),
     }
 )

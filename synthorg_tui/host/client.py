@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from synthorg_tui.curation.secrets import SecretSearch
     from synthorg_tui.curation.service import ReviewService
     from synthorg_tui.executions.store import ExecutionStore
+    from synthorg_tui.figures.service import FigureService
     from synthorg_tui.host.runs import RunCalls
     from synthorg_tui.ingest.following import Following
     from synthorg_tui.ingest.service import ImportService
@@ -188,6 +189,7 @@ class RemoteEngine:
         self.maintenance = cast("Maintenance", self._group("maintenance"))
         self.consolidation = cast("ConsolidationRuns", self._group("consolidation"))
         self.jobs = cast("JobScheduler", self._group("jobs"))
+        self.figures = cast("FigureService", self._group("figures"))
         self.runs = cast("RunCalls", self._group("runs"))
         self.secrets = cast("SecretSearch", self._group("secrets"))
 

@@ -74,10 +74,9 @@ class OrgImports:
 
     async def projects(self) -> tuple[Path, ...]:
         """Return the folders from which active facts were imported, sorted."""
+        traits = [OrgTraits.of(tags) for tags in await self._book.tags()]
         found = {
-            entry.traits.project
-            for entry in await self._book.entries()
-            if any(tag.startswith(IMPORTED) for tag in entry.traits.others)
+            each.project for each in traits if any(tag.startswith(IMPORTED) for tag in each.others)
         }
         return tuple(Path(project) for project in sorted(found) if project)
 

@@ -28,6 +28,7 @@ from synthorg_tui.memory.org.log import (
     lines_of,
     moments,
     rows_of_ids,
+    tag_rows,
     tags_of,
 )
 from synthorg_tui.memory.org.models import (
@@ -198,6 +199,10 @@ class OrganisationService:
             return await self.backend.list_policies()
         written = await self._core.read(lambda db: written_policies(db, at))
         return (*policies_of(self._config, self._core.clock.now()), *written)
+
+    async def tags(self) -> tuple[tuple[str, ...], ...]:
+        """Return the tags of each active fact, the newest one first."""
+        return tuple(tags_of(tags) for _, _, tags in await self._core.read(tag_rows))
 
     async def uses(self, id_or_start: str, *, limit: int = 20) -> tuple[MemoryUse, ...]:
         """Return the digests, and other calls of agents, that carried an entry, newest first.

@@ -1,8 +1,8 @@
 """Usage of language models, stored in the database and summed up by model."""
 
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Final
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.entities import NO_TASK, OWN_AGENT, CostRecord
@@ -10,8 +10,28 @@ from synthorg_tui.persistence.repositories.work import DuckDBCostRecords
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.providers.completion.usage import UsageRecord
 
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
 OWN_PROVIDERS: Final = ("auto", "gguf", "openai", "unknown")
 """Kinds of configured models; what was used before kinds were recorded is of one, too."""
+
+
+class UsageBucket(NamedTuple):
+    """Totals of one model's answers in one bucket of time.
+
+    ``agent`` is the one that it answered, empty for the program itself.
+    """
+
+    first_day: date
+    model: str
+    agent: str
+    answers: int
+    prompt_tokens: int
+    completion_tokens: int
+    seconds: float
+    cost: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +92,25 @@ class UsageStore:
             ).fetchall()
         )
         return tuple(UsageTotal(*row) for row in rows)
+
+
+def usage_over_time(
+    db: "DuckDBPyConnection", bucket_sql: str, since: datetime | None
+) -> list[UsageBucket]:
+    """Return the totals by bucket, model and agent since ``since``, naive UTC; ``None`` is ever.
+
+    ``bucket_sql`` is SQL of ours that makes the first day of a bucket of the column ``timestamp``.
+    """
+    rows = db.execute(
+        f"SELECT {bucket_sql}, model, CASE WHEN agent_id = $own THEN '' ELSE agent_id END, "
+        "count(*), sum(input_tokens)::BIGINT, sum(output_tokens)::BIGINT, sum(seconds), "
+        "sum(cost_usd) FROM cost_records WHERE timestamp >= coalesce($since, timestamp) "
+        "GROUP BY ALL",
+        {"own": OWN_AGENT, "since": since},
+    ).fetchall()
+    return [UsageBucket(*row) for row in rows]
+
+
+def usage_mark(db: "DuckDBPyConnection") -> tuple[object, ...]:
+    """Return what differs once another answer is on record."""
+    return db.execute("SELECT count(*), max(timestamp) FROM cost_records").fetchone() or ()

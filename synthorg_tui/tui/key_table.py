@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from synthorg_tui.tui.organisation import ORG_COMMANDS
+from synthorg_tui.tui.overview import OVERVIEW_COMMANDS
 from synthorg_tui.tui.runs import RUN_COMMANDS
 
 
@@ -51,6 +52,8 @@ CONTEXTS: Final[Mapping[str, str]] = {
     "doctor": "Doctor",
     "backups": "Backups",
     "jobs": "Jobs",
+    "overview": "Overview",
+    "calendar": "Calendar of the overview",
     "projects": "Projects",
     "project": "Page of a project",
     "consolidation": "Consolidation",
@@ -88,6 +91,7 @@ MEANINGS: Final[tuple[KeyMeaning, ...]] = (
     KeyMeaning("8", "Organisation", "organisation"),
     KeyMeaning("9", "Agents", "agents"),
     KeyMeaning("ampersand", "Runs", "runs"),
+    KeyMeaning("0", "Overview", "overview"),
     KeyMeaning("tab", "next part of the screen", "next_part"),
     KeyMeaning("slash", "write into the entry: filter, task or find", "filter task search"),
     KeyMeaning("a", "take in: add, approve, accept", "add approve accept create"),
@@ -370,6 +374,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "settings.check": "config check",
     **ORG_COMMANDS,
     **RUN_COMMANDS,
+    **OVERVIEW_COMMANDS,
 }  # fmt: skip
 """The command that does without a screen what an action does, by the action's id."""
 
@@ -396,6 +401,7 @@ SCREEN_ONLY_CONTEXTS: Final[Mapping[str, str]] = {
     "list": _MOVING,
     "view": _MOVING,
     "slider": _MOVING,
+    "calendar": _MOVING,
     "knobs": "digest takes a value as --set",
     "choose": "a command takes the choice as an argument",
     "parts": _FIELDS,

@@ -25,7 +25,8 @@ _MAX_BYTES = 100_000
 class UiState:
     """The stored preferences, such as theme and order.
 
-    ``split`` is the share of the list in percent, ``pane`` the mode of the pane shown last.
+    ``split`` is the share of the list in percent, ``pane`` the mode of the pane shown last,
+    ``span`` how far back the overview goes.
     """
 
     pane: str = PANES[0][0]
@@ -33,6 +34,7 @@ class UiState:
     sort: SortOrder = "newest"
     split: int = 62
     facets: bool = True
+    span: str = "30d"
     keymap: dict[str, str] = field(default_factory=dict)
 
 

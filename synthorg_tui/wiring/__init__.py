@@ -30,12 +30,16 @@ from synthorg_tui.settings.agreed import hold
 from synthorg_tui.settings.root import RootConfig, SettingsPolicy
 
 if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
+    from duckdb import DuckDBPyConnection
+
     from synthorg_tui.agents.gateway import AgentGateway
     from synthorg_tui.agents.toolbox import ToolServices
     from synthorg_tui.approvals.queue import ApprovalQueue
     from synthorg_tui.curation.registry import SkillRegistry
     from synthorg_tui.executions.store import ExecutionStore
+    from synthorg_tui.figures.service import FigureService
     from synthorg_tui.ingest.service import ImportService, Learner
+    from synthorg_tui.jobs.scheduler import JobScheduler
     from synthorg_tui.memory.extensions import BatchStore, MemoryAdmin
     from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.organisation.service import OrganisationService
@@ -301,3 +305,20 @@ def guarded_desk(base: Foundation) -> "MemoryAdmin":
     from synthorg_tui.memory.store.admin import StoreAdmin
 
     return StoreAdmin(base.local().core, may_edit=require_no_skill)
+
+
+def build_figures(base: Foundation, jobs: "Callable[[], JobScheduler]") -> "FigureService":
+    """The service that counts what the overview shows, with any backend."""
+    from synthorg_tui.figures.service import FigureService
+    from synthorg_tui.memory.store.policy import AgeRules
+    from synthorg_tui.memory.store.queries import count_unembedded, live_where
+
+    if not isinstance(base.memory, LocalMemoryBackend):  # it has no memories of ours to count
+        none = partial(live_where, now=base.clock.now(), ages=AgeRules())
+        return FigureService(base.database, base.data_dir, none, lambda _: 0, jobs)
+    core = base.memory.core
+
+    def waiting(db: "DuckDBPyConnection") -> int:
+        return count_unembedded(db, core.embedder.fingerprint)
+
+    return FigureService(base.database, base.data_dir, core.live_where, waiting, jobs)

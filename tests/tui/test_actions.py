@@ -38,6 +38,8 @@ from synthorg_tui.tui.memories.versions import VersionsScreen
 from synthorg_tui.tui.memories.welcome import WelcomeScreen
 from synthorg_tui.tui.organisation.screen import OrganisationScreen
 from synthorg_tui.tui.organisation.widgets import TimeBar
+from synthorg_tui.tui.overview.calendar import CalendarBlock
+from synthorg_tui.tui.overview.screen import OverviewScreen
 from synthorg_tui.tui.panes import PANES
 from synthorg_tui.tui.runs.screen import RunsScreen
 from synthorg_tui.tui.sessions.deleting import DeleteSessionDialog
@@ -64,6 +66,8 @@ OWNERS: dict[str, type] = {
     "activity": ActivityScreen,
     "sessions": SessionsScreen,
     "organisation": OrganisationScreen,
+    "overview": OverviewScreen,
+    "calendar": CalendarBlock,
     "slider": TimeBar,
     "deleting": DeleteSessionDialog,
     "review": ReviewScreen,
@@ -108,6 +112,7 @@ FOOTERS = (
     ("activity", "app"),
     ("sessions", "app"),
     ("organisation", "app"),
+    ("overview", "app"),
     ("review", "app"),
     ("source", "app"),
     ("deleted", "app"),

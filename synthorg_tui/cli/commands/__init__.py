@@ -31,6 +31,9 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = {
     "status": CommandEntry(
         "status", "print what waits for you in one line, for tmux and Claude Code"
     ),
+    "overview": CommandEntry(
+        "overview", "see the whole over time: memories, digests, hints, tokens, jobs"
+    ),
     "skills": CommandEntry(
         "skills", "list, show and check skills, and put changed files up for review"
     ),

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from synthorg_tui.connect.clients import Client, ConfigScope
     from synthorg_tui.connect.joining import LinkedSkills
     from synthorg_tui.engine import Engine
+    from synthorg_tui.figures.models import FigureSpan, StoreFigures
     from synthorg_tui.jobs.models import JobRun, JobStatus
     from synthorg_tui.knowledge.pages import ProjectPage
     from synthorg_tui.knowledge.service import RefreshReport
@@ -127,6 +129,14 @@ class StoreManagement:
         now, most = _memory()
         is_loaded = engine.maintenance.has_model
         return ProcessFacts(now, most, embedding, completion, tuple(remote), is_loaded)
+
+    async def figures(self, span: "FigureSpan", now: datetime) -> "StoreFigures":
+        """Return the figures of a span that ends ``now``, whose zone decides what a day is."""
+        return await self._engine().figures.read(span, now)
+
+    def watch(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call ``listener`` whenever something happens; returns what ends that."""
+        return self._engine().events.subscribe(lambda _topic, _data: listener())
 
     async def agents(self) -> "tuple[AgentFacts, ...]":
         """Return every agent, by the settings as they would be after a start now."""

@@ -29,10 +29,11 @@ SCREENS: Final = {
     "connecting": "ConnectScreen",
     "agents": "AgentsScreen",
     "settings": "SettingsScreen",
+    "overview": "OverviewScreen",
     "runs": "RunsScreen",
 }
 """The screens: module in this room and class."""
-ROOMS: Final = {"runs": "runs.screen"}
+ROOMS: Final = {"overview": "overview.screen", "runs": "runs.screen"}
 """The modules of the screens that have a room of their own."""
 
 

@@ -412,11 +412,15 @@ class MemoriesScreen(MemoryActions):
         """List the memories of an agent; esc lists all again."""
         self._show_only("agent:", agent_id)
 
-    def _show_only(self, operator: str, value: str) -> None:
+    def show_filter(self, text: str) -> None:
+        """List what a filter says; esc lists all again."""
         self.remove_class("-entering")
         self._zoom(False)
         self.rows.focus()
-        self.set_text(toggle_operator("", operator, value), "filter")
+        self.set_text(text, "filter")
+
+    def _show_only(self, operator: str, value: str) -> None:
+        self.show_filter(toggle_operator("", operator, value))
 
     def action_reload(self) -> None:
         """Read the store again, or try to open it again."""

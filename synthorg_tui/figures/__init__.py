@@ -1,0 +1,1 @@
+"""Figures of the whole store over time: what the overview draws and its command prints."""

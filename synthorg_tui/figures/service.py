@@ -1,0 +1,226 @@
+"""Reads the figures of a store: all of one moment, and only those sections again that changed.
+
+The database counts, on a reader's thread; nothing here holds the event loop. What was counted is
+kept by section and span with a mark of its rows: as long as the mark is the same, so is the answer.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from synthorg_tui.core.disk_space import free_bytes, low_space
+from synthorg_tui.core.text import counted, size
+from synthorg_tui.executions.facts import fill_missing
+from synthorg_tui.figures import queries
+from synthorg_tui.figures.models import (
+    FigureSpan,
+    HealthMark,
+    HintFigures,
+    JobFigures,
+    SizeFigures,
+    StoreFigures,
+)
+from synthorg_tui.jobs.models import JobStatus, RunState
+from synthorg_tui.jobs.runs import JobRuns
+from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE, INDEX_DIR
+from synthorg_tui.persistence.backups import backups_in
+from synthorg_tui.persistence.database import Database
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+    from synthorg_tui.jobs.scheduler import JobScheduler
+    from synthorg_tui.memory.store.queries import WhereClause
+
+MAX_STATES: Final = 12
+"""Latest runs of a job whose ends are told."""
+_BLOCK: Final = 512
+"""Bytes of a block in which the system tells what a file takes."""
+STALE_BACKUP: Final = timedelta(days=8)
+"""Age of the newest backup from which on it is told as a fault: a weekly one may be a day late."""
+
+
+@dataclass(frozen=True, slots=True)
+class _FigurePart:
+    """A part of the figures: how it is counted, and what differs once that would differ."""
+
+    mark: "Callable[[Connection], tuple[Any, ...]]"
+    count: "Callable[[Connection, queries.Asked], Any]"
+
+
+_SECTIONS: Final = {
+    "memories": _FigurePart(queries.memory_mark, queries.memory_figures),
+    "digests": _FigurePart(queries.call_mark, queries.digest_figures),
+    "hint calls": _FigurePart(queries.call_mark, queries.hint_series),
+    "hint outcomes": _FigurePart(queries.lesson_mark, queries.hint_outcomes),
+    "lessons": _FigurePart(queries.lesson_mark, queries.lesson_figures),
+    "models": _FigurePart(queries.model_mark, queries.model_figures),
+    "approvals": _FigurePart(queries.approval_mark, queries.approval_figures),
+    "days": _FigurePart(queries.activity_mark, queries.activity_days),
+}
+
+
+class FigureService:
+    """Counts what the overview shows.
+
+    Args:
+        database: The open store.
+        data_dir: The folder whose sizes are told.
+        live: Returns which memories are live now.
+        waiting: Returns how many memories wait for their vector.
+        jobs: Returns what runs by itself.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        data_dir: Path,
+        live: "Callable[[], WhereClause]",
+        waiting: "Callable[[Connection], int]",
+        jobs: "Callable[[], JobScheduler]",
+    ) -> None:
+        self._database = database
+        self._data_dir = data_dir
+        self._live = live
+        self._waiting = waiting
+        self._jobs = jobs
+        self._kept: dict[tuple[str, FigureSpan], tuple[tuple[Any, ...], Any]] = {}
+
+    async def read(self, span: FigureSpan, now: datetime) -> StoreFigures:
+        """Return the figures of a span that ends ``now``, whose zone decides what a day is.
+
+        Raises ``DomainError`` when the store can't be read.
+        """
+        await fill_missing(self._database)
+        counting = self._database.read(partial(self._count, span=span, now=now))
+        found, listed, sizes = await asyncio.gather(
+            counting, self._jobs().list(), asyncio.to_thread(sizes_of, self._data_dir)
+        )
+        before, after = found["hint calls"]
+        ended = await JobRuns(self._database).ended(MAX_STATES)
+        states = {job: tuple(run.state.value for run in runs[::-1]) for job, runs in ended.items()}
+        return StoreFigures(
+            scale=found["scale"],
+            made_at=now,
+            memories=found["memories"],
+            digests=found["digests"],
+            hints=HintFigures(before, after, found["hint outcomes"]),
+            lessons=found["lessons"],
+            models=found["models"],
+            approvals=found["approvals"],
+            days=found["days"],
+            jobs=tuple(_job(job, states.get(job.name, ())) for job in listed),
+            sizes=sizes,
+            health=_health(found["waiting"], listed, sizes, self._data_dir, now),
+        )
+
+    def _count(self, db: "Connection", *, span: FigureSpan, now: datetime) -> dict[str, Any]:
+        """Count in one snapshot; a section whose rows are as before isn't counted again.
+
+        A minute makes a difference by itself: memories expire and items come back meanwhile.
+        """
+        asked = queries.asked_for(db, span, now, self._live())
+        found: dict[str, Any] = {"scale": asked.scale}
+        moment = (asked.scale, repr(now.tzinfo), now.strftime("%Y-%m-%d %H:%M %z"))
+        marks: dict[Any, tuple[Any, ...]] = {}
+        for name, section in _SECTIONS.items():
+            if section.mark not in marks:
+                marks[section.mark] = (*moment, *section.mark(db))
+            found[name] = self._known((name, span), marks[section.mark], db, section.count, asked)
+        mark = (*moment, *queries.vector_mark(db))
+        found["waiting"] = self._known(
+            ("waiting", span), mark, db, lambda reading, _: self._waiting(reading), asked
+        )
+        return found
+
+    def _known(
+        self,
+        key: tuple[str, FigureSpan],
+        mark: tuple[Any, ...],
+        db: "Connection",
+        count: "Callable[[Connection, queries.Asked], Any]",
+        asked: queries.Asked,
+    ) -> Any:
+        kept = self._kept.get(key)
+        if kept is None or kept[0] != mark:
+            kept = self._kept[key] = (mark, count(db, asked))
+        return kept[1]
+
+
+def sizes_of(data_dir: Path) -> SizeFigures:
+    """Return what database, index and backups take on disk; for a thread."""
+    backups = backups_in(data_dir)
+    return SizeFigures(
+        database=sum(_bytes(path) for path in data_dir.glob(f"{DATABASE_FILE}*")),
+        index=_bytes(data_dir / INDEX_DIR),
+        backups=_bytes(data_dir / BACKUP_DIR),
+        backup_count=len(backups),
+        newest_backup=backups[0].made_at if backups else None,
+        free=free_bytes(data_dir),
+    )
+
+
+def _bytes(path: Path) -> int:
+    """What a file takes, or all in a folder; links aren't followed, and what isn't there is 0.
+
+    Not its length: the index makes files longer than what is in them.
+    """
+    try:
+        if path.is_symlink() or not path.is_dir():
+            return path.lstat().st_blocks * _BLOCK
+        return sum(_bytes(each) for each in path.iterdir())
+    except OSError:  # it went meanwhile
+        return 0
+
+
+def _job(job: JobStatus, states: tuple[str, ...]) -> JobFigures:
+    last = job.last
+    return JobFigures(
+        name=job.name,
+        states=states,
+        ended_at=last.ended_at if last is not None else None,
+        told=last.told if last is not None else "",
+        idle=job.idle,
+        is_off=job.is_off,
+        is_running=job.running is not None,
+    )
+
+
+def _health(
+    waiting: int,
+    jobs: tuple[JobStatus, ...],
+    sizes: SizeFigures,
+    data_dir: Path,
+    now: datetime,
+) -> tuple[HealthMark, ...]:
+    """What can be told without reading the store: the rest is the doctor's."""
+    failed = [job.name for job in jobs if job.last and job.last.state is RunState.FAILED]
+    idle = [f"{job.name} idle: {job.idle}" for job in jobs if job.idle and not job.is_off]
+    low = low_space(data_dir)
+    newest = sizes.newest_backup
+    is_stale = newest is not None and now - newest > STALE_BACKUP
+    age = f"the newest is {(now - newest).days} days old" if newest and is_stale else ""
+    return (
+        HealthMark(
+            "vectors",
+            not waiting,
+            f"{counted(waiting, 'memory', 'memories')} without one"
+            if waiting
+            else "every memory has one",
+        ),
+        HealthMark(
+            "jobs", not failed, f"{', '.join(failed)} failed" if failed else "none failed", "jobs"
+        ),
+        HealthMark("watches", True, "; ".join(idle) if idle else "all at work", "jobs"),
+        HealthMark("disk", not low, low or f"{size(sizes.free or 0)} free"),
+        HealthMark(
+            "backups",
+            not is_stale,
+            age or (f"{sizes.backup_count:,}" if newest else "none yet"),
+            "backups",
+        ),
+    )

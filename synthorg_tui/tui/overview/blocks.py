@@ -1,0 +1,346 @@
+"""The lines of the overview's blocks: pictures with exact numbers beside them, and their ways.
+
+Nothing here knows widgets. A picture never stands alone: its block says in words what it says, and
+it is told by height, length or density, so that it reads without colours.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from synthorg_tui.core.text import size
+from synthorg_tui.figures import wording
+from synthorg_tui.figures.drawing import LABEL_CELLS, SHADES, columns, month_labels, stacked
+from synthorg_tui.figures.models import FigureSpan
+from synthorg_tui.memory.listing import owner_words, project_names
+from synthorg_tui.tui.actions import key_of
+from synthorg_tui.tui.base.formatting import ago
+from synthorg_tui.tui.base.lines import Line, beside, line, one_line, wrap
+from synthorg_tui.tui.overview.ways import WayTo, calls_way, memories_way
+
+if TYPE_CHECKING:
+    from synthorg_tui.figures.drawing import CalendarRow
+    from synthorg_tui.figures.models import HintOutcome, ModelUse, Series, StoreFigures
+
+Rows: TypeAlias = list[tuple[object, Line]]
+"""Lines with the way that each leads; those without one are passed over by the cursor."""
+
+_NAME_CELLS: Final = 16
+_TOTAL_CELLS: Final = 7
+_PICTURE_ROWS: Final = 2
+_MAX_ROWS: Final = 20
+_PARTS: Final = "█▓▒░"
+_STATES: Final = {
+    "done": ("✓", "good"),
+    "nothing": ("·", "faint"),
+    "failed": ("✗", "bad"),
+    "cancelled": ("–", "warn"),
+    "interrupted": ("!", "warn"),
+}
+_SHADE_ROLES: Final = ("track", "muted", "accent", "accent", "strong")
+TITLES: Final = {
+    "summary": "In short",
+    "calendar": "Activity",
+    "memories": "Memories by project",
+    "kinds": "Memories by kind",
+    "digests": "Digests",
+    "hints": "Hints",
+    "lessons": "Lessons",
+    "models": "Tokens",
+    "approvals": "Approvals",
+    "health": "Health and sizes",
+    "jobs": "Jobs",
+}
+"""The blocks in their order, with their titles."""
+
+
+def span_line(figures: "StoreFigures | None", span: FigureSpan) -> Line:
+    """The spans, the present one in brackets, and when it begins."""
+    shown = line((" Overview  ", "title"))
+    for each in FigureSpan:
+        is_chosen = each is span
+        shown.add(f"[{each}]" if is_chosen else f" {each} ", "strong" if is_chosen else "muted")
+    if figures is not None and figures.scale.span is span:
+        shown.add(f"  {wording.span_words(figures.scale)}", "text")
+        shown.add(f" · by {figures.scale.unit}", "muted")
+    return shown
+
+
+def block_rows(name: str, figures: "StoreFigures", width: int, now: datetime) -> Rows:
+    """Return the lines of a block, by its name in ``TITLES``; not those of the calendar."""
+    makers = {
+        "summary": summary_rows,
+        "memories": project_rows,
+        "kinds": kind_rows,
+        "digests": digest_rows,
+        "hints": hint_rows,
+        "lessons": lesson_rows,
+        "models": model_rows,
+        "approvals": approval_rows,
+        "health": health_rows,
+    }
+    if name == "jobs":
+        return job_rows(figures, width, now)
+    return makers[name](figures, width)
+
+
+def words_rows(words: str, width: int, way: WayTo | None) -> Rows:
+    """A block's sentence in as many rows as it takes; the cursor stands on the first."""
+    first, *others = wrap(line((words, "strong")), max(width - 1, 1))
+    return [(way, first), *((None, each) for each in others)]
+
+
+def picture(counts: Sequence[int], width: int, role: str) -> Rows:
+    """Columns of two rows over the block's width."""
+    return [(None, line((row, role))) for row in columns(counts, width - 1, _PICTURE_ROWS)]
+
+
+def count_row(name: str, counts: Sequence[int], total: str, width: int, role: str) -> Line:
+    """A name, its counts over time as small columns, and the total at the right."""
+    room = min(max(width * 2 // 5, 8), _NAME_CELLS if width < 60 else 2 * _NAME_CELLS)
+    cells = max(width - room - max(_TOTAL_CELLS, len(total)) - 3, 0)
+    small = columns(counts, cells)[0] if cells > 3 else ""
+    left = line((one_line(name), "text")).fit(room).extend(line((f" {small}", role)))
+    return beside(left, line((total, "strong")), width - 1)
+
+
+def summary_rows(figures: "StoreFigures", width: int) -> Rows:
+    """A row for each topic: its columns and its words."""
+    ways: dict[str, WayTo | None] = {
+        "memories": memories_way(figures.scale.since),
+        "digests": calls_way("digest", "digest"),
+        "hints": calls_way("hint"),
+        "lessons": WayTo("skills"),
+        "models": WayTo("activity"),
+        "approvals": WayTo("approvals", "waiting"),
+        "health": WayTo("doctor"),
+        "sizes": WayTo("backups"),
+        "jobs": WayTo("jobs"),
+    }
+    cells = 12 if width >= 60 else 0
+    rows: Rows = []
+    for topic in wording.topics(figures):
+        small = columns(topic.counts, cells)[0] if topic.counts and cells else ""
+        shown = line((f"{topic.title:<10}", "title"), (f"{small:<{cells}} ", "accent"))
+        rows.append((ways[topic.key], shown.add(topic.words, "text")))
+    return rows
+
+
+def project_rows(figures: "StoreFigures", width: int) -> Rows:
+    """The live memories over time, and the projects with the most."""
+    found, since = figures.memories, figures.scale.since
+    named = project_names([series.name for series in found.projects if series.name])
+    rows = words_rows(wording.memory_words(figures), width, memories_way(since))
+    rows += picture(found.added.counts, width, "accent")
+    for series in found.projects[:_MAX_ROWS]:
+        name = named.get(series.name, "of no project")
+        way = memories_way(since, "project:", series.name)
+        rows.append((way, _series_line(name, series, width, "accent")))
+    return [*rows, *_more(len(found.projects))]
+
+
+def _series_line(name: str, series: "Series", width: int, role: str) -> Line:
+    return count_row(name, series.counts, f"{series.total:,}", width, role)
+
+
+def _more(count: int) -> Rows:
+    if count <= _MAX_ROWS:
+        return []
+    return [(None, line((f"and {count - _MAX_ROWS:,} more", "faint")))]
+
+
+def kind_rows(figures: "StoreFigures", width: int) -> Rows:
+    """The kinds of live memories over time."""
+    since = figures.scale.since
+    total = figures.memories.added.total
+    kinds = figures.memories.kinds
+    words = f"{len(kinds)} kinds in the span" if kinds else "none in the span"
+    rows = words_rows(words, width, memories_way(since))
+    for series in kinds:
+        told = f"{series.total:,} {wording.share(series.total, total):>5}"
+        way = memories_way(since, "kind:", series.name)
+        rows.append((way, count_row(series.name, series.counts, told, width, "cat-semantic")))
+    return rows
+
+
+def digest_rows(figures: "StoreFigures", width: int) -> Rows:
+    """Digests with memories and without, and what they took."""
+    found, way = figures.digests, calls_way("digest", "digest")
+    rows = words_rows(wording.digest_words(figures), width, way)
+    if not found.total:
+        return [*rows, _hint(f"{key_of('app.connect')} connects an agent, which asks for them")]
+    rows += picture(found.hits.counts, width, "good")
+    for name, series, role in (
+        ("with memories", found.hits, "good"),
+        ("nothing fitted", found.misses, "warn"),
+        ("failed", found.failed, "bad"),
+    ):
+        rows.append((way, _series_line(name, series, width, role)))
+    return [*rows, (None, line((wording.digest_cost_words(figures), "muted")))]
+
+
+def _hint(words: str) -> tuple[object, Line]:
+    return None, line((words, "muted"))
+
+
+def hint_rows(figures: "StoreFigures", width: int) -> Rows:
+    """Hints before and after calls, and what became of those from lessons."""
+    found = figures.hints
+    rows = words_rows(wording.hint_words(figures), width, calls_way("hint"))
+    if not found.before.total + found.after.total + sum(each.given for each in found.outcomes):
+        return [*rows, _hint("approved lessons come up at calls")]
+    for name, series, call in (
+        ("before a call", found.before, "before_action"),
+        ("after a failure", found.after, "after_failure"),
+    ):
+        rows.append((calls_way("hint", call), _series_line(name, series, width, "accent")))
+    for outcome in found.outcomes:
+        rows += _outcome_rows(outcome, width)
+    return rows
+
+
+def _outcome_rows(outcome: "HintOutcome", width: int) -> Rows:
+    """What became of hints as a bar of four parts, and what each part is."""
+    if not outcome.given:
+        return []
+    parts = (outcome.clean, outcome.again, outcome.earlier, outcome.unknown)
+    names = ("without failure", "failed after", "had failed", "not known")
+    roles = ("good", "bad", "warn", "muted")
+    drawn, legend = Line(), Line()
+    for part, name, role, mark, cells in zip(
+        parts, names, roles, _PARTS, stacked(parts, width - 1), strict=True
+    ):
+        drawn.add(mark * cells, role)
+        if part:
+            whole = f"{mark} {part:,} {name}".replace(" ", "\u00a0")  # so that it isn't broken
+            legend.add(whole, role).add("  ")
+    told = line((f"lessons {outcome.how} {outcome.given:,} calls:", "text"))
+    rows: Rows = [(None, told), (None, drawn)]
+    return [*rows, *((None, each) for each in wrap(legend, width - 1))]
+
+
+def lesson_rows(figures: "StoreFigures", width: int) -> Rows:
+    """The skills in force: when they were given, and whether their failure came again."""
+    rows = words_rows(wording.lesson_words(figures), width, WayTo("skills"))
+    if not figures.lessons:
+        return [*rows, _hint(f"{key_of('app.approvals')} has the lessons that wait for you")]
+    shown_words = {each.path: wording.failure_words(each) for each in figures.lessons[:_MAX_ROWS]}
+    room = max(width - max(map(len, shown_words.values())) - 3, width // 2)
+    for lesson in figures.lessons[:_MAX_ROWS]:
+        told = shown_words[lesson.path]
+        shown = count_row(
+            lesson.name, lesson.given.counts, f"{lesson.given.total:,}×", room, "cat-procedural"
+        )
+        role = "warn" if lesson.had_failed else "muted"
+        rows.append((WayTo("skills", lesson.name), shown.extend(line((f"  {told}", role)))))
+    return [*rows, *_more(len(figures.lessons))]
+
+
+def model_rows(figures: "StoreFigures", width: int) -> Rows:
+    """Language models with tokens and cost, and what agents were given."""
+    found = figures.models
+    rows = words_rows(wording.model_words(figures), width, WayTo("activity"))
+    if not found.uses:
+        rows.append(_hint(f"{key_of('app.settings')}: providers.completion names one"))
+    rows += _use_rows([(use.model, use) for use in found.uses], width, lambda _: WayTo("settings"))
+    if any(use.agent for use in found.uses):
+        rows.append((None, line(("answered for, in tokens", "title"))))
+        for_whom = [(use.agent or "the program", use) for use in found.uses]
+        rows += _use_rows(for_whom, width, calls_way_of)
+    if found.given:
+        rows.append((None, line(("given to agents, in tokens", "title"))))
+    for series in found.given[:_MAX_ROWS]:
+        told = wording.short_count(series.total)
+        shown = count_row(owner_words(series.name), series.counts, told, width, "cat-social")
+        rows.append((calls_way_of(series.name), shown))
+    return rows
+
+
+def _use_rows(
+    uses: "Sequence[tuple[str, ModelUse]]", width: int, way: Callable[[str], WayTo]
+) -> Rows:
+    """Tokens and cost by the names that uses are given, those with the most first."""
+    by_name: dict[str, list[ModelUse]] = {}
+    for name, use in uses:
+        by_name.setdefault(name, []).append(use)
+    rows: list[tuple[int, tuple[object, Line]]] = []
+    for name, found in by_name.items():
+        counts = tuple(map(sum, zip(*(use.tokens.counts for use in found), strict=True)))
+        cost = sum(use.cost for use in found)
+        told = wording.short_count(sum(counts)) + (f" {wording.money(cost)}" if cost else "")
+        rows.append(
+            (sum(counts), (way(name), count_row(name, counts, told, width, "cat-episodic")))
+        )
+    return [row for _, row in sorted(rows, key=lambda row: -row[0])[:_MAX_ROWS]]
+
+
+def calls_way_of(agent: str) -> WayTo:
+    """Return the way to an agent's calls."""
+    return WayTo("activity", f'agent:"{agent}"' if '"' not in agent else "")
+
+
+def approval_rows(figures: "StoreFigures", width: int) -> Rows:
+    """What waits, and what was proposed and decided over time."""
+    found = figures.approvals
+    rows = words_rows(wording.approval_words(figures), width, WayTo("approvals", "waiting"))
+    for name, series, role, view in (
+        ("proposed", found.proposed, "accent", "waiting"),
+        ("approved", found.approved, "good", "approved"),
+        ("rejected", found.rejected, "bad", "rejected"),
+    ):
+        rows.append((WayTo("approvals", view), _series_line(name, series, width, role)))
+    return rows
+
+
+def health_rows(figures: "StoreFigures", width: int) -> Rows:
+    """The quick checks, and what takes room on disk."""
+    rows: Rows = []
+    for mark in figures.health:
+        sign = ("✓ ", "good") if mark.ok else ("! ", "warn")
+        shown = line(sign, (f"{mark.name:<8} ", "strong"), (one_line(mark.told), "text"))
+        rows.append((WayTo(mark.screen), shown))
+    sizes = figures.sizes
+    named = (
+        ("database", sizes.database, "doctor"),
+        ("index", sizes.index, "doctor"),
+        (f"backups ({sizes.backup_count:,})", sizes.backups, "backups"),
+    )
+    most = max((count for _, count, _ in named), default=0)
+    room = max(width - 28, 4)
+    for name, count, place in named:
+        full = "█" * (max(round(count * room / most), 1) if count and most else 0)
+        shown = line((f"{name:<14}", "text"), (f"{full:<{room}} ", "cat-episodic"))
+        rows.append((WayTo(place), beside(shown, line((size(count), "strong")), width - 1)))
+    return rows
+
+
+def job_rows(figures: "StoreFigures", width: int, now: datetime) -> Rows:
+    """The jobs, each with how its latest runs ended, the newest at the right."""
+    rows = words_rows(wording.job_words(figures), width, WayTo("jobs"))
+    for job in figures.jobs:
+        room = min(max(width // 3, 8), _NAME_CELLS)
+        shown = line((job.name, "faint" if job.is_off else "text")).fit(room).add(" ")
+        for state in job.states:
+            shown.add(*_STATES.get(state, ("?", "muted")))
+        if job.is_running:
+            shown.add(" ▸ runs now" if job.states else "▸ runs now", "accent")
+        told = "off" if job.is_off else job.idle
+        if told:
+            shown.add(f" {told}" if job.states else told, "muted")
+        when = ago(job.ended_at, now) if job.ended_at is not None else ""
+        rows.append((WayTo("jobs"), beside(shown, line((when, "muted")), width - 1)))
+    return rows
+
+
+def calendar_lines(words: str, rows: "Sequence[CalendarRow]", each: int, here: date | None) -> Rows:
+    """The weeks as columns of days, denser with more calls; ``here`` is under the cursor."""
+    first, weeks = rows[0].days[0][0], len(rows[0].days)
+    months = " " * LABEL_CELLS + month_labels(first, weeks, each)
+    made: Rows = [(None, line((words, "strong"))), (None, line((months, "muted")))]
+    for weekday, row in enumerate(rows):
+        shown = line((f"{row.label:<{LABEL_CELLS}}", "muted"))
+        for day, shade in row.days:
+            cell = SHADES[shade] * each if shade else f"{SHADES[0]:<{each}}"
+            shown.add(cell, "here" if day == here else _SHADE_ROLES[shade])
+        made.append((weekday, shown))
+    return made

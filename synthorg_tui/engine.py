@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.curation.registry import SkillRegistry
     from synthorg_tui.curation.secrets import SecretSearch
     from synthorg_tui.curation.service import ReviewService
+    from synthorg_tui.evaluation.service import EvaluationService
     from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.ingest.following import Following
     from synthorg_tui.ingest.service import ImportService
@@ -207,6 +208,13 @@ class Engine:
     def injection(self) -> "InjectionService":
         """The service that prepares and explains the digests that agents are given."""
         return wiring.build_injection(self._base, lambda: self.model, lambda: self.organisation)
+
+    @cached_property
+    def evaluation(self) -> "EvaluationService":
+        """The service that evaluates whether skills help, proposed or approved ones."""
+        from synthorg_tui.wiring.evaluation import build_evaluation
+
+        return build_evaluation(self._base, self)
 
     @property
     def absences(self) -> "Absences":

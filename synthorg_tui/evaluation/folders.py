@@ -16,7 +16,7 @@ from synthorg_tui.core.text import counted
 from synthorg_tui.evaluation import dialects
 from synthorg_tui.evaluation.cases import EvalCase
 from synthorg_tui.evaluation.models import GradedAssertion, ReplayResult, RunGrade
-from synthorg_tui.evaluation.replay import FinishedRun
+from synthorg_tui.evaluation.replay import GradedRun
 
 EVALUATIONS_DIR: Final = "evaluations"
 """Folder below the data directory that holds the workspaces of evaluations."""
@@ -41,7 +41,7 @@ class EvaluationFolder:
         """Write the cases that are run; raises ``OSError``."""
         _write(self.path / dialects.EVALS, dialects.write_evals(self._skill, cases))
 
-    def add(self, run: FinishedRun) -> None:
+    def add(self, run: GradedRun) -> None:
         """Write what a run left: its record, its answer, and how it was graded."""
         grade = run.grade
         outputs = self._arm(grade) / "outputs" / f"run-{grade.number}"

@@ -39,9 +39,9 @@ class SkillUnderTest(FrozenModel):
     """The exact text of a skill that is evaluated, and what it was drawn from.
 
     ``sha256`` (hex) is of the bytes of its SKILL.md, ``path`` is where that is or would be.
-    ``item_id`` names the proposal, empty for an approved skill. ``memory_text`` is what its memory says or
-    would say; ``memory_ids`` are empty before the approval. ``old_text`` is the text that it
-    replaces, empty for a first one. Without a file (``is_file``) its memory's text is all there is.
+    ``item_id`` names the proposal, empty for an approved skill. ``memory_text`` is what its memory
+    says or would say; ``memory_ids`` are empty before the approval. ``old_text`` is the text that
+    it replaces, empty for a first one. Without a file (``is_file``) the memory's text is all.
     """
 
     name: NotBlankStr
@@ -209,8 +209,9 @@ class ReplayVerdict(StrEnum):
 class ReplayResult(FrozenModel):
     """Runs with the skill and without it, or with the text that it replaces.
 
-    ``baseline`` is the arm that it is compared with. ``folder`` holds the files. ``is_whole`` is
-    false when it was stopped before the last run.
+    ``baseline`` is the arm that it is compared with. ``folder`` holds the files, ``sources`` are
+    the transcript lines that the cases were made of. ``is_whole`` is false when it was stopped
+    before the last run.
     """
 
     level: Literal["replay"] = "replay"
@@ -218,6 +219,7 @@ class ReplayResult(FrozenModel):
     baseline: NotBlankStr = WITHOUT_SKILL
     grades: tuple[RunGrade, ...] = ()
     folder: str = ""
+    sources: tuple[str, ...] = ()
     is_whole: bool = True
 
     def rates(self, arm: str) -> Mapping[str, list[float]]:

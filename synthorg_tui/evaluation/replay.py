@@ -103,7 +103,7 @@ ReplayProgress: TypeAlias = Callable[[ReplayStep], None]
 
 
 @dataclass(frozen=True, slots=True)
-class FinishedRun:
+class GradedRun:
     """A graded run with its record."""
 
     grade: RunGrade
@@ -136,7 +136,7 @@ class Replay:
         *,
         progress: ReplayProgress | None = None,
         cancel: threading.Event | None = None,
-    ) -> AsyncIterator[FinishedRun]:
+    ) -> AsyncIterator[GradedRun]:
         """Yield each run once it is graded; ends early when it is cancelled.
 
         The arms take turns, so that whatever changes meanwhile concerns both.
@@ -156,7 +156,7 @@ class Replay:
                 return
             took = round((time.perf_counter() - started) * 1000)
             execution = record_of(request, steps, result)
-            yield FinishedRun(
+            yield GradedRun(
                 _grade_of(case, arm, number, execution, result, took),
                 execution,
                 result.text if result else "",

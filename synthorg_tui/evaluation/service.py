@@ -256,6 +256,7 @@ class EvaluationService:
             baseline=plan.baseline,
             grades=tuple(grades),
             folder=str(folder.path),
+            sources=tuple(case.source for case in plan.cases if case.source),
             is_whole=len(grades) == plan.total,
         )
         await asyncio.to_thread(folder.finish, result)

@@ -6,8 +6,11 @@ the proposal or the session that it is about; the rows are deleted by those who 
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
+
+from pydantic import ValidationError
 
 from synthorg_tui.evaluation.models import RESULTS, EvaluationLevel, SkillEvaluation
 from synthorg_tui.persistence.database import Database
@@ -79,14 +82,10 @@ def _rows(db: "Connection", path: str, sha256: str) -> Sequence[SkillEvaluation]
         "WHERE path = ? OR (sha256 = ? AND sha256 <> '') ORDER BY made_at DESC",
         [path, sha256],
     ).fetchall()
-    return [
-        SkillEvaluation(
-            name=name,
-            path=where,
-            item_id=item_id,
-            sha256=of,
-            made_at=aware(at),
-            result=RESULTS.validate_json(result),
-        )
-        for name, where, item_id, of, at, result in rows
-    ]
+    found = []
+    for name, where, item_id, of, at, result in rows:
+        with suppress(ValidationError):  # one that can't be read any more is looked at anew
+            head = {"name": name, "path": where, "item_id": item_id, "sha256": of}
+            known = RESULTS.validate_json(result)
+            found.append(SkillEvaluation(**head, made_at=aware(at), result=known))
+    return found

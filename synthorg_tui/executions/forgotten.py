@@ -45,6 +45,11 @@ def forget_in(
     for table, column in (("executions", "id"), ("lesson_runs", "execution_id")):
         db.execute(f"DELETE FROM {table} WHERE {column} IN {listed}", [ids])
     db.execute(
+        "DELETE FROM skill_evaluations WHERE EXISTS (SELECT 1 FROM "
+        "(SELECT unnest(?::VARCHAR[]) AS id) ids WHERE contains(result, ids.id))",
+        [ids],
+    )
+    db.execute(
         f"UPDATE lesson_uses SET session_id = NULL WHERE session_id IN {listed}",
         [[client_session(each) for each in ids if "/" not in each]],
     )

@@ -56,6 +56,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.organisation.service import OrganisationService
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
+    from synthorg_tui.runtime.service import RunService
     from synthorg_tui.settings.agreed import AgreedSettings
     from synthorg_tui.skills.library import SkillLibrary
     from synthorg_tui.wiring.curation import CurationServices
@@ -405,6 +406,14 @@ class Engine:
             agent_waits=lambda: self.gateway.is_waited_for,
             tokens_since=self.usage.tokens_since,
         )
+
+    @cached_property
+    def runs(self) -> "RunService":
+        """The service that runs agents here; needs the local backend."""
+        from synthorg_tui.wiring.runs import RUN_SERVICES, RunParts, build_runs
+
+        services = {name: partial(getattr, self, name) for name in RUN_SERVICES}
+        return build_runs(self._base, RunParts(**services))
 
     @property
     def secrets(self) -> "SecretSearch":

@@ -501,4 +501,28 @@ CREATE TABLE IF NOT EXISTS skill_evaluations (
     made_at TIMESTAMP NOT NULL,
     folder VARCHAR NOT NULL,
     result VARCHAR NOT NULL
+-- Runs of agents that run here: what was asked for as JSON, how each stands and how it ended.
+-- "doing" is the use of a tool that writes or executes while it is being done, empty else: where
+-- the process ended meanwhile, whether it took effect isn't known.
+CREATE TABLE IF NOT EXISTS agent_runs (
+    id VARCHAR PRIMARY KEY,
+    agent_id VARCHAR NOT NULL,
+    request VARCHAR NOT NULL,
+    status VARCHAR NOT NULL,
+    started_at TIMESTAMP NOT NULL,
+    ended_at TIMESTAMP,
+    reason VARCHAR NOT NULL,
+    told VARCHAR NOT NULL,
+    model VARCHAR NOT NULL,
+    item_id VARCHAR NOT NULL,
+    execution_id VARCHAR NOT NULL,
+    doing VARCHAR NOT NULL
+);
+
+-- The complete steps of those runs, each as JSON.
+CREATE TABLE IF NOT EXISTS agent_run_steps (
+    run_id VARCHAR NOT NULL,
+    number BIGINT NOT NULL,
+    step VARCHAR NOT NULL,
+    PRIMARY KEY (run_id, number)
 );

@@ -102,7 +102,8 @@ class GenericReader:
         )
         builder.see(timestamp(record.get("started_at")))
         builder.see(timestamp(record.get("ended_at")))
-        _take_turns(builder, record, asked_by="parent" if self._reporter else "user")
+        by_agent = self._reporter or text_of(record.get("parent"))
+        _take_turns(builder, record, asked_by="parent" if by_agent else "user")
         for number, call in enumerate(items(record.get("calls")), 1):
             _take_call(builder, call, number)
         for path in _strings(record.get("files")):

@@ -213,9 +213,9 @@ class Engine:
     @cached_property
     def evaluation(self) -> "EvaluationService":
         """The service that evaluates whether skills help, proposed or approved ones."""
-        from synthorg_tui.wiring.evaluation import build_evaluation
+        from synthorg_tui.wiring.evaluation import evaluation_of
 
-        return build_evaluation(self._base, self)
+        return evaluation_of(self._base, partial(getattr, self))
 
     @property
     def absences(self) -> "Absences":

@@ -489,18 +489,6 @@ CREATE TABLE IF NOT EXISTS org_publications (
     PRIMARY KEY (act, path)
 );
 
--- What evaluations found of skills, proposed or approved: the latest of each level ("lint",
--- "trigger", "replay", "recurrence") for each text, which "sha256" names. "result" is JSON and names
--- prompts by their transcript lines; "folder" holds the files of a replay, empty without any.
-CREATE TABLE IF NOT EXISTS skill_evaluations (
-    name VARCHAR NOT NULL,
-    path VARCHAR NOT NULL,
-    item_id VARCHAR NOT NULL,
-    sha256 VARCHAR NOT NULL,
-    level VARCHAR NOT NULL,
-    made_at TIMESTAMP NOT NULL,
-    folder VARCHAR NOT NULL,
-    result VARCHAR NOT NULL
 -- Runs of agents that run here: what was asked for as JSON, how each stands and how it ended.
 -- "doing" is the use of a tool that writes or executes while it is being done, empty else: where
 -- the process ended meanwhile, whether it took effect isn't known.
@@ -525,4 +513,18 @@ CREATE TABLE IF NOT EXISTS agent_run_steps (
     number BIGINT NOT NULL,
     step VARCHAR NOT NULL,
     PRIMARY KEY (run_id, number)
+);
+
+-- What evaluations found of skills, proposed or approved: the latest of each level ("lint",
+-- "trigger", "replay", "recurrence") for each text, which "sha256" names. "result" is JSON and names
+-- prompts by their transcript lines; "folder" holds the files of a replay, empty without any.
+CREATE TABLE IF NOT EXISTS skill_evaluations (
+    name VARCHAR NOT NULL,
+    path VARCHAR NOT NULL,
+    item_id VARCHAR NOT NULL,
+    sha256 VARCHAR NOT NULL,
+    level VARCHAR NOT NULL,
+    made_at TIMESTAMP NOT NULL,
+    folder VARCHAR NOT NULL,
+    result VARCHAR NOT NULL
 );

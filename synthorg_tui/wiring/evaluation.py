@@ -1,10 +1,11 @@
-"""Builds the service that evaluates skills, and what keeps experiments out of experience."""
+"""Builds the service that evaluates skills, and what keeps its experiments out of experience."""
 
-from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from synthorg_tui.evaluation.folders import EVALUATIONS_DIR
 from synthorg_tui.evaluation.service import EvaluationParts, EvaluationService
@@ -16,31 +17,87 @@ from synthorg_tui.wiring import Foundation
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
-    from synthorg_tui.engine import Engine
+    from synthorg_tui.curation.overview import SkillOverview
+    from synthorg_tui.curation.pruning import PruneService
+    from synthorg_tui.curation.registry import SkillRegistry
+    from synthorg_tui.curation.service import ReviewService
+    from synthorg_tui.executions.store import ExecutionStore
+    from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.runtime.protocol import RunExecutor
+    from synthorg_tui.runtime.service import RunService
 
 
-def build_evaluation(base: Foundation, engine: "Engine") -> EvaluationService:
-    """Build the service of one open data directory, of the engine's other services."""
-    runs = ExperimentRuns(base, engine)
+@dataclass(frozen=True, slots=True)
+class EvaluatedServices:
+    """Functions that return services of the engine, each built when it is first needed."""
+
+    executions: "Callable[[], ExecutionStore]"
+    injection: "Callable[[], InjectionService]"
+    ledger: "Callable[[], SkillRegistry]"
+    pruning: "Callable[[], PruneService]"
+    reviews: "Callable[[], ReviewService]"
+    runs: "Callable[[], RunService]"
+    skills: "Callable[[], SkillOverview]"
+
+
+def evaluation_of(base: Foundation, service: Callable[[str], Any]) -> EvaluationService:
+    """Build the service of the engine whose other services ``service`` returns by name."""
+    names = (field.name for field in fields(EvaluatedServices))
+    return build_evaluation(base, EvaluatedServices(**{n: partial(service, n) for n in names}))
+
+
+def build_evaluation(base: Foundation, services: EvaluatedServices) -> EvaluationService:
+    """Build the service that evaluates the skills of one open data directory."""
     return EvaluationService(
         EvaluationParts(
             store=EvaluationStore(base.database),
-            registry=engine.ledger,
-            overview=engine.skills,
-            executions=engine.executions,
-            review=lambda item_id: engine.reviews.review(item_id),
+            registry=services.ledger(),
+            overview=services.skills(),
+            executions=services.executions(),
+            review=lambda item_id: services.reviews().review(item_id),
             trigger=lambda: TriggerEvaluation(
                 base.database,
                 base.local().core,
-                engine.injection,
+                services.injection(),
                 base.settings.agent_access.digest_token_budget,
             ),
-            effects=lambda: engine.pruning.effects(),
-            executors=runs.executors,
-            worktrees=runs.worktree,
-            forget=runs.forget,
+            effects=lambda: services.pruning().effects(),
+            executors=lambda: _executors(services),
+            worktrees=_worktree,
+            forget=lambda run_id, execution_id: _forget(base, run_id, execution_id),
             folder=base.data_dir / EVALUATIONS_DIR,
             clock=base.clock,
         )
     )
+
+
+def _executors(services: EvaluatedServices) -> "Mapping[str, RunExecutor]":
+    return services.runs().by_name
+
+
+@asynccontextmanager
+async def _worktree(source: Path, ref: str | None) -> AsyncIterator[Path]:
+    """A clean copy of a project; of a branch that isn't there any more, as the project lies."""
+    from synthorg_tui.runtime.worktrees import WorktreeError, scratch_worktree
+
+    async with AsyncExitStack() as stack:
+        try:
+            copy = await stack.enter_async_context(scratch_worktree(source, ref=ref))
+        except WorktreeError:
+            if ref is None:
+                raise
+            copy = await stack.enter_async_context(scratch_worktree(source))
+        yield copy
+
+
+async def _forget(base: Foundation, run_id: str, execution_id: str) -> None:
+    """Erase what a run of an experiment left in the store, and let no import bring it back."""
+
+    def work(db: "Connection") -> None:
+        for table in ("agent_run_steps", "agent_runs"):
+            column = "run_id" if table == "agent_run_steps" else "id"
+            db.execute(f"DELETE FROM {table} WHERE {column} = ?", [run_id])
+        if execution_id:
+            forget_in(db, [execution_id], at=base.clock.now())
+
+    await base.database.write(work)

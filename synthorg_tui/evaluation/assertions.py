@@ -14,7 +14,7 @@ from synthorg_tui.core.text import safe_text, truncate
 from synthorg_tui.evaluation.models import GradedAssertion
 from synthorg_tui.executions.commands import Step, command_steps
 from synthorg_tui.executions.models import Execution, ToolCall
-from synthorg_tui.learning.actions import arguments
+from synthorg_tui.learning.actions import arguments, stands_for
 from synthorg_tui.learning.triggers import comparable, fits
 
 _CODE: Final = r"`([^`\n]{1,400})`"
@@ -119,16 +119,17 @@ def _last_step(command: str) -> Step | None:
 
 def _went_well(ran: Sequence[_RanStep], wanted: Step) -> tuple[bool, str]:
     """Whether a step of the wanted intent, with all its options, went well."""
-    options = set(arguments(wanted)[1])
+    options = arguments(wanted)[1]
     tried = [each for each in ran if each.step.intent == wanted.intent]
     for each in tried:
-        if each.is_ok and options <= set(each.step.words):
+        words = each.step.words
+        if each.is_ok and all(any(stands_for(o, w) for w in words) for o in options):
             return True, each.shown
     return False, tried[-1].shown if tried else f"`{wanted.intent}` was never run"
 
 
 def _not_so_first(ran: Sequence[_RanStep], failing: Step) -> tuple[bool, str]:
-    """Whether the first step of the intent is written otherwise: other options, or more names."""
+    """Whether the first step of the intent has other options, or another number of names."""
     first = next((each for each in ran if each.step.intent == failing.intent), None)
     if first is None:
         return True, f"`{failing.intent}` was never run"

@@ -139,9 +139,9 @@ def _assertions(skill: SkillUnderTest, seen: Evidence) -> Iterator[str]:
 
 
 def _differ(failed: Step, worked: Step) -> bool:
-    """Whether their forms can be told apart: other options, or another number of names."""
+    """Whether their forms can be told apart: other options, or names where none stood."""
     (names, options), (own_names, own_options) = arguments(failed), arguments(worked)
-    return options != own_options or len(names) != len(own_names)
+    return options != own_options or bool(names) != bool(own_names)
 
 
 def _last_step(command: str) -> Step | None:

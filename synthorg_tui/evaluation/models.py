@@ -68,6 +68,11 @@ class LintResult(FrozenModel):
     findings: tuple[str, ...] = ()
 
     @property
+    def figures(self) -> dict[str, float | str | None]:
+        """What is worked out of the result, for programs."""
+        return {}
+
+    @property
     def words(self) -> str:
         """The result in a few words."""
         if not (self.errors or self.warnings):
@@ -139,6 +144,11 @@ class TriggerResult(FrozenModel):
         surfaced = self.found + self.misses - self.quiet
         enough = min(self.wanted, self.misses) >= MIN_PROMPTS and surfaced > 0
         return self.found / surfaced if enough else None
+
+    @property
+    def figures(self) -> dict[str, float | str | None]:
+        """What is worked out of the result, for programs; ``None`` where there is too little."""
+        return {"precision": self.precision, "recall": self.recall}
 
     @property
     def words(self) -> str:
@@ -284,6 +294,11 @@ class ReplayResult(FrozenModel):
         return frozenset(key for key, passed in seen.items() if all(passed) and len(arms[key]) > 1)
 
     @property
+    def figures(self) -> dict[str, float | str | None]:
+        """What is worked out of the result, for programs."""
+        return {"delta": self.delta, "spread": self.spread, "verdict": self.verdict.value}
+
+    @property
     def words(self) -> str:
         """The result in a few words."""
         delta = self.delta
@@ -321,6 +336,11 @@ class RecurrenceResult(FrozenModel):
             lacked_failed=effect.lacked_failed,
             told=effect.failure_words,
         )
+
+    @property
+    def figures(self) -> dict[str, float | str | None]:
+        """What is worked out of the result, for programs."""
+        return {}
 
     @property
     def words(self) -> str:

@@ -81,6 +81,8 @@ class TriggerEvaluation:
         digests: dict[tuple[str, str | None, str], frozenset[str]],
     ) -> TriggerResult:
         started = time.perf_counter()
+        if not skill.evidence:  # nothing recorded says when it is wanted
+            return TriggerResult(sessions=len(sessions), is_estimated=not skill.memory_ids)
         words = _described(skill)
         terms = frozenset(self._core.tokenizer.tokenize(words))
         chosen = await asyncio.to_thread(

@@ -27,7 +27,7 @@ from synthorg_tui.tui.base.lines import (
 from synthorg_tui.tui.skills.state import SkillGroup, Skills, texts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from synthorg_tui.core.errors import DomainError
@@ -137,11 +137,15 @@ def _finding_lines(finding: Finding, digits: int) -> list[Line]:
 
 
 def known_lines(
-    skill: SkillDetail, now: datetime, effects: Mapping[str, LessonEffect] | None = None
+    skill: SkillDetail,
+    now: datetime,
+    effects: Mapping[str, LessonEffect] | None = None,
+    helps: Sequence[Line] = (),
 ) -> list[Line]:
-    """State, use, what came of it, what taught it, and every version.
+    """State, use, what came of it, whether it helps, what taught it, and every version.
 
-    ``effects`` are those of the active skills, ``None`` until they are counted.
+    ``effects`` are those of the active skills, ``None`` until they are counted; ``helps`` is the
+    block about whether it helps.
     """
     glyph, word, role = _state(skill.row)
     head = line((f"{glyph} {word}", role), ("  ", "text"), (one_line(skill.row.name), "strong"))
@@ -151,6 +155,7 @@ def known_lines(
         lines.append(fact("since", "counting …", "faint"))
     elif effects is not None and skill.row.path in effects:
         lines += effect_lines(effects[skill.row.path])
+    lines += [Line(), *helps] if helps else []
     if skill.evidence:
         lines += [Line(), rule("Taught by")]
         lines += evidence_lines(skill.evidence, now)

@@ -10,6 +10,7 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.curation.effects import EffectWeek, LessonEffect
 from synthorg_tui.curation.overview import SkillDetail, SkillOverviewRow, SkillOverviewState
 from synthorg_tui.curation.registry import SkillVersion, VersionEvent
+from synthorg_tui.evaluation.models import SkillEvaluation
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.skills.document import Finding, RootScope, Severity, SkillRoot
 from synthorg_tui.skills.library import RootState
@@ -122,6 +123,8 @@ class FakeSkills(EngineSkills):
         self.rows = {row.path: row for row in rows or []}
         self.error: DomainError | None = None
         self.synced = 0
+        self.evaluations: tuple[SkillEvaluation, ...] = ()
+        self.looked: list[tuple[str, bool]] = []
         self.acts: list[tuple[str, str]] = []
         self.changed: Callable[[int], None] = lambda _count: None
 
@@ -146,6 +149,10 @@ class FakeSkills(EngineSkills):
         disk = text.replace("Run `git status -sb`", "Run `git status`")
         shown = disk if row.state is SkillState.CHANGED else text
         return SkillDetail(row, shown, ("mem-00001",), versions, EVIDENCE)
+
+    async def evaluation(self, path: str, *, anew: bool = False) -> tuple[SkillEvaluation, ...]:
+        self.looked.append((path, anew))
+        return self.evaluations
 
     async def effects(self) -> dict[str, LessonEffect]:
         weeks = tuple(EffectWeek(*week) for week in ((1, 2), (0, 1), (4, 1), (9, 1)))

@@ -18,8 +18,6 @@ from synthorg_tui.evaluation.cases import EvalCase
 from synthorg_tui.evaluation.models import GradedAssertion, ReplayResult, RunGrade
 from synthorg_tui.evaluation.replay import GradedRun
 
-EVALUATIONS_DIR: Final = "evaluations"
-"""Folder below the data directory that holds the workspaces of evaluations."""
 _ITERATION: Final = re.compile(r"iteration-(\d{1,6})")
 _FILE_MODE: Final = 0o600
 

@@ -8,7 +8,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -264,10 +264,16 @@ class EvaluationService:
             raise EvaluationRefusedError("it was stopped before the first run had ended")
         return await self._keep(skill, result)
 
-    async def tidy(self) -> int:
-        """Remove the files of replays whose results were erased; returns how many iterations."""
-        named = await self._parts.store.folders()
-        return await asyncio.to_thread(folders.remove_unnamed, self._parts.folder, named)
+    def with_executors(
+        self, executors: Mapping[str, RunExecutor], worktrees: Worktrees | None = None
+    ) -> "EvaluationService":
+        """Return this service with a program's executors, and its own way to copy a project."""
+        parts = replace(
+            self._parts,
+            executors=lambda: executors,
+            worktrees=worktrees or self._parts.worktrees,
+        )
+        return EvaluationService(parts)
 
     async def _found(self, skill: SkillUnderTest, level: EvaluationLevel) -> LevelResult | None:
         """What a quick level finds; ``None`` where it has nothing to look at."""

@@ -7,11 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from synthorg_tui.evaluation.folders import EVALUATIONS_DIR
 from synthorg_tui.evaluation.service import EvaluationParts, EvaluationService
 from synthorg_tui.evaluation.store import EvaluationStore
 from synthorg_tui.evaluation.trigger import TriggerEvaluation
 from synthorg_tui.executions.forgotten import forget_in
+from synthorg_tui.persistence import EVALUATIONS_DIR
 from synthorg_tui.wiring import Foundation
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from synthorg_tui.cli.output import Console, ProgressLine, local_time
 from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.paths import expand_home, short_path
 from synthorg_tui.core.text import counted
-from synthorg_tui.skills.disk import FILE_NAME
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import AnyEngine, Context
@@ -120,6 +119,8 @@ def in_words(known: "Sequence[SkillEvaluation]") -> str:
 
 
 def _places(text: str) -> tuple[str, str]:
+    from synthorg_tui.skills.disk import FILE_NAME
+
     named = expand_home(text).absolute()
     return str(named), str(named / FILE_NAME)
 

@@ -15,7 +15,7 @@ from synthorg_tui.evaluation.models import GradedAssertion
 from synthorg_tui.executions.commands import Step, command_steps
 from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.learning.actions import arguments, stands_for
-from synthorg_tui.learning.triggers import comparable, fits
+from synthorg_tui.learning.triggers import comparable
 
 _CODE: Final = r"`([^`\n]{1,400})`"
 _EXITS: Final = re.compile(rf"(?:the command )?{_CODE} exits 0\.?", re.IGNORECASE)
@@ -25,6 +25,7 @@ _UNSEEN: Final = re.compile(rf"the error {_CODE} isn't seen\.?", re.IGNORECASE)
 _MAX_SHOWN: Final = 160
 _MAX_CODE: Final = 300
 _MAX_LINES: Final = 400
+_MAX_GAP: Final = 100
 _FAILED: Final = frozenset({CallOutcome.FAILED, CallOutcome.BLOCKED_BY_HOOK})
 UNDECIDED: Final = "no script can decide this"
 
@@ -152,14 +153,25 @@ def _in_order(ran: Sequence[_RanStep], first: Step, then: Step) -> tuple[bool, s
 
 def _has_no_error(pattern: str, execution: Execution) -> tuple[bool, str]:
     """Whether no call failed with a line that fits the pattern."""
-    wanted = pattern.lower()
+    pieces = [piece for piece in pattern.lower().rstrip("…").split("<>") if piece.strip()]
     for call in execution.calls:
         if call.outcome not in _FAILED:
             continue
         for line in call.output.splitlines()[:_MAX_LINES]:
-            if fits(wanted, comparable(line)) or wanted in line.lower():
+            if _holds(comparable(line), pieces) or _holds(line.lower(), pieces):
                 return False, truncate(safe_text(line), _MAX_SHOWN)
     return True, "no call failed so"
+
+
+def _holds(line: str, pieces: Sequence[str]) -> bool:
+    """Whether a line has the pieces of a pattern in their order, with a name in between."""
+    place = 0
+    for piece in pieces:
+        found = line.find(piece, place, None if place == 0 else place + _MAX_GAP + len(piece))
+        if found < 0:
+            return False
+        place = found + len(piece)
+    return bool(pieces)
 
 
 _FORMS: Final = (

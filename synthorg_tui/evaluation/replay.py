@@ -48,7 +48,7 @@ EVALUATOR: Final = "evaluation"
 """Id under which runs of evaluations are made and paid: no agent of the person's."""
 MAX_RUNS: Final = 20
 MAX_PLANNED: Final = 400
-_GRACE: Final = 30.0
+GRACE: Final = 30.0
 """Seconds beyond its limit after which a run is stopped from outside."""
 _LOOK: Final = 0.2
 _MAX_OUTPUT: Final = 20_000
@@ -169,7 +169,7 @@ class Replay:
         run_id, result = f"eval-{uuid4().hex}", None
         work = self._executor.run(run_id, request, steps=(), on_step=steps.append)
         try:
-            result = await _within(work, request.limits.seconds + _GRACE, cancel)
+            result = await _within(work, request.limits.seconds + GRACE, cancel)
         except Exception as error:
             raise_fatal(error)
             return ExecutionResult(

@@ -142,7 +142,7 @@ def known_lines(
     effects: Mapping[str, LessonEffect] | None = None,
     helps: Sequence[Line] = (),
 ) -> list[Line]:
-    """State, use, what came of it, whether it helps, what taught it, and every version.
+    """State, whether it helps, use, what came of it, what taught it, and every version.
 
     ``effects`` are those of the active skills, ``None`` until they are counted; ``helps`` is the
     block about whether it helps.
@@ -150,12 +150,11 @@ def known_lines(
     glyph, word, role = _state(skill.row)
     head = line((f"{glyph} {word}", role), ("  ", "text"), (one_line(skill.row.name), "strong"))
     head.hang = 2
-    lines = [head, *_facts(skill, now)]
+    lines = [head, *helps, *([Line()] if helps else []), *_facts(skill, now)]
     if effects is None and skill.memory_ids:
         lines.append(fact("since", "counting …", "faint"))
     elif effects is not None and skill.row.path in effects:
         lines += effect_lines(effects[skill.row.path])
-    lines += [Line(), *helps] if helps else []
     if skill.evidence:
         lines += [Line(), rule("Taught by")]
         lines += evidence_lines(skill.evidence, now)

@@ -51,7 +51,7 @@ def in_place(text: str) -> str:
 
 
 def scratch_agent(path: str) -> str:
-    """Return the agent that the sessions in a copy of a project are of; empty when it names none."""
+    """Return whose the sessions in a copy of a project are; empty when the path tells nobody."""
     root = str(scratch_root())
     copy = _copies(root).match(path) if path.startswith(root) else None
     return unquote(copy[1] or "") if copy else ""

@@ -12,7 +12,7 @@ from typing import Final
 
 from synthorg_tui.core.enums import TerminationReason
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.core.failsafe import raise_fatal
+from synthorg_tui.core.failsafe import raise_fatal, surviving
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.untrusted import untrusted_content_directive, wrap_untrusted
 from synthorg_tui.memory.formatter import TAG_MEMORY_ENTRY
@@ -66,22 +66,26 @@ class GivenMemories:
 
 @dataclass(frozen=True, slots=True)
 class RunMemory:
-    """The memory of one run: what it is given at first, and the strategy whose tools it has."""
+    """The memory of one run: what it is given at first, and the strategy whose tools it has.
+
+    ``close`` is called when the run doesn't work any more.
+    """
 
     brief: Callable[[], Awaitable[GivenMemories]]
     strategy: MemoryInjectionStrategy | None = None
+    close: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
 class EngineParts:
     """What the agent engine works with.
 
-    ``model`` returns the language model that answers a request, or ``None``; ``registry`` the tools
-    of a run besides those of memory, ``tools`` what invokes those of a registry. ``memory`` returns
-    the memory of a run, ``stages`` are what is done after each.
+    ``model`` returns the language model of a name, or the configured one for ``None``, if there is
+    any; ``registry`` the tools of a run besides those of memory, ``tools`` what invokes those of a
+    registry. ``memory`` returns the memory of a run, ``stages`` are what is done after each.
     """
 
-    model: Callable[[RunRequest], CompletionProvider | None]
+    model: Callable[[str | None], CompletionProvider | None]
     registry: Callable[[str, RunRequest], Awaitable[ToolRegistry]]
     tools: Callable[[str, RunRequest, ToolRegistry], RunTools]
     store: RunStore
@@ -116,8 +120,7 @@ class AgentEngine:
 
     async def unavailable(self) -> str:
         """Return why it can't run; empty when it can."""
-        probe = RunRequest.model_construct(model=None)
-        if self._parts.model(probe) is None:
+        if self._parts.model(None) is None:
             return "there is no language model: set providers.completion"
         return ""
 
@@ -126,18 +129,20 @@ class AgentEngine:
     ) -> ExecutionResult:
         """Carry out a run behind its stored steps, to its end or until it is parked."""
         parts = self._parts
-        taken = RunSteps(run_id, parts.store, on_step, parts.settings.clock, list(steps))
-        model = parts.model(request)
+        taken = self._steps(run_id, request, on_step, steps)
+        model = parts.model(request.model)
         if model is None:
             told = await self.unavailable()
             return _result(run_id, request, taken.steps, LoopEnd(TerminationReason.ERROR, told))
         memory = self._memory(run_id, request)
-        given = await self._given(request, memory, taken)
-        registry = await parts.registry(run_id, request)
-        if memory is not None:
+        try:
+            given = await self._given(request, memory, taken)
+            registry = await parts.registry(run_id, request)
             registry = registry_with_memory_tools(registry, memory.strategy, request.agent_id)
-        tools = parts.tools(run_id, request, registry)
-        end = await AgentLoop(request, model, tools, taken, given, parts.settings).run()
+            tools = parts.tools(run_id, request, registry)
+            end = await AgentLoop(request, model, tools, taken, given, parts.settings).run()
+        finally:
+            memory.close()
         return _result(run_id, request, taken.steps, end)
 
     async def finish(
@@ -147,8 +152,8 @@ class AgentEngine:
 
         Returns the result with the id of the run's record.
         """
-        steps = list(await self._parts.store.steps(run.id))
-        taken = RunSteps(run.id, self._parts.store, on_step, self._parts.settings.clock, steps)
+        steps = await self._parts.store.steps(run.id)
+        taken = self._steps(run.id, run.request, on_step, steps)
         finished = FinishedRun(run, steps, result, execution_id=result.execution_id)
         await self._post_execution_pipeline(finished, taken)
         return result.model_copy(update={"execution_id": finished.execution_id})
@@ -168,14 +173,22 @@ class AgentEngine:
         """Draw lessons from the run; a failure is a warning and leaves the result as it is."""
         return await _attempted(CAPTURE, finished, stage)
 
-    def _memory(self, run_id: str, request: RunRequest) -> RunMemory | None:
+    def _steps(
+        self, run_id: str, request: RunRequest, on_step: OnStep, steps: Sequence[RunStep]
+    ) -> RunSteps:
+        parts = self._parts
+        return RunSteps(
+            run_id, request.agent_id, parts.store, on_step, parts.settings.clock, list(steps)
+        )
+
+    def _memory(self, run_id: str, request: RunRequest) -> RunMemory:
         if not request.memory:
-            return None
+            return RunMemory(_nothing)
         if self._parts.memory is not None:
             return self._parts.memory(run_id, request)
         strategy = self._strategy
         if strategy is None:
-            return None
+            return RunMemory(_nothing)
 
         async def brief() -> GivenMemories:
             prepared = await strategy.prepare_messages(
@@ -186,12 +199,14 @@ class AgentEngine:
         return RunMemory(brief, strategy)
 
     async def _given(
-        self, request: RunRequest, memory: RunMemory | None, taken: RunSteps
+        self, request: RunRequest, memory: RunMemory, taken: RunSteps
     ) -> tuple[ChatMessage, ...]:
         """The messages before the task; what memory gives is asked for once in a run's life."""
         first = next((step for step in taken.steps if step.kind is StepKind.GIVEN), None)
         if first is None:
-            given = GivenMemories() if memory is None else await memory.brief()
+            given = GivenMemories()
+            with surviving("reading what memory gives", _log):
+                given = await memory.brief()
             first = await taken.add(
                 StepKind.GIVEN,
                 text=given.text,
@@ -205,6 +220,10 @@ class AgentEngine:
             return (system,)
         role = MessageRole(first.arguments.get(_ROLE, MessageRole.SYSTEM))
         return (system, ChatMessage(role=role, content=first.text))
+
+
+async def _nothing() -> GivenMemories:
+    return GivenMemories()
 
 
 def given_by(messages: Sequence[ChatMessage], memory_ids: Sequence[str] = ()) -> GivenMemories:

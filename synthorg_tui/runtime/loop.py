@@ -25,7 +25,7 @@ from synthorg_tui.providers.completion.protocol import (
     CompletionProvider,
     TokenUsage,
 )
-from synthorg_tui.providers.completion.usage import Prices
+from synthorg_tui.providers.completion.usage import Prices, charged_to
 from synthorg_tui.providers.enums import FinishReason
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition, ToolUse
 from synthorg_tui.runtime.invoker import Invocation
@@ -56,7 +56,7 @@ _SECRET_GONE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ParkedDecision:
-    """What a person decided on a parked call; ``reason`` is why it was rejected."""
+    """What a person decided on a parked call; ``reason`` tells the model why it isn't done."""
 
     approved: bool
     reason: str = ""
@@ -68,15 +68,17 @@ class RunTools:
 
     ``invoke`` does a call; its second argument says that a person allowed this very call.
     ``is_harmless`` tells of a tool's name that a call of it may be done twice. ``park`` makes the
-    approval item of a call and returns its id, ``decided`` what the person decided on an item, or
-    ``None`` while it waits.
+    approval item of a call, with why it asks and in which turn, and returns its id; the same for
+    the same call. ``decided`` returns what the person decided on an item about a call, or ``None``
+    while it waits; ``used`` is told before the run acts on that.
     """
 
     definitions: tuple[ToolDefinition, ...]
     invoke: Callable[[ToolUse, bool], Awaitable[Invocation]]
     is_harmless: Callable[[str], bool]
-    park: Callable[[ToolUse, str], Awaitable[str]]
-    decided: Callable[[str], Awaitable[ParkedDecision | None]]
+    park: Callable[[ToolUse, str, int], Awaitable[str]]
+    decided: Callable[[str, ToolUse], Awaitable[ParkedDecision | None]]
+    used: Callable[[str], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,7 @@ class RunSteps:
     """The steps of one run, in order; ``add`` stores each before it tells of it."""
 
     run_id: str
+    agent_id: str
     store: RunStore
     on_step: OnStep
     clock: Clock
@@ -119,7 +122,7 @@ class RunSteps:
         turn = self.turn + (kind is StepKind.ANSWER)
         step = RunStep(number=number, turn=turn, at=self.clock.now(), kind=kind, **values)
         # Who is cancelled here goes only when it is known what is stored: no number is used twice.
-        writing = asyncio.ensure_future(self.store.add(self.run_id, step))
+        writing = asyncio.ensure_future(self.store.add(self.run_id, self.agent_id, step))
         try:
             await asyncio.shield(writing)
         finally:
@@ -228,7 +231,8 @@ class AgentLoop:
             max_tokens=max(1, min(MAX_ANSWER, limits.tokens - used.tokens)),
             tools=self._tools.definitions,
         )
-        answer = await self._recovery.ask(lambda: self._model.complete(messages, options))
+        with charged_to(self._request.agent_id, self._steps.run_id):
+            answer = await self._recovery.ask(lambda: self._model.complete(messages, options))
         usage = _usage(answer, messages)
         turn = used.turns + 1
         # The model's own ids may repeat; ours tell which call a step is about.
@@ -258,13 +262,12 @@ class AgentLoop:
             return ""
         leave, parked = False, parked_step(self._steps.steps, use.id)
         if parked is not None:
-            decision = await self._tools.decided(parked.item_id)
+            decision = await self._tools.decided(parked.item_id, use)
             if decision is None:
                 return parked.item_id
+            await self._tools.used(parked.item_id)
             if not decision.approved:
-                why = f": {decision.reason}" if decision.reason else ""
-                told = f"The person rejected this call{why}. Do without it."
-                await self._done(use, CallOutcome.DENIED_BY_USER, told)
+                await self._done(use, CallOutcome.DENIED_BY_USER, decision.reason)
                 return ""
             leave = True
         exact = self._exact.get(use.id)
@@ -287,8 +290,8 @@ class AgentLoop:
             await self._done(use, CallOutcome.FAILED, told)
             return ""
         if done.verdict is SecurityVerdictType.ESCALATE and not leave:
-            await self._steps.store.change(self._steps.run_id, doing="")
-            item_id = await self._tools.park(use, done.why)
+            await self._steps.store.change(self._steps.run_id, doing="")  # nothing was done
+            item_id = await self._tools.park(use, done.why, self._steps.turn)
             await self._steps.add(
                 StepKind.PARKED,
                 tool=use.name,

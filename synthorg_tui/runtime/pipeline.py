@@ -65,7 +65,7 @@ class PipelineParts:
 
     ``store`` keeps memories, ``level`` returns an agent's memory level, ``learn`` is ``None`` where
     the settings want no lessons, ``refresh`` brings what is known of projects up to date, and
-    ``end_session`` deletes what is limited to a session of an agent and returns how much.
+    ``end_session`` deletes what is limited to a run and returns how much.
     """
 
     records: RunRecords
@@ -73,7 +73,7 @@ class PipelineParts:
     level: Callable[[str], MemoryLevel]
     learn: Learn | None
     refresh: Callable[[], Awaitable[None]]
-    end_session: Callable[[str, str], Awaitable[int]]
+    end_session: Callable[[AgentRun], Awaitable[int]]
 
 
 class RunPipeline:
@@ -149,6 +149,5 @@ class RunPipeline:
         return ""
 
     async def _end(self, finished: FinishedRun) -> str:
-        run = finished.run
-        ended = await self._parts.end_session(run.request.agent_id, run.id)
+        ended = await self._parts.end_session(finished.run)
         return f"{counted(ended, 'memory', 'memories')} of the run deleted" if ended else ""

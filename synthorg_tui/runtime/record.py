@@ -31,8 +31,8 @@ _OUTCOMES: Final = {
 _OPENS: Final = f"<{TAG_TOOL_RESULT}>\n"
 _CLOSES: Final = f"\n</{TAG_TOOL_RESULT}>"
 
-ImportFile = Callable[[Path], Awaitable["ImportReport"]]
-"""Imports one file of transcripts."""
+ImportRecords = Callable[[Sequence[Path]], Awaitable["ImportReport"]]
+"""Imports transcripts, without drawing lessons from them."""
 
 
 def record_of(run: AgentRun, steps: Sequence[RunStep], result: ExecutionResult) -> dict[str, Any]:
@@ -61,13 +61,9 @@ def record_of(run: AgentRun, steps: Sequence[RunStep], result: ExecutionResult) 
 
 
 class RunRecords:
-    """Imports the records of runs.
+    """Imports the records of runs; drawing lessons from them is a stage of its own."""
 
-    ``importer`` stores one file's executions and memories and draws no lessons: that is a stage of
-    its own.
-    """
-
-    def __init__(self, data_dir: Path, importer: ImportFile) -> None:
+    def __init__(self, data_dir: Path, importer: ImportRecords) -> None:
         self._folder = data_dir / RUN_DIR
         self._importer = importer
 
@@ -80,7 +76,7 @@ class RunRecords:
         line = json.dumps(record, ensure_ascii=False)
         path = await asyncio.to_thread(self._write, run.id, line)
         try:
-            report = await self._importer(path)
+            report = await self._importer([path])
         finally:
             path.unlink(missing_ok=True)
         if not report.executions:

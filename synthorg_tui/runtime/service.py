@@ -19,7 +19,6 @@ from synthorg_tui.core.events import Events
 from synthorg_tui.core.failsafe import raise_fatal, surviving
 from synthorg_tui.core.text import agent_id_problem, safe_text
 from synthorg_tui.runtime.engine import AgentEngine
-from synthorg_tui.runtime.loop import ParkedDecision
 from synthorg_tui.runtime.models import (
     AgentRun,
     ExecutionResult,
@@ -47,26 +46,31 @@ class RunRefusedError(DomainError):
 
 @dataclass(slots=True)
 class WorkingRun:
-    """A run that works in this process; ``followers`` are told each step, then ``None``."""
+    """A run that works in this process; ``followers`` are told each step, then ``None``.
+
+    One that ``is_ending`` has done all it will do: what follows is only its record.
+    """
 
     run: AgentRun
     task: "asyncio.Task[None] | None" = None
     followers: "set[asyncio.Queue[RunStep | None]]" = field(default_factory=set)
     unstored: "asyncio.Queue[RunStep]" = field(default_factory=asyncio.Queue)
     is_cancelled: bool = False
+    is_ending: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RunRules:
     """What is asked before runs work.
 
-    ``refusal`` returns why an agent may not run, empty when it may. ``decided`` returns what a
-    person decided on an approval item, ``None`` while it waits. ``model`` names the model that
-    answers a request.
+    ``refusal`` returns why an agent may not run, empty when it may. ``is_waiting`` tells whether an
+    approval item waits for a person still; ``give_up`` is told of one that nobody waits for any
+    more. ``model`` names the model that answers a request.
     """
 
     refusal: Callable[[str], Awaitable[str]]
-    decided: Callable[[str], Awaitable[ParkedDecision | None]]
+    is_waiting: Callable[[str], Awaitable[bool]]
+    give_up: Callable[[str], Awaitable[None]]
     model: Callable[[RunRequest], str]
 
 
@@ -170,7 +174,7 @@ class RunService:
             raise RunRefusedError(
                 f"the run has ended ({reason})", remedy="Start it again, with other limits."
             )
-        if run.status is RunStatus.PARKED and await self._rules.decided(run.item_id) is None:
+        if run.status is RunStatus.PARKED and await self._rules.is_waiting(run.item_id):
             raise RunRefusedError(
                 "the run waits for your decision", remedy="Decide on its item in Approvals first."
             )
@@ -187,10 +191,14 @@ class RunService:
         run = await self.show(run_id)
         working = self._working.get(run.id)
         if working is not None and working.task is not None:
-            working.is_cancelled = True
-            working.task.cancel()
+            if not working.is_ending:
+                working.is_cancelled = True
+                working.task.cancel()
             await asyncio.wait([working.task])
         elif run.status is not RunStatus.ENDED:
+            if run.item_id:
+                with surviving("giving up a question", _log):
+                    await self._rules.give_up(run.item_id)
             await self._end(WorkingRun(run, is_cancelled=True), _shut_down(run, _CANCELLED))
             self._events.emit(RUN, run.id)
         return await self._store.find(run.id)
@@ -247,7 +255,7 @@ class RunService:
         """Resume the parked runs whose items are decided."""
         parked = await self._store.list(limit=_MAX_OPEN, status=(RunStatus.PARKED,))
         for run in reversed(parked):
-            if run.id in self._working or await self._rules.decided(run.item_id) is None:
+            if run.id in self._working or await self._rules.is_waiting(run.item_id):
                 continue
             with surviving(f"going on with the run {run.id}", _log):
                 await self.resume(run.id)
@@ -330,9 +338,9 @@ class RunService:
 
     async def _store_steps(self, working: WorkingRun) -> None:
         while True:
-            step = await working.unstored.get()
+            step, run = await working.unstored.get(), working.run
             with surviving("storing a step", _log):
-                self._told(working, await self._store.add(working.run.id, step))
+                self._told(working, await self._store.add(run.id, run.request.agent_id, step))
             working.unstored.task_done()
 
     def _told(self, working: WorkingRun, step: RunStep) -> None:
@@ -343,6 +351,7 @@ class RunService:
     async def _end(self, working: WorkingRun, result: ExecutionResult) -> None:
         """Store how a run ended or that it is parked, after the pipeline where it has ended."""
         run, reason = working.run, result.termination_reason
+        working.is_ending = True
         if reason is TerminationReason.PARKED:
             last = (await self._store.steps(run.id))[-1]
             await self._store.change(

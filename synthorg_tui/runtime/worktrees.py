@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -20,6 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
+from synthorg_tui.core import COPY_VARIABLE
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.files import PRIVATE_FILE, ensure_private_dir, write_atomically
 from synthorg_tui.core.paths import scratch_name, scratch_root
@@ -28,8 +30,8 @@ from synthorg_tui.core.text import size
 MAX_COPIED_FILES: Final = 20_000
 MAX_COPIED_BYTES: Final = 512 * 1024 * 1024
 MAX_PATCH_BYTES: Final = 32 * 1024 * 1024
-COPY_VARIABLE: Final = "AGENT_RUN_COPY"
-"""Environment variable with the copy's name: by it every program that a run started is found."""
+_ROUNDS: Final = 40
+_ROUND_SECONDS: Final = 0.05
 _GIT_SECONDS: Final = 300.0
 _SIGNED: Final = ("-c", "user.name=run", "-c", "user.email=run@localhost")
 _UNHOOKED: Final = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false")
@@ -80,7 +82,7 @@ async def scratch_worktree(
     """
     await asyncio.to_thread(remove_leftover_copies)
     name = scratch_name(uuid.uuid4().hex[:12], agent_id)
-    folder = Path(os.path.realpath(source))
+    folder = await asyncio.to_thread(_real, source)
     with _new_lock(name):
         try:
             copy = await asyncio.to_thread(_made, folder, name, ref)
@@ -101,6 +103,12 @@ async def changes_in(copy: Path, *, without: Sequence[str] = ()) -> bytes:
     don't count. Raises ``WorktreeError`` for a patch of more than ``MAX_PATCH_BYTES``.
     """
     return await asyncio.to_thread(_changes, copy, tuple(without))
+
+
+def top_of(source: Path) -> Path:
+    """Return the folder that a copy of ``source`` is made of: its repository's root, or itself."""
+    folder = _real(source)
+    return _repository(folder) or folder
 
 
 def remove_leftover_copies() -> int:
@@ -138,11 +146,15 @@ def _locked(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+def _real(folder: Path) -> Path:
+    return Path(os.path.realpath(folder))
+
+
 def _made(folder: Path, name: str, ref: str | None) -> ScratchCopy:
     if not folder.is_dir():
         raise WorktreeError(f"{folder} is no folder")
-    if folder.is_relative_to(scratch_root()) or scratch_root().is_relative_to(folder):
-        raise WorktreeError(f"{folder} can't be copied: copies of projects lie there")
+    if folder.is_relative_to(scratch_root()):
+        raise WorktreeError(f"{folder} is a copy itself", remedy="Name the project.")
     if shutil.which("git") is None:
         raise WorktreeError("git isn't installed", remedy="Install git: copies are made with it.")
     top = _repository(folder)
@@ -186,7 +198,7 @@ def _tree_as_it_lies(top: Path, name: str) -> str:
     own = Path(_git(top, "rev-parse", "--path-format=absolute", "--git-path", "index").strip())
     try:
         if own.is_file():
-            shutil.copyfile(own, index)
+            shutil.copy2(own, index)  # with its time: by it git knows which files to read again
         _git(top, "add", "--all", environ={"GIT_INDEX_FILE": str(index)})
         return _git(top, "write-tree", environ={"GIT_INDEX_FILE": str(index)}).strip()
     finally:
@@ -195,6 +207,8 @@ def _tree_as_it_lies(top: Path, name: str) -> str:
 
 def _plain_copy(folder: Path, name: str) -> ScratchCopy:
     """A copy of the files of a folder, and a repository beside it that knows what they were."""
+    if scratch_root().is_relative_to(folder):
+        raise WorktreeError(f"{folder} can't be copied: copies of projects lie in it")
     place, git_dir = scratch_root() / name / folder.relative_to("/"), scratch_root() / f"{name}.git"
     place.mkdir(parents=True)
     _note(name, ScratchCopy(str(place), str(folder), "", str(git_dir)))
@@ -299,12 +313,29 @@ def end_programs(name: str) -> None:
     if not sys.platform.startswith("linux"):
         return
     mark = f"{COPY_VARIABLE}={name}".encode()
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
+    for _ in range(_ROUNDS):  # one may start another while it is ended, and takes its time to go
+        marked = [pid for pid in _processes() if _is_marked(pid, mark)]
+        for pid in marked:
             with suppress(OSError):
-                is_ours = b"synthorg_tui" in (entry / "cmdline").read_bytes()
-                if not is_ours and mark in (entry / "environ").read_bytes().split(b"\0"):
-                    os.kill(int(entry.name), signal.SIGKILL)
+                os.kill(pid, signal.SIGKILL)
+        if not marked:
+            return
+        time.sleep(_ROUND_SECONDS)
+
+
+def _processes() -> list[int]:
+    own = os.getpid()
+    found = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+    return [pid for pid in found if pid != own]
+
+
+def _is_marked(pid: int, mark: bytes) -> bool:
+    """Whether a process was started in the copy; an owner of the store that a hook needed stays."""
+    try:
+        is_ours = b"synthorg_tui" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return not is_ours and mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
 
 
 def _git(folder: Path, *words: str, environ: Mapping[str, str] | None = None) -> str:

@@ -30,6 +30,7 @@ from synthorg_tui.memory.listing import AgentSummary, Facets
 from synthorg_tui.memory.org.config import OrgMemoryConfig
 from synthorg_tui.memory.shared import SHARED_OWNER
 from synthorg_tui.memory.strategies.service import OwnSettings
+from synthorg_tui.persistence.config import PersistenceConfig
 from synthorg_tui.providers.completion.config import AutoModelConfig, CompletionConfig
 from synthorg_tui.providers.embedding.config import EmbeddingConfig, MiniLMConfig
 from synthorg_tui.runtime import RuntimeConfig
@@ -62,6 +63,7 @@ class RootConfig(FrozenModel):
     ingest: IngestConfig = IngestConfig.model_construct()
     jobs: JobsConfig = JobsConfig.model_construct()
     runtime: RuntimeConfig = RuntimeConfig.model_construct()
+    persistence: PersistenceConfig = PersistenceConfig.model_construct()
     _own_safety: SafetyValues | None = PrivateAttr(default=None)
     _of_agents: dict[str, dict[str, FrozenModel]] = PrivateAttr(default_factory=dict)
 

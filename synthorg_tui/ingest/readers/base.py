@@ -247,14 +247,14 @@ class ExecutionBuilder:
         call.result_line, call.outcome, call.exit_code = line, outcome, exit_code
         call.output = self._fit(in_place(without_memory(output)), MAX_OUTPUT)
         if outcome is CallOutcome.OK:
-            self.files.update(dict.fromkeys(map(in_place, call.writes)))
+            self.files.update(dict.fromkeys(call.writes))
 
     def keep(self, turn: Callable[[Turn], bool], call: Callable[[PendingCall], bool]) -> None:
         """Drop the turns and calls for which these say no: the person took them back."""
         self.turns = [each for each in self.turns if turn(each)]
         self.calls = {name: each for name, each in self.calls.items() if call(each)}
         done = (each for each in self.calls.values() if each.outcome is CallOutcome.OK)
-        self.files = dict.fromkeys(in_place(path) for each in done for path in each.writes)
+        self.files = dict.fromkeys(path for each in done for path in each.writes)
 
     def _has_room(self) -> bool:
         full = len(self.turns) + len(self.calls) >= MAX_EVENTS
@@ -297,7 +297,7 @@ class ExecutionBuilder:
             agent_id=in_name_of(scratch_agent(self.project), self.agent_id),
             parent_id=f"{self.reader}:{self.session_id}" if self.subagent else None,
             project=canonical_project(self.project),
-            branch=self.branch or None,
+            branch=None if in_place(self.project) != self.project else self.branch or None,
             task=shortened(first.text, 1_000) if first else "",
             summary=shortened(safe_text(" ".join(self.summary.split())), MAX_SUMMARY),
             model=self.model or None,
@@ -308,7 +308,7 @@ class ExecutionBuilder:
             turns=tuple(self.turns),
             calls=calls,
             recoveries=find_recoveries(calls),
-            files_touched=tuple(self.files),
+            files_touched=tuple(dict.fromkeys(map(in_place, self.files))),
             tokens=self.tokens,
             source_path=str(lines.path),
             line_count=len(lines.redacted),

@@ -2,7 +2,9 @@
 
 import json
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -27,6 +29,8 @@ class UsageRecord:
     """Usage of one answer: when, by which model, its tokens, duration and cost.
 
     ``seconds`` includes loading the model; ``cost`` is in the currency of the configured prices.
+    ``provider`` is the kind of what answered; ``agent_id`` and ``task_id`` say for whom, and are
+    empty for what the program asks by itself.
     """
 
     at: datetime
@@ -35,11 +39,30 @@ class UsageRecord:
     completion_tokens: int
     seconds: float
     cost: float = 0.0
+    provider: str = "unknown"
+    agent_id: str = ""
+    task_id: str = ""
 
     @property
     def tokens(self) -> int:
         """Sum of prompt and completion tokens."""
         return self.prompt_tokens + self.completion_tokens
+
+
+_charged: ContextVar[tuple[str, str]] = ContextVar("charged", default=("", ""))
+
+
+@contextmanager
+def charged_to(agent_id: str, task_id: str) -> Iterator[None]:
+    """Record what models are asked for inside as used by this agent for this task.
+
+    That holds for what this task of asyncio awaits or starts inside, and for no other.
+    """
+    before = _charged.set((agent_id, task_id))
+    try:
+        yield
+    finally:
+        _charged.reset(before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +141,7 @@ class MeteredCompletion:
             started = time.perf_counter()
             answer = await self._provider.complete(messages, options)
             usage = _told_or_estimated(answer, prompt)
+            agent_id, task_id = _charged.get()
             await self._record(
                 UsageRecord(
                     at=self._clock.now(),
@@ -126,6 +150,8 @@ class MeteredCompletion:
                     completion_tokens=usage.completion_tokens,
                     seconds=time.perf_counter() - started,
                     cost=self._prices.cost(usage),
+                    agent_id=agent_id,
+                    task_id=task_id,
                 )
             )
         finally:

@@ -33,7 +33,7 @@ _CLAUDE_SANDBOX: Final = {
         "allowUnsandboxedCommands": False,
     }
 }
-"""Commands run by themselves where the system can shut them in; where it can't, they are refused."""
+"""Commands run by themselves where the system can shut them in; else they are refused."""
 _OPENCODE_ALLOWED: Final = {
     RunProfile.READ_ONLY: "deny",
     RunProfile.ASK: "deny",

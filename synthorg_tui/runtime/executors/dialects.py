@@ -9,7 +9,6 @@ import shlex
 from typing import Any, Final
 
 from synthorg_tui.core.enums import CallOutcome, TerminationReason
-from synthorg_tui.executions.models import is_shell
 from synthorg_tui.ingest.readers.base import (
     PendingCall,
     count_of,
@@ -86,7 +85,7 @@ def _claude_result(record: Record, block: Record, steps: ClientSteps) -> None:
     tool = steps.tool_of(identity)
     call = PendingCall.started(identity, tool, {}, line=1, at=None)
     told = {"toolUseResult": record.get("tool_use_result")}
-    steps.result(identity, output, result_of(call, block, told, output)[0])
+    steps.result(identity, output, *result_of(call, block, told, output))
 
 
 def _claude_end(record: Record, steps: ClientSteps) -> None:
@@ -145,7 +144,7 @@ def _codex_item(item: Record, steps: ClientSteps, *, complete: bool) -> bool:
             steps.answer(identity)
             steps.call(identity, *_codex_call(kind, item))
         if complete:
-            steps.result(identity, _codex_output(item), _codex_outcome(item))
+            steps.result(identity, _codex_output(item), *_codex_outcome(item))
     return True
 
 
@@ -176,13 +175,14 @@ def _codex_output(item: Record) -> str:
     return told if isinstance(told, str) else json.dumps(told) if told is not None else ""
 
 
-def _codex_outcome(item: Record) -> CallOutcome:
-    code, status = item.get("exit_code"), text_of(item.get("status"))
+def _codex_outcome(item: Record) -> tuple[CallOutcome, int | None]:
+    told, status = item.get("exit_code"), text_of(item.get("status"))
+    code = told if isinstance(told, int) and not isinstance(told, bool) else None
     if status == "declined":
-        return CallOutcome.DENIED_BY_USER
-    if status == "failed" or (isinstance(code, int) and code != 0) or item.get("error"):
-        return CallOutcome.FAILED
-    return CallOutcome.OK
+        return CallOutcome.DENIED_BY_USER, None
+    if status == "failed" or code or item.get("error"):
+        return CallOutcome.FAILED, code
+    return CallOutcome.OK, code
 
 
 def opencode_record(record: Record, steps: ClientSteps) -> bool:
@@ -217,7 +217,7 @@ def _opencode_call(part: Record, steps: ClientSteps) -> None:
     identity = text_of(part.get("callID"))
     steps.call(identity, tool, mapping(state.get("input")))
     output = text_of(state.get("output")) or text_of(state.get("error"))
-    steps.result(identity, output, ended_as(tool if is_shell(tool) else "", state)[0])
+    steps.result(identity, output, *ended_as(tool, state))
 
 
 def _amount(value: object) -> float:

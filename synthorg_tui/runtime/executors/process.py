@@ -10,6 +10,8 @@ import os
 import re
 import shutil
 import signal
+import subprocess
+from asyncio.subprocess import Process, SubprocessStreamProtocol
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -26,6 +28,8 @@ _CHUNK: Final = 64 * 1024
 _LAST_WORDS: Final = 4_000
 _LEAVING_SECONDS: Final = 3.0
 """How long a client may take to end itself; it knows of programs that left its group."""
+_REST_SECONDS: Final = 1.0
+"""How long its pipes are read once it has ended, since what it started may keep them open."""
 _VERSION_SECONDS: Final = 20.0
 _HIDDEN: Final = re.compile(
     r"CLAUDECODE|CLAUDE_CODE_(?:ENTRYPOINT|SSE_PORT|SESSION_ID)|SYNTHORG_.*"
@@ -38,7 +42,7 @@ class StreamTooLongError(DomainError):
 
 
 @dataclass(slots=True)
-class LineReader:
+class RecordLines:
     """Takes a stream apart into records; ``passed_over`` counts lines that are none."""
 
     passed_over: int = 0
@@ -86,7 +90,10 @@ class LineReader:
 
 
 def visible_environ(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment that a client is given: the person's own, without ours."""
+    """Return the environment that a client is given: the person's own, without ours.
+
+    Keys of its own API stay, also where our settings name the same variable.
+    """
     return {name: value for name, value in environ.items() if not _HIDDEN.fullmatch(name)}
 
 
@@ -113,22 +120,21 @@ async def converse(
     environ: Mapping[str, str],
     text: str,
     on_record: Callable[[Record], bool],
-) -> "Ending":
+) -> "ClientEnding":
     """Run a client on a text until it ends, and hand over its records as they come.
 
     It is ended early when ``on_record`` returns false, or when it is cancelled. Raises
     ``StreamTooLongError`` and ``OSError``.
     """
-    ending = Ending()
+    ending = ClientEnding()
     async with started(command, folder, environ) as process:
         talking = asyncio.create_task(_feed(process, text))
         listening = asyncio.create_task(_keep_last(process, ending))
         try:
             ending.passed_over = await _hear(process, on_record)
             with suppress(TimeoutError):
-                async with asyncio.timeout(_LEAVING_SECONDS):
-                    ending.exit_code = await process.wait()
-                    await listening
+                ending.exit_code = await asyncio.wait_for(_exit(process), _LEAVING_SECONDS)
+                await asyncio.wait_for(listening, _REST_SECONDS)
         finally:
             talking.cancel()
             listening.cancel()
@@ -136,7 +142,7 @@ async def converse(
 
 
 @dataclass(slots=True)
-class Ending:
+class ClientEnding:
     """How a client's process ended; ``words`` is the end of what it wrote beside its stream.
 
     ``exit_code`` is ``None`` for one that was ended.
@@ -147,20 +153,20 @@ class Ending:
     passed_over: int = 0
 
 
-async def _hear(process: asyncio.subprocess.Process, on_record: Callable[[Record], bool]) -> int:
+async def _hear(process: "ClientProcess", on_record: Callable[[Record], bool]) -> int:
     """Read the stream to its end, or until the process is gone that should write to it."""
     assert process.stdout is not None
-    lines, leaving = LineReader(), asyncio.create_task(process.wait())
+    lines, leaving = RecordLines(), asyncio.create_task(_exit(process))
     try:
         while True:
             reading = asyncio.create_task(process.stdout.read(_CHUNK))
             try:
                 if leaving.done():  # what it started may keep the stream open for ever
-                    chunk = await asyncio.wait_for(reading, _LEAVING_SECONDS)
+                    chunk = await asyncio.wait_for(reading, _REST_SECONDS)
                 else:
                     await asyncio.wait({reading, leaving}, return_when=asyncio.FIRST_COMPLETED)
                     if not reading.done():
-                        await asyncio.wait({reading}, timeout=_LEAVING_SECONDS)
+                        await asyncio.wait({reading}, timeout=_REST_SECONDS)
                     chunk = reading.result() if reading.done() else b""
             except TimeoutError:
                 chunk = b""
@@ -172,7 +178,7 @@ async def _hear(process: asyncio.subprocess.Process, on_record: Callable[[Record
         leaving.cancel()
 
 
-async def _feed(process: asyncio.subprocess.Process, text: str) -> None:
+async def _feed(process: "ClientProcess", text: str) -> None:
     """Write what it is to do; one that doesn't listen has ended."""
     assert process.stdin is not None
     with suppress(BrokenPipeError, ConnectionResetError):
@@ -182,41 +188,73 @@ async def _feed(process: asyncio.subprocess.Process, text: str) -> None:
         await process.stdin.wait_closed()
 
 
-async def _keep_last(process: asyncio.subprocess.Process, ending: Ending) -> None:
+async def _keep_last(process: "ClientProcess", ending: ClientEnding) -> None:
     assert process.stderr is not None
     while chunk := await process.stderr.read(_CHUNK):
         ending.words = (ending.words + chunk.decode(errors="replace"))[-_LAST_WORDS:]
 
 
+class ClientProcess(Process):
+    """A process whose end is known as ``left``; ``wait`` also waits for its pipes to be closed.
+
+    Whoever it started may keep those open.
+    """
+
+    left: asyncio.Event
+
+
+class _LeavingProtocol(SubprocessStreamProtocol):
+    """Sets an event when its process has exited."""
+
+    def __init__(self, left: asyncio.Event, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(_CHUNK, loop)
+        self._left = left
+
+    def process_exited(self) -> None:
+        super().process_exited()
+        self._left.set()
+
+
 @asynccontextmanager
 async def started(
     command: Sequence[str], folder: Path, environ: Mapping[str, str]
-) -> AsyncIterator[asyncio.subprocess.Process]:
+) -> AsyncIterator[ClientProcess]:
     """Yield a program that runs in a group of its own, which is ended with the context."""
-    process = await asyncio.create_subprocess_exec(
+    loop = asyncio.get_running_loop()
+    left = asyncio.Event()
+    transport, protocol = await loop.subprocess_exec(
+        lambda: _LeavingProtocol(left, loop),
         *command,
         cwd=folder,
         env=dict(environ),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         start_new_session=True,
     )
+    process = ClientProcess(transport, protocol, loop)
+    process.left = left
     try:
         yield process
     finally:
         await asyncio.shield(_end(process))
+        transport.close()  # what it started may keep its pipes open
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
+async def _end(process: "ClientProcess") -> None:
     """Ask a program to end, then end its group, also what it left there."""
     if process.returncode is None:
         _signal(process.pid, signal.SIGTERM)
         with suppress(TimeoutError):
             async with asyncio.timeout(_LEAVING_SECONDS):
-                await process.wait()
+                await _exit(process)
     _signal(process.pid, signal.SIGKILL)
-    await process.wait()
+    await _exit(process)
+
+
+async def _exit(process: "ClientProcess") -> int | None:
+    await process.left.wait()
+    return process.returncode
 
 
 def _signal(group: int, sign: signal.Signals) -> None:

@@ -93,7 +93,9 @@ class ClientSteps:
         call = self._open.get(identity)
         return call.tool if call else ""
 
-    def result(self, identity: str, output: str, outcome: CallOutcome) -> None:
+    def result(
+        self, identity: str, output: str, outcome: CallOutcome, exit_code: int | None = None
+    ) -> None:
         """Take the result of a call; one that wasn't asked for is left out."""
         call = self._open.pop(identity, None)
         if call is None:
@@ -105,6 +107,7 @@ class ClientSteps:
             tool=call.tool,
             arguments=call.arguments,
             outcome=outcome,
+            exit_code=exit_code,
             text=self._clean(output, self.output_chars),
         )
 

@@ -148,10 +148,8 @@ class Engine:
         from synthorg_tui.memory.config import ANY_MODEL
         from synthorg_tui.providers.completion.config import OpenAIModelConfig
 
-        completion = self.settings.providers.completion
-        if not isinstance(completion, OpenAIModelConfig):
-            return self.model
-        if name in (None, ANY_MODEL, completion.model):
+        config = self.settings.providers.completion
+        if not isinstance(config, OpenAIModelConfig) or name in (None, ANY_MODEL, config.model):
             return self.model
         return wiring.build_model(self._base, self.usage, name=name)
 
@@ -302,8 +300,7 @@ class Engine:
         """The service for saved questions, to be asked again after a change."""
         from synthorg_tui.memory.scenarios import ScenarioService, ScenarioStore
 
-        saved = ScenarioStore(self._database)
-        return ScenarioService(saved, self.injection, self.settings.memory_of)
+        return ScenarioService(ScenarioStore(self._database), self.injection, self.settings.memory_of)
 
     @cached_property
     def imports(self) -> "ImportService":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import key_of
-from synthorg_tui.tui.approvals.review_lines import rule
+from synthorg_tui.tui.approvals.lines import rule
 from synthorg_tui.tui.base.formatting import moment
 from synthorg_tui.tui.base.lines import Line, line, one_line
 from synthorg_tui.tui.jobs import Owner, error_toast, run_job

@@ -73,8 +73,7 @@ class Engine:
 
     def __init__(self, base: wiring.Foundation) -> None:
         self._base = base
-        self.settings = base.settings
-        self.data_dir = base.data_dir
+        self.settings, self.data_dir = base.settings, base.data_dir
         self.memory = base.memory
         self.events = base.events
         self._database = base.database
@@ -300,7 +299,8 @@ class Engine:
         """The service for saved questions, to be asked again after a change."""
         from synthorg_tui.memory.scenarios import ScenarioService, ScenarioStore
 
-        return ScenarioService(ScenarioStore(self._database), self.injection, self.settings.memory_of)
+        saved = ScenarioStore(self._database)
+        return ScenarioService(saved, self.injection, self.settings.memory_of)
 
     @cached_property
     def imports(self) -> "ImportService":

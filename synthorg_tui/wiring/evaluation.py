@@ -7,16 +7,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from synthorg_tui.core.actors import Actor, ActorKind
+from synthorg_tui.evaluation.replay import EVALUATOR
 from synthorg_tui.evaluation.service import EvaluationParts, EvaluationService
 from synthorg_tui.evaluation.store import EvaluationStore
 from synthorg_tui.evaluation.trigger import TriggerEvaluation
-from synthorg_tui.executions.forgotten import forget_in
 from synthorg_tui.persistence import EVALUATIONS_DIR
+from synthorg_tui.persistence.work_texts import forget_work
+from synthorg_tui.runtime.models import BUILT_IN
 from synthorg_tui.wiring import Foundation
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
-
+    from synthorg_tui.curation.forgetting import SessionErasure
     from synthorg_tui.curation.overview import SkillOverview
     from synthorg_tui.curation.pruning import PruneService
     from synthorg_tui.curation.registry import SkillRegistry
@@ -37,6 +39,7 @@ class EvaluatedServices:
     pruning: "Callable[[], PruneService]"
     reviews: "Callable[[], ReviewService]"
     runs: "Callable[[], RunService]"
+    sessions: "Callable[[], SessionErasure]"
     skills: "Callable[[], SkillOverview]"
 
 
@@ -64,7 +67,7 @@ def build_evaluation(base: Foundation, services: EvaluatedServices) -> Evaluatio
             effects=lambda: services.pruning().effects(),
             executors=lambda: _executors(services),
             worktrees=_worktree,
-            forget=lambda run_id, execution_id: _forget(base, run_id, execution_id),
+            forget=lambda *ids: _forget(base, services, *ids),
             folder=base.data_dir / EVALUATIONS_DIR,
             clock=base.clock,
         )
@@ -72,14 +75,24 @@ def build_evaluation(base: Foundation, services: EvaluatedServices) -> Evaluatio
 
 
 def _executors(services: EvaluatedServices) -> "Mapping[str, RunExecutor]":
-    return services.runs().by_name
+    """Our own loop, and the agents of others with nothing that would keep or import their runs."""
+    from synthorg_tui.runtime.executors import installed_executors
+
+    return {BUILT_IN: services.runs().by_name[BUILT_IN], **installed_executors()}
 
 
 @asynccontextmanager
-async def _worktree(source: Path, ref: str | None) -> AsyncIterator[Path]:
-    """A clean copy of a project; of a branch that isn't there any more, as the project lies."""
+async def _worktree(source: Path, ref: str | None, executor: str) -> AsyncIterator[Path]:
+    """A clean copy of a project; of a branch that isn't there any more, as the project lies.
+
+    The agents of others make their own copies, so they are given the project itself.
+    """
+    from synthorg_tui.runtime.executors import installed_executors
     from synthorg_tui.runtime.worktrees import WorktreeError, scratch_worktree
 
+    if executor in installed_executors():
+        yield source
+        return
     async with AsyncExitStack() as stack:
         try:
             copy = await stack.enter_async_context(scratch_worktree(source, ref=ref))
@@ -90,14 +103,12 @@ async def _worktree(source: Path, ref: str | None) -> AsyncIterator[Path]:
         yield copy
 
 
-async def _forget(base: Foundation, run_id: str, execution_id: str) -> None:
+async def _forget(
+    base: Foundation, services: EvaluatedServices, run_id: str, execution_id: str
+) -> None:
     """Erase what a run of an experiment left in the store, and let no import bring it back."""
 
-    def work(db: "Connection") -> None:
-        for table in ("agent_run_steps", "agent_runs"):
-            column = "run_id" if table == "agent_run_steps" else "id"
-            db.execute(f"DELETE FROM {table} WHERE {column} = ?", [run_id])
-        if execution_id:
-            forget_in(db, [execution_id], at=base.clock.now())
-
-    await base.database.write(work)
+    await base.database.write(lambda db: forget_work(db, [run_id]))
+    if execution_id and await services.executions().get(execution_id) is not None:
+        actor = str(Actor(ActorKind.PROGRAM, EVALUATOR))
+        await services.sessions().purge([execution_id], actor=actor)

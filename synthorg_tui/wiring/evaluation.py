@@ -107,7 +107,6 @@ async def _forget(
     base: Foundation, services: EvaluatedServices, run_id: str, execution_id: str
 ) -> None:
     """Erase what a run of an experiment left in the store, and let no import bring it back."""
-
     await base.database.write(lambda db: forget_work(db, [run_id]))
     if execution_id and await services.executions().get(execution_id) is not None:
         actor = str(Actor(ActorKind.PROGRAM, EVALUATOR))

@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.curation.registry import SkillRegistry
     from synthorg_tui.curation.secrets import SecretSearch
     from synthorg_tui.curation.service import ReviewService
+    from synthorg_tui.evaluation.service import EvaluationService
     from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.figures.service import FigureService
     from synthorg_tui.ingest.following import Following
@@ -74,8 +75,7 @@ class Engine:
 
     def __init__(self, base: wiring.Foundation) -> None:
         self._base = base
-        self.settings = base.settings
-        self.data_dir = base.data_dir
+        self.settings, self.data_dir = base.settings, base.data_dir
         self.memory = base.memory
         self.events = base.events
         self._database = base.database
@@ -149,10 +149,8 @@ class Engine:
         from synthorg_tui.memory.config import ANY_MODEL
         from synthorg_tui.providers.completion.config import OpenAIModelConfig
 
-        completion = self.settings.providers.completion
-        if not isinstance(completion, OpenAIModelConfig):
-            return self.model
-        if name in (None, ANY_MODEL, completion.model):
+        config = self.settings.providers.completion
+        if not isinstance(config, OpenAIModelConfig) or name in (None, ANY_MODEL, config.model):
             return self.model
         return wiring.build_model(self._base, self.usage, name=name)
 
@@ -223,6 +221,13 @@ class Engine:
     def injection(self) -> "InjectionService":
         """The service that prepares and explains the digests that agents are given."""
         return wiring.build_injection(self._base, lambda: self.model, lambda: self.organisation)
+
+    @cached_property
+    def evaluation(self) -> "EvaluationService":
+        """The service that evaluates whether skills help, proposed or approved ones."""
+        from synthorg_tui.wiring.evaluation import evaluation_of
+
+        return evaluation_of(self._base, partial(getattr, self))
 
     @property
     def absences(self) -> "Absences":

@@ -216,3 +216,4 @@ def erase_in(
     item = ApprovalItem.model_validate({**dict(before), **changes})
     update(db, item)
     append_event(db, item, ApprovalEventKind.REVISED, at=at, actor=actor, reason=ERASED)
+    db.execute("DELETE FROM skill_evaluations WHERE item_id = ?", [item_id])

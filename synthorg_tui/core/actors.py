@@ -64,6 +64,7 @@ _PROGRAMS: Final = {
     "knowledge": "what sessions show",
     "pruning": "the search for unused skills",
     "consolidation": "consolidation",
+    "evaluation": "an evaluation",
     "room": "the making of room",
     "retention": "the rules of retention",
     "command line": "the command line",

@@ -315,7 +315,8 @@ def _erase_skill(db: "Connection", target: ErasureTarget) -> None:
     """Erase a skill with every text it had, or only the texts before the active one."""
     record = registry.find(db, target.path)
     active = "" if target.is_whole or record is None else record.sha256
-    db.execute("DELETE FROM skill_versions WHERE path = ? AND sha256 <> ?", [target.path, active])
+    for table in ("skill_versions", "skill_evaluations"):
+        db.execute(f"DELETE FROM {table} WHERE path = ? AND sha256 <> ?", [target.path, active])
     if target.is_whole:
         registry.forget(db, target.path)
         for table in ("lesson_uses", "lesson_runs"):

@@ -54,7 +54,7 @@ def _follow_in(db: "Connection", own_root: Path) -> int:
             registry.forget(db, record.path)
             registry.put(db, fresh)
     for old, new in moved.items():
-        for table in ("skill_versions", "lesson_uses", "lesson_runs"):
+        for table in ("skill_versions", "skill_evaluations", "lesson_uses", "lesson_runs"):
             db.execute(f"UPDATE {table} SET path = ? WHERE path = ?", [new, old])
         moving = "UPDATE silenced SET subject = ? WHERE kind = 'lesson' AND subject = ?"
         db.execute(moving, [new, old])

@@ -47,6 +47,11 @@ def forget_in(
         db.execute(f"DELETE FROM {table} WHERE {column} IN {listed}", [ids])
     forget_work(db, ids)
     db.execute(
+        "DELETE FROM skill_evaluations WHERE EXISTS (SELECT 1 FROM "
+        "(SELECT unnest(?::VARCHAR[]) AS id) ids WHERE contains(result, ids.id))",
+        [ids],
+    )
+    db.execute(
         f"UPDATE lesson_uses SET session_id = NULL WHERE session_id IN {listed}",
         [[client_session(each) for each in ids if "/" not in each]],
     )

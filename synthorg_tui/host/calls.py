@@ -171,6 +171,11 @@ CALLS: Final = RemoteApi(
         "skills": ApiGroup(
             "synthorg_tui.curation.overview:SkillOverview", ("overview", "skill"), ("sync", "offer")
         ),
+        "evaluation": ApiGroup(
+            "synthorg_tui.evaluation.service:EvaluationService",
+            ("known",),
+            ("look", "look_at_all", "look_at_report"),
+        ),
         "scenarios": ApiGroup(
             f"{_MEMORY}.scenarios:ScenarioService", ("list", "run"), ("save", "delete")
         ),

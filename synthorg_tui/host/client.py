@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from synthorg_tui.curation.pruning import PruneService
     from synthorg_tui.curation.secrets import SecretSearch
     from synthorg_tui.curation.service import ReviewService
+    from synthorg_tui.evaluation.service import EvaluationService
     from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.figures.service import FigureService
     from synthorg_tui.host.runs import RunCalls
@@ -165,6 +166,7 @@ class RemoteEngine:
         self.desk = cast("MemoryAdmin", self._group("desk"))
         self.erasure = cast("Erasure", self._group("erasure"))
         self.sessions = cast("SessionErasure", self._group("sessions"))
+        self.evaluation = cast("EvaluationService", self._group("evaluation"))
         self.knowledge = cast("KnowledgeService", self._group("knowledge"))
         self.organisation = cast("OrganisationService", self._group("organisation"))
         self.memory = cast("MemoryBackend", self._group("memory"))

@@ -107,11 +107,11 @@ class FailingForm:
         wanted = [word for word in self.added if word.startswith("-")] or list(self.added)
         if not (self.added or self.lead_added) or self.dropped & words:
             return False
-        has_all = all(any(_stands_for(word, given) for given in words) for word in wanted)
+        has_all = all(any(stands_for(word, given) for given in words) for word in wanted)
         return has_all and self.lead_added <= frozenset(step.lead)
 
 
-def _stands_for(option: str, given: str) -> bool:
+def stands_for(option: str, given: str) -> bool:
     """Whether an option was given, be it by a letter that a word of it begins with."""
     is_letter = re.fullmatch(r"-\w", given) is not None and option.startswith("--")
     initials = {word[:1] for word in option.strip("-").partition("=")[0].split("-")}

@@ -180,13 +180,14 @@ def _look(
 def _timed_calls(execution: Execution) -> list[tuple[datetime, ToolCall, AgentAction]]:
     """Its calls with their times; those without one are as old as the session."""
     return [
-        (at, call, _action_of(call, execution))
+        (at, call, action_of(call, execution))
         for call in execution.calls
         if (at := call.at or execution.started_at) is not None
     ]
 
 
-def _action_of(call: ToolCall, execution: Execution) -> AgentAction:
+def action_of(call: ToolCall, execution: Execution) -> AgentAction:
+    """Return a recorded call as it is compared with triggers, with its error if it failed."""
     failed = call.output if call.outcome in _FAILED else ""
     if call.is_shell:
         command = call.arguments

@@ -5,6 +5,7 @@ LOCK_FILE = "owner.lock"
 INDEX_DIR = "index"
 BACKUP_DIR = "backups"
 REVIEW_DIR = "in-the-editor"
+EVALUATIONS_DIR = "evaluations"
 STATUS_FILE = "status.json"
 OWN_FILES = (
     DATABASE_FILE,

@@ -704,3 +704,17 @@ CREATE TABLE IF NOT EXISTS setting_changes (
     done VARCHAR NOT NULL,
     of_number BIGINT NOT NULL
 );
+
+-- What evaluations found of skills, proposed or approved: the latest of each level ("lint",
+-- "trigger", "replay", "recurrence") for each text, which "sha256" names. "result" is JSON and names
+-- prompts by their transcript lines; "folder" holds the files of a replay, empty without any.
+CREATE TABLE IF NOT EXISTS skill_evaluations (
+    name VARCHAR NOT NULL,
+    path VARCHAR NOT NULL,
+    item_id VARCHAR NOT NULL,
+    sha256 VARCHAR NOT NULL,
+    level VARCHAR NOT NULL,
+    made_at TIMESTAMP NOT NULL,
+    folder VARCHAR NOT NULL,
+    result VARCHAR NOT NULL
+);

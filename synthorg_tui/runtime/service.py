@@ -229,6 +229,11 @@ class RunService:
         """Return the name of each executor, and why it can't run here; empty when it can."""
         return tuple([(name, await each.unavailable()) for name, each in self._executors.items()])
 
+    @property
+    def by_name(self) -> Mapping[str, RunExecutor]:
+        """The executors by name, for experiments that are no runs of the person's."""
+        return dict(self._executors)
+
     async def keep(self) -> None:
         """Go on with parked runs once they are decided on, until cancelled."""
         heard = asyncio.Event()

@@ -132,6 +132,7 @@ MEANINGS: Final[tuple[KeyMeaning, ...]] = (
     KeyMeaning("space", "mark, choose or unfold", "mark pin fold unfold"),
     KeyMeaning("asterisk", "mark all", "mark_all"),
     KeyMeaning("w", "wait: snooze", "snooze"),
+    KeyMeaning("percent_sign", "figures: whether it helps", "evaluate"),
     KeyMeaning("x", "leave out: exclude, reject, archive", "exclude reject archive retract"),
     KeyMeaning("X", "end for good, after asking", "retire disconnect purge"),
     KeyMeaning("delete", "take away, as d or X does", "delete retire disconnect"),
@@ -209,7 +210,7 @@ NEEDS_ROW: Final[Mapping[str, str]] = {
     "digest": "pin exclude memory group source edit diff next_change previous_change compare copy"
     " save zoom",
     "skills": "edit check problem previous_problem accept restore changes older newer source"
-    " memory copy retire view zoom",
+    " memory evaluate copy retire view zoom",
     "approvals": "review mark mark_all approve_reviewed edit_outside snooze memory zoom",
     "activity": "pause read_only disconnect undo silence memory view only copy zoom",
     "organisation": "edit edit_outside retract revive memory source known changes copy zoom",
@@ -284,6 +285,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "skills.retire": "skills retire",
     "skills.undo": "proposals undo",
     "skills.view": "skills show",
+    "skills.evaluate": "skills eval",
     "skills.reload": "skills sync",
     "approvals.filter": "proposals list",
     "approvals.review": "proposals show",
@@ -311,6 +313,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "review.source": "proposals show",
     "review.memory": "memories show",
     "review.undo": "proposals undo",
+    "review.evaluate": "skills eval",
     "review.reload": "proposals show",
     "deleted.filter": "memories list",
     "deleted.restore": "memories restore",

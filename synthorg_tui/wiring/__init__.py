@@ -21,6 +21,7 @@ from synthorg_tui.memory.errors import MemoryCapabilityError
 from synthorg_tui.memory.factory import BackendContext, create_memory_backend
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
+from synthorg_tui.persistence import EVALUATIONS_DIR
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.lock import own_database
 from synthorg_tui.persistence.settings_kv import former_roots, has_open
@@ -140,6 +141,7 @@ async def finish_decisions(base: Foundation, queue: "Callable[[], ApprovalQueue]
     """Finish decisions that were interrupted when the program last stopped.
 
     When the data directory has been moved, the registered paths are changed to the new place first.
+    Files of evaluations go whose results were erased.
     """
     is_open, was_elsewhere = await base.database.read(
         lambda db: (has_open(db), former_roots(db, str(base.own_skills)))
@@ -152,6 +154,12 @@ async def finish_decisions(base: Foundation, queue: "Callable[[], ApprovalQueue]
         from synthorg_tui.curation.journal import Journal
 
         await Journal(base.database, queue()).roll_forward()
+    if (evaluations := base.data_dir / EVALUATIONS_DIR).is_dir():
+        from synthorg_tui.evaluation.folders import remove_unnamed
+        from synthorg_tui.evaluation.store import EvaluationStore
+
+        named = await EvaluationStore(base.database).folders()
+        await asyncio.to_thread(remove_unnamed, evaluations, named)
 
 
 def build_model(

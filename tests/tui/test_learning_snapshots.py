@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.approvals.review import ReviewScreen
 from tests.tui.approvals.approvals_fakes import FakeApprovals, approval_rows, written
-from tests.tui.skills.skills_fakes import FakeSkills, skill_rows
+from tests.tui.skills.skills_fakes import EVALUATIONS, FakeSkills, skill_rows
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import settle
 
@@ -62,6 +62,24 @@ def test_effect(snap_compare: Compare, size: Size) -> None:
     """How often a lesson was given, and the failure since, as counts and as lines of bars."""
     keys = ("3", *"jjj", *("v" * (size == (80, 24))))
     assert compare(snap_compare, desk_with(6, 7), size, *keys)
+
+
+@SIZES
+def test_helps(snap_compare: Compare, size: Size) -> None:
+    """Whether a proposal helps, level by level in one line, and when that was looked at."""
+    desk = desk_with(6, 0)
+    desk.approvals.evaluations = EVALUATIONS
+    assert compare(snap_compare, desk, size, "4", "enter")
+
+
+@SIZES
+def test_helps_of_skill(snap_compare: Compare, size: Size) -> None:
+    """The same beside a skill; what is of an older text stands apart."""
+    desk = desk_with(6, 7)
+    older = EVALUATIONS[-1].model_copy(update={"is_current": False})
+    desk.skills.evaluations = (*EVALUATIONS[:-1], older)
+    keys = ("3", *"jjj", *("v" * (size == (80, 24))))
+    assert compare(snap_compare, desk, size, *keys)
 
 
 @SIZES

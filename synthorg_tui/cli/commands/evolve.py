@@ -1,9 +1,10 @@
 """``evolve`` and ``prune``: propose shared skills, and skills to remove; a person decides."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from synthorg_tui.cli.arguments import Subparsers, add_command
-from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.commands import COMMANDS, skills_eval
 from synthorg_tui.cli.errors import UsageError
 from synthorg_tui.cli.output import Console, ProgressLine
 from synthorg_tui.cli.shapes import Json
@@ -51,10 +52,12 @@ async def run_evolve(context: "Context") -> int:
             evolution = await engine.evolution.run(
                 progress=lambda step: line.update(f"{step.done:,} of {step.total:,} sessions")
             )
+        found = await engine.evaluation.look_at_report(evolution.report)
+    helps = {item_id: skills_eval.in_words(known) for item_id, known in found.items()}
     if context.wants_json:
-        context.console.json(_evolution_shape(evolution))
+        context.console.json(_evolution_shape(evolution, helps))
     else:
-        _show_evolution(context.console, evolution)
+        _show_evolution(context.console, evolution, helps)
     return 0
 
 
@@ -79,7 +82,7 @@ async def run_prune(context: "Context") -> int:
     return 0
 
 
-def _evolution_shape(evolution: "Evolution") -> Json:
+def _evolution_shape(evolution: "Evolution", helps: Mapping[str, str]) -> Json:
     report = evolution.report
     return {
         "cycle": report.cycle_id,
@@ -93,11 +96,11 @@ def _evolution_shape(evolution: "Evolution") -> Json:
             "decided": report.decided,
             "over_limit": report.over_limit,
         },
-        "items": [_item_shape(item, evolution) for item in report.items],
+        "items": [_item_shape(item, evolution, helps) for item in report.items],
     }
 
 
-def _item_shape(item: "ApprovalItem", evolution: "Evolution") -> Json:
+def _item_shape(item: "ApprovalItem", evolution: "Evolution", helps: Mapping[str, str]) -> Json:
     return {
         "id": item.id,
         "kind": item.action_type,
@@ -105,6 +108,7 @@ def _item_shape(item: "ApprovalItem", evolution: "Evolution") -> Json:
         "confidence": float(item.metadata["confidence"]),
         "recurrence": int(item.metadata["recurrence"]),
         "state": _state(item, evolution),
+        "helps": helps.get(item.id, ""),
     }
 
 
@@ -114,7 +118,7 @@ def _state(item: "ApprovalItem", evolution: "Evolution") -> str:
     return "revised" if item.id in evolution.revised else "unchanged"
 
 
-def _show_evolution(console: Console, evolution: "Evolution") -> None:
+def _show_evolution(console: Console, evolution: "Evolution", helps: Mapping[str, str]) -> None:
     report = evolution.report
     read = counted(report.trajectories, "lesson")
     console.parts([(f"{read} of single sessions",), (counted(report.patterns, "pattern"), "bold")])
@@ -122,6 +126,8 @@ def _show_evolution(console: Console, evolution: "Evolution") -> None:
         console.line(f"{item.id}  {_state(item, evolution)}", "bold")
         console.line(f"  {item.title}")
         console.line(f"  {item.description}", "dim")
+        if words := helps.get(item.id):
+            console.line(f"  {words}", "dim")
     for count, one, many in (
         (report.few_agents, "was met by too few agents", "were met by too few agents"),
         (report.uncertain, "is not certain enough", "are not certain enough"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from synthorg_tui.cli import shapes
 from synthorg_tui.cli.arguments import Subparsers, add_command, add_group, path
-from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.commands import COMMANDS, skills_eval
 from synthorg_tui.cli.errors import DeclinedError, UsageError
 from synthorg_tui.cli.output import Console, ProgressLine, cut, local_time
 from synthorg_tui.core.actors import actor_words, deed_of
@@ -54,6 +54,7 @@ def add(commands: Subparsers) -> None:
         "Skills are SKILL.md files: of projects, of yours, of approved lessons, and shipped.",
     )
     _add_reading(actions)
+    skills_eval.add(actions)
     _add_reviewing(actions)
 
 
@@ -170,11 +171,12 @@ async def run_show(context: "Context") -> int:
             effects = await engine.pruning.effects(
                 progress=lambda done, total: line.update(f"{done:,} of {total:,} sessions")
             )
+        helps = skills_eval.in_words(await engine.evaluation.known(skill.row.path))
     effect = effects.get(skill.row.path)
     if context.wants_json:
         context.console.json(shapes.skill_in_full(skill, effect))
     else:
-        _show(context.console, skill, effect)
+        _show(context.console, skill, effect, helps)
     return 0
 
 
@@ -384,11 +386,13 @@ def _show_finding(console: Console, finding: "Finding", place: str) -> None:
     console.parts([(place,), (f"{severity}: ", _SEVERITIES[severity]), (text,)], separator="")
 
 
-def _show(console: Console, skill: "SkillDetail", effect: "LessonEffect | None") -> None:
+def _show(
+    console: Console, skill: "SkillDetail", effect: "LessonEffect | None", helps: str
+) -> None:
     row = skill.row
     console.parts([(row.name, "bold"), (row.state.value, _STATES.get(row.state.value, "dim"))])
     facts = [("file", short_path(row.path)), ("given", _given(row))]
-    facts += _effect_facts(effect) if effect else []
+    facts += [*(_effect_facts(effect) if effect else ()), ("helps", helps)]
     facts += [("gives way to", short_path(row.shadowed_by)), ("waiting", row.waiting)]
     facts += [("memories", ", ".join(skill.memory_ids))]
     facts += [("changed", "a memory of it was edited without review")] if row.reworded else []

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from synthorg_tui.curation.review import BulkOutcome, Decision, InboxEntry, Review
     from synthorg_tui.curation.review_sheet import SheetVerdict
     from synthorg_tui.engine import Engine
+    from synthorg_tui.evaluation.models import SkillEvaluation
 
 Status = Literal["pending", "approved", "rejected"]
 
@@ -75,6 +76,12 @@ class EngineApprovals:
     async def review(self, item_id: str) -> "Review":
         """Return everything about the item, and the effects of approving it now."""
         return await self._engine.reviews.review(item_id)
+
+    async def evaluation(
+        self, item_id: str, *, anew: bool = False
+    ) -> "tuple[SkillEvaluation, ...]":
+        """What is known of whether a proposed skill helps; looks where nothing is, or anew."""
+        return await self._engine.evaluation.look(item_id, anew=anew)
 
     async def trail(self, item_id: str) -> "tuple[ApprovalEvent, ...]":
         """List what happened to the item, as its audit trail has it."""

@@ -8,6 +8,7 @@ approved. The texts are worked out in ``wording``, their rendering is in ``revie
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -25,6 +26,7 @@ from synthorg_tui.tui.base.lines import Line, error_lines, line, one_line
 from synthorg_tui.tui.jobs import Recount, copy, run_job, toast
 from synthorg_tui.tui.panes import APPROVALS, Panes
 from synthorg_tui.tui.ports import MemoryPort
+from synthorg_tui.tui.skills.evaluating import ABOUT_SKILLS, EvaluationLook
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
 from synthorg_tui.tui.widgets.line_view import LineBar, LineView
 
@@ -71,6 +73,9 @@ class ReviewScreen(RewordingScreen):
         self._opener = opener
         self._guard = InertGuard(opener.monotonic)
         self.shown = ReviewState(item_ids, at)
+        self._helps = EvaluationLook(
+            self, partial(self.draw, top=False), opener.now, "review.evaluate"
+        )
         self._error: DomainError | None = None
         self._deciding = False
         self._warned = False
@@ -116,7 +121,14 @@ class ReviewScreen(RewordingScreen):
         self.shown.trail = await self._approvals.trail(review.item.id)
         self.shown.review, self._error, self._deciding = review, None, False
         self.close_guard()
+        self._look()
         self.draw()
+
+    def _look(self, *, anew: bool = False) -> None:
+        """Look in the background whether what it proposes helps, if that is a skill."""
+        review = self.shown.review
+        if review is not None and review.entry.kind in ABOUT_SKILLS:
+            self._helps.look(review.item.id, self._approvals.evaluation, anew=anew)
 
     def close_guard(self) -> None:
         self._guard.close()
@@ -147,10 +159,14 @@ class ReviewScreen(RewordingScreen):
         hint = f"{key_of('review.source')} transcript" if shown.evidence else ""
         following = f"{key_of('review.evidence')} next · "
         ground.border_subtitle = following + hint if shown.chosen >= 0 else hint
+        lines = drawn.ground_lines(review, now, shown.chosen, shown.scope)
+        ground_size = len(lines)
+        if helps := self._helps.lines(review.item.id):
+            lines += [Line(), *helps]
         if narrow:
-            lines = drawn.whole_lines(review, shown.trail, now, draft, shown.chosen, shown.scope)
+            whole = drawn.whole_lines(review, shown.trail, now, draft, shown.chosen, shown.scope)
+            lines += whole[ground_size:]
         else:
-            lines = drawn.ground_lines(review, now, shown.chosen, shown.scope)
             lines += [Line(), *drawn.around_lines(review, shown.trail, now)]
             kept.show(drawn.beside_lines(review, draft), top=top)
         lines = [*drawn.news_lines(shown.stale), *lines]
@@ -180,6 +196,7 @@ class ReviewScreen(RewordingScreen):
             "memory": len(shown.versions) > 1,
         }
         can["scope"] = review is not None and len(review.reach) > 1
+        can["evaluate"] = review is not None and review.entry.kind in ABOUT_SKILLS
         can |= dict.fromkeys(("next", "previous"), bool(shown.place))
         can |= dict.fromkeys(("evidence", "evidence_before"), shown.chosen >= 0)
         decided = review is not None and review.item.status != "pending"
@@ -252,6 +269,10 @@ class ReviewScreen(RewordingScreen):
         if text:
             copy(self, text)
             toast(self, "Sent what would be stored to the terminal's clipboard")
+
+    def action_evaluate(self) -> None:
+        """Look again whether what it proposes helps."""
+        self._look(anew=True)
 
     def action_reload(self) -> None:
         """Read the item again."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from synthorg_tui.curation.effects import LessonEffect
     from synthorg_tui.curation.overview import SkillDetail, SkillOverviewState
     from synthorg_tui.engine import Engine
+    from synthorg_tui.evaluation.models import SkillEvaluation
     from synthorg_tui.memory.listing import ListedMemory
 
 
@@ -39,6 +40,10 @@ class EngineSkills:
     async def effects(self) -> "dict[str, LessonEffect]":
         """What came of each active skill, by path; sessions not looked at yet are read first."""
         return await self._engine.pruning.effects()
+
+    async def evaluation(self, path: str, *, anew: bool = False) -> "tuple[SkillEvaluation, ...]":
+        """What is known of whether a skill helps; looks where nothing is known yet, or anew."""
+        return await self._engine.evaluation.look(path, anew=anew)
 
     async def memory(self, memory_id: str) -> "ListedMemory | None":
         """A memory of a skill as it is listed; ``None`` when it is deleted."""

@@ -27,7 +27,7 @@ from synthorg_tui.tui.base.lines import (
 from synthorg_tui.tui.skills.state import SkillGroup, Skills, texts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from synthorg_tui.core.errors import DomainError
@@ -137,16 +137,20 @@ def _finding_lines(finding: Finding, digits: int) -> list[Line]:
 
 
 def known_lines(
-    skill: SkillDetail, now: datetime, effects: Mapping[str, LessonEffect] | None = None
+    skill: SkillDetail,
+    now: datetime,
+    effects: Mapping[str, LessonEffect] | None = None,
+    helps: Sequence[Line] = (),
 ) -> list[Line]:
-    """State, use, what came of it, what taught it, and every version.
+    """State, whether it helps, use, what came of it, what taught it, and every version.
 
-    ``effects`` are those of the active skills, ``None`` until they are counted.
+    ``effects`` are those of the active skills, ``None`` until they are counted; ``helps`` is the
+    block about whether it helps.
     """
     glyph, word, role = _state(skill.row)
     head = line((f"{glyph} {word}", role), ("  ", "text"), (one_line(skill.row.name), "strong"))
     head.hang = 2
-    lines = [head, *_facts(skill, now)]
+    lines = [head, *helps, *([Line()] if helps else []), *_facts(skill, now)]
     if effects is None and skill.memory_ids:
         lines.append(fact("since", "counting …", "faint"))
     elif effects is not None and skill.row.path in effects:

@@ -26,6 +26,7 @@ from synthorg_tui.tui.jobs import Recount, copy, run_job, toast
 from synthorg_tui.tui.panes import Panes
 from synthorg_tui.tui.skills import lines as drawn
 from synthorg_tui.tui.skills.adapter import EngineSkills
+from synthorg_tui.tui.skills.evaluating import EvaluationLook
 from synthorg_tui.tui.skills.state import WITHOUT_FILE, Part, Skills
 from synthorg_tui.tui.skills.widgets import SkillView
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
@@ -54,6 +55,7 @@ class SkillsScreen(Pane):
         self.skills = Skills()
         self._monotonic = monotonic
         self._loaded: dict[str, SkillDetail] = {}
+        self._helps = EvaluationLook(self, self.draw_skill, now, "skills.evaluate")
 
     def compose(self) -> ComposeResult:
         """Header, the list above or beside the skill, footer."""
@@ -188,7 +190,7 @@ class SkillsScreen(Pane):
         """Draw the skill under the cursor; it is read once the cursor rests."""
         if self.row is not None and self.skill is None:
             self.later(self._read)
-        self.view.show(self.skill, self.skills)
+        self.view.show(self.skill, self.skills, self._helps.lines(self.listed.value))
 
     def _read(self) -> None:
         row, port = self.row, self.port
@@ -197,6 +199,7 @@ class SkillsScreen(Pane):
 
         async def read() -> None:
             self._loaded[row.path] = await port.skill(row.path)
+            self._helps.look(row.path, port.evaluation)
             self.draw_skill()
 
         run_job(self, read, group="skill")
@@ -381,6 +384,11 @@ class SkillsScreen(Pane):
                 to_memory(self.app, row)
 
         run_job(self, show, group="memory")
+
+    def action_evaluate(self) -> None:
+        """Look again whether the skill helps."""
+        if chosen := self._chosen():
+            self._helps.look(chosen[0].path, chosen[1].evaluation, anew=True)
 
     def copy_chosen(self) -> None:
         """Copy the skill's file, as it is on disk, to the clipboard."""

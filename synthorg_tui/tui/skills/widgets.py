@@ -1,6 +1,6 @@
 """One skill in the Skills pane: its source or its changes, and what is known of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -9,6 +9,7 @@ from textual.containers import Vertical
 
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import counted
+from synthorg_tui.tui.base.lines import Line
 from synthorg_tui.tui.skills.lines import change_lines, known_lines, source_lines
 from synthorg_tui.tui.skills.state import Part, Skills
 from synthorg_tui.tui.widgets.line_view import LineView
@@ -50,8 +51,8 @@ class SkillView(Vertical):
         self.source.display = not only_one or part is not Part.KNOWN
         self.known.display = not only_one or part is Part.KNOWN
 
-    def show(self, skill: "SkillDetail | None", skills: Skills) -> None:
-        """Show a skill from its top; ``None`` until it is read."""
+    def show(self, skill: "SkillDetail | None", skills: Skills, helps: Sequence[Line] = ()) -> None:
+        """Show a skill from its top, with ``helps`` of its effect; ``None`` until it is read."""
         source, known = self.source, self.known
         source.border_title, source.border_subtitle = "Source", ""
         if skill is None:
@@ -68,7 +69,7 @@ class SkillView(Vertical):
             source.border_subtitle = hint if problems else ""
         source.show(lines)
         known.border_subtitle = f"{key_of('skills.source')} transcript" if skill.evidence else ""
-        known.show(known_lines(skill, self._now(), skills.effects))
+        known.show(known_lines(skill, self._now(), skills.effects, helps))
 
     def next_problem(self, by: int = 1) -> bool:
         """Scroll to the next problem of the source, or the one before with -1.

@@ -47,6 +47,7 @@ from synthorg_tui.curation.review import (
     WritePayload,
 )
 from synthorg_tui.curation.review_sheet import SheetDecision, SheetVerdict
+from synthorg_tui.evaluation.models import SkillEvaluation
 from synthorg_tui.memory.extensions import MemoryDraft
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
@@ -257,6 +258,8 @@ class FakeApprovals(EngineApprovals):
         self.error: DomainError | None = None
         self.gate: asyncio.Event | None = None
         self.counted = 0
+        self.evaluations: tuple[SkillEvaluation, ...] = ()
+        self.looked: list[tuple[str, bool]] = []
         self.scopes: list[str | None] = []
         self.reach: dict[ProceduralMemoryScope, tuple[str, ...]] = {}
         self.call_by = "bell"
@@ -308,6 +311,10 @@ class FakeApprovals(EngineApprovals):
         if item_id not in self.rows:
             raise DomainError(f"There is no item {item_id}.")
         return self.sheet(item_id)
+
+    async def evaluation(self, item_id: str, *, anew: bool = False) -> tuple[SkillEvaluation, ...]:
+        self.looked.append((item_id, anew))
+        return self.evaluations
 
     async def trail(self, item_id: str) -> tuple[ApprovalEvent, ...]:
         item = self.rows[item_id].item

@@ -18,7 +18,13 @@ from synthorg_tui.tui.approvals.screen import ApprovalsScreen
 from synthorg_tui.tui.approvals.wording import Wording
 from synthorg_tui.tui.base.dialogs import ConfirmDialog, HelpScreen, PromptDialog
 from synthorg_tui.tui.sessions.transcript import TranscriptScreen
-from tests.tui.approvals.approvals_fakes import PROPOSED, FakeApprovals, approval_rows
+from tests.tui.approvals.approvals_fakes import (
+    PROPOSED,
+    FakeApprovals,
+    approval_rows,
+    written,
+)
+from tests.tui.skills.skills_fakes import EVALUATIONS
 from tests.tui.tui_fakes import FakeDesk, Seconds, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts, type_text
 
@@ -413,3 +419,29 @@ async def test_the_transcript_of_the_chosen_occurrence_is_shown() -> None:
         await pilot.press("escape")
         await settle(pilot)
         assert isinstance(app.screen, ReviewScreen)
+
+
+async def test_whether_a_proposed_skill_helps_is_looked_up_once_and_again_on_its_key() -> None:
+    desk = desk_with()
+    desk.approvals.evaluations = EVALUATIONS
+    app = fake_app(desk)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_review(pilot)
+        assert "lint ok · found for 9 of 10" in screen_text(app)
+        assert desk.approvals.looked == [(LESSON, False)]
+        await pilot.press("percent_sign")
+        await settle(pilot)
+        assert desk.approvals.looked[1:] == [(LESSON, True)]
+
+
+async def test_a_write_proposes_no_skill_and_is_not_looked_at() -> None:
+    row = written("Staging's database listens on port 6543.")
+    desk = desk_with()
+    desk.approvals = FakeApprovals([row])
+    app = fake_app(desk)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_review(pilot)
+        await pilot.press("percent_sign")
+        await settle(pilot)
+        assert desk.approvals.looked == []
+        assert "Does it help" not in screen_text(app)

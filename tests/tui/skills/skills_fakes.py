@@ -10,6 +10,16 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.curation.effects import EffectWeek, LessonEffect
 from synthorg_tui.curation.overview import SkillDetail, SkillOverviewRow, SkillOverviewState
 from synthorg_tui.curation.registry import SkillVersion, VersionEvent
+from synthorg_tui.evaluation.models import (
+    GradedAssertion,
+    LevelResult,
+    LintResult,
+    PromptOutcome,
+    ReplayResult,
+    RunGrade,
+    SkillEvaluation,
+    TriggerResult,
+)
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.skills.document import Finding, RootScope, Severity, SkillRoot
 from synthorg_tui.skills.library import RootState
@@ -63,6 +73,45 @@ _FINDINGS = {
     ),
     SkillState.WARNINGS: (Finding(5, Severity.WARNING, "version is no text", "Put it in quotes."),),
 }
+
+
+def evaluated(result: LevelResult) -> SkillEvaluation:
+    """A result of the present text, of two days ago."""
+    at = NOW - timedelta(days=2)
+    return SkillEvaluation(name="a", path="/a/SKILL.md", sha256="a" * 64, made_at=at, result=result)
+
+
+EVALUATIONS = tuple(
+    evaluated(result)
+    for result in (
+        LintResult(),
+        TriggerResult(
+            outcomes=tuple(
+                PromptOutcome(
+                    lines="a:b#L1-L1", wanted=at < 10, described=at < 9 or at == 19, digested=False
+                )
+                for at in range(20)
+            )
+        ),
+        ReplayResult(
+            executor="claude",
+            grades=tuple(
+                RunGrade(
+                    case="push",
+                    arm=arm,
+                    number=number,
+                    results=(
+                        GradedAssertion(text="a", passed=arm == "with_skill"),
+                        GradedAssertion(text="b", passed=number > 1 or arm == "with_skill"),
+                    ),
+                )
+                for arm in ("with_skill", "without_skill")
+                for number in (1, 2, 3)
+            ),
+        ),
+    )
+)
+"""What three levels found."""
 
 
 def skill_rows(count: int) -> list[SkillOverviewRow]:
@@ -122,6 +171,8 @@ class FakeSkills(EngineSkills):
         self.rows = {row.path: row for row in rows or []}
         self.error: DomainError | None = None
         self.synced = 0
+        self.evaluations: tuple[SkillEvaluation, ...] = ()
+        self.looked: list[tuple[str, bool]] = []
         self.acts: list[tuple[str, str]] = []
         self.changed: Callable[[int], None] = lambda _count: None
 
@@ -146,6 +197,10 @@ class FakeSkills(EngineSkills):
         disk = text.replace("Run `git status -sb`", "Run `git status`")
         shown = disk if row.state is SkillState.CHANGED else text
         return SkillDetail(row, shown, ("mem-00001",), versions, EVIDENCE)
+
+    async def evaluation(self, path: str, *, anew: bool = False) -> tuple[SkillEvaluation, ...]:
+        self.looked.append((path, anew))
+        return self.evaluations
 
     async def effects(self) -> dict[str, LessonEffect]:
         weeks = tuple(EffectWeek(*week) for week in ((1, 2), (0, 1), (4, 1), (9, 1)))

@@ -16,7 +16,7 @@ from synthorg_tui.tui.skills.lines import known_lines
 from synthorg_tui.tui.skills.screen import SkillsScreen
 from synthorg_tui.tui.skills.state import Part
 from tests.tui.approvals.approvals_fakes import NOW, FakeApprovals, approval_rows
-from tests.tui.skills.skills_fakes import OWN, FakeSkills, skill_rows
+from tests.tui.skills.skills_fakes import EVALUATIONS, OWN, FakeSkills, skill_rows
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts, type_text
 
@@ -341,3 +341,17 @@ async def test_until_it_is_counted_that_is_said() -> None:
     counted = "\n".join(row.plain for row in known_lines(skill, NOW, {}))
     assert "counting …" in counting
     assert "counting …" not in counted
+
+
+async def test_whether_a_skill_helps_is_looked_up_once_and_again_on_its_key() -> None:
+    desk = desk_with()
+    desk.skills.evaluations = EVALUATIONS
+    app = fake_app(desk)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_pane(pilot, at="set-upstream-first-push")
+        assert "lint ok · found for 9 of 10" in screen_text(app)
+        before = desk.skills.looked.copy()
+        assert (PUSH, False) in before
+        await pilot.press("percent_sign")
+        await settle(pilot)
+        assert desk.skills.looked == [*before, (PUSH, True)]

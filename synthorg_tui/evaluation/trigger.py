@@ -1,0 +1,187 @@
+"""Trigger evaluation: whether recorded prompts would bring a skill up, offline and in seconds.
+
+Two ways lead to a skill. An agent reads its description and chooses it, which is judged here by the
+measure of the search: similar in meaning, or in words. And the digest for the prompt holds its
+memory: that is asked of the service which prepares digests, and recorded nowhere.
+"""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from synthorg_tui.evaluation.models import PromptOutcome, SkillUnderTest, TriggerResult
+from synthorg_tui.evaluation.prompts import (
+    PromptSet,
+    RecordedPrompt,
+    RecordedSession,
+    prompts_for,
+)
+from synthorg_tui.executions.facts import unpack_record
+from synthorg_tui.memory.retrieval.relevance import DEFAULT_CUTOFF, meaning_of
+from synthorg_tui.memory.store.core import Core
+from synthorg_tui.memory.strategies.service import InjectionService, agents_request
+from synthorg_tui.persistence.database import Database
+from synthorg_tui.providers.embedding.errors import EmbeddingError
+from synthorg_tui.providers.embedding.protocol import Vectors
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+MAX_SESSIONS: Final = 200
+"""Sessions that are looked through, the latest ones, besides those that a skill names."""
+TriggerProgress = Callable[[int, int], None]
+"""Told of how many skills of how many are done."""
+
+
+class TriggerEvaluation:
+    """Tries skills with recorded prompts.
+
+    Args:
+        database: Where the recorded sessions are.
+        core: The local store, for its embedder and its words.
+        injection: Prepares digests as agents get them.
+        token_budget: The budget of such a digest.
+    """
+
+    def __init__(
+        self, database: Database, core: Core, injection: InjectionService, token_budget: int
+    ) -> None:
+        self._database = database
+        self._core = core
+        self._injection = injection
+        self._budget = token_budget
+
+    async def run(
+        self,
+        skills: Sequence[SkillUnderTest],
+        *,
+        progress: TriggerProgress | None = None,
+        cancel: threading.Event | None = None,
+    ) -> dict[str, TriggerResult]:
+        """Return the result of each skill by its path; those not reached are missing."""
+        named = sorted({seen.execution for skill in skills for seen in skill.evidence})
+        sessions = await self._sessions(named)
+        digests: dict[tuple[str, str | None, str], frozenset[str]] = {}
+        results: dict[str, TriggerResult] = {}
+        for number, skill in enumerate(skills, 1):
+            if cancel is not None and cancel.is_set():
+                break
+            results[skill.path] = await self._evaluate(skill, sessions, digests)
+            if progress is not None:
+                progress(number, len(skills))
+        return results
+
+    async def _evaluate(
+        self,
+        skill: SkillUnderTest,
+        sessions: Sequence[RecordedSession],
+        digests: dict[tuple[str, str | None, str], frozenset[str]],
+    ) -> TriggerResult:
+        started = time.perf_counter()
+        if not skill.evidence:  # nothing recorded says when it is wanted
+            return TriggerResult(sessions=len(sessions), is_estimated=not skill.memory_ids)
+        words = _described(skill)
+        terms = frozenset(self._core.tokenizer.tokenize(words))
+        chosen = await asyncio.to_thread(
+            prompts_for, skill, sessions, self._core.tokenizer.coverage, terms
+        )
+        texts = (words, skill.memory_text or words)
+        vectors = await self._embedded(texts) if chosen.wanted or chosen.misses else None
+        outcomes = []
+        for wanted, prompt in _labelled(chosen):
+            described, near = await self._judged(prompt, texts, vectors)
+            is_given = near
+            if skill.memory_ids:
+                given = await self._digest(skill.agent_id, prompt, digests)
+                is_given = not given.isdisjoint(skill.memory_ids)
+            outcomes.append(
+                PromptOutcome(
+                    lines=prompt.lines, wanted=wanted, described=described, digested=is_given
+                )
+            )
+        return TriggerResult(
+            outcomes=tuple(outcomes),
+            sessions=len(sessions),
+            is_estimated=not skill.memory_ids,
+            seconds=round(time.perf_counter() - started, 3),
+        )
+
+    async def _judged(
+        self, prompt: RecordedPrompt, texts: Sequence[str], vectors: Vectors | None
+    ) -> tuple[bool, bool]:
+        """Whether the description, and the memory's text, answer the prompt convincingly."""
+        asked = None
+        if vectors is not None:
+            asked = await self._core.embedder.embed_query(meaning_of(prompt.text))
+        terms = frozenset(self._core.tokenizer.tokenize(prompt.text))
+        found = []
+        for at, text in enumerate(texts):
+            dense = None if asked is None or vectors is None else float(vectors[at] @ asked)
+            evidence = DEFAULT_CUTOFF.evidence(dense, self._core.tokenizer.coverage(terms, text))
+            found.append(evidence >= DEFAULT_CUTOFF.convincing)
+        return found[0], found[1]
+
+    async def _embedded(self, texts: Sequence[str]) -> Vectors | None:
+        """The vectors of texts; ``None`` without a model, when words alone decide."""
+        try:
+            return await self._core.embedder.embed(texts)
+        except EmbeddingError:
+            return None
+
+    async def _digest(
+        self,
+        agent_id: str,
+        prompt: RecordedPrompt,
+        known: dict[tuple[str, str | None, str], frozenset[str]],
+    ) -> frozenset[str]:
+        """The memories that the digest for a prompt would hold, or that stand for others in it."""
+        key = (agent_id, prompt.project, prompt.text)
+        if key not in known:
+            request = agents_request(
+                agent_id, prompt.text, self._budget, project=prompt.project, session_id=None
+            )
+            given = (await self._injection.prepare(request)).explanation.included
+            ids = [memory_id for each in given for memory_id in (each.entry.id, *each.members)]
+            known[key] = frozenset(ids)
+        return known[key]
+
+    async def _sessions(self, named: Sequence[str]) -> list[RecordedSession]:
+        records = await self._database.read(partial(_records, named=named))
+        return await asyncio.to_thread(_read, records)
+
+
+def _labelled(chosen: PromptSet) -> list[tuple[bool, RecordedPrompt]]:
+    return [(True, prompt) for prompt in chosen.wanted] + [
+        (False, prompt) for prompt in chosen.misses
+    ]
+
+
+def _described(skill: SkillUnderTest) -> str:
+    """What an agent chooses a skill by: its name and its description."""
+    return f"{skill.name.replace('-', ' ')}: {skill.description}"
+
+
+def _records(db: "Connection", named: Sequence[str]) -> list[bytes]:
+    rows = db.execute(
+        "SELECT record FROM executions WHERE id IN (SELECT unnest(?::VARCHAR[])) OR id IN "
+        "(SELECT id FROM executions ORDER BY coalesce(ended_at, started_at) DESC NULLS LAST, id "
+        "LIMIT ?) ORDER BY id",
+        [list(named), MAX_SESSIONS],
+    ).fetchall()
+    return [record for (record,) in rows]
+
+
+def _read(records: Sequence[bytes]) -> list[RecordedSession]:
+    """The sessions with prompts of a person; what an agent told of itself shows nothing."""
+    sessions = []
+    for record in records:
+        try:
+            execution = unpack_record(record)
+        except Exception:  # whatever is wrong with one record, the others count
+            continue
+        if not execution.is_reported:
+            sessions.append(RecordedSession(execution))
+    return sessions

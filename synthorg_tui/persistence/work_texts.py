@@ -6,7 +6,8 @@ inside the transaction that purges the memories or forgets the sessions.
 """
 
 import json
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +21,7 @@ ERASED: Final = "(erased)"
 _TELLING: Final = 12
 _COMPARED: Final = 200
 _FEW: Final = 16
+_WORD: Final = re.compile(r"\w{2,}")
 _STRUCTURE: Final = frozenset(
     {"kind", "at", "tool", "outcome", "item_id", "memory_ids", "workspace", "executor", "profile"}
 )
@@ -61,19 +63,25 @@ class _Words:
         once |= {json.dumps(text, ensure_ascii=False)[1:-1] for text in plain}
         twice = {json.dumps(text)[1:-1] for text in once}
         self._forms = plain | once | twice
-        self._by_start = defaultdict[str, list[str]](list)
-        for form in self._forms:
-            self._by_start[form[:_TELLING]].append(form)
+        inside = {form: _words_inside(form) for form in self._forms}
+        common = Counter(word for words in inside.values() for word in words)
+        self._by_word = defaultdict[str, list[str]](list)
+        for form, words in inside.items():
+            rarest = min(words, key=lambda word: (common[word], -len(word)), default="")
+            self._by_word[rarest].append(form)
 
     def are_in(self, text: str) -> bool:
         """Tell whether a text has any of them; many are as quick as a few."""
         if len(self._forms) <= _FEW:
             return any(form in text for form in self._forms)
-        return any(
-            text.startswith(form, at)
-            for at in range(len(text) - _TELLING + 1)
-            for form in self._by_start.get(text[at : at + _TELLING], ())
-        )
+        said = self._by_word.keys() & {"", *_WORD.findall(text)}
+        return any(form in text for word in said for form in self._by_word[word])
+
+
+def _words_inside(form: str) -> set[str]:
+    """The words of a text that are whole in whatever text it is part of."""
+    found = _WORD.finditer(form)
+    return {each.group() for each in found if each.start() > 0 and each.end() < len(form)}
 
 
 def erase_from_work(

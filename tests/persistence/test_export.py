@@ -174,7 +174,7 @@ async def test_what_a_killed_export_left_is_removed_by_the_next(
 ) -> None:
     left = tmp_path / ".out.export-draft"
     left.mkdir()
-    (left / "rows.duckdb").write_text("half")
+    (left / "copy.duckdb").write_text("half")
     await DataExporter(database).write(tmp_path / "out", tables=("tasks",))
     assert [each.name for each in tmp_path.iterdir()] == ["out"]
 

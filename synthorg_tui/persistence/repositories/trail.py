@@ -24,18 +24,18 @@ SELECT 'call:' || number AS id, called_at AS timestamp, agent_id, name AS tool_n
     0.0 AS evaluation_duration_ms
 FROM agent_calls
 UNION ALL BY NAME
-SELECT 'step:' || id AS id, created_at AS timestamp, agent_id, task_id, tool AS tool_name,
-    'other' AS tool_category, 'run:' || kind AS action_type,
-    sha256(coalesce((step->'arguments')::VARCHAR, '{}')) AS arguments_hash,
-    CASE WHEN kind = 'parked' THEN 'escalate'
-        WHEN step->>'outcome' IN ('denied_by_user', 'blocked_by_hook') THEN 'deny'
+SELECT 'step:' || id AS id, created_at AS timestamp, agent_id, task_id, said[2] AS tool_name,
+    'other' AS tool_category, 'run:' || said[1] AS action_type,
+    sha256(coalesce(said[3], '{}')) AS arguments_hash,
+    CASE WHEN said[1] = 'parked' THEN 'escalate'
+        WHEN said[4] IN ('denied_by_user', 'blocked_by_hook') THEN 'deny'
         ELSE 'allow' END AS verdict,
-    'medium' AS risk_level, coalesce(step->>'outcome', '') AS reason,
+    'medium' AS risk_level, coalesce(said[4], '') AS reason,
     []::VARCHAR[] AS matched_rules, 0.0 AS evaluation_duration_ms,
-    nullif(step->>'item_id', '') AS approval_id
-FROM (SELECT *, step->>'kind' AS kind, step->>'tool' AS tool FROM
-    (SELECT *, try_cast(context_json AS JSON) AS step FROM checkpoints))
-WHERE kind IN ('call', 'parked') AND tool <> ''
+    nullif(said[5], '') AS approval_id
+FROM (SELECT id, created_at, agent_id, task_id, TRY(json_extract_string(context_json,
+    ['$.kind', '$.tool', '$.arguments', '$.outcome', '$.item_id'])) AS said FROM checkpoints)
+WHERE said[1] IN ('call', 'parked') AND said[2] <> ''
 UNION ALL BY NAME
 SELECT 'approval:' || e.number AS id, e.happened_at AS timestamp, a.requested_by AS agent_id,
     a.task_id, 'approvals' AS tool_name, 'other' AS tool_category,
@@ -130,12 +130,12 @@ UNION ALL BY NAME
 SELECT 'run:' || t.id AS id, t.assigned_to AS agent_id, t.id AS task_id, t.type AS task_type,
     max(c.created_at) AS completed_at, t.status = 'completed' AS is_success,
     greatest(epoch(max(c.created_at) - min(c.created_at)), 0.0) AS duration_seconds,
-    coalesce(sum((step->>'cost')::DOUBLE), 0.0) AS cost_usd,
-    count(*) FILTER (step->>'kind' = 'answer') AS turns_used,
-    (coalesce(sum((step->>'prompt_tokens')::BIGINT), 0)
-        + coalesce(sum((step->>'completion_tokens')::BIGINT), 0))::BIGINT AS tokens_used,
+    coalesce(sum(said[4]::DOUBLE), 0.0) AS cost_usd,
+    count(*) FILTER (said[1] = 'answer') AS turns_used,
+    (coalesce(sum(said[2]::BIGINT), 0) + coalesce(sum(said[3]::BIGINT), 0))::BIGINT AS tokens_used,
     t.estimated_complexity AS complexity
-FROM tasks t JOIN (SELECT *, try_cast(context_json AS JSON) AS step FROM checkpoints) c
+FROM tasks t JOIN (SELECT task_id, created_at, TRY(json_extract_string(context_json,
+    ['$.kind', '$.prompt_tokens', '$.completion_tokens', '$.cost'])) AS said FROM checkpoints) c
     ON c.task_id = t.id
 WHERE t.status IN ('completed', 'failed', 'cancelled') AND t.assigned_to IS NOT NULL
     AND t.id NOT IN (SELECT task_id FROM task_metrics)

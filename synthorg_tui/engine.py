@@ -53,8 +53,10 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.organisation.importing import OrgImports
     from synthorg_tui.organisation.service import OrganisationService
+    from synthorg_tui.persistence.protocol import PersistenceBackend
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
+    from synthorg_tui.runtime.service import RunService
     from synthorg_tui.settings.agreed import AgreedSettings
     from synthorg_tui.skills.library import SkillLibrary
     from synthorg_tui.wiring.curation import CurationServices
@@ -165,6 +167,11 @@ class Engine:
         from synthorg_tui.persistence.usage import UsageStore
 
         return UsageStore(self._database)
+
+    @cached_property
+    def operations(self) -> "PersistenceBackend":
+        """The repositories of operational data, on the store's own database."""
+        return wiring.build_operations(self._base)
 
     @cached_property
     def approvals(self) -> "ApprovalQueue":
@@ -397,6 +404,14 @@ class Engine:
             agent_waits=lambda: self.gateway.is_waited_for,
             tokens_since=self.usage.tokens_since,
         )
+
+    @cached_property
+    def runs(self) -> "RunService":
+        """The service that runs agents here; needs the local backend."""
+        from synthorg_tui.wiring.runs import RUN_SERVICES, RunParts, build_runs
+
+        services = {name: partial(getattr, self, name) for name in RUN_SERVICES}
+        return build_runs(self._base, RunParts(**services, model_named=self._model_named))
 
     @property
     def secrets(self) -> "SecretSearch":

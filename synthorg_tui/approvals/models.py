@@ -11,6 +11,7 @@ from typing import Self
 
 from pydantic import AwareDatetime, Field, model_validator
 
+from synthorg_tui.core.enums import RiskLevel as RiskLevel
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 
@@ -22,15 +23,6 @@ class ApprovalStatus(StrEnum):
     APPROVED = "approved"
     REJECTED = "rejected"
     EXPIRED = "expired"
-
-
-class RiskLevel(StrEnum):
-    """The harm that wrongly approving an item could do."""
-
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
-    CRITICAL = "critical"
 
 
 _DECIDED = frozenset({ApprovalStatus.APPROVED, ApprovalStatus.REJECTED})

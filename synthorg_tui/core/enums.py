@@ -143,6 +143,79 @@ class TaskStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
+class TaskType(StrEnum):
+    """Kind of work that a task is."""
+
+    DEVELOPMENT = "development"
+    DESIGN = "design"
+    RESEARCH = "research"
+    REVIEW = "review"
+    MEETING = "meeting"
+    ADMIN = "admin"
+
+
+class Priority(StrEnum):
+    """Urgency of a task, declared from the most urgent on."""
+
+    CRITICAL = "critical"
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+class Complexity(StrEnum):
+    """Estimated size of a task, in ascending order."""
+
+    SIMPLE = "simple"
+    MEDIUM = "medium"
+    COMPLEX = "complex"
+    EPIC = "epic"
+
+
+class ArtifactType(StrEnum):
+    """Kind of a file that came of a task."""
+
+    CODE = "code"
+    TESTS = "tests"
+    DOCUMENTATION = "documentation"
+
+
+class ProjectStatus(StrEnum):
+    """State of a project."""
+
+    PLANNING = "planning"
+    ACTIVE = "active"
+    ON_HOLD = "on_hold"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+
+
+class AgentStatus(StrEnum):
+    """Standing of an agent in its company, whether or not it works at the moment."""
+
+    ACTIVE = "active"
+    ONBOARDING = "onboarding"
+    ON_LEAVE = "on_leave"
+    TERMINATED = "terminated"
+
+
+class ActivityStatus(StrEnum):
+    """What an agent does at the moment; a ``PAUSED`` one waits for a person."""
+
+    IDLE = "idle"
+    EXECUTING = "executing"
+    PAUSED = "paused"
+
+
+class RiskLevel(StrEnum):
+    """The harm that wrongly approving something could do, in ascending order."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+
 class SkillState(StrEnum):
     """State of a skill, comparing its file on disk with the registry and the stored memory.
 

@@ -7,12 +7,13 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synthorg_tui.core.errors import DomainError, StoreCorruptError
+from synthorg_tui.core.errors import StoreCorruptError
+from synthorg_tui.persistence.errors import MigrationError
 
 if TYPE_CHECKING:
     import duckdb
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 RESTORE_REMEDY = "Run `synthorg-tui restore` to bring back the last backup."
 _SCHEMA_DIGEST = "schema_digest"
 
@@ -88,6 +89,24 @@ WHERE h.memory_id = memories.id AND h.actor = 'retention'
     AND h.fields_after = '{"expires_at":null}';
 """
 
+# What models used became cost records. Who had asked wasn't recorded, nor what answered.
+_TO_5 = """
+CREATE TABLE cost_records (
+    agent_id VARCHAR NOT NULL,
+    task_id VARCHAR NOT NULL,
+    provider VARCHAR NOT NULL,
+    model VARCHAR NOT NULL,
+    input_tokens BIGINT NOT NULL,
+    output_tokens BIGINT NOT NULL,
+    cost_usd DOUBLE NOT NULL,
+    timestamp TIMESTAMP NOT NULL,
+    seconds DOUBLE NOT NULL
+);
+INSERT INTO cost_records SELECT 'synthorg', 'none', 'unknown', model, prompt_tokens,
+    completion_tokens, cost, used_at, seconds FROM model_usage ORDER BY rowid;
+DROP TABLE model_usage;
+"""
+
 
 def _migrate(connection: "duckdb.DuckDBPyConnection", version: int) -> None:
     """Bring the schema from ``version`` to the present one; all of it, or nothing on a crash."""
@@ -100,6 +119,8 @@ def _migrate(connection: "duckdb.DuckDBPyConnection", version: int) -> None:
         if version < 4:
             connection.execute(_TO_4)
             connection.execute(_STAMPED)
+        if version < 5 and _has(connection, "model_usage"):
+            connection.execute(_TO_5)
         connection.execute(
             "UPDATE meta SET value = ? WHERE name = 'schema_version'", [str(SCHEMA_VERSION)]
         )
@@ -107,6 +128,12 @@ def _migrate(connection: "duckdb.DuckDBPyConnection", version: int) -> None:
     except BaseException:
         connection.execute("ROLLBACK")
         raise
+
+
+def _has(connection: "duckdb.DuckDBPyConnection", table: str) -> bool:
+    """Tell whether there is a table of this name: the first stores lack some."""
+    sql = "SELECT 1 FROM duckdb_tables() WHERE table_name = ? AND NOT internal"
+    return connection.execute(sql, [table]).fetchone() is not None
 
 
 def create_schema(connection: "duckdb.DuckDBPyConnection") -> None:
@@ -152,17 +179,29 @@ def update_schema(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
 
     Columns are added by version; new tables are created whenever the schema's text has changed
     since it was last run. Otherwise nothing is executed, which keeps opening an up-to-date store
-    fast. Raises ``DomainError`` when a newer version of this program wrote the file at ``path``.
+    fast. Raises ``MigrationError`` when a newer version of this program wrote the file at ``path``.
     """
     facts = _facts(connection, path)
     version = int(facts["schema_version"])
     if version > SCHEMA_VERSION:
-        raise DomainError(
+        raise MigrationError(
             f"{path} has schema version {version}; this program reads up to {SCHEMA_VERSION}",
             remedy="Update synthorg-tui, or use another --data-dir.",
         )
     if version < SCHEMA_VERSION:
         _migrate(connection, version)
+    create_missing(connection, facts)
+
+
+def create_missing(
+    connection: "duckdb.DuckDBPyConnection", facts: dict[str, str] | None = None
+) -> None:
+    """Create the tables that don't exist yet; execute nothing where that was done already.
+
+    ``facts`` are those of ``meta``, ``None`` to have them read.
+    """
+    if facts is None:
+        facts = dict(connection.execute("SELECT name, value FROM meta").fetchall())
     schema = schema_text()
     if facts.get(_SCHEMA_DIGEST) != _digest(schema):
         connection.execute(schema)

@@ -1,4 +1,4 @@
--- Version 4. Statements are idempotent; migrations.py makes it of the versions before. Times are UTC without a zone.
+-- Version 5. Statements are idempotent; migrations.py makes it of the versions before. Times are UTC without a zone.
 
 CREATE TABLE IF NOT EXISTS meta (
     name VARCHAR PRIMARY KEY,
@@ -189,17 +189,6 @@ CREATE TABLE IF NOT EXISTS approval_events (
     actor VARCHAR NOT NULL,
     reason VARCHAR NOT NULL,
     payload_hash VARCHAR NOT NULL
-);
-
--- One row an answer of a language model; rows are only ever added. "cost" is in the currency of the
--- configured prices.
-CREATE TABLE IF NOT EXISTS model_usage (
-    used_at TIMESTAMP NOT NULL,
-    model VARCHAR NOT NULL,
-    prompt_tokens BIGINT NOT NULL,
-    completion_tokens BIGINT NOT NULL,
-    seconds DOUBLE NOT NULL,
-    cost DOUBLE NOT NULL
 );
 
 -- Skills that a person let count, by the path of their file: a SkillRecord, columns as its
@@ -487,4 +476,217 @@ CREATE TABLE IF NOT EXISTS org_publications (
     made VARCHAR[] NOT NULL,
     undone_by VARCHAR NOT NULL,
     PRIMARY KEY (act, path)
+);
+
+-- Operational data: a row an entity of persistence/entities.py, columns as its fields. "cost_usd" is
+-- in the currency of the configured prices; "metadata" is JSON.
+CREATE TABLE IF NOT EXISTS tasks (
+    id VARCHAR PRIMARY KEY,
+    title VARCHAR NOT NULL,
+    description VARCHAR NOT NULL,
+    type VARCHAR NOT NULL,
+    project VARCHAR NOT NULL,
+    created_by VARCHAR NOT NULL,
+    priority VARCHAR NOT NULL,
+    estimated_complexity VARCHAR NOT NULL,
+    assigned_to VARCHAR,
+    status VARCHAR NOT NULL,
+    parent_task_id VARCHAR,
+    max_retries BIGINT NOT NULL,
+    budget_limit DOUBLE NOT NULL,
+    deadline TIMESTAMP
+);
+
+-- One row an answer of a language model; rows are only ever added.
+CREATE TABLE IF NOT EXISTS cost_records (
+    agent_id VARCHAR NOT NULL,
+    task_id VARCHAR NOT NULL,
+    provider VARCHAR NOT NULL,
+    model VARCHAR NOT NULL,
+    input_tokens BIGINT NOT NULL,
+    output_tokens BIGINT NOT NULL,
+    cost_usd DOUBLE NOT NULL,
+    timestamp TIMESTAMP NOT NULL,
+    seconds DOUBLE NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS messages (
+    id VARCHAR PRIMARY KEY,
+    timestamp TIMESTAMP NOT NULL,
+    sender VARCHAR NOT NULL,
+    "to" VARCHAR NOT NULL,
+    type VARCHAR NOT NULL,
+    channel VARCHAR NOT NULL,
+    content VARCHAR NOT NULL,
+    priority VARCHAR NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS lifecycle_events (
+    id VARCHAR PRIMARY KEY,
+    agent_id VARCHAR NOT NULL,
+    event_type VARCHAR NOT NULL,
+    timestamp TIMESTAMP NOT NULL,
+    initiated_by VARCHAR NOT NULL,
+    details VARCHAR NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS task_metrics (
+    id VARCHAR PRIMARY KEY,
+    agent_id VARCHAR NOT NULL,
+    task_id VARCHAR NOT NULL,
+    task_type VARCHAR NOT NULL,
+    completed_at TIMESTAMP NOT NULL,
+    is_success BOOLEAN NOT NULL,
+    duration_seconds DOUBLE NOT NULL,
+    cost_usd DOUBLE NOT NULL,
+    turns_used BIGINT NOT NULL,
+    tokens_used BIGINT NOT NULL,
+    quality_score DOUBLE,
+    complexity VARCHAR NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS collaboration_metrics (
+    id VARCHAR PRIMARY KEY,
+    agent_id VARCHAR NOT NULL,
+    recorded_at TIMESTAMP NOT NULL,
+    delegation_success BOOLEAN,
+    delegation_response_seconds DOUBLE,
+    conflict_constructiveness DOUBLE,
+    handoff_completeness DOUBLE
+);
+
+CREATE TABLE IF NOT EXISTS parked_contexts (
+    id VARCHAR PRIMARY KEY,
+    execution_id VARCHAR NOT NULL,
+    agent_id VARCHAR NOT NULL,
+    task_id VARCHAR,
+    approval_id VARCHAR NOT NULL,
+    parked_at TIMESTAMP NOT NULL,
+    context_json VARCHAR NOT NULL,
+    metadata VARCHAR NOT NULL
+);
+
+-- What the runtime decided on calls of tools. The audit has the calls of connected agents and the
+-- events of approvals, too, and reads those where they are.
+CREATE TABLE IF NOT EXISTS audit_records (
+    id VARCHAR PRIMARY KEY,
+    timestamp TIMESTAMP NOT NULL,
+    agent_id VARCHAR,
+    task_id VARCHAR,
+    tool_name VARCHAR NOT NULL,
+    tool_category VARCHAR NOT NULL,
+    action_type VARCHAR NOT NULL,
+    arguments_hash VARCHAR NOT NULL,
+    verdict VARCHAR NOT NULL,
+    risk_level VARCHAR NOT NULL,
+    reason VARCHAR NOT NULL,
+    matched_rules VARCHAR[] NOT NULL,
+    evaluation_duration_ms DOUBLE NOT NULL,
+    approval_id VARCHAR
+);
+
+CREATE TABLE IF NOT EXISTS users (
+    id VARCHAR PRIMARY KEY,
+    username VARCHAR NOT NULL,
+    password_hash VARCHAR NOT NULL,
+    role VARCHAR NOT NULL,
+    must_change_password BOOLEAN NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS api_keys (
+    id VARCHAR PRIMARY KEY,
+    key_hash VARCHAR NOT NULL,
+    name VARCHAR NOT NULL,
+    role VARCHAR NOT NULL,
+    user_id VARCHAR NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    expires_at TIMESTAMP,
+    revoked BOOLEAN NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS checkpoints (
+    id VARCHAR PRIMARY KEY,
+    execution_id VARCHAR NOT NULL,
+    agent_id VARCHAR NOT NULL,
+    task_id VARCHAR NOT NULL,
+    turn_number BIGINT NOT NULL,
+    context_json VARCHAR NOT NULL,
+    created_at TIMESTAMP NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS heartbeats (
+    execution_id VARCHAR PRIMARY KEY,
+    agent_id VARCHAR NOT NULL,
+    task_id VARCHAR NOT NULL,
+    last_heartbeat_at TIMESTAMP NOT NULL
+);
+
+-- What agents of runs do at the moment; of connected ones agent_sessions and agent_rights tell it.
+CREATE TABLE IF NOT EXISTS agent_states (
+    agent_id VARCHAR PRIMARY KEY,
+    execution_id VARCHAR,
+    task_id VARCHAR,
+    status VARCHAR NOT NULL,
+    turn_count BIGINT NOT NULL,
+    accumulated_cost DOUBLE NOT NULL,
+    last_activity_at TIMESTAMP NOT NULL,
+    started_at TIMESTAMP
+);
+
+CREATE TABLE IF NOT EXISTS settings (
+    namespace VARCHAR NOT NULL,
+    key VARCHAR NOT NULL,
+    value VARCHAR NOT NULL,
+    updated_at TIMESTAMP NOT NULL,
+    PRIMARY KEY (namespace, key)
+);
+
+-- What programs say of files and projects, beside what sessions tell of them.
+CREATE TABLE IF NOT EXISTS artifacts (
+    id VARCHAR PRIMARY KEY,
+    type VARCHAR NOT NULL,
+    path VARCHAR NOT NULL,
+    task_id VARCHAR NOT NULL,
+    created_by VARCHAR NOT NULL,
+    description VARCHAR NOT NULL,
+    created_at TIMESTAMP
+);
+
+CREATE TABLE IF NOT EXISTS projects (
+    id VARCHAR PRIMARY KEY,
+    name VARCHAR NOT NULL,
+    description VARCHAR NOT NULL,
+    team VARCHAR[] NOT NULL,
+    lead VARCHAR,
+    deadline TIMESTAMP,
+    budget DOUBLE NOT NULL,
+    status VARCHAR NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS custom_presets (
+    name VARCHAR PRIMARY KEY,
+    config_json VARCHAR NOT NULL,
+    description VARCHAR NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP NOT NULL
+);
+
+-- Runs of agents that run here, beside their tasks, checkpoints, costs and what is parked: the rest
+-- of what was asked for as JSON, how each stands and how it ended. "doing" is the last call of a
+-- tool that writes or executes which was begun: where no checkpoint tells of its end, whether it
+-- took effect isn't known.
+CREATE TABLE IF NOT EXISTS agent_runs (
+    id VARCHAR PRIMARY KEY,
+    request VARCHAR NOT NULL,
+    status VARCHAR NOT NULL,
+    started_at TIMESTAMP NOT NULL,
+    ended_at TIMESTAMP,
+    reason VARCHAR NOT NULL,
+    told VARCHAR NOT NULL,
+    model VARCHAR NOT NULL,
+    item_id VARCHAR NOT NULL,
+    execution_id VARCHAR NOT NULL,
+    doing VARCHAR NOT NULL
 );

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.entities import NO_TASK, OWN_AGENT, CostRecord
+from synthorg_tui.persistence.repositories.work import DuckDBCostRecords
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.providers.completion.usage import UsageRecord
 
@@ -27,17 +29,19 @@ class UsageStore:
         self._database = database
 
     async def add(self, record: UsageRecord) -> None:
-        values = [
-            naive_utc(record.at),
-            record.model,
-            record.prompt_tokens,
-            record.completion_tokens,
-            record.seconds,
-            record.cost,
-        ]
-        await self._database.write(
-            lambda db: db.execute("INSERT INTO model_usage VALUES (?, ?, ?, ?, ?, ?)", values)
+        """Add a record, as a cost of the task that the model was asked for."""
+        spent = CostRecord(
+            agent_id=record.agent_id or OWN_AGENT,
+            task_id=record.task_id or NO_TASK,
+            provider=record.provider,
+            model=record.model,
+            input_tokens=record.prompt_tokens,
+            output_tokens=record.completion_tokens,
+            cost_usd=record.cost,
+            timestamp=record.at,
+            seconds=record.seconds,
         )
+        await DuckDBCostRecords(self._database).save(spent)
 
     async def tokens_since(self, moment: datetime) -> int:
         """Return the prompt and completion tokens used since ``moment``, summed over all models."""
@@ -47,9 +51,9 @@ class UsageStore:
         """Return the totals of each model since ``moment``, ordered by model name."""
         rows = await self._database.read(
             lambda db: db.execute(
-                "SELECT model, count(*), sum(prompt_tokens)::BIGINT, "
-                "sum(completion_tokens)::BIGINT, sum(seconds), sum(cost) "
-                "FROM model_usage WHERE used_at >= ? GROUP BY model ORDER BY model",
+                "SELECT model, count(*), sum(input_tokens)::BIGINT, "
+                "sum(output_tokens)::BIGINT, sum(seconds), sum(cost_usd) "
+                "FROM cost_records WHERE timestamp >= ? GROUP BY model ORDER BY model",
                 [naive_utc(moment)],
             ).fetchall()
         )

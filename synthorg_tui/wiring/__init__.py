@@ -39,6 +39,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.memory.extensions import BatchStore, MemoryAdmin
     from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.organisation.service import OrganisationService
+    from synthorg_tui.persistence.protocol import PersistenceBackend
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
     from synthorg_tui.skills.document import SkillRoot
@@ -169,6 +170,13 @@ def build_model(
     return model
 
 
+def build_operations(base: Foundation) -> "PersistenceBackend":
+    """Build the repositories of operational data, which are connected as long as the store is."""
+    from synthorg_tui.persistence.operational import DuckDBPersistence
+
+    return DuckDBPersistence(base.database)
+
+
 def build_queue(base: Foundation) -> "ApprovalQueue":
     """Build the approval queue; it emits ``approval.expired`` for each item that expires."""
     from synthorg_tui.approvals.queue import queue_by
@@ -275,7 +283,7 @@ def build_tools(
 
 
 def build_imports(
-    base: Foundation, store: "BatchStore", executions: "ExecutionStore", learner: "Learner"
+    base: Foundation, store: "BatchStore", executions: "ExecutionStore", learner: "Learner | None"
 ) -> "ImportService":
     """Build the service that imports sessions into ``store``; ``learner`` draws from them."""
     from synthorg_tui.ingest.service import ImportService

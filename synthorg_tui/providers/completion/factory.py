@@ -1,6 +1,7 @@
 """Makes the language model that the settings describe; nothing is loaded yet."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -79,7 +80,7 @@ def create_metered_provider(
     return MeteredCompletion(
         provider,
         model=model_name(config),
-        record=record,
+        record=lambda used: record(replace(used, provider=config.type)),
         clock=clock,
         prices=prices,
         limit=DailyLimit(most, used_since) if most is not None else None,

@@ -1,7 +1,10 @@
 """Usage of language models in tokens and money, and the daily token limit."""
 
+import json
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -26,6 +29,8 @@ class UsageRecord:
     """Usage of one answer: when, by which model, its tokens, duration and cost.
 
     ``seconds`` includes loading the model; ``cost`` is in the currency of the configured prices.
+    ``provider`` is the kind of what answered; ``agent_id`` and ``task_id`` say for whom, and are
+    empty for what the program asks by itself.
     """
 
     at: datetime
@@ -34,11 +39,30 @@ class UsageRecord:
     completion_tokens: int
     seconds: float
     cost: float = 0.0
+    provider: str = "unknown"
+    agent_id: str = ""
+    task_id: str = ""
 
     @property
     def tokens(self) -> int:
         """Sum of prompt and completion tokens."""
         return self.prompt_tokens + self.completion_tokens
+
+
+_charged: ContextVar[tuple[str, str]] = ContextVar("charged", default=("", ""))
+
+
+@contextmanager
+def charged_to(agent_id: str, task_id: str) -> Iterator[None]:
+    """Record what models are asked for inside as used by this agent for this task.
+
+    That holds for what this task of asyncio awaits or starts inside, and for no other.
+    """
+    before = _charged.set((agent_id, task_id))
+    try:
+        yield
+    finally:
+        _charged.reset(before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +133,7 @@ class MeteredCompletion:
     async def complete(
         self, messages: Sequence[ChatMessage], options: CompletionOptions
     ) -> Completion:
-        prompt = sum(_TOKENS_PER_MESSAGE + estimate_tokens(message.content) for message in messages)
+        prompt = sum(map(_tokens_of, messages)) + _tokens_offered(options)
         options = await self._within_limit(prompt, options)
         reserved = prompt + options.max_tokens
         self._reserved += reserved
@@ -117,6 +141,7 @@ class MeteredCompletion:
             started = time.perf_counter()
             answer = await self._provider.complete(messages, options)
             usage = _told_or_estimated(answer, prompt)
+            agent_id, task_id = _charged.get()
             await self._record(
                 UsageRecord(
                     at=self._clock.now(),
@@ -125,6 +150,8 @@ class MeteredCompletion:
                     completion_tokens=usage.completion_tokens,
                     seconds=time.perf_counter() - started,
                     cost=self._prices.cost(usage),
+                    agent_id=agent_id,
+                    task_id=task_id,
                 )
             )
         finally:
@@ -145,6 +172,15 @@ class MeteredCompletion:
         return options.model_copy(update={"max_tokens": min(options.max_tokens, left)})
 
 
+def _tokens_of(message: ChatMessage) -> int:
+    calls = (f"{use.name} {json.dumps(dict(use.arguments))}" for use in message.tool_uses)
+    return _TOKENS_PER_MESSAGE + sum(map(estimate_tokens, (message.content, *calls)))
+
+
+def _tokens_offered(options: CompletionOptions) -> int:
+    return sum(estimate_tokens(tool.model_dump_json()) for tool in options.tools)
+
+
 def start_of_day(now: datetime) -> datetime:
     """Return the most recent midnight in the system's time zone, timezone-aware."""
     return now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
@@ -155,5 +191,10 @@ def _told_or_estimated(answer: Completion, prompt: int) -> TokenUsage:
     usage = answer.usage
     return TokenUsage(
         prompt_tokens=usage.prompt_tokens or prompt,
-        completion_tokens=usage.completion_tokens or estimate_tokens(answer.text),
+        completion_tokens=usage.completion_tokens or _written(answer),
     )
+
+
+def _written(answer: Completion) -> int:
+    calls = (json.dumps(dict(use.arguments)) for use in answer.tool_uses)
+    return sum(map(estimate_tokens, (answer.text, *calls)))

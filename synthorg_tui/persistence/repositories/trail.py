@@ -1,0 +1,151 @@
+"""Repositories of what happened: decisions on calls, messages, events of agents and metrics."""
+
+from datetime import datetime
+from typing import Final
+
+from synthorg_tui.core.enums import RiskLevel, SecurityVerdictType
+from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.entities import (
+    AuditEntry,
+    CollaborationMetric,
+    LifecycleEvent,
+    Message,
+    TaskMetric,
+)
+from synthorg_tui.persistence.repositories.table import EntityTable
+
+AUDIT: Final = """
+SELECT * FROM audit_records
+UNION ALL BY NAME
+SELECT 'call:' || number AS id, called_at AS timestamp, agent_id, name AS tool_name,
+    'mcp' AS tool_category, kind AS action_type, sha256(arguments) AS arguments_hash,
+    'allow' AS verdict, if(wrote, 'medium', 'low') AS risk_level,
+    if(is_error, 'answered with an error', '') AS reason, []::VARCHAR[] AS matched_rules,
+    0.0 AS evaluation_duration_ms
+FROM agent_calls
+UNION ALL BY NAME
+SELECT 'approval:' || e.number AS id, e.happened_at AS timestamp, a.requested_by AS agent_id,
+    a.task_id, 'approvals' AS tool_name, 'other' AS tool_category,
+    coalesce(a.action_type, 'unknown') AS action_type, e.payload_hash AS arguments_hash,
+    CASE WHEN e.kind = 'approved' THEN 'allow'
+        WHEN e.kind IN ('rejected', 'refused', 'expired') THEN 'deny' ELSE 'escalate' END
+        AS verdict,
+    coalesce(a.risk_level, 'medium') AS risk_level,
+    concat_ws(': ', e.kind || ' by ' || e.actor, nullif(e.reason, '')) AS reason,
+    []::VARCHAR[] AS matched_rules, 0.0 AS evaluation_duration_ms, e.item_id AS approval_id
+FROM approval_events e LEFT JOIN approvals a ON a.id = e.item_id
+"""
+
+
+class DuckDBAudit:
+    """Decisions on calls of tools. What the runtime decided on a call is saved here.
+
+    Calls of connected agents and the events of approvals are read from where they are recorded
+    anyway, and so not stored twice: ids ``call:N`` and ``approval:N``.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._entries = EntityTable(database, AuditEntry, "audit_records", source=AUDIT)
+
+    async def save(self, entry: AuditEntry) -> None:
+        await self._entries.append(entry)
+
+    async def query(
+        self,
+        *,
+        agent_id: str | None = None,
+        action_type: str | None = None,
+        verdict: SecurityVerdictType | None = None,
+        risk_level: RiskLevel | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int | None = 100,
+    ) -> tuple[AuditEntry, ...]:
+        where = {
+            "agent_id = ?": agent_id,
+            "action_type = ?": action_type,
+            "verdict = ?": verdict,
+            "risk_level = ?": risk_level,
+            "timestamp >= ?": since,
+            "timestamp < ?": until,
+        }
+        return await self._entries.select(where, order="timestamp DESC, id DESC", limit=limit)
+
+
+class DuckDBMessages:
+    """Messages between agents.
+
+    To its contract only: agents of one person's machine share what they know by memory, and write
+    to nobody, so that only programs and the export use it.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._messages = EntityTable(database, Message, "messages")
+
+    async def save(self, message: Message) -> None:
+        await self._messages.append(message)
+
+    async def get_history(self, channel: str, *, limit: int | None = None) -> tuple[Message, ...]:
+        order = "timestamp DESC, id DESC"
+        return await self._messages.select({"channel = ?": channel}, order=order, limit=limit)
+
+
+class DuckDBLifecycleEvents:
+    """What happened to agents, such as that a person paused one or took its right to write."""
+
+    def __init__(self, database: Database) -> None:
+        self._events = EntityTable(database, LifecycleEvent, "lifecycle_events")
+
+    async def save(self, event: LifecycleEvent) -> None:
+        await self._events.append(event)
+
+    async def list_events(
+        self,
+        *,
+        agent_id: str | None = None,
+        event_type: str | None = None,
+        since: datetime | None = None,
+        limit: int | None = None,
+    ) -> tuple[LifecycleEvent, ...]:
+        where = {"agent_id = ?": agent_id, "event_type = ?": event_type, "timestamp >= ?": since}
+        return await self._events.select(where, order="timestamp DESC, id DESC", limit=limit)
+
+
+class DuckDBTaskMetrics:
+    """How tasks went. The end of a run of an agent adds one."""
+
+    def __init__(self, database: Database) -> None:
+        self._metrics = EntityTable(database, TaskMetric, "task_metrics")
+
+    async def save(self, metric: TaskMetric) -> None:
+        await self._metrics.append(metric)
+
+    async def query(
+        self,
+        *,
+        agent_id: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> tuple[TaskMetric, ...]:
+        where = {"agent_id = ?": agent_id, "completed_at >= ?": since, "completed_at < ?": until}
+        return await self._metrics.select(where, order="completed_at, id")
+
+
+class DuckDBCollaborationMetrics:
+    """How agents worked together.
+
+    To its contract only: a single person's agents hand work to each other by delegated runs, which
+    have task metrics of their own.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._metrics = EntityTable(database, CollaborationMetric, "collaboration_metrics")
+
+    async def save(self, metric: CollaborationMetric) -> None:
+        await self._metrics.append(metric)
+
+    async def query(
+        self, *, agent_id: str | None = None, since: datetime | None = None
+    ) -> tuple[CollaborationMetric, ...]:
+        where = {"agent_id = ?": agent_id, "recorded_at >= ?": since}
+        return await self._metrics.select(where, order="recorded_at, id")

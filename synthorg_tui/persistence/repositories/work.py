@@ -1,0 +1,273 @@
+"""Repositories of work: tasks, their costs, states and signs of life, and what came of them."""
+
+from datetime import datetime
+from typing import Final
+
+from synthorg_tui.core.enums import ActivityStatus, ArtifactType, ProjectStatus, TaskStatus
+from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.entities import (
+    AgentRuntimeState,
+    Artifact,
+    Checkpoint,
+    CostRecord,
+    Heartbeat,
+    ParkedContext,
+    Project,
+    Task,
+)
+from synthorg_tui.persistence.repositories.table import EntityTable
+
+_LATEST: Final = "turn_number DESC, created_at DESC, id DESC"
+
+
+class DuckDBTasks:
+    """Tasks, by id in lists. A run of an agent writes its own; runs are listed by them."""
+
+    def __init__(self, database: Database) -> None:
+        self._tasks = EntityTable(database, Task, "tasks")
+
+    async def save(self, task: Task) -> None:
+        await self._tasks.put(task)
+
+    async def get(self, task_id: str) -> Task | None:
+        return await self._tasks.one(task_id)
+
+    async def list_tasks(
+        self,
+        *,
+        status: TaskStatus | None = None,
+        assigned_to: str | None = None,
+        project: str | None = None,
+    ) -> tuple[Task, ...]:
+        where = {"status = ?": status, "assigned_to = ?": assigned_to, "project = ?": project}
+        return await self._tasks.select(where, order="id")
+
+    async def delete(self, task_id: str) -> bool:
+        return await self._tasks.remove(task_id)
+
+
+class DuckDBCostRecords:
+    """What models used. Every answer of the configured model is one (``persistence.usage``)."""
+
+    def __init__(self, database: Database) -> None:
+        self._records = EntityTable(database, CostRecord, "cost_records")
+
+    async def save(self, record: CostRecord) -> None:
+        await self._records.append(record)
+
+    async def query(
+        self, *, agent_id: str | None = None, task_id: str | None = None
+    ) -> tuple[CostRecord, ...]:
+        where = {"agent_id = ?": agent_id, "task_id = ?": task_id}
+        return await self._records.select(where, order="timestamp, rowid")
+
+    async def aggregate(self, *, agent_id: str | None = None) -> float:
+        sql = "SELECT coalesce(sum(cost_usd), 0.0) FROM cost_records"
+        if agent_id is None:
+            return float(str(await self._records.scalar(sql)))
+        return float(str(await self._records.scalar(f"{sql} WHERE agent_id = ?", [agent_id])))
+
+
+class DuckDBParkedContexts:
+    """Runs that wait for a person. A run that parks writes one; going on deletes it."""
+
+    def __init__(self, database: Database) -> None:
+        self._contexts = EntityTable(database, ParkedContext, "parked_contexts")
+
+    async def save(self, context: ParkedContext) -> None:
+        await self._contexts.put(context)
+
+    async def get(self, parked_id: str) -> ParkedContext | None:
+        return await self._contexts.one(parked_id)
+
+    async def get_by_approval(self, approval_id: str) -> ParkedContext | None:
+        where = {"approval_id = ?": approval_id}
+        found = await self._contexts.select(where, order="parked_at DESC, id DESC", limit=1)
+        return found[0] if found else None
+
+    async def list_contexts(
+        self,
+        *,
+        execution_id: str | None = None,
+        agent_id: str | None = None,
+        task_id: str | None = None,
+    ) -> tuple[ParkedContext, ...]:
+        where = {"execution_id = ?": execution_id, "agent_id = ?": agent_id}
+        return await self._contexts.select({**where, "task_id = ?": task_id}, order="parked_at, id")
+
+    async def delete(self, parked_id: str) -> bool:
+        return await self._contexts.remove(parked_id)
+
+
+class DuckDBCheckpoints:
+    """States of runs after each step. A run writes them, and is resumed from the latest."""
+
+    def __init__(self, database: Database) -> None:
+        self._checkpoints = EntityTable(database, Checkpoint, "checkpoints")
+
+    async def save(self, checkpoint: Checkpoint) -> None:
+        await self._checkpoints.put(checkpoint)
+
+    async def get_latest(
+        self, *, execution_id: str | None = None, task_id: str | None = None
+    ) -> Checkpoint | None:
+        if execution_id is None and task_id is None:
+            raise ValueError("the latest checkpoint is of a run or of a task: name one")
+        where = {"execution_id = ?": execution_id, "task_id = ?": task_id}
+        found = await self._checkpoints.select(where, order=_LATEST, limit=1)
+        return found[0] if found else None
+
+    async def list_checkpoints(self, execution_id: str) -> tuple[Checkpoint, ...]:
+        order = "turn_number, created_at, id"
+        return await self._checkpoints.select({"execution_id = ?": execution_id}, order=order)
+
+    async def delete_by_execution(self, execution_id: str) -> int:
+        return await self._checkpoints.remove_where("execution_id = ?", [execution_id])
+
+
+class DuckDBHeartbeats:
+    """Signs of life of runs. A stale one tells that the process of a run is gone."""
+
+    def __init__(self, database: Database) -> None:
+        key = ("execution_id",)
+        self._heartbeats = EntityTable(database, Heartbeat, "heartbeats", key=key)
+
+    async def save(self, heartbeat: Heartbeat) -> None:
+        await self._heartbeats.put(heartbeat)
+
+    async def get(self, execution_id: str) -> Heartbeat | None:
+        return await self._heartbeats.one(execution_id)
+
+    async def get_stale(self, threshold: datetime) -> tuple[Heartbeat, ...]:
+        where = {"last_heartbeat_at < ?": threshold}
+        return await self._heartbeats.select(where, order="last_heartbeat_at, execution_id")
+
+    async def delete(self, execution_id: str) -> bool:
+        return await self._heartbeats.remove(execution_id)
+
+
+STATES: Final = """
+SELECT agent_id, execution_id, task_id,
+    CASE WHEN coalesce(r.paused, false) THEN 'paused' ELSE s.status END AS status,
+    turn_count, accumulated_cost, last_activity_at, started_at
+FROM (
+    SELECT * FROM agent_states
+    UNION ALL BY NAME
+    SELECT agent_id, arg_max(session_id, seen_at) FILTER (ended_at IS NULL) AS execution_id,
+        if(bool_or(ended_at IS NULL), 'executing', 'idle') AS status, 0 AS turn_count,
+        0.0 AS accumulated_cost, max(seen_at) AS last_activity_at
+    FROM agent_sessions WHERE agent_id NOT IN (SELECT agent_id FROM agent_states)
+    GROUP BY agent_id
+) s LEFT JOIN agent_rights r USING (agent_id)
+"""
+
+
+class DuckDBAgentStates:
+    """What agents do. A run writes the state of its agent.
+
+    Of other agents the sessions of their programs tell it, and the rights that a person took from
+    an agent whether it is paused: neither is stored here a second time.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._states = EntityTable(
+            database, AgentRuntimeState, "agent_states", key=("agent_id",), source=STATES
+        )
+
+    async def save(self, state: AgentRuntimeState) -> None:
+        await self._states.put(state)
+
+    async def get(self, agent_id: str) -> AgentRuntimeState | None:
+        return await self._states.one(agent_id)
+
+    async def get_active(self) -> tuple[AgentRuntimeState, ...]:
+        return await self._listed({"status <> ?": ActivityStatus.IDLE})
+
+    async def list_states(self) -> tuple[AgentRuntimeState, ...]:
+        return await self._listed({})
+
+    async def _listed(self, where: dict[str, object]) -> tuple[AgentRuntimeState, ...]:
+        return await self._states.select(where, order="last_activity_at DESC, agent_id")
+
+    async def delete(self, agent_id: str) -> bool:
+        return await self._states.remove(agent_id)
+
+
+ARTIFACTS: Final = """
+SELECT id, type, path, task_id, created_by, description, created_at FROM artifacts
+UNION ALL
+SELECT id || ':' || file, CASE
+        WHEN regexp_matches(lower(file), '(^|[/_.-])(tests?|spec)([/_.-]|$)') THEN 'tests'
+        WHEN regexp_matches(lower(file), '\\.(md|rst|txt|adoc)$') THEN 'documentation'
+        ELSE 'code' END,
+    file, id, agent_id, '', coalesce(ended_at, started_at)
+FROM (SELECT id, agent_id, started_at, ended_at, unnest(files) AS file FROM executions)
+WHERE trim(file) <> ''
+"""
+
+
+class DuckDBArtifacts:
+    """Files that came of tasks: those that sessions touched, and what a program saves.
+
+    A file of a session is read from the session, which is its task; its type is told by its name.
+    It can't be deleted here: it goes with its session.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._artifacts = EntityTable(database, Artifact, "artifacts", source=ARTIFACTS)
+
+    async def save(self, artifact: Artifact) -> None:
+        await self._artifacts.put(artifact)
+
+    async def get(self, artifact_id: str) -> Artifact | None:
+        return await self._artifacts.one(artifact_id)
+
+    async def list_artifacts(
+        self,
+        *,
+        task_id: str | None = None,
+        created_by: str | None = None,
+        artifact_type: ArtifactType | None = None,
+    ) -> tuple[Artifact, ...]:
+        where = {"task_id = ?": task_id, "created_by = ?": created_by, "type = ?": artifact_type}
+        return await self._artifacts.select(where, order="path, id")
+
+    async def delete(self, artifact_id: str) -> bool:
+        return await self._artifacts.remove(artifact_id)
+
+
+PROJECTS: Final = """
+SELECT * FROM projects
+UNION ALL BY NAME
+SELECT project AS id, coalesce(nullif(regexp_extract(project, '([^/]+)/*$', 1), ''), project)
+        AS name, '' AS description, list_sort(list(DISTINCT agent_id)) AS team, 0.0 AS budget,
+    'active' AS status
+FROM executions WHERE trim(project) <> '' AND project NOT IN (SELECT id FROM projects)
+GROUP BY project
+"""
+
+
+class DuckDBProjects:
+    """Projects: those that sessions were imported from, and what a program saves of them.
+
+    A project of sessions has its folder as id and is active, its team the agents that worked in it.
+    Saving one with that id takes its place; it comes back when that is deleted.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._projects = EntityTable(database, Project, "projects", source=PROJECTS)
+
+    async def save(self, project: Project) -> None:
+        await self._projects.put(project)
+
+    async def get(self, project_id: str) -> Project | None:
+        return await self._projects.one(project_id)
+
+    async def list_projects(
+        self, *, status: ProjectStatus | None = None, lead: str | None = None
+    ) -> tuple[Project, ...]:
+        where = {"status = ?": status, "lead = ?": lead}
+        return await self._projects.select(where, order="id")
+
+    async def delete(self, project_id: str) -> bool:
+        return await self._projects.remove(project_id)

@@ -1,0 +1,578 @@
+"""The contract of every repository of operational data, on each backend that there is.
+
+A second backend is added by one more entry in ``BACKENDS``.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from synthorg_tui.core.enums import (
+    ActivityStatus,
+    ArtifactType,
+    ProjectStatus,
+    RiskLevel,
+    SecurityVerdictType,
+    TaskStatus,
+    TaskType,
+)
+from synthorg_tui.core.types import FrozenModel
+from synthorg_tui.persistence import entities, protocol
+from synthorg_tui.persistence.config import PersistenceConfig
+from synthorg_tui.persistence.errors import (
+    DuplicateRecordError,
+    PersistenceConnectionError,
+    QueryError,
+)
+from synthorg_tui.persistence.operational import create_backend
+from synthorg_tui.persistence.protocol import PersistenceBackend
+from tests.conftest import FixedClock
+
+NOW = FixedClock().now()
+BACKENDS: dict[str, Callable[[Path], PersistenceBackend]] = {
+    "duckdb": lambda folder: create_backend(PersistenceConfig(path=str(folder / "own.duckdb"))),
+}
+REPOSITORIES = {
+    "tasks": protocol.TaskRepository,
+    "cost_records": protocol.CostRecordRepository,
+    "messages": protocol.MessageRepository,
+    "lifecycle_events": protocol.LifecycleEventRepository,
+    "task_metrics": protocol.TaskMetricRepository,
+    "collaboration_metrics": protocol.CollaborationMetricRepository,
+    "parked_contexts": protocol.ParkedContextRepository,
+    "audit_entries": protocol.AuditRepository,
+    "users": protocol.UserRepository,
+    "api_keys": protocol.ApiKeyRepository,
+    "checkpoints": protocol.CheckpointRepository,
+    "heartbeats": protocol.HeartbeatRepository,
+    "agent_states": protocol.AgentStateRepository,
+    "settings": protocol.SettingsRepository,
+    "artifacts": protocol.ArtifactRepository,
+    "projects": protocol.ProjectRepository,
+    "custom_presets": protocol.PersonalityPresetRepository,
+}
+
+
+def later(hours: float) -> Any:
+    return NOW + timedelta(hours=hours)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What all repositories are asked alike: made entities, and how one is got and deleted."""
+
+    name: str
+    make: Callable[[str], Any]
+    change: dict[str, Any]
+    key: Callable[[Any], tuple[str, ...]] = lambda entity: (entity.id,)
+
+
+def _task(name: str) -> entities.Task:
+    return entities.Task(
+        id=name,
+        title=f"Title of {name}",
+        description="It says 'quoted' and\nmore — ünïcode",
+        type=TaskType.RESEARCH,
+        project="/p",
+        created_by="person",
+        deadline=later(5),
+    )
+
+
+def _state(name: str) -> entities.AgentRuntimeState:
+    return entities.AgentRuntimeState(
+        agent_id=name,
+        execution_id="r1",
+        status=ActivityStatus.EXECUTING,
+        turn_count=3,
+        accumulated_cost=0.5,
+        last_activity_at=NOW,
+    )
+
+
+def _user(name: str) -> entities.User:
+    return entities.User(
+        id=name,
+        username=f"user {name}",
+        password_hash="h",
+        role="observer",
+        created_at=NOW,
+        updated_at=NOW,
+    )
+
+
+def _key(name: str) -> entities.ApiKey:
+    key_hash = name.encode().hex().ljust(64, "0")
+    return entities.ApiKey(
+        id=name, key_hash=key_hash, name="ci", role="observer", user_id="u", created_at=NOW
+    )
+
+
+def _preset(name: str) -> entities.CustomPreset:
+    return entities.CustomPreset(name=name, config_json="{}", created_at=NOW, updated_at=NOW)
+
+
+def _parked(name: str) -> entities.ParkedContext:
+    return entities.ParkedContext(
+        id=name,
+        execution_id="r1",
+        agent_id="a",
+        task_id="t",
+        approval_id=f"item {name}",
+        parked_at=NOW,
+        context_json='{"step": 1}',
+        metadata={"tool": "shell", "why": 'it\u2019s "so"'},
+    )
+
+
+def _heartbeat(name: str) -> entities.Heartbeat:
+    return entities.Heartbeat(execution_id=name, agent_id="a", task_id="t", last_heartbeat_at=NOW)
+
+
+def _artifact(name: str) -> entities.Artifact:
+    return entities.Artifact(
+        id=name, type=ArtifactType.CODE, path=f"{name}.py", task_id="t", created_by="a"
+    )
+
+
+def _project(name: str) -> entities.Project:
+    return entities.Project(id=name, name=name, team=("a", "b"), lead="a", deadline=later(9))
+
+
+def _setting(name: str) -> entities.Setting:
+    return entities.Setting(namespace="memory", key=name, value="", updated_at=NOW)
+
+
+KEPT = [
+    Kind("tasks", _task, {"title": "another"}),
+    Kind("users", _user, {"role": "ceo"}),
+    Kind("api_keys", _key, {"revoked": True}),
+    Kind("custom_presets", _preset, {"config_json": "[]"}, lambda preset: (preset.name,)),
+    Kind("parked_contexts", _parked, {"metadata": {}}),
+    Kind(
+        "heartbeats",
+        _heartbeat,
+        {"last_heartbeat_at": later(1)},
+        lambda heartbeat: (heartbeat.execution_id,),
+    ),
+    Kind("agent_states", _state, {"turn_count": 4}, lambda state: (state.agent_id,)),
+    Kind("artifacts", _artifact, {"description": "new"}),
+    Kind("projects", _project, {"team": (), "lead": None}),
+    Kind("settings", _setting, {"value": "x"}, lambda setting: (setting.namespace, setting.key)),
+]
+
+
+def _message(name: str, hours: float = 0) -> entities.Message:
+    return entities.Message(
+        id=name,
+        timestamp=later(hours),
+        sender="a",
+        to="b",
+        type="question",
+        channel="#code",
+        content="why?",
+    )
+
+
+def _event(name: str, hours: float = 0) -> entities.LifecycleEvent:
+    return entities.LifecycleEvent(
+        id=name, agent_id="a", event_type="paused", timestamp=later(hours), initiated_by="person"
+    )
+
+
+def _metric(name: str, hours: float = 0) -> entities.TaskMetric:
+    return entities.TaskMetric(
+        id=name,
+        agent_id="a",
+        task_id="t",
+        task_type=TaskType.DEVELOPMENT,
+        completed_at=later(hours),
+        is_success=True,
+        duration_seconds=1.5,
+        cost_usd=0.25,
+        turns_used=3,
+        tokens_used=100,
+    )
+
+
+def _collaboration(name: str, hours: float = 0) -> entities.CollaborationMetric:
+    return entities.CollaborationMetric(
+        id=name, agent_id="a", recorded_at=later(hours), delegation_success=False
+    )
+
+
+def _audit(name: str, hours: float = 0, **changes: Any) -> entities.AuditEntry:
+    values: dict[str, Any] = {
+        "id": name,
+        "timestamp": later(hours),
+        "agent_id": "a",
+        "tool_name": "shell",
+        "tool_category": "terminal",
+        "action_type": "terminal:run",
+        "arguments_hash": "0" * 64,
+        "verdict": SecurityVerdictType.ESCALATE,
+        "risk_level": RiskLevel.HIGH,
+        "reason": "it executes",
+        "matched_rules": ("executes", "outside"),
+        "evaluation_duration_ms": 0.25,
+    }
+    return entities.AuditEntry(**{**values, **changes})
+
+
+@dataclass(frozen=True)
+class Added:
+    """Of what is only ever added: how entities are made, and read in the contract's order."""
+
+    name: str
+    make: Callable[..., Any]
+    read: Callable[[Any], Awaitable[tuple[FrozenModel, ...]]]
+    newest_first: bool
+
+
+ADDED = [
+    Added("messages", _message, lambda found: found.get_history("#code"), True),
+    Added("lifecycle_events", _event, lambda found: found.list_events(), True),
+    Added("task_metrics", _metric, lambda found: found.query(), False),
+    Added("collaboration_metrics", _collaboration, lambda found: found.query(), False),
+    Added("audit_entries", _audit, lambda found: found.query(), True),
+]
+
+
+def cost_of(agent: str, cost: float, hours: float = 0, task: str = "t") -> entities.CostRecord:
+    return entities.CostRecord(
+        agent_id=agent,
+        task_id=task,
+        provider="openai",
+        model="m",
+        input_tokens=10,
+        output_tokens=2,
+        cost_usd=cost,
+        timestamp=later(hours),
+        seconds=0.5,
+    )
+
+
+def checkpoint_of(name: str, turn: int, run: str = "r1", **changes: Any) -> entities.Checkpoint:
+    values = {"execution_id": run, "agent_id": "a", "task_id": f"task of {run}", "created_at": NOW}
+    return entities.Checkpoint(
+        id=name, turn_number=turn, context_json="{}", **{**values, **changes}
+    )
+
+
+@pytest.fixture(params=BACKENDS)
+async def backend(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> AsyncIterator[PersistenceBackend]:
+    backend = BACKENDS[request.param](tmp_path)
+    await backend.connect()
+    yield backend
+    await backend.disconnect()
+
+
+@pytest.fixture(params=KEPT, ids=lambda kind: kind.name)
+def kind(request: pytest.FixtureRequest) -> Kind:
+    return request.param  # type: ignore[no-any-return]
+
+
+@pytest.fixture(params=ADDED, ids=lambda added: added.name)
+def added(request: pytest.FixtureRequest) -> Added:
+    return request.param  # type: ignore[no-any-return]
+
+
+async def test_an_entity_is_read_as_it_was_saved_until_it_is_replaced_or_deleted(
+    backend: PersistenceBackend, kind: Kind
+) -> None:
+    found = getattr(backend, kind.name)
+    one, other = kind.make("one"), kind.make("other")
+    assert await found.get(*kind.key(one)) is None
+    assert await found.delete(*kind.key(one)) is False
+    await found.save(one)
+    await found.save(other)
+    assert await found.get(*kind.key(one)) == one
+    changed = one.model_copy(update=kind.change)
+    await found.save(changed)
+    assert await found.get(*kind.key(one)) == changed != one
+    assert await found.get(*kind.key(other)) == other
+    assert await found.delete(*kind.key(one)) is True
+    assert await found.get(*kind.key(one)) is None
+    assert await found.get(*kind.key(other)) == other
+
+
+async def test_what_is_only_added_is_read_in_its_order_and_added_once(
+    backend: PersistenceBackend, added: Added
+) -> None:
+    found = getattr(backend, added.name)
+    assert await added.read(found) == ()
+    by_time = [added.make("b", 0), added.make("a", 1), added.make("c", 2)]
+    for entity in (by_time[1], by_time[2], by_time[0]):
+        await found.save(entity)
+    expected = tuple(reversed(by_time) if added.newest_first else by_time)
+    assert await added.read(found) == expected
+    with pytest.raises(DuplicateRecordError, match="exists already"):
+        await found.save(added.make("a", 3))
+    assert await added.read(found) == expected
+
+
+async def test_tasks_are_listed_by_what_they_have(backend: PersistenceBackend) -> None:
+    waiting, other = _task("waiting"), _task("other").model_copy(update={"project": "/q"})
+    mine = _task("mine").moved(TaskStatus.ASSIGNED, assigned_to="a")
+    for task in (waiting, other, mine):
+        await backend.tasks.save(task)
+    assert set(await backend.tasks.list_tasks()) == {waiting, other, mine}
+    assert await backend.tasks.list_tasks(status=TaskStatus.ASSIGNED) == (mine,)
+    assert await backend.tasks.list_tasks(assigned_to="a", project="/p") == (mine,)
+    assert await backend.tasks.list_tasks(project="/q") == (other,)
+    assert await backend.tasks.list_tasks(assigned_to="a", project="/q") == ()
+
+
+async def test_costs_are_added_and_summed_up(backend: PersistenceBackend) -> None:
+    costs = backend.cost_records
+    assert await costs.aggregate() == 0.0
+    records = [cost_of("a", 0.5, 1), cost_of("b", 0.25, 2), cost_of("a", 1.0, 3, task="u")]
+    for record in reversed(records):
+        await costs.save(record)
+    await costs.save(records[0])
+    assert await costs.query() == (records[0], records[0], *records[1:])
+    assert await costs.query(agent_id="a", task_id="u") == (records[2],)
+    assert await costs.query(task_id="v") == ()
+    assert await costs.aggregate() == 2.25
+    assert await costs.aggregate(agent_id="b") == 0.25
+    assert await costs.aggregate(agent_id="c") == 0.0
+
+
+async def test_history_of_a_channel_can_be_cut(backend: PersistenceBackend) -> None:
+    for number in range(3):
+        await backend.messages.save(_message(str(number), number))
+    await backend.messages.save(_message("x").model_copy(update={"channel": "#else"}))
+    latest = await backend.messages.get_history("#code", limit=2)
+    assert [message.id for message in latest] == ["2", "1"]
+    assert await backend.messages.get_history("#code", limit=0) == ()
+    assert await backend.messages.get_history("#none") == ()
+
+
+async def test_events_are_of_an_agent_a_type_and_a_time(backend: PersistenceBackend) -> None:
+    events = backend.lifecycle_events
+    resumed = _event("2", 2).model_copy(update={"event_type": "resumed"})
+    others = _event("3", 3).model_copy(update={"agent_id": "b"})
+    for event in (_event("1", 1), resumed, others):
+        await events.save(event)
+    assert await events.list_events(agent_id="a", limit=1) == (resumed,)
+    assert await events.list_events(event_type="paused") == (others, _event("1", 1))
+    assert await events.list_events(since=later(3)) == (others,)
+
+
+async def test_metrics_are_of_a_span_without_its_end(backend: PersistenceBackend) -> None:
+    for hours in (1, 2, 3):
+        await backend.task_metrics.save(_metric(str(hours), hours))
+        await backend.collaboration_metrics.save(_collaboration(str(hours), hours))
+    found = await backend.task_metrics.query(agent_id="a", since=later(2), until=later(3))
+    assert found == (_metric("2", 2),)
+    assert await backend.task_metrics.query(agent_id="b") == ()
+    assert await backend.collaboration_metrics.query(agent_id="a", since=later(3)) == (
+        _collaboration("3", 3),
+    )
+
+
+async def test_the_audit_is_asked_by_what_was_decided(backend: PersistenceBackend) -> None:
+    audit = backend.audit_entries
+    allowed = _audit(
+        "allowed",
+        1,
+        verdict=SecurityVerdictType.ALLOW,
+        risk_level=RiskLevel.LOW,
+        action_type="file_system:read",
+        agent_id=None,
+        approval_id="i",
+    )
+    asked = _audit("asked", 2)
+    for entry in (allowed, asked):
+        await audit.save(entry)
+    assert await audit.query(agent_id="a") == (asked,)
+    assert await audit.query(action_type="file_system:read") == (allowed,)
+    assert await audit.query(verdict=SecurityVerdictType.ESCALATE) == (asked,)
+    assert await audit.query(verdict=SecurityVerdictType.DENY) == ()
+    assert await audit.query(risk_level=RiskLevel.LOW) == (allowed,)
+    assert await audit.query(since=later(1), until=later(2)) == (allowed,)
+    assert await audit.query(limit=1) == (asked,)
+
+
+async def test_what_waits_is_found_by_its_approval_run_agent_or_task(
+    backend: PersistenceBackend,
+) -> None:
+    parked = backend.parked_contexts
+    first = _parked("first")
+    second = _parked("second").model_copy(
+        update={"execution_id": "r2", "task_id": None, "parked_at": later(1)}
+    )
+    for context in (second, first):
+        await parked.save(context)
+    assert await parked.get_by_approval("item second") == second
+    assert await parked.get_by_approval("item third") is None
+    assert await parked.list_contexts() == (first, second)
+    assert await parked.list_contexts(execution_id="r2") == (second,)
+    assert await parked.list_contexts(agent_id="a", task_id="t") == (first,)
+
+
+async def test_the_latest_checkpoint_is_the_last_step_of_a_run(
+    backend: PersistenceBackend,
+) -> None:
+    steps = [
+        checkpoint_of("b", 1),
+        checkpoint_of("c", 1),
+        checkpoint_of("a", 2, created_at=later(-1)),
+    ]
+    foreign = checkpoint_of("z", 9, run="r2")
+    for checkpoint in (steps[2], foreign, steps[1], steps[0]):
+        await backend.checkpoints.save(checkpoint)
+    await backend.checkpoints.save(steps[1])
+    assert await backend.checkpoints.list_checkpoints("r1") == tuple(steps)
+    assert await backend.checkpoints.get_latest(execution_id="r1") == steps[2]
+    assert await backend.checkpoints.get_latest(task_id="task of r2") == foreign
+    assert await backend.checkpoints.get_latest(execution_id="r1", task_id="none") is None
+    with pytest.raises(ValueError, match="name one"):
+        await backend.checkpoints.get_latest()
+    assert await backend.checkpoints.delete_by_execution("r1") == 3
+    assert await backend.checkpoints.delete_by_execution("r1") == 0
+    assert await backend.checkpoints.get_latest(execution_id="r2") == foreign
+
+
+async def test_a_heartbeat_is_stale_from_before_a_moment(backend: PersistenceBackend) -> None:
+    old, new = _heartbeat("old"), _heartbeat("new")
+    new = new.model_copy(update={"last_heartbeat_at": later(1)})
+    for heartbeat in (new, old):
+        await backend.heartbeats.save(heartbeat)
+    assert await backend.heartbeats.get_stale(NOW) == ()
+    assert await backend.heartbeats.get_stale(later(1)) == (old,)
+    assert await backend.heartbeats.get_stale(later(1.5)) == (old, new)
+
+
+async def test_agents_that_do_something_are_active(backend: PersistenceBackend) -> None:
+    idle = entities.AgentRuntimeState(
+        agent_id="idle", status=ActivityStatus.IDLE, last_activity_at=later(2)
+    )
+    paused = idle.model_copy(
+        update={"agent_id": "paused", "status": ActivityStatus.PAUSED, "last_activity_at": later(1)}
+    )
+    for state in (_state("busy"), idle, paused):
+        await backend.agent_states.save(state)
+    assert await backend.agent_states.get_active() == (paused, _state("busy"))
+    assert await backend.agent_states.list_states() == (idle, paused, _state("busy"))
+
+
+async def test_settings_are_of_a_namespace(backend: PersistenceBackend) -> None:
+    other = entities.Setting(namespace="agents", key="b", value="1", updated_at=NOW)
+    for setting in (_setting("b"), _setting("a"), other):
+        await backend.settings.save(setting)
+    assert await backend.settings.get_namespace("memory") == (_setting("a"), _setting("b"))
+    assert await backend.settings.get_all() == (other, _setting("a"), _setting("b"))
+    assert await backend.settings.delete_namespace("memory") == 2
+    assert await backend.settings.delete_namespace("memory") == 0
+    assert await backend.settings.get_all() == (other,)
+
+
+async def test_artifacts_are_listed_by_path(backend: PersistenceBackend) -> None:
+    tests = _artifact("b").model_copy(update={"type": ArtifactType.TESTS, "created_by": "x"})
+    for artifact in (tests, _artifact("a")):
+        await backend.artifacts.save(artifact)
+    assert await backend.artifacts.list_artifacts(task_id="t") == (_artifact("a"), tests)
+    assert await backend.artifacts.list_artifacts(artifact_type=ArtifactType.TESTS) == (tests,)
+    assert await backend.artifacts.list_artifacts(created_by="a") == (_artifact("a"),)
+
+
+async def test_projects_are_listed_by_status_and_lead(backend: PersistenceBackend) -> None:
+    active = _project("b").model_copy(update={"status": ProjectStatus.ACTIVE, "lead": "b"})
+    for project in (active, _project("a")):
+        await backend.projects.save(project)
+    assert await backend.projects.list_projects() == (_project("a"), active)
+    assert await backend.projects.list_projects(status=ProjectStatus.ACTIVE) == (active,)
+    assert await backend.projects.list_projects(lead="a") == (_project("a"),)
+
+
+async def test_presets_are_counted_and_listed_by_name(backend: PersistenceBackend) -> None:
+    assert await backend.custom_presets.count() == 0
+    for name in ("b", "a"):
+        await backend.custom_presets.save(_preset(name))
+    assert await backend.custom_presets.list_presets() == (_preset("a"), _preset("b"))
+    assert await backend.custom_presets.count() == 2
+
+
+async def test_a_name_and_a_key_are_of_one_account(backend: PersistenceBackend) -> None:
+    await backend.users.save(_user("b"))
+    await backend.users.save(_user("a"))
+    with pytest.raises(DuplicateRecordError, match="username"):
+        await backend.users.save(_user("c").model_copy(update={"username": "user a"}))
+    assert await backend.users.get_by_username("user a") == _user("a")
+    assert await backend.users.get_by_username("user c") is None
+    assert await backend.users.list_users() == (_user("a"), _user("b"))
+    assert await backend.users.count() == 2
+    key = _key("k")
+    await backend.api_keys.save(key)
+    with pytest.raises(DuplicateRecordError, match="key_hash"):
+        await backend.api_keys.save(key.model_copy(update={"id": "l"}))
+    assert await backend.api_keys.get_by_hash(key.key_hash) == key
+    assert await backend.api_keys.get_by_hash("f" * 64) is None
+    assert await backend.api_keys.list_by_user("u") == (key,)
+    assert await backend.api_keys.list_by_user("v") == ()
+
+
+async def test_text_that_is_no_unicode_is_refused_in_words(backend: PersistenceBackend) -> None:
+    with pytest.raises(QueryError):
+        await backend.tasks.save(_task("t").model_copy(update={"title": "half \ud83d"}))
+    assert await backend.tasks.list_tasks() == ()
+
+
+@pytest.mark.parametrize("name", REPOSITORIES)
+@pytest.mark.parametrize("made", BACKENDS)
+async def test_a_repository_is_there_from_connecting_until_disconnecting(
+    made: str, name: str, tmp_path: Path
+) -> None:
+    backend = BACKENDS[made](tmp_path)
+    with pytest.raises(PersistenceConnectionError, match="isn't connected"):
+        getattr(backend, name)
+    if name != "tasks":
+        return
+    await backend.connect()
+    found = {each: getattr(backend, each) for each in REPOSITORIES}
+    assert [n for n, kept in REPOSITORIES.items() if not isinstance(found[n], kept)] == []
+    await backend.disconnect()
+    with pytest.raises(PersistenceConnectionError):
+        _ = backend.tasks
+    with pytest.raises(PersistenceConnectionError):
+        await found["tasks"].get("t")
+
+
+@pytest.mark.parametrize("made", BACKENDS)
+async def test_connecting_and_disconnecting_can_be_done_twice(made: str, tmp_path: Path) -> None:
+    backend = BACKENDS[made](tmp_path)
+    assert (backend.is_connected, await backend.health_check()) == (False, False)
+    with pytest.raises(PersistenceConnectionError):
+        await backend.migrate()
+    await backend.disconnect()
+    for _ in range(2):
+        await backend.connect()
+        await backend.migrate()
+    assert isinstance(backend, PersistenceBackend)
+    assert (backend.is_connected, await backend.health_check()) == (True, True)
+    await backend.tasks.save(_task("t"))
+    for _ in range(2):
+        await backend.disconnect()
+    assert (backend.is_connected, await backend.health_check()) == (False, False)
+    await backend.connect()
+    assert await backend.tasks.get("t") == _task("t")
+    await backend.disconnect()
+
+
+@pytest.mark.parametrize("made", BACKENDS)
+async def test_two_companies_share_nothing(made: str, tmp_path: Path) -> None:
+    one, two = (BACKENDS[made](tmp_path / name) for name in ("one", "two"))
+    await one.connect()
+    await two.connect()
+    await one.tasks.save(_task("t"))
+    assert await two.tasks.list_tasks() == ()
+    await one.disconnect()
+    assert await two.health_check()
+    await two.disconnect()

@@ -126,13 +126,25 @@ async def test_a_run_has_the_memory_tools_of_its_agent(bench: Bench) -> None:
     assert "6543" in call.text
 
 
+async def test_a_run_is_told_of_skills_and_policies_when_it_asks(
+    server: Server, tmp_path: Path
+) -> None:
+    async with opened(
+        server, tmp_path, org_memory={"core_policies": ["Never delete logs."]}
+    ) as bench:
+        run = await bench.run(asks("org_policies"), asks("list_skills"), ends())
+        policies, skills = (await bench.engine.runs.steps(run.id))[2:5:2]
+        assert "Never delete logs." in policies.text
+        assert (policies.outcome, skills.outcome) == (CallOutcome.OK, CallOutcome.OK)
+
+
 async def test_a_run_without_memory_is_given_none_and_has_no_memory_tools(bench: Bench) -> None:
     fact = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=FACT)
     await bench.engine.memory.store(AGENT, fact)
     await bench.run(ends(), memory=False)
     assert len(bench.first_messages) == 2
     tools = [tool["function"]["name"] for tool in bench.server.requests[0][1]["tools"]]
-    assert "search_memory" not in tools
+    assert not {"search_memory", "list_skills", "org_search"} & set(tools)
 
 
 async def test_a_run_leaves_an_execution_with_its_calls_and_its_costs(bench: Bench) -> None:

@@ -66,10 +66,10 @@ Learn = Callable[[str], Awaitable[int]]
 class PipelineParts:
     """What the stages of the app work with.
 
-    ``operations`` keeps how delegated runs went, ``store`` keeps memories, ``level`` returns an agent's
-    memory level, ``learn`` is ``None`` where the settings want no lessons, ``refresh`` brings what
-    is known of projects up to date, and ``end_session`` deletes what is limited to a run and
-    returns how much.
+    ``operations`` keeps how delegated runs went, ``store`` keeps memories, ``level`` returns an
+    agent's memory level, ``learn`` is ``None`` where the settings want no lessons, ``refresh``
+    brings what is known of projects up to date, and ``end_session`` deletes what is limited to a
+    run and returns how much.
     """
 
     records: RunRecords

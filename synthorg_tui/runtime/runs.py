@@ -26,23 +26,25 @@ from synthorg_tui.persistence.entities import (
 )
 from synthorg_tui.persistence.protocol import PersistenceBackend
 from synthorg_tui.persistence.values import aware, naive
-from synthorg_tui.runtime.models import AgentRun, RunRequest, RunStatus, RunStep
+from synthorg_tui.runtime.models import AgentRun, RunRequest, RunStatus, RunStep, StepKind
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
 _COLUMNS: Final = (
     "r.id, r.request, r.status, r.started_at, r.ended_at, r.reason, r.told, r.model, r.item_id, "
-    "r.execution_id, t.description"
+    "r.execution_id, t.description, t.assigned_to, t.project"
 )
 _USED: Final = """
 SELECT execution_id AS run_id,
-    count(*) FILTER (context_json->>'kind' = 'answer') AS turns,
-    count(*) FILTER (context_json->>'kind' = 'call') AS calls,
-    coalesce(sum((context_json->>'prompt_tokens')::BIGINT), 0)::BIGINT AS prompt_tokens,
-    coalesce(sum((context_json->>'completion_tokens')::BIGINT), 0)::BIGINT AS completion_tokens,
-    coalesce(sum((context_json->>'cost')::DOUBLE), 0) AS cost
-FROM checkpoints WHERE execution_id IN (SELECT id FROM chosen) GROUP BY execution_id
+    count(*) FILTER (step->>'kind' = 'answer') AS turns,
+    count(*) FILTER (step->>'kind' = 'call') AS calls,
+    coalesce(sum((step->>'prompt_tokens')::BIGINT), 0)::BIGINT AS prompt_tokens,
+    coalesce(sum((step->>'completion_tokens')::BIGINT), 0)::BIGINT AS completion_tokens,
+    coalesce(sum((step->>'cost')::DOUBLE), 0) AS cost
+FROM (SELECT execution_id, try_cast(context_json AS JSON) AS step FROM checkpoints
+    WHERE execution_id IN (SELECT id FROM chosen))
+GROUP BY execution_id
 """
 _CHANGEABLE: Final = frozenset(
     {"status", "ended_at", "reason", "told", "model", "item_id", "execution_id", "doing"}
@@ -187,8 +189,7 @@ class RunStore:
     async def steps(self, run_id: str) -> tuple[RunStep, ...]:
         """Return the stored steps of a run, in their order."""
         stored = await self.operations.checkpoints.list_checkpoints(run_id)
-        steps = (RunStep.model_validate_json(each.context_json) for each in stored)
-        return tuple(sorted(steps, key=lambda step: step.number))
+        return tuple(sorted(map(_step, stored), key=lambda step: step.number))
 
     async def find(self, start: str) -> AgentRun:
         """Return the run whose id begins so; raises ``UnknownRunError`` for none or several."""
@@ -238,7 +239,7 @@ def _read(
 def _run(row: Sequence[Any]) -> AgentRun:
     return AgentRun(
         id=row[0],
-        request=RunRequest.model_validate({**json.loads(row[1]), "task": row[10]}),
+        request=_request(row[1], task=row[10], agent_id=row[11], workspace=row[12]),
         status=RunStatus(row[2]),
         started_at=aware(row[3]),
         ended_at=aware(row[4]),
@@ -247,12 +248,34 @@ def _run(row: Sequence[Any]) -> AgentRun:
         model=row[7],
         item_id=row[8],
         execution_id=row[9],
-        turns=row[11],
-        calls=row[12],
-        prompt_tokens=row[13],
-        completion_tokens=row[14],
-        cost=row[15],
+        turns=row[13],
+        calls=row[14],
+        prompt_tokens=row[15],
+        completion_tokens=row[16],
+        cost=row[17],
     )
+
+
+def _request(stored: str, **of_task: str) -> RunRequest:
+    """What was asked for; of one whose text was erased what its task says."""
+    try:
+        return RunRequest.model_validate({**json.loads(stored), "task": of_task["task"]})
+    except ValueError:
+        return RunRequest.model_validate(of_task)
+
+
+def _step(stored: Checkpoint) -> RunStep:
+    """A step as it is stored; of one that was erased as a whole only that it was there."""
+    try:
+        return RunStep.model_validate_json(stored.context_json)
+    except ValueError:
+        return RunStep(
+            number=int(stored.id.rpartition("-")[2]),
+            turn=stored.turn_number,
+            at=stored.created_at,
+            kind=StepKind.NOTE,
+            text=stored.context_json,
+        )
 
 
 def _task(run: AgentRun) -> Task:

@@ -27,7 +27,6 @@ from synthorg_tui.runtime.models import (
     BUILT_IN,
     AgentRun,
     ExecutionResult,
-    RecoveryResult,
     RunProfile,
     RunRequest,
     RunStep,
@@ -35,6 +34,7 @@ from synthorg_tui.runtime.models import (
 )
 from synthorg_tui.runtime.pipeline import CAPTURE, FinishedRun, RunStage
 from synthorg_tui.runtime.protocol import OnStep
+from synthorg_tui.runtime.recovery import recovery_of
 from synthorg_tui.runtime.runs import RunStore
 from synthorg_tui.runtime.steps import RESUMED, last_text, used_by
 
@@ -160,7 +160,11 @@ class AgentEngine:
 
     async def _post_execution_pipeline(self, finished: FinishedRun, taken: RunSteps) -> None:
         """Do the stages in their order; each is told as a step, and one that fails stops none."""
-        finished.recovery = _recovered(finished)
+        finished.recovery = recovery_of(
+            finished.steps,
+            finished.run.request.limits.retries,
+            finished.result.termination_reason,
+        )
         for name, stage in self._parts.stages.items():
             if name == CAPTURE:
                 told = await self._try_procedural_memory(finished, stage)
@@ -266,19 +270,6 @@ async def _attempted(name: str, finished: FinishedRun, stage: RunStage) -> str:
             exc_info=None if expected else error,
         )
         return f"failed: {reason}"
-
-
-def _recovered(finished: FinishedRun) -> RecoveryResult:
-    """How often the run was gone on with after its process had ended."""
-    again = sum(step.text.startswith(RESUMED) for step in finished.steps)
-    failed = finished.result.termination_reason is TerminationReason.ERROR
-    return RecoveryResult(
-        strategy_type="resume" if again else "none",
-        retry_count=again,
-        max_retries=again,
-        can_reassign=failed,
-        error_category=finished.result.termination_reason.value if failed else "",
-    )
 
 
 def _result(

@@ -92,12 +92,17 @@ class LoopEnd:
 
 @dataclass(frozen=True, slots=True)
 class LoopSettings:
-    """What every loop goes by; ``first_wait`` are seconds before a failed request is repeated."""
+    """What every loop goes by.
+
+    ``first_wait`` are seconds before a failed request is repeated. ``refusal`` returns why an agent
+    may not go on, empty when it may; it is asked before each turn.
+    """
 
     clock: Clock
     prices: Prices = field(default_factory=Prices)
     max_format_errors: int = 3
     first_wait: float = FIRST_WAIT
+    refusal: Callable[[str], Awaitable[str]] | None = None
 
 
 @dataclass(slots=True)
@@ -202,10 +207,17 @@ class AgentLoop:
             if is_answered(self._steps.steps):
                 return LoopEnd(TerminationReason.COMPLETED)
             used = used_by(self._steps.steps)
-            end = self._limit(used)
+            end = await self._stopped() or self._limit(used)
             if end is not None:
                 return end
             await self._ask(used)
+
+    async def _stopped(self) -> LoopEnd | None:
+        """The end of a run whose agent may not go on."""
+        if self._settings.refusal is None:
+            return None
+        refusal = await self._settings.refusal(self._request.agent_id)
+        return LoopEnd(TerminationReason.SHUTDOWN, refusal) if refusal else None
 
     def _limit(self, used: Used) -> LoopEnd | None:
         """The end of a run that used up what it may, if it did."""

@@ -4,14 +4,16 @@ Only requests are made again. A tool call is never: what it did isn't known to b
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
+from synthorg_tui.core.enums import TerminationReason
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.providers.completion.errors import CompletionError, PromptTooLongError
 from synthorg_tui.providers.completion.protocol import Completion
 from synthorg_tui.providers.completion.usage import DailyLimitError
-from synthorg_tui.runtime.models import RecoveryResult
+from synthorg_tui.runtime.models import RecoveryResult, RunStep, StepKind
+from synthorg_tui.runtime.steps import RESUMED
 
 FIRST_WAIT: Final = 0.5
 """Seconds before a request is made again; each further time they double."""
@@ -63,8 +65,7 @@ class RequestRecovery:
                     raise AbandonedRequestError(error, self.result) from error
                 retries += 1
                 await self._told(
-                    f"The request to the model failed ({error.message}): "
-                    f"retry {retries} of {self._max_retries}"
+                    f"{_FAILED}({error.message}): retry {retries} of {self._max_retries}"
                 )
                 await asyncio.sleep(min(self._first_wait * 2 ** (retries - 1), MAX_WAIT))
             else:
@@ -82,7 +83,25 @@ class RequestRecovery:
         )
 
 
+_FAILED: Final = "The request to the model failed "
+"""Begins the note of a retry, by which a stored run tells how often there was one."""
 _TOO_LONG: Final = "prompt_too_long"
+
+
+def recovery_of(
+    steps: Sequence[RunStep], max_retries: int, reason: TerminationReason
+) -> RecoveryResult:
+    """Return how a whole run was gone on with: resumed, with requests made again, or neither."""
+    retries = sum(step.kind is StepKind.NOTE and step.text.startswith(_FAILED) for step in steps)
+    resumed = any(step.kind is StepKind.NOTE and step.text.startswith(RESUMED) for step in steps)
+    failed = reason is TerminationReason.ERROR
+    return RecoveryResult(
+        strategy_type=RESUME if resumed else RETRY if retries else NONE,
+        retry_count=retries,
+        max_retries=max(max_retries, retries),
+        can_reassign=failed,
+        error_category=reason.value if failed else "",
+    )
 
 
 def category_of(error: CompletionError) -> str:

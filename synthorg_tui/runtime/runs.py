@@ -12,13 +12,19 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from synthorg_tui.core.clock import Clock
-from synthorg_tui.core.enums import TaskStatus, TaskType, TerminationReason
+from synthorg_tui.core.enums import ActivityStatus, TaskStatus, TaskType, TerminationReason
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.redaction import RedactionTally, redact_text, redact_value
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.persistence.database import Database
-from synthorg_tui.persistence.entities import Checkpoint, Heartbeat, ParkedContext, Task
+from synthorg_tui.persistence.entities import (
+    AgentRuntimeState,
+    Checkpoint,
+    Heartbeat,
+    ParkedContext,
+    Task,
+)
 from synthorg_tui.persistence.protocol import PersistenceBackend
 from synthorg_tui.persistence.values import aware, naive
 from synthorg_tui.runtime.models import AgentRun, RunRequest, RunStatus, RunStep
@@ -50,6 +56,10 @@ _STANDS: Final = {
     RunStatus.RUNNING: TaskStatus.IN_PROGRESS,
     RunStatus.PARKED: TaskStatus.BLOCKED,
     RunStatus.INTERRUPTED: TaskStatus.INTERRUPTED,
+}
+_DOES: Final = {
+    RunStatus.RUNNING: ActivityStatus.EXECUTING,
+    RunStatus.PARKED: ActivityStatus.PAUSED,
 }
 _BEAT: Final = 10.0
 """Seconds between two signs of life of a run that works."""
@@ -99,6 +109,7 @@ class RunStore:
         await self._database.write(
             lambda db: db.execute(f"INSERT INTO agent_runs VALUES ({marks})", values)
         )
+        await self._agent_does(stored)
         return stored
 
     async def change(self, run_id: str, **values: Any) -> None:
@@ -139,6 +150,23 @@ class RunStore:
         if run.status is not RunStatus.RUNNING:
             self._beats.pop(run.id, None)
             await self.operations.heartbeats.delete(run.id)
+        await self._agent_does(run)
+
+    async def _agent_does(self, run: AgentRun) -> None:
+        """Keep what the agent of a run does now; its last run to change says it."""
+        does = _DOES.get(run.status, ActivityStatus.IDLE)
+        is_idle = does is ActivityStatus.IDLE
+        state = AgentRuntimeState(
+            agent_id=run.request.agent_id,
+            execution_id=None if is_idle else run.id,
+            task_id=None if is_idle else run.id,
+            status=does,
+            turn_count=run.turns,
+            accumulated_cost=run.cost,
+            last_activity_at=self._clock.now(),
+            started_at=None if is_idle else run.started_at,
+        )
+        await self.operations.agent_states.save(state)
 
     async def add(self, run_id: str, agent_id: str, step: RunStep) -> RunStep:
         """Store a complete step and return it as stored, without secrets.

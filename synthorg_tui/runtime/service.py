@@ -7,7 +7,7 @@ is only who may run, which runs are alive, and what becomes of those whose proce
 import asyncio
 import logging
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
@@ -227,7 +227,6 @@ class RunService:
 
     async def keep(self) -> None:
         """Go on with parked runs once they are decided on, until cancelled."""
-        await self._open()
         heard = asyncio.Event()
         unsubscribe = self._events.subscribe(lambda topic, _: None if topic == RUN else heard.set())
         try:
@@ -249,6 +248,7 @@ class RunService:
 
     async def _go_on(self) -> None:
         """Resume the parked runs whose items are decided."""
+        await self._open()
         parked = await self._store.list(limit=_MAX_OPEN, status=(RunStatus.PARKED,))
         for run in reversed(parked):
             if run.id in self._working or await self._rules.is_waiting(run.item_id):
@@ -309,8 +309,9 @@ class RunService:
         except Exception as error:  # the store's, say: nobody awaits this task
             raise_fatal(error)
             _log.exception("the run %s stopped", run.id)
+            told = f"it stopped unexpectedly ({type(error).__name__})"
             with surviving("marking an interrupted run", _log):
-                await self._store.change(run.id, status=RunStatus.INTERRUPTED.value)
+                await self._store.change(run.id, status=RunStatus.INTERRUPTED.value, told=told)
         finally:
             self._working.pop(run.id, None)
             for follower in working.followers:
@@ -320,19 +321,30 @@ class RunService:
     async def _carried_out(
         self, working: WorkingRun, executor: RunExecutor, exact: RunRequest
     ) -> ExecutionResult:
+        """What a run came to; what was expected to fail is how it ended."""
         run = working.run
         steps = await self._store.steps(run.id)
-        if executor is self._engine:  # it stores each step itself before it goes on
-            return await executor.run(
-                run.id, exact, steps=steps, on_step=partial(self._told, working)
-            )
+        try:
+            if executor is self._engine:  # it stores each step itself before it goes on
+                told = partial(self._told, working)
+                return await executor.run(run.id, exact, steps=steps, on_step=told)
+            return await self._by_another(working, executor, exact, steps)
+        except DomainError as error:
+            return _failed(run, error.message)
+
+    async def _by_another(
+        self,
+        working: WorkingRun,
+        executor: RunExecutor,
+        exact: RunRequest,
+        steps: Sequence[RunStep],
+    ) -> ExecutionResult:
+        """Have an executor carry out a run that stores nothing, and store its steps for it."""
         storing = asyncio.create_task(self._store_steps(working))
         try:
             return await executor.run(
-                run.id, exact, steps=steps, on_step=working.unstored.put_nowait
+                working.run.id, exact, steps=steps, on_step=working.unstored.put_nowait
             )
-        except DomainError as error:
-            return _failed(run, error.message)
         finally:
             await working.unstored.join()
             storing.cancel()

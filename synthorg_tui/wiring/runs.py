@@ -105,7 +105,9 @@ def build_runs(base: Foundation, parts: RunParts) -> RunService:
             registry=wired.registry,
             tools=wired.tools,
             store=store,
-            settings=LoopSettings(base.clock, prices, config.max_format_errors),
+            settings=LoopSettings(
+                base.clock, prices, config.max_format_errors, refusal=wired.refusal
+            ),
             memory=wired.memory,
             stages=RunPipeline(wired.pipeline()).stages(),
             memory_tokens=config.memory_tokens,
@@ -260,6 +262,8 @@ class _Wired:
         learns = base.settings.memory.procedural.enabled
         return PipelineParts(
             records=RunRecords(base.data_dir, self.import_records),
+            operations=parts.operations,
+            clock=base.clock,
             store=base.local,
             level=base.settings.level,
             learn=learn if learns else None,

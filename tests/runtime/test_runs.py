@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,13 +11,15 @@ from typing import Any
 import pytest
 
 from synthorg_tui.core.enums import CallOutcome, MemoryCategory, MemoryLevel, TerminationReason
+from synthorg_tui.curation.inbox import lesson_of
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.models import MemoryMetadata, MemoryQuery, MemoryStoreRequest
-from synthorg_tui.runtime.models import AgentRun, RunProfile, RunRequest, RunStatus
+from synthorg_tui.runtime.models import AgentRun, RunProfile, RunRequest, RunStatus, RunStep
 from synthorg_tui.runtime.runs import UnknownRunError
 from synthorg_tui.runtime.service import RunRefusedError
 from synthorg_tui.settings.root import RootConfig
 from tests.curation.review_kit import PERSON
+from tests.ingest.transcript_kit import ClaudeTranscript
 from tests.patience import until
 from tests.providers.server_kit import Server, said
 from tests.providers.server_kit import server as server
@@ -334,3 +337,126 @@ async def test_a_rejected_call_is_not_done_and_its_reason_told(bench: Bench) -> 
     assert not (bench.workspace / "log").exists()
     told = bench.server.requests[1][1]["messages"][-1]["content"]
     assert "Not in this folder." in told
+
+
+async def lessons_in(engine: Engine) -> list[tuple[object, ...]]:
+    found = [lesson_of(item) for item in await engine.approvals.list()]
+    return [
+        (lesson.kind, lesson.proposal.model_dump(), lesson.recurrence)
+        for lesson in found
+        if lesson is not None
+    ]
+
+
+async def test_capture_makes_the_same_lesson_of_our_own_run_as_of_the_same_run_imported(
+    server: Server, tmp_path: Path
+) -> None:
+    commands = ("git push", "git push --set-upstream origin main")
+    async with opened(server, tmp_path) as bench:
+        repository(bench.workspace, tmp_path / "origin.git")
+        run = await bench.run(
+            *(asks("bash", command=each) for each in commands), ends(), task="Push the branch."
+        )
+        steps = await bench.engine.runs.steps(run.id)
+        own = await lessons_in(bench.engine)
+        execution = await bench.engine.executions.get(run.execution_id)
+    assert execution is not None
+    assert [call.outcome for call in execution.calls] == [CallOutcome.FAILED, CallOutcome.OK]
+    transcript = ClaudeTranscript(cwd=str(bench.workspace)).user("Push the branch.")
+    for call in execution.calls:
+        transcript.bash(call.arguments, call.output, error=call.outcome is CallOutcome.FAILED)
+    transcript.say("Done.")
+    async with Engine.open(settings(server), data_dir=tmp_path / "other") as engine:
+        await engine.imports.run([transcript.write(tmp_path / "session.jsonl")])
+        imported = await lessons_in(engine)
+    assert len(own) == 1, [step.text for step in steps]
+    assert own == imported
+
+
+def repository(folder: Path, origin: Path) -> None:
+    """A repository with a commit and an empty origin, whose branch has no upstream."""
+    git = ("git", "-c", "user.name=Heron", "-c", "user.email=heron@example.org", "-C", str(folder))
+    subprocess.run(("git", "init", "-q", "--bare", "-b", "main", str(origin)), check=True)
+    subprocess.run((*git, "init", "-q", "-b", "main"), check=True)
+    subprocess.run((*git, "commit", "-q", "--allow-empty", "-m", "First"), check=True)
+    subprocess.run((*git, "remote", "add", "origin", str(origin)), check=True)
+
+
+async def test_the_texts_of_a_run_go_with_its_session_and_with_the_memories_it_was_given(
+    bench: Bench,
+) -> None:
+    fact = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=FACT)
+    memory_id = await bench.engine.memory.store(AGENT, fact)
+    run = await bench.run(asks("bash", command="echo plumage"), ends("Plumage it is."))
+    await bench.engine.erasure.purge([memory_id], actor=str(PERSON))
+    stored = json.dumps([step.model_dump(mode="json") for step in await steps_of(bench, run)])
+    assert "6543" not in stored
+    assert "plumage" in stored
+    await bench.engine.sessions.purge([run.execution_id], actor=str(PERSON))
+    with pytest.raises(UnknownRunError):
+        await bench.engine.runs.show(run.id)
+    assert await bench.engine.operations.checkpoints.list_checkpoints(run.id) == ()
+
+
+async def steps_of(bench: Bench, run: AgentRun) -> tuple[RunStep, ...]:
+    return await bench.engine.runs.steps(run.id)
+
+
+async def test_a_run_of_another_run_has_a_digest_of_its_own_and_no_persons_word(
+    bench: Bench,
+) -> None:
+    fact = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=FACT)
+    await bench.engine.memory.store("stork", fact)
+    first = await bench.run(ends(), task="Ask the stork.")
+    bench.server.requests.clear()
+    second = await bench.run(ends(), agent_id="stork", parent=first.id)
+    assert "6543" in json.dumps(bench.first_messages)
+    execution = await bench.engine.executions.get(second.execution_id)
+    assert execution is not None
+    assert [turn.role for turn in execution.turns] == ["parent", "assistant"]
+    task = await bench.engine.operations.tasks.get(second.id)
+    assert task is not None
+    assert task.parent_task_id == first.id
+
+
+async def test_pausing_an_agent_interrupts_its_run_before_the_next_turn(bench: Bench) -> None:
+    run = await bench.start(asks("bash", command="touch begun; sleep 0.5"), ends())
+    await until((bench.workspace / "begun").exists)
+    await bench.engine.gateway.set_paused(AGENT, True)
+    stopped = await bench.engine.runs.wait(run.id)
+    assert (stopped.status, stopped.reason) == (RunStatus.INTERRUPTED, TerminationReason.SHUTDOWN)
+    with pytest.raises(RunRefusedError, match="paused"):
+        await bench.engine.runs.resume(run.id)
+    await bench.engine.gateway.set_paused(AGENT, False)
+    await bench.engine.runs.resume(run.id)
+    assert (await bench.engine.runs.wait(run.id)).reason is TerminationReason.COMPLETED
+
+
+async def test_how_a_run_went_is_kept_as_a_metric_and_what_its_agent_does(bench: Bench) -> None:
+    operations = bench.engine.operations
+    run = await bench.start(asks("bash", command="touch begun; sleep 0.3"), ends())
+    await until((bench.workspace / "begun").exists)
+    state = await operations.agent_states.get(AGENT)
+    assert state is not None
+    assert (state.status, state.execution_id) == ("executing", run.id)
+    assert await operations.heartbeats.get(run.id) is not None
+    await bench.engine.runs.wait(run.id)
+    state = await operations.agent_states.get(AGENT)
+    assert state is not None
+    assert (state.status, state.execution_id, state.turn_count) == ("idle", None, 2)
+    assert await operations.heartbeats.get(run.id) is None
+    (metric,) = await operations.task_metrics.query(agent_id=AGENT)
+    assert (metric.task_id, metric.is_success, metric.turns_used) == (run.id, True, 2)
+    assert metric.duration_seconds > 0.2
+
+
+async def test_a_run_whose_workspace_is_gone_ends_with_what_is_wrong(bench: Bench) -> None:
+    parked = await bench.run(asks("bash", command="true"), profile=RunProfile.ASK)
+    reviews = bench.engine.reviews
+    shown = (await reviews.review(parked.item_id)).shown
+    await reviews.reject(parked.item_id, shown=shown, reason="No.", person=PERSON)
+    bench.workspace.rmdir()
+    await bench.engine.runs.resume(parked.id)
+    run = await bench.engine.runs.wait(parked.id)
+    assert (run.status, run.reason) == (RunStatus.ENDED, TerminationReason.ERROR)
+    assert "folder" in run.told

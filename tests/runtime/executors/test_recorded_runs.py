@@ -64,9 +64,14 @@ def transcript(home: Path, session: str = SESSION) -> Act:
     """The transcript that Claude Code writes of such a session."""
 
     def line(number: int, kind: str, content: object, **more: object) -> str:
-        record = {"type": kind, "sessionId": session, "cwd": "{cwd}", "gitBranch": "HEAD"}
+        record: dict[str, object] = {"type": kind, "sessionId": session, "gitBranch": "HEAD"}
         message = {"role": kind, "id": f"msg_{number}", "content": content}
-        record |= {"uuid": f"u{number}", "timestamp": AT.format(number), "message": message}
+        record |= {
+            "cwd": "{cwd}",
+            "uuid": f"u{number}",
+            "timestamp": AT.format(number),
+            "message": message,
+        }
         return json.dumps({**record, **more})
 
     def used(number: int, command: str) -> list[dict[str, object]]:

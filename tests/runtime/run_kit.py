@@ -1,8 +1,12 @@
 """A scripted model that calls tools, tools that write down what they did, and a runtime of both."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from synthorg_tui.core.clock import SystemClock
@@ -74,6 +78,36 @@ class ScriptedModel:
         return None
 
 
+Respond = Callable[[dict[str, Any]], dict[str, Any]]
+"""Makes the reply to a request to a model server, both as JSON."""
+
+
+@contextmanager
+def model_server(respond: Respond) -> Iterator[str]:
+    """A model server on this machine that answers so; yields its address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            raw = json.dumps(respond(body)).encode()
+            with suppress(ConnectionError):  # who asked may have been killed
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(raw)))
+                self.end_headers()
+                self.wfile.write(raw)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=http.serve_forever, args=(0.02,))
+    thread.start()
+    yield f"http://127.0.0.1:{http.server_port}/v1"
+    http.shutdown()
+    http.server_close()
+    thread.join()
+
+
 class LineTool(BaseTool):
     """Appends a line to a file of the workspace."""
 
@@ -96,6 +130,7 @@ class LineTool(BaseTool):
             await asyncio.sleep(60)
         with self._file.open("a") as out:
             out.write(f"{line}\n")
+        await asyncio.sleep(0.005)  # what is done is known a moment later only
         return ToolResult(content=f"wrote {line}", is_error=line == "fail", exit_code=0)
 
 

@@ -16,6 +16,7 @@ from synthorg_tui.memory.enums import SourceKind
 from synthorg_tui.memory.models import MemoryDraft
 from synthorg_tui.persistence.entities import CollaborationMetric
 from synthorg_tui.runtime.models import (
+    BUILT_IN,
     AgentRun,
     ExecutionResult,
     RecoveryResult,
@@ -122,6 +123,9 @@ class RunPipeline:
     async def _record(self, finished: FinishedRun) -> str:
         if finished.execution_id:
             return finished.execution_id
+        is_stopped = finished.result.termination_reason is TerminationReason.SHUTDOWN
+        if is_stopped and finished.run.request.executor != BUILT_IN:
+            return ""  # what its program wrote of it was imported when it was stopped
         taken = await self._parts.records.take(finished.run, finished.steps, finished.result)
         finished.execution_id = taken
         return taken or "nothing was said or done"

@@ -76,13 +76,17 @@ async def scratch_worktree(
     as it lies, with what isn't committed. What git ignores isn't copied. Of any other folder it is
     a copy; links that lead out of it are left out. Programs that were started in it with
     ``environ_of`` are ended with it. ``agent_id`` is whose sessions those in it are, when it isn't
-    the one that a program's own are. What a crash left behind is removed by the next copy.
+    the one that a program's own are. What a crash left behind is removed by the next copy. A copy
+    isn't copied again: it is yielded itself and stays with whoever made it.
 
     Raises ``WorktreeError``.
     """
+    folder = await asyncio.to_thread(_real, source)
+    if folder.is_relative_to(scratch_root()):
+        yield folder
+        return
     await asyncio.to_thread(remove_leftover_copies)
     name = scratch_name(uuid.uuid4().hex[:12], agent_id)
-    folder = await asyncio.to_thread(_real, source)
     with _new_lock(name):
         try:
             copy = await asyncio.to_thread(_made, folder, name, ref)
@@ -156,8 +160,6 @@ def _real(folder: Path) -> Path:
 def _made(folder: Path, name: str, ref: str | None) -> ScratchCopy:
     if not folder.is_dir():
         raise WorktreeError(f"{folder} is no folder")
-    if folder.is_relative_to(scratch_root()):
-        raise WorktreeError(f"{folder} is a copy itself", remedy="Name the project.")
     if shutil.which("git") is None:
         raise WorktreeError("git isn't installed", remedy="Install git: copies are made with it.")
     top = _repository(folder)

@@ -16,6 +16,7 @@ import pytest
 
 from synthorg_tui.agents.session import AgentSession
 from synthorg_tui.connect import DIGEST_EVENTS, IMPORT_EVENTS, hook
+from synthorg_tui.core import COPY_VARIABLE
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.engine import Engine
 from synthorg_tui.host.client import connect
@@ -75,6 +76,17 @@ async def test_the_digest_is_the_additional_context(
     assert "6543" in told["additionalContext"]
     assert told["additionalContext"] == record.reply
     assert record.client == "claude-code hook"
+
+
+@pytest.mark.parametrize("event", [*DIGEST_EVENTS, *IMPORT_EVENTS])
+def test_an_agent_that_a_run_started_is_given_nothing_twice(
+    tmp_path: Path, event: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its digest came with its task, and who started it imports its session."""
+    monkeypatch.setenv(COPY_VARIABLE, "0123456789ab")
+    code, output = run(event, tmp_path, {**PROMPT, "transcript_path": "/no/such"})
+    assert (code, output) == (0, "")
+    assert not (tmp_path / hook.LOG_FILE).exists()
 
 
 async def test_nothing_to_tell_is_no_output(tmp_path: Path) -> None:

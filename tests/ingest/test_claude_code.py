@@ -53,6 +53,11 @@ def failing(output: str, *, tool: str = "Bash", **fields: Any) -> ClaudeTranscri
         ("[Request interrupted by user for tool use]", CallOutcome.DENIED_BY_USER),
         ("Permission to use Bash with command rm has been denied.", CallOutcome.DENIED_BY_USER),
         ("PreToolUse:Bash hook error: [./guard.sh]: no", CallOutcome.BLOCKED_BY_HOOK),
+        (
+            "touch in '/a/b' was blocked. For security, Claude Code may only create or modify "
+            "files in the allowed working directories for this session: '/c'.",
+            CallOutcome.BLOCKED_BY_HOOK,
+        ),
         ('PreToolUse:Bash hook blocking error from command: "x": no', CallOutcome.BLOCKED_BY_HOOK),
         ("Something else went wrong", CallOutcome.FAILED),
         ("Exit code 1\nPreToolUse:Bash hook error in the test output", CallOutcome.FAILED),

@@ -228,11 +228,11 @@ async def test_what_a_crash_left_is_removed_and_what_is_in_use_is_not(shop: Path
     assert left_behind() == []
 
 
-async def test_a_copy_is_not_copied(shop: Path) -> None:
+async def test_a_copy_is_not_copied_again_and_stays_with_its_maker(shop: Path) -> None:
     async with scratch_worktree(shop) as copy:
-        with pytest.raises(WorktreeError, match="is a copy itself"):
-            async with scratch_worktree(copy):
-                pass
+        async with scratch_worktree(copy) as same:
+            assert same == copy
+        assert copy.exists()
 
 
 async def test_a_file_is_no_workspace(shop: Path) -> None:

@@ -111,13 +111,16 @@ def _codex(request: RunRequest, home: Path, environ: Mapping[str, str]) -> Start
 
 
 def _opencode(request: RunRequest, home: Path, environ: Mapping[str, str]) -> Start:
-    """It has no sandbox: what it may do is said by its permissions, which its variable sets."""
+    """It has no sandbox: what it may do is said by its permissions, which its variable sets.
+
+    Without memory its session is kept nowhere either, as with the others.
+    """
     can = _OPENCODE_ALLOWED[request.profile]
     permission = {"edit": can, "bash": can, "external_directory": "deny", "doom_loop": "deny"}
     more = {"OPENCODE_PERMISSION": json.dumps(permission), "OPENCODE_DISABLE_AUTOUPDATE": "1"}
     words = ["run", "--format", "json"]
     if not request.memory:
-        more["OPENCODE_DISABLE_EXTERNAL_SKILLS"] = "1"
+        more |= {"OPENCODE_DISABLE_EXTERNAL_SKILLS": "1", "OPENCODE_DB": ":memory:"}
         more["OPENCODE_CONFIG_CONTENT"] = json.dumps({"mcp": {"synthorg": {"enabled": False}}})
         words.append("--pure")
     return Start((*words, *_model(request)), more)

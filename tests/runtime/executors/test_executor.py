@@ -20,6 +20,7 @@ from synthorg_tui.runtime.executors import process
 from synthorg_tui.runtime.executors.patches import KeptPatches
 from synthorg_tui.runtime.models import GivenSkill, RunProfile, RunRequest, RunStep, StepKind
 from synthorg_tui.runtime.steps import RESUMED
+from synthorg_tui.runtime.worktrees import scratch_worktree
 from tests.runtime.executors.client_kit import (
     CLAUDE_RUN,
     RUNS,
@@ -185,6 +186,13 @@ async def test_it_works_in_a_copy_and_what_it_changed_is_kept_as_a_patch(where: 
     assert list(scratch_root().iterdir()) == []
 
 
+async def test_a_run_in_a_copy_works_in_that(where: Place) -> None:
+    where.install("claude", WROTE, *CLAUDE_RUN)
+    async with scratch_worktree(where.project, ref="HEAD") as copy:
+        await ran(where.executor("claude"), where, workspace=copy)
+        assert (copy / "readme.txt").read_text() == "two\n"
+
+
 async def test_without_a_change_there_is_no_patch(where: Place) -> None:
     where.install("claude", *CLAUDE_RUN)
     patches = KeptPatches(where.home / "data")
@@ -267,6 +275,7 @@ async def test_without_memory_nothing_of_ours_is_given(where: Place) -> None:
     assert "--ephemeral -c mcp_servers={}" in words
     seen = where.seen("opencode")
     assert seen["environ"]["OPENCODE_DISABLE_EXTERNAL_SKILLS"] == "1"
+    assert seen["environ"]["OPENCODE_DB"] == ":memory:"
     assert "--pure" in seen["words"]
 
 

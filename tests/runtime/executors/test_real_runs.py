@@ -20,7 +20,7 @@ from synthorg_tui.runtime.executors.patches import KeptPatches
 from synthorg_tui.runtime.models import GivenSkill, RunProfile, RunRequest
 from synthorg_tui.settings.root import RootConfig
 from tests.connect.scripted_model import Json, listening
-from tests.runtime.executors.client_kit import Place, git, place
+from tests.runtime.executors.client_kit import Place, git, place, ran
 
 CODEX_CONFIG = """
 model = "gpt-5"
@@ -49,7 +49,7 @@ def configure(name: str, home: Path, url: str, environ: pytest.MonkeyPatch) -> N
         environ.setenv("ANTHROPIC_API_KEY", "sk-scripted")
         environ.setenv("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
     elif name == "codex":
-        (home / ".codex").mkdir()
+        (home / ".codex").mkdir(exist_ok=True)
         (home / ".codex" / "config.toml").write_text(CODEX_CONFIG.format(url=url))
     else:
         model = {"name": "m", "cost": {"input": 1, "output": 2}}
@@ -128,3 +128,26 @@ async def test_a_real_client_runs_is_recorded_and_teaches(
     assert not (where.project / "old").exists()
     assert (where.project / "copied.txt").exists()
     assert list(scratch_root().iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["claude", "codex", "opencode"])
+async def test_a_real_client_without_memory_is_given_the_skill_and_keeps_nothing(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = at_home(tmp_path, installed(name), monkeypatch)
+    for folder in (".claude/skills/own", ".agents/skills/own", ".codex/skills/own"):
+        (where.home / folder).mkdir(parents=True)
+        (where.home / folder / "SKILL.md").write_text(SKILL.text.replace("SEEN IT", "OF OURS"))
+    hook = {"type": "command", "command": "echo OF OURS"}
+    hooks = {"hooks": {"UserPromptSubmit": [{"hooks": [hook]}]}}
+    (where.home / ".claude" / "settings.json").write_text(json.dumps(hooks))
+    with listening(lambda *_: None) as model:
+        configure(name, where.home, model.url, monkeypatch)
+        executor = where.executor(name, environ=dict(os.environ))
+        result, _ = await ran(executor, where, memory=False, skills=(SKILL,))
+    asked = json.dumps(model.requests)
+    assert result.termination_reason is TerminationReason.COMPLETED
+    assert "SEEN IT." in asked
+    assert "OF OURS" not in asked
+    kept = [*where.home.rglob("*.jsonl"), *where.home.rglob("opencode*.db")]
+    assert [path for path in kept if path.stat().st_size] == []

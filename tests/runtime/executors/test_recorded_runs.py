@@ -11,11 +11,15 @@ from typing import Any
 
 import pytest
 
+from synthorg_tui.agents.models import AgentIdentity
 from synthorg_tui.core.enums import CallOutcome, MemoryCategory, TerminationReason
 from synthorg_tui.engine import Engine
 from synthorg_tui.executions.models import Execution
-from synthorg_tui.memory.models import MemoryStoreRequest
+from synthorg_tui.memory.extensions import BrowseFilter
+from synthorg_tui.memory.models import MemoryDraft, MemoryStoreRequest
+from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.runtime.models import AgentRun, RunProfile, RunRequest, RunStatus, StepKind
+from synthorg_tui.runtime.worktrees import scratch_worktree
 from synthorg_tui.settings.root import RootConfig
 from tests.runtime.executors.client_kit import CLAUDE_RUN, SESSION, Act, Place, place
 
@@ -60,9 +64,14 @@ def transcript(home: Path, session: str = SESSION) -> Act:
     """The transcript that Claude Code writes of such a session."""
 
     def line(number: int, kind: str, content: object, **more: object) -> str:
-        record = {"type": kind, "sessionId": session, "cwd": "{cwd}", "gitBranch": "HEAD"}
+        record: dict[str, object] = {"type": kind, "sessionId": session, "gitBranch": "HEAD"}
         message = {"role": kind, "id": f"msg_{number}", "content": content}
-        record |= {"uuid": f"u{number}", "timestamp": AT.format(number), "message": message}
+        record |= {
+            "cwd": "{cwd}",
+            "uuid": f"u{number}",
+            "timestamp": AT.format(number),
+            "message": message,
+        }
         return json.dumps({**record, **more})
 
     def used(number: int, command: str) -> list[dict[str, object]]:
@@ -180,3 +189,18 @@ async def test_executors_say_why_they_cannot_run(bench: Bench) -> None:
     assert told["codex"] == ""
     assert "npm install --global @anthropic-ai/claude-code" in told["claude"]
     assert "npm install --global opencode-ai" in told["opencode"]
+
+
+async def test_what_is_said_from_a_copy_is_of_the_project(bench: Bench) -> None:
+    """The client's own connection and hooks name the folder in which it works."""
+    async with scratch_worktree(bench.where.project) as copy:
+        session = bench.engine.gateway.connect(AgentIdentity("builder", project=str(copy)))
+        assert session.identity.project == str(bench.where.project)
+        bench.engine.gateway.disconnect(session)
+        fact = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content="Ports are even.")
+        draft = MemoryDraft(request=fact, key="even", project=str(copy))
+        imported = bench.engine.memory
+        assert isinstance(imported, LocalMemoryBackend)
+        await imported.store_many("builder", [draft], actor="test")
+    (memory,) = (await bench.engine.desk.browse(BrowseFilter())).entries
+    assert memory.project == str(bench.where.project)

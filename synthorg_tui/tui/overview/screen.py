@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 NARROW: Final = 100
 """Terminal width in columns below which blocks stand one below the other, a summary first."""
+LOW: Final = 38
+"""Terminal height in rows below which the grid of blocks is scrolled."""
 KEEP_UP_EVERY: Final = 1.0
 """Least seconds between two readings while things happen."""
 LOOK_EVERY: Final = 10.0
@@ -46,6 +48,7 @@ class OverviewScreen(Screen[None]):
     BINDINGS = bindings("overview")
     HELP_CONTEXTS = ("overview", "calendar", "list", "app")
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (LOW, "-tall")]  # noqa: RUF012
     HEARD_AFTER: ClassVar[float] = 0.4
     """Seconds after something happened until it is read: a call is on disk a moment later."""
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from synthorg_tui.core.text import size
+from synthorg_tui.core.text import has_hidden, size
 from synthorg_tui.figures import wording
 from synthorg_tui.figures.drawing import LABEL_CELLS, SHADES, columns, month_labels, stacked
 from synthorg_tui.figures.models import FigureSpan
@@ -278,7 +278,8 @@ def _use_rows(
 
 def calls_way_of(agent: str) -> WayTo:
     """Return the way to an agent's calls."""
-    return WayTo("activity", f'agent:"{agent}"' if '"' not in agent else "")
+    can_be_named = '"' not in agent and one_line(agent) == agent and not has_hidden(agent)
+    return WayTo("activity", f'agent:"{agent}"' if can_be_named else "")
 
 
 def approval_rows(figures: "StoreFigures", width: int) -> Rows:

@@ -62,7 +62,7 @@ class OverviewScreen(Screen[None]):
         self._throttle = Throttle(self, self.reload, KEEP_UP_EVERY)
         self._heard = False
         self._is_covered = False
-        self._unwatch: Callable[[], None] = lambda: None
+        self._unwatch: Callable[[], None] | None = None
 
     def compose(self) -> ComposeResult:
         yield LineBar([span_line(None, self.span)], id="spans")
@@ -76,12 +76,12 @@ class OverviewScreen(Screen[None]):
         stored = self.app.state.span  # type: ignore[attr-defined]
         self.span = FigureSpan(stored) if stored in list(FigureSpan) else FigureSpan.MONTH
         self._show_text([line((" Counting …", "muted"))])
-        self._unwatch = self.management.watch(self._hear)
         self.set_interval(LOOK_EVERY, self._look)
         self.reload()
 
     def on_unmount(self) -> None:
-        self._unwatch()
+        if self._unwatch is not None:
+            self._unwatch()
 
     @property
     def narrow(self) -> bool:
@@ -97,6 +97,8 @@ class OverviewScreen(Screen[None]):
 
     async def _load(self, span: FigureSpan) -> None:
         figures = await self.management.figures(span, self.now())
+        if self._unwatch is None and self.is_attached:  # not before: the store may be opening
+            self._unwatch = self.management.watch(self._hear)
         if span is self.span:
             self.figures = figures
             self._draw()

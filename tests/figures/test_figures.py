@@ -305,7 +305,7 @@ def test_figures_cross_the_wire_unchanged(figures: StoreFigures) -> None:
 async def test_an_unchanged_section_is_not_counted_again_and_a_changed_one_is(
     tmp_path: Path,
 ) -> None:
-    rows, database = made_rows(3), Database.in_dir(tmp_path)
+    rows, database = made_rows(3, count=20), Database.in_dir(tmp_path)
     await database.open()
     try:
         await fill(database, rows)

@@ -205,6 +205,8 @@ async def test_down_goes_on_in_the_next_block_and_up_back() -> None:
         assert isinstance(screen.focused, CalendarBlock)
         await pilot.press("g", "up")
         assert screen.focused is summary
+        await pilot.press("g", "up")
+        assert screen.focused is summary
 
 
 @pytest.mark.parametrize("size", [(120, 24), (200, 20), (60, 15)])

@@ -59,14 +59,14 @@ def moments(pick: random.Random) -> Callable[[], datetime]:
     return moment
 
 
-def made_rows(seed: int = 7) -> Rows:
+def made_rows(seed: int = 7, count: int = 400) -> Rows:
     """Rows of every table that is counted."""
     pick = random.Random(seed)
     at, rows = moments(pick), Rows()
-    for number in range(500):
+    for number in range(count):
         rows.memories.append(_memory(number, at(), pick))
         rows.calls.append(_call(number, at(), pick))
-    for _ in range(200):
+    for _ in range(count // 2):
         session = pick.choice((*map(str, range(25)), None))
         how = pick.choice(("digest", "before", "after", "read"))
         use: dict[str, Any] = {"path": pick.choice(SKILLS), "used_at": at(), "how": how}

@@ -1,8 +1,10 @@
 """Every figure is what counting its rows one by one comes to, in any zone and span."""
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 from statistics import quantiles
@@ -15,8 +17,13 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.figures.models import FigureSpan, Series, StoreFigures
 from synthorg_tui.figures.scale import calendar_start
 from synthorg_tui.figures.service import FigureService
+from synthorg_tui.host.calls import CALLS
 from synthorg_tui.memory.kinds import MemoryKind, kind_of
+from synthorg_tui.memory.store.browsing import browse_where
+from synthorg_tui.memory.store.policy import AgeRules
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.tui.base.filters import parse_query
+from synthorg_tui.tui.overview.ways import memories_way
 from tests.figures.figure_kit import (
     NOW,
     SKILLS,
@@ -256,10 +263,49 @@ def test_the_calendar_has_the_days_of_a_year_on_which_sessions_ended(
     }
 
 
+async def test_the_rows_one_key_away_are_as_many_as_the_figure_says(
+    filled: tuple[Database, Path, Rows], figures: StoreFigures, now: datetime
+) -> None:
+    database, since = filled[0], figures.scale.since
+    paths = [series.name for series in figures.memories.projects if series.name]
+
+    async def listed(text: str) -> int:
+        query = parse_query(text, now=now, projects=paths)
+        assert not query.problems
+        where = browse_where(query.criteria, NOW, AgeRules())
+        sql = f"SELECT count(*) FROM memories m WHERE {where}"
+        rows = await database.read(lambda db: db.execute(sql, where.values).fetchall())
+        return int(rows[0][0])
+
+    for operator, found in (
+        ("project:", figures.memories.projects),
+        ("kind:", figures.memories.kinds),
+    ):
+        for series in found:
+            way = memories_way(since, operator, series.name)
+            assert (way is None) is (not series.name)
+            if way is not None:
+                assert await listed(way.text) == series.total
+    everything = memories_way(since)
+    assert everything is not None
+    assert await listed(everything.text) == figures.memories.added.total
+
+
+def test_figures_cross_the_wire_unchanged(figures: StoreFigures) -> None:
+    call = CALLS["figures.read"]
+    sent = json.loads(json.dumps(call.result.dump_python(figures, mode="json")))
+    came = call.result.validate_python(sent)
+    assert came.made_at == figures.made_at
+    assert replace(came, made_at=figures.made_at) == figures
+    asked = call.decode(call.encode([FigureSpan.YEAR, figures.made_at], {}))
+    assert asked["span"] is FigureSpan.YEAR
+    assert asked["now"].utcoffset() == figures.made_at.utcoffset()
+
+
 async def test_an_unchanged_section_is_not_counted_again_and_a_changed_one_is(
     tmp_path: Path,
 ) -> None:
-    rows, database = made_rows(3), Database.in_dir(tmp_path)
+    rows, database = made_rows(3, count=20), Database.in_dir(tmp_path)
     await database.open()
     try:
         await fill(database, rows)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from synthorg_tui.core.text import size
+from synthorg_tui.core.text import has_hidden, size
 from synthorg_tui.figures import wording
 from synthorg_tui.figures.drawing import LABEL_CELLS, SHADES, columns, month_labels, stacked
 from synthorg_tui.figures.models import FigureSpan
@@ -27,6 +27,8 @@ Rows: TypeAlias = list[tuple[object, Line]]
 
 _NAME_CELLS: Final = 16
 _TOTAL_CELLS: Final = 7
+_LESSON_CELLS: Final = 13
+"""Least room for a lesson's name and how often it was given."""
 _PICTURE_ROWS: Final = 2
 _MAX_ROWS: Final = 20
 _PARTS: Final = "█▓▒░"
@@ -225,14 +227,14 @@ def lesson_rows(figures: "StoreFigures", width: int) -> Rows:
     if not figures.lessons:
         return [*rows, _hint(f"{key_of('app.approvals')} has the lessons that wait for you")]
     shown_words = {each.path: wording.failure_words(each) for each in figures.lessons[:_MAX_ROWS]}
-    room = max(width - max(map(len, shown_words.values())) - 3, width // 2)
+    room = max(width - max(map(len, shown_words.values())) - 3, _LESSON_CELLS)
     for lesson in figures.lessons[:_MAX_ROWS]:
         told = shown_words[lesson.path]
         shown = count_row(
             lesson.name, lesson.given.counts, f"{lesson.given.total:,}×", room, "cat-procedural"
         )
         role = "warn" if lesson.had_failed else "muted"
-        rows.append((WayTo("skills", lesson.name), shown.extend(line((f"  {told}", role)))))
+        rows.append((WayTo("skills", lesson.name), shown.extend(line((f" {told}", role)))))
     return [*rows, *_more(len(figures.lessons))]
 
 
@@ -276,7 +278,8 @@ def _use_rows(
 
 def calls_way_of(agent: str) -> WayTo:
     """Return the way to an agent's calls."""
-    return WayTo("activity", f'agent:"{agent}"' if '"' not in agent else "")
+    can_be_named = '"' not in agent and one_line(agent) == agent and not has_hidden(agent)
+    return WayTo("activity", f'agent:"{agent}"' if can_be_named else "")
 
 
 def approval_rows(figures: "StoreFigures", width: int) -> Rows:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 NARROW: Final = 100
 """Terminal width in columns below which blocks stand one below the other, a summary first."""
+LOW: Final = 38
+"""Terminal height in rows below which the grid of blocks is scrolled."""
 KEEP_UP_EVERY: Final = 1.0
 """Least seconds between two readings while things happen."""
 LOOK_EVERY: Final = 10.0
@@ -46,6 +48,7 @@ class OverviewScreen(Screen[None]):
     BINDINGS = bindings("overview")
     HELP_CONTEXTS = ("overview", "calendar", "list", "app")
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (LOW, "-tall")]  # noqa: RUF012
     HEARD_AFTER: ClassVar[float] = 0.4
     """Seconds after something happened until it is read: a call is on disk a moment later."""
 
@@ -59,7 +62,7 @@ class OverviewScreen(Screen[None]):
         self._throttle = Throttle(self, self.reload, KEEP_UP_EVERY)
         self._heard = False
         self._is_covered = False
-        self._unwatch: Callable[[], None] = lambda: None
+        self._unwatch: Callable[[], None] | None = None
 
     def compose(self) -> ComposeResult:
         yield LineBar([span_line(None, self.span)], id="spans")
@@ -73,12 +76,12 @@ class OverviewScreen(Screen[None]):
         stored = self.app.state.span  # type: ignore[attr-defined]
         self.span = FigureSpan(stored) if stored in list(FigureSpan) else FigureSpan.MONTH
         self._show_text([line((" Counting …", "muted"))])
-        self._unwatch = self.management.watch(self._hear)
         self.set_interval(LOOK_EVERY, self._look)
         self.reload()
 
     def on_unmount(self) -> None:
-        self._unwatch()
+        if self._unwatch is not None:
+            self._unwatch()
 
     @property
     def narrow(self) -> bool:
@@ -94,6 +97,8 @@ class OverviewScreen(Screen[None]):
 
     async def _load(self, span: FigureSpan) -> None:
         figures = await self.management.figures(span, self.now())
+        if self._unwatch is None and self.is_attached:  # not before: the store may be opening
+            self._unwatch = self.management.watch(self._hear)
         if span is self.span:
             self.figures = figures
             self._draw()

@@ -35,7 +35,7 @@ def memories_way(since: date | None, operator: str = "", value: str = "") -> Way
 
     There is none to a value that a filter can't name.
     """
-    if '"' in value or has_hidden(value) or (operator and not value):
+    if '"' in value or has_hidden(value) or "\n" in value or (operator and not value):
         return None
     parts = (f'{operator}"{value}"' if operator else "", f"since:{since}" if since else "")
     return WayTo("memories", " ".join(filter(None, parts)))

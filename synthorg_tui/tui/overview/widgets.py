@@ -38,20 +38,23 @@ class FigureBlock(FixedList):
 
     def action_down(self) -> None:
         """One row down, or to the next block."""
-        if self._is_edge(range(self.cursor + 1, self.row_count)):
-            self.screen.focus_next(FigureBlock)
-        else:
+        if not self._leaves(range(self.cursor + 1, self.row_count), 1):
             super().action_down()
 
     def action_up(self) -> None:
         """One row up, or to the block before."""
-        if self._is_edge(range(self.cursor)):
-            self.screen.focus_previous(FigureBlock)
-        else:
+        if not self._leaves(range(self.cursor), -1):
             super().action_up()
 
-    def _is_edge(self, beyond: range) -> bool:
-        return not any(map(self.selectable, beyond))
+    def _leaves(self, beyond: range, step: int) -> bool:
+        """Hand the focus on where no row is left that way; at the last block it stays."""
+        if any(map(self.selectable, beyond)):
+            return False
+        shown = [block for block in self.screen.query(FigureBlock) if block.display]
+        at = shown.index(self) + step
+        if 0 <= at < len(shown):
+            shown[at].focus()
+        return True
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Return how many lines it would take to show all rows."""

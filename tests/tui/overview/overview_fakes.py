@@ -151,6 +151,8 @@ class FigureManagement(FakeManagement):
         return self.answer(now, span)
 
     def watch(self, listener: Callable[[], None]) -> Callable[[], None]:
+        if self.figure_error is not None:
+            raise self.figure_error
         self.hear = listener
 
         def end() -> None:

@@ -205,6 +205,19 @@ async def test_down_goes_on_in_the_next_block_and_up_back() -> None:
         assert isinstance(screen.focused, CalendarBlock)
         await pilot.press("g", "up")
         assert screen.focused is summary
+        await pilot.press("g", "up")
+        assert screen.focused is summary
+
+
+@pytest.mark.parametrize("size", [(120, 24), (200, 20), (60, 15)])
+async def test_every_block_comes_into_view_on_a_low_terminal(size: tuple[int, int]) -> None:
+    app = app_with(FigureManagement(full_figures))
+    async with app.run_test(size=size) as pilot:
+        screen = await opened(pilot)
+        for name, told in (("jobs", "imports"), ("hints", "before a call"), ("calendar", "Mon")):
+            block(screen, name).focus()
+            await settle(pilot)
+            assert told in screen_text(app)
 
 
 async def test_what_happens_is_drawn_once_for_many_events_and_leaves_the_cursor() -> None:

@@ -56,6 +56,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.persistence.protocol import PersistenceBackend
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
+    from synthorg_tui.runtime.service import RunService
     from synthorg_tui.settings.agreed import AgreedSettings
     from synthorg_tui.settings.changes import SettingChanges
     from synthorg_tui.skills.library import SkillLibrary
@@ -412,12 +413,17 @@ class Engine:
             tokens_since=self.usage.tokens_since,
         )
 
+    @cached_property
+    def runs(self) -> "RunService":
+        """The service that runs agents here; needs the local backend."""
+        from synthorg_tui.wiring.runs import RUN_SERVICES, RunParts, build_runs
+
+        services = {name: partial(getattr, self, name) for name in RUN_SERVICES}
+        return build_runs(self._base, RunParts(**services, model_named=self._model_named))
+
     @property
     def secrets(self) -> "SecretSearch":
-        """The service that finds secrets in what is stored already, and redacts them.
-
-        Needs the local backend, else raises ``MemoryCapabilityError``.
-        """
+        """The service that finds stored secrets and redacts them; needs the local backend."""
         from synthorg_tui.curation.secrets import build_secrets
 
         return build_secrets(self._base.local(), self.maintenance, self._base.clock)

@@ -39,6 +39,8 @@ _TYPES: Final = {
     "texts": "BLOB",
 }
 _COLUMNS: Final = ", ".join(_TYPES)
+_EVENTS: Final = (("resumed", "paused"), ("made_writable", "made_read_only"))
+"""Events of an agent for each of its rights, by whether that is taken."""
 
 
 class AuditTrail:
@@ -147,16 +149,26 @@ class AuditTrail:
         return {agent: AgentRights(paused, read_only) for agent, paused, read_only in rows}
 
     async def set_rights(self, agent_id: str, rights: AgentRights) -> None:
-        """Store the rights of an agent, in place of those stored before."""
-        values = [agent_id, rights.paused, rights.read_only]
-        await self._database.write(
-            lambda db: db.execute("INSERT OR REPLACE INTO agent_rights VALUES (?, ?, ?)", values)
-        )
+        """Store the rights of an agent; what changes by that is an event of it."""
+        await self._database.write(lambda db: _set_rights(db, agent_id, rights))
 
     async def _flush_later(self) -> None:
         await asyncio.sleep(FLUSH_SECONDS)
         with suppress(DomainError):  # the store is being closed: nothing can be recorded any more
             await self.flush()
+
+
+def _set_rights(db: "duckdb.DuckDBPyConnection", agent_id: str, rights: AgentRights) -> None:
+    sql = "SELECT paused, read_only FROM agent_rights WHERE agent_id = ?"
+    before = AgentRights(*(db.execute(sql, [agent_id]).fetchone() or ()))
+    db.execute("INSERT OR REPLACE INTO agent_rights VALUES (?, ?, ?)", [agent_id, *rights])
+    changed = zip(_EVENTS, before, rights, strict=True)
+    for event in (words[now] for words, was, now in changed if was != now):
+        db.execute(
+            "INSERT INTO lifecycle_events VALUES "
+            "(uuid()::VARCHAR, ?, ?, make_timestamp(epoch_us(now())), 'person', '')",
+            [agent_id, event],
+        )
 
 
 def _last_number(db: "duckdb.DuckDBPyConnection") -> int:

@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from synthorg_tui.agents.own_memories import OwnMemories
     from synthorg_tui.agents.recall import Recollection
     from synthorg_tui.agents.toolbox import Toolbox, ToolServices
+    from synthorg_tui.memory.models import MemoryStoreRequest
+    from synthorg_tui.memory.strategies.replies import Pending
 
 _log = logging.getLogger(__name__)
 
@@ -302,6 +304,14 @@ class AgentSession:
         await self._record(CallKind.TOOL, name, asked, reply, started, wrote=wrote)
         self._services.events.emit(WROTE, f"agents.{name}")
         return reply
+
+    async def remember(self, agent_id: str, request: "MemoryStoreRequest") -> "str | Pending":
+        """Write a memory as the agent's tools do; for a run here, whose tools are no calls.
+
+        Raises ``AgentRefusedError`` where the agent may not write, and as ``GuardedWrites.write``.
+        """
+        self._require(writing=True)
+        return await (await self._toolbox()).writes.write(agent_id, request)
 
     async def end_session(self) -> int:
         """Delete what is limited to the session that the client named; return the number.

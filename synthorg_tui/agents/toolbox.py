@@ -230,11 +230,15 @@ class Toolbox:
         return await self._services.pending.write(agent_id, draft)
 
     @cached_property
-    def _strategy(self) -> ToolBasedInjectionStrategy | SelfEditingMemoryStrategy:
+    def writes(self) -> GuardedWrites:
+        """The way in which the agent's tools write memories."""
         ask = self._propose if self._services.pending is not None else None
-        writes = GuardedWrites(self._memory, self._allowance, self._identity.client, ask=ask)
+        return GuardedWrites(self._memory, self._allowance, self._identity.client, ask=ask)
+
+    @cached_property
+    def _strategy(self) -> ToolBasedInjectionStrategy | SelfEditingMemoryStrategy:
         agent_id = self._identity.agent_id
-        return self._services.injection.tools(agent_id, self.visibility, writes.write)
+        return self._services.injection.tools(agent_id, self.visibility, self.writes.write)
 
     @cached_property
     def _memory_tools(self) -> frozenset[str]:

@@ -33,7 +33,8 @@ class ApprovalItem(FrozenModel):
 
     ``payload`` is what would be approved, serialised by the part of the program that proposed it
     and readable only there; ``metadata`` is what the queue can show and filter by. A snoozed item
-    is pending but hidden until ``snoozed_until``. ``consumed_at`` is when an approval took effect.
+    is pending but hidden until ``snoozed_until``. ``consumed_at`` is when an approval took effect,
+    or when whoever asked acted on the decision.
     """
 
     id: NotBlankStr
@@ -66,8 +67,8 @@ class ApprovalItem(FrozenModel):
             raise ValueError(f"an item that is {self.status} has no decided_at and no decided_by")
         if self.status is ApprovalStatus.REJECTED and self.decision_reason is None:
             raise ValueError("a rejected item needs a decision_reason")
-        if self.consumed_at is not None and self.status is not ApprovalStatus.APPROVED:
-            raise ValueError("only an approved item can have taken effect")
+        if self.consumed_at is not None and self.status not in _DECIDED:
+            raise ValueError("only a decided item can have taken effect")
         return self
 
 

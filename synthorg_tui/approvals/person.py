@@ -10,7 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from synthorg_tui.approvals.models import DecisionRefusedError
+from synthorg_tui.approvals.models import (
+    ApprovalEventKind,
+    ApprovalStatus,
+    DecisionRefusedError,
+)
 from synthorg_tui.core.actors import Actor, ActorKind, agent_in
 
 DECIDE_YOURSELF: Final = "Open the app yourself, or run the command at a terminal of your own."
@@ -41,6 +45,24 @@ class Policy:
 
     def __str__(self) -> str:
         return str(Actor(ActorKind.POLICY, self.setting))
+
+
+def decision_event(
+    status: ApprovalStatus, person: Person | Policy, reason: str | None
+) -> ApprovalEventKind:
+    """Return the event of a decision; raises ``DecisionRefusedError`` if it may not be taken so.
+
+    Only a person rejects, and with a reason.
+    """
+    if not isinstance(person, Person | Policy):
+        raise DecisionRefusedError("only a person decides")
+    if status is ApprovalStatus.APPROVED:
+        return ApprovalEventKind.APPROVED
+    if status is not ApprovalStatus.REJECTED or isinstance(person, Policy):
+        raise DecisionRefusedError(f"{person} can't make a proposal {status}")
+    if reason is None:
+        raise DecisionRefusedError("a rejection needs a reason")
+    return ApprovalEventKind.REJECTED
 
 
 def require_no_agent(environ: Mapping[str, str] = os.environ) -> None:

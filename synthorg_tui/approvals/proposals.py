@@ -97,6 +97,13 @@ class ProposalBox(Protocol):
         """
         ...
 
+    async def use(self, item_id: str) -> ApprovalItem:
+        """Record that whoever asked acts on the decision, which can't be taken back from then on.
+
+        Raises ``ApprovalNotFoundError``, and ``ApprovalConflictError`` when it isn't decided.
+        """
+        ...
+
     async def save(self, item: ApprovalItem) -> ApprovalItem | None:
         """Store a changed version of an undecided item and return it; ``None`` for an unknown id.
 

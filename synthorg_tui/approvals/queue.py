@@ -23,7 +23,7 @@ from synthorg_tui.approvals.models import (
     RiskLevel,
     StaleReviewError,
 )
-from synthorg_tui.approvals.person import Person, Policy
+from synthorg_tui.approvals.person import Person, Policy, decision_event
 from synthorg_tui.approvals.proposals import MAX_PENDING, is_agents
 from synthorg_tui.approvals.rows import payload_hash as payload_hash
 from synthorg_tui.core.clock import Clock
@@ -262,7 +262,7 @@ class ApprovalQueue:
             DecisionRefusedError: ``status`` is no decision, or ``person`` may not take it.
         """
         reason = (reason or "").strip() or None
-        kind = _decision(status, person, reason)
+        kind = decision_event(status, person, reason)
         before = self._pending(db, item_id)
         if rows.payload_hash(before) != payload_hash:
             raise StaleReviewError(f"proposal {item_id} has changed since it was shown")
@@ -292,6 +292,29 @@ class ApprovalQueue:
             item = _changed(item, consumed_at=self._clock.now())
             rows.update(db, item)
         return item
+
+    async def use(self, item_id: str) -> ApprovalItem:
+        """Record that whoever asked acts on the decision, and return the item.
+
+        It can't be taken back from then on. Repeating it changes nothing. Raises
+        ``ApprovalNotFoundError``, and ``ApprovalConflictError`` when it isn't decided.
+        """
+
+        def work(db: "Connection") -> ApprovalItem:
+            item = rows.known(db, item_id)
+            if item.status in _OPEN:
+                raise ApprovalConflictError(f"proposal {item_id} is {item.status}, not decided")
+            if item.consumed_at is None:
+                item = _changed(item, consumed_at=self._clock.now())
+                rows.update(db, item)
+            return item
+
+        return await self._write(work)
+
+    def require_unused_in(self, db: "Connection", item_id: str) -> None:
+        """Raise ``ApprovalConflictError`` when a decision was acted on (see ``use``)."""
+        if rows.known(db, item_id).consumed_at is not None:
+            raise ApprovalConflictError("the run has gone on with it: it can't be taken back")
 
     def reopen_in(
         self,
@@ -409,21 +432,6 @@ def _require_room(db: "Connection", requested_by: str) -> None:
             f"{MAX_PENDING} of your proposals wait for a person: no more are taken",
             remedy="Go on without; it can be tried again once the person has decided.",
         )
-
-
-def _decision(
-    status: ApprovalStatus, person: Person | Policy, reason: str | None
-) -> ApprovalEventKind:
-    """The event of a decision that may be taken like this."""
-    if not isinstance(person, Person | Policy):
-        raise DecisionRefusedError("only a person decides")
-    if status is ApprovalStatus.APPROVED:
-        return ApprovalEventKind.APPROVED
-    if status is not ApprovalStatus.REJECTED or isinstance(person, Policy):
-        raise DecisionRefusedError(f"{person} can't make a proposal {status}")
-    if reason is None:
-        raise DecisionRefusedError("a rejection needs a reason")
-    return ApprovalEventKind.REJECTED
 
 
 def queue_by(

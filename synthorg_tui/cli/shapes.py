@@ -191,6 +191,7 @@ def proposal(entry: "InboxEntry") -> Json:
         },
         "memory": memory_of(entry),
         "organisation": writes_of(entry),
+        "call": call_of(entry),
         "created_at": item.created_at.isoformat(),
         "expires_at": item.expires_at.isoformat() if item.expires_at else None,
         "snoozed_until": item.snoozed_until.isoformat() if item.snoozed_until else None,
@@ -244,6 +245,18 @@ def writes_of(entry: "InboxEntry") -> dict[str, Any] | None:
             for change in entry.subject.changes
         ],
     }
+
+
+def call_of(entry: "InboxEntry") -> dict[str, Any] | None:
+    """Return the tool call that a run waits with, as JSON.
+
+    ``None`` for other kinds of proposals.
+    """
+    from synthorg_tui.curation.review import RunCallPayload
+
+    if not isinstance(entry.subject, RunCallPayload):
+        return None
+    return entry.subject.model_dump(exclude={"type", "mark"})
 
 
 def review(preview: "Review", trail: "Sequence[ApprovalEvent]") -> Json:

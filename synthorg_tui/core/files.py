@@ -46,54 +46,56 @@ def write_atomically(
     mode: int | None,
     durable: bool = True,
     replace: bool = True,
+    folder: int | None = None,
 ) -> None:
     """Replace a file's content in one step: readers see the old bytes or the new, never a mixture.
 
-    The bytes first go to a temporary file in the same folder, which is then renamed. A link at
-    ``path`` is replaced, not followed. Temporary files of killed writers are removed.
+    The bytes go to a temporary file in the same folder, which is then renamed. A link at ``path``
+    is replaced, not followed. Temporary files of killed writers are removed.
 
     Args:
-        path: The file to write; its folder must exist.
+        path: The file to write, in an existing folder.
         content: The complete new content.
-        mode: Permission bits, in force from the first byte on; ``None`` uses the defaults.
-        durable: Wait until all is on disk: even a power failure leaves the old file or the new one.
-            Without it only a killed process does.
-        replace: Whether an existing file may be replaced.
+        mode: Permission bits from the first byte on; ``None`` uses the defaults.
+        durable: Wait until all is on disk: a power failure, too, leaves the old file or the new.
+        replace: Whether an existing file may be replaced; ``FileExistsError`` if it may not.
+        folder: Descriptor of the folder that ``path`` lies in, which is then a mere name.
 
-    Raises:
-        FileExistsError: Something exists at ``path`` and ``replace`` is false.
-        OSError: The write failed; the old content is intact, unless only the last wait failed.
+    Raises ``OSError``; the old content is intact then, unless only the last wait failed.
     """
-    remove_drafts(path)
-    folder, name = os.path.split(os.fspath(path))
-    draft = os.path.join(folder, f".{name}.{os.getpid()}-{os.urandom(4).hex()}{_DRAFT_END}")
-    descriptor = os.open(draft, _CREATE, 0o666 if mode is None else PRIVATE_FILE)
+    remove_drafts(path, folder=folder)
+    above, name = os.path.split(os.fspath(path))
+    draft = os.path.join(above, f".{name}.{os.getpid()}-{os.urandom(4).hex()}{_DRAFT_END}")
+    descriptor = os.open(draft, _CREATE, 0o666 if mode is None else PRIVATE_FILE, dir_fd=folder)
     try:
         _fill(descriptor, content, mode, durable)
         if replace:
-            os.replace(draft, path)
+            os.replace(draft, path, src_dir_fd=folder, dst_dir_fd=folder)
         else:
-            os.link(draft, path)
+            os.link(draft, path, src_dir_fd=folder, dst_dir_fd=folder)
     finally:
         with suppress(FileNotFoundError):
-            os.unlink(draft)
-    if durable:
-        sync(folder or os.curdir)
+            os.unlink(draft, dir_fd=folder)
+    if durable and folder is not None:
+        os.fsync(folder)
+    elif durable:
+        sync(above or os.curdir)
 
 
-def remove_drafts(path: "AnyPath") -> None:
+def remove_drafts(path: "AnyPath", *, folder: int | None = None) -> None:
     """Delete temporary files that killed writers left next to ``path``.
 
-    Temporary files of processes that are still running are not touched.
+    Temporary files of processes that are still running are not touched. ``folder`` is as for
+    ``write_atomically``.
     """
-    folder, name = os.path.split(os.fspath(path))
+    above, name = os.path.split(os.fspath(path))
     start = f".{name}."
     with suppress(OSError):
-        for entry in os.listdir(folder or os.curdir):
+        for entry in os.listdir(folder if folder is not None else above or os.curdir):
             if entry.startswith(start) and entry.endswith(_DRAFT_END):
                 writer = entry[len(start) : -len(_DRAFT_END)].partition("-")[0]
                 if not _is_running(writer):
-                    os.unlink(os.path.join(folder, entry))
+                    os.unlink(os.path.join(above, entry), dir_fd=folder)
 
 
 def sync(path: "AnyPath") -> None:

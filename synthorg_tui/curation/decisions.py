@@ -52,7 +52,8 @@ class Cause:
 
     ``payload`` is the item's payload before the person edited it, ``None`` when it wasn't edited.
     ``item_id`` is ``None`` when the decision is about a skill rather than an item. ``bulk`` is a
-    common mark of decisions that are taken and undone together, empty for a single one.
+    common mark of decisions that are taken and undone together, empty for a single one. A decision
+    that ``is_used_later`` has no effect by itself: whoever asked for it acts on it.
     """
 
     kind: DecisionKind
@@ -60,6 +61,7 @@ class Cause:
     item_id: str | None = None
     payload: str | None = None
     bulk: str = ""
+    is_used_later: bool = False
 
 
 class DecisionRunner:
@@ -134,7 +136,11 @@ class DecisionRunner:
                 actor=str(person),
                 at=self._clock.now(),
                 effects=effects.model_copy(
-                    update={"payload_before": cause.payload, "bulk": cause.bulk}
+                    update={
+                        "payload_before": cause.payload,
+                        "bulk": cause.bulk,
+                        "is_used_later": cause.is_used_later,
+                    }
                 ),
             )
 
@@ -169,6 +175,8 @@ class DecisionRunner:
         at = self._clock.now()
 
         def within(db: "Connection", outcome: BundleOutcome) -> Operation:
+            if operation.effects.is_used_later and operation.item_id is not None:
+                self._queue.require_unused_in(db, operation.item_id)
             return undo_in(db, operation, plan, outcome, queue=self._queue, person=person, at=at)
 
         return await self.carry_out(bundle, within, actor=str(person))

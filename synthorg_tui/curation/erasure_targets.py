@@ -22,6 +22,7 @@ from synthorg_tui.curation.review import (
     FILE_CHANGE_ACTION,
     MERGE_ACTION,
     ORG_ACTION,
+    RUN_ACTION,
     WRITE_ACTION,
 )
 
@@ -141,7 +142,7 @@ def adopted_by(operation: Operation) -> str | None:
     return next(iter(fresh or before), None)
 
 
-_NAMING = (DELETE_ACTION, CONFLICT_ACTION, MERGE_ACTION, ORG_ACTION)
+_NAMING = (DELETE_ACTION, CONFLICT_ACTION, MERGE_ACTION, ORG_ACTION, RUN_ACTION)
 """Requests whose payload holds ids of stored memories or facts, whatever becomes of these."""
 _ASKING = (WRITE_ACTION, *_NAMING)
 

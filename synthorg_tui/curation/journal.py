@@ -93,7 +93,8 @@ class Effects(FrozenModel):
     of each changed skill to its earlier state, ``None`` for a new one; ``payload_before`` is the
     item's payload from before the person edited it. ``left_alone`` are paths of files that were not
     written because somebody else had changed them. Decisions that were taken in bulk have the same
-    ``bulk``; it is empty for others.
+    ``bulk``; it is empty for others. What ``is_used_later`` changed nothing by itself, and can be
+    undone until whoever asked for the decision acts on it.
     """
 
     files: tuple[FileStep, ...] = ()
@@ -104,6 +105,7 @@ class Effects(FrozenModel):
     payload_before: str | None = None
     left_alone: tuple[str, ...] = ()
     bulk: str = ""
+    is_used_later: bool = False
 
     @property
     def touched(self) -> tuple[str, ...]:
@@ -191,7 +193,8 @@ class Journal:
             "UPDATE operations SET state = ?, effects = ? WHERE number = ?",
             [operation.state.value, effects.model_dump_json(), operation.number],
         )
-        if operation.kind is DecisionKind.APPROVED and operation.item_id is not None:
+        has_effect = operation.kind is DecisionKind.APPROVED and not effects.is_used_later
+        if has_effect and operation.item_id is not None:
             self._queue.consume_in(db, operation.item_id)
 
     async def _bytes(self, sha256: str) -> bytes | None:
@@ -320,9 +323,13 @@ def open_operations(db: "Connection") -> tuple[Operation, ...]:
 def last_undoable(db: "Connection") -> tuple[Operation, ...]:
     """Return the last decision that can be undone, with those taken in bulk with it, latest first.
 
-    Empty when there is none: an undo or a purge can't be undone.
+    Empty when there is none: an undo or a purge can't be undone, nor what was acted on since.
     """
-    undoable = "WHERE undone_by IS NULL AND kind NOT IN ('undone', 'purged')"
+    undoable = (
+        "WHERE undone_by IS NULL AND kind NOT IN ('undone', 'purged') "
+        """AND NOT (contains(effects, '"is_used_later":true') """
+        "AND item_id IN (SELECT id FROM approvals WHERE consumed_at IS NOT NULL))"
+    )
     last = _select(db, f"{undoable} ORDER BY number DESC LIMIT 1")
     bulk = last[0].effects.bulk if last else ""
     if not bulk:

@@ -38,11 +38,13 @@ from synthorg_tui.curation.review import (
     NearSkill,
     OrgPayload,
     Review,
+    RunCallPayload,
     SubjectKind,
     WritePayload,
     entry_of,
     texts_of,
 )
+from synthorg_tui.curation.run_calls import call_preview
 from synthorg_tui.curation.scopes import reach_of
 from synthorg_tui.curation.similarity import near_skills, replaced_fully
 from synthorg_tui.memory.enums import ArchiveReason
@@ -99,7 +101,7 @@ class ApprovalPreview:
                 return await self._file_change(entry, change)
             case PrunePayload() as prune:
                 return await self._prune(entry, prune)
-            case WritePayload() | OrgPayload() as write:
+            case WritePayload() | OrgPayload() | RunCallPayload() as write:
                 return await self._write(entry, write)
             case MergePayload() as merge:
                 return await self._merge(entry, merge)
@@ -276,8 +278,12 @@ class ApprovalPreview:
             problem="What it would delete is gone already." if is_deleted else "",
         )
 
-    async def _write(self, entry: InboxEntry, write: WritePayload | OrgPayload) -> Preview:
-        """What an agent wrote becomes its memory, or what the whole organisation knows."""
+    async def _write(
+        self, entry: InboxEntry, write: WritePayload | OrgPayload | RunCallPayload
+    ) -> Preview:
+        """What an agent asks for: a memory of its own, what all shall know, or leave for a call."""
+        if isinstance(write, RunCallPayload):
+            return await asyncio.to_thread(call_preview, entry, write)
         if isinstance(write, OrgPayload):
             return await org_preview(entry, write, self._store.org)
         return Preview(entry, plans.write_plan(write.agent_id, write.draft, shared=write.shared))

@@ -5,11 +5,12 @@ an item: what it is about, its texts and who wrote them. Working out what an app
 for ``preview``; nothing here reads a store.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -85,8 +86,33 @@ class OrgPayload(FrozenModel):
         return tuple(OrgTraits.of(each).project for each in tags)
 
 
+class RunCallPayload(FrozenModel):
+    """A tool call that a run of an agent waits with until a person allows it.
+
+    ``arguments`` are the call's, and ``command`` what it would run, with secrets redacted; ``mark``
+    is the SHA-256 (hex) of the call as it would be made, by which it is known again. ``why`` says
+    why the run asks.
+    """
+
+    type: Literal["run_call"] = "run_call"
+    run_id: NotBlankStr
+    agent_id: NotBlankStr
+    tool: NotBlankStr
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    workspace: NotBlankStr
+    why: str = ""
+    command: str = ""
+    mark: str = ""
+
+
 Subject: TypeAlias = (
-    Lesson | FileChangePayload | PrunePayload | WritePayload | MergePayload | OrgPayload
+    Lesson
+    | FileChangePayload
+    | PrunePayload
+    | WritePayload
+    | MergePayload
+    | OrgPayload
+    | RunCallPayload
 )
 """What an item's payload can hold."""
 
@@ -96,6 +122,7 @@ class SubjectKind(StrEnum):
 
     ``MERGE`` is a model's text for several memories, which a plan of consolidation proposes.
     ``ORG`` are writes to organisation memory, which an agent or a changed file asks for.
+    ``RUN`` is a tool call that a run here waits with.
     ``WRITE`` and ``DELETE`` come from agents whose changes wait for a person; ``PROMOTION`` and
     ``CONFLICT`` come from the evolver, which proposes lessons for all agents.
     """
@@ -109,6 +136,7 @@ class SubjectKind(StrEnum):
     DELETE = "delete"
     MERGE = "merge"
     ORG = "org"
+    RUN = "run"
     UNREADABLE = "unreadable"
 
 
@@ -163,6 +191,8 @@ class InboxEntry:
             projects.add(self.subject.draft.project)
         elif isinstance(self.subject, OrgPayload):
             projects |= {*self.subject.projects, self.item.metadata.get("project", "")}
+        elif isinstance(self.subject, RunCallPayload):
+            projects.add(self.subject.workspace)
         paths = [path.rstrip("/").lower() for path in projects if path]
         wanted = named.rstrip("/").lower()
         return any(path == wanted or wanted in path.rpartition("/")[2] for path in paths)
@@ -279,6 +309,7 @@ PRUNE_ACTION: Final = "procedural:prune"
 MERGE_ACTION: Final = "memory:merge"
 ORG_ACTION: Final = "org:write"
 CONFLICT_ACTION: Final = "memory:conflict"
+RUN_ACTION: Final = "run:call"
 
 _KINDS: Final = {
     LESSON_ACTION: SubjectKind.LESSON,
@@ -291,6 +322,7 @@ _KINDS: Final = {
     MERGE_ACTION: SubjectKind.MERGE,
     ORG_ACTION: SubjectKind.ORG,
     CONFLICT_ACTION: SubjectKind.DELETE,
+    RUN_ACTION: SubjectKind.RUN,
 }
 _EXPECTED: Final = {
     SubjectKind.FILE_CHANGE: FileChangePayload,
@@ -299,6 +331,7 @@ _EXPECTED: Final = {
     SubjectKind.DELETE: PrunePayload,
     SubjectKind.MERGE: MergePayload,
     SubjectKind.ORG: OrgPayload,
+    SubjectKind.RUN: RunCallPayload,
 }
 _SUBJECTS: TypeAdapter[Subject] = TypeAdapter(Annotated[Subject, Field(discriminator="type")])
 
@@ -359,7 +392,17 @@ def texts_of(entry: InboxEntry) -> dict[str, str]:
         return {**texts, "tags": tags, "evidence": evidence}
     if isinstance(entry.subject, OrgPayload):
         return {**texts, "why": entry.subject.why}
+    if isinstance(entry.subject, RunCallPayload):
+        return {
+            name if isinstance(value, str) else f"{name} (JSON)": text_in(value)
+            for name, value in entry.subject.arguments.items()
+        }
     return {"file": entry.subject.text} if isinstance(entry.subject, FileChangePayload) else texts
+
+
+def text_in(value: object) -> str:
+    """Return an argument of a call as text: a text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
 
 
 def fields_of(lesson: Lesson) -> dict[str, FieldText]:

@@ -37,6 +37,7 @@ from synthorg_tui.curation.review import (
     InboxEntry,
     Review,
     ReviewChangedError,
+    SubjectKind,
     entry_of,
 )
 from synthorg_tui.curation.review_sheet import SheetDecision, SheetVerdict
@@ -146,7 +147,8 @@ class ReviewService:
                 payload_hash=payload_hash(item),
             )
 
-        cause = Cause(DecisionKind.REJECTED, item.title, item.id, bulk=bulk)
+        later = preview.entry.kind is SubjectKind.RUN
+        cause = Cause(DecisionKind.REJECTED, item.title, item.id, bulk=bulk, is_used_later=later)
         return await self._commit(preview, CurationPlan(), cause, person, decide)
 
     async def approve_many(
@@ -183,6 +185,8 @@ class ReviewService:
             preview = await self._as_shown(verdict.item_id, verdict.shown)
             return await self._reject(preview, verdict.reason, person, bulk=bulk)
         preview = await self._approvable(verdict.item_id, verdict.shown)
+        if preview.entry.kind is SubjectKind.RUN:
+            raise DecisionRefusedError("a call of a run is approved by itself, not with others")
         if verdict.edit is not None:
             preview = await self._preview.edited(preview, verdict.edit)
         return await self._approve(preview, person, bulk=bulk)
@@ -304,7 +308,8 @@ class ReviewService:
             )
 
         before = item.payload if preview.payload is not None else None
-        cause = Cause(DecisionKind.APPROVED, item.title, item.id, before, bulk)
+        later = preview.entry.kind is SubjectKind.RUN
+        cause = Cause(DecisionKind.APPROVED, item.title, item.id, before, bulk, later)
         return await self._commit(preview, preview.plan, cause, person, decide)
 
     async def _commit(

@@ -16,6 +16,7 @@ from synthorg_tui.executions.models import is_shell
 
 _FILE_TOOLS = {
     "edit": "edit",
+    "edit_file": "edit",
     "multiedit": "edit",
     "notebookedit": "edit",
     "str_replace": "edit",
@@ -32,6 +33,7 @@ _FILE_TOOLS = {
 }
 _ABOUT_ARGUMENT = frozenset(
     {"webfetch", "websearch", "grep", "glob", "task", "agent", "taskoutput", "skill", "web_search"}
+    | {"list_files", "search_files"}
 )
 """Tools for which another argument is another intent."""
 _PREPARATION = frozenset(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.executions.models import client_session
 from synthorg_tui.persistence.values import aware, naive, naive_utc
+from synthorg_tui.persistence.work_texts import forget_work
 
 if TYPE_CHECKING:
     import duckdb
@@ -44,6 +45,7 @@ def forget_in(
         db.execute(f"DELETE FROM {table} WHERE execution_id IN {listed}", [ids])
     for table, column in (("executions", "id"), ("lesson_runs", "execution_id")):
         db.execute(f"DELETE FROM {table} WHERE {column} IN {listed}", [ids])
+    forget_work(db, ids)
     db.execute(
         f"UPDATE lesson_uses SET session_id = NULL WHERE session_id IN {listed}",
         [[client_session(each) for each in ids if "/" not in each]],

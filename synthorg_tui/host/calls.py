@@ -203,7 +203,7 @@ CALLS: Final = RemoteApi(
         ),
         "maintenance": ApiGroup(
             f"{_MEMORY}.store.maintenance:Maintenance",
-            ("doctor", "backup", "copies"),
+            ("doctor", "backup", "copies", "export"),
             ("compact", "delete_copies"),
         ),
         "consolidation": ApiGroup(

@@ -9,13 +9,14 @@ which a ``ToolResult`` doesn't carry. Nothing of the latter moves in here.
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
-from synthorg_tui.core.enums import ToolCategory
+from synthorg_tui.core.enums import ToolAccessLevel, ToolCategory
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.failsafe import raise_fatal
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.memory.injection import MemoryInjectionStrategy
+from synthorg_tui.memory.strategies.schemas import MemoryTool
 from synthorg_tui.memory.strategies.self_editing import SelfEditingMemoryStrategy
 from synthorg_tui.memory.tool_retriever import (
     RECALL_MEMORY,
@@ -28,18 +29,35 @@ _log = logging.getLogger(__name__)
 
 
 class ToolResult(FrozenModel):
-    """Reply of a tool, as text for the model; ``is_error`` when the tool failed."""
+    """Reply of a tool, as text for the model; ``is_error`` when the tool failed.
+
+    ``is_fenced`` when ``content`` is fenced as data already. ``exit_code`` is that of a command.
+    """
 
     content: str
     is_error: bool = False
+    is_fenced: bool = False
+    exit_code: int | None = None
 
 
 class BaseTool(ABC):
-    """A tool that a model can call by name with JSON arguments."""
+    """A tool that a model can call by name with JSON arguments.
 
-    def __init__(self, definition: ToolDefinition, *, category: ToolCategory) -> None:
+    ``access`` is how far it reaches: ``SANDBOXED`` only reads, ``RESTRICTED`` changes what is the
+    agent's own, ``STANDARD`` changes files of the workspace, ``ELEVATED`` runs programs. What a
+    ``CUSTOM`` one reaches isn't known.
+    """
+
+    def __init__(
+        self,
+        definition: ToolDefinition,
+        *,
+        category: ToolCategory,
+        access: ToolAccessLevel = ToolAccessLevel.CUSTOM,
+    ) -> None:
         self.definition = definition
         self.category = category
+        self.access = access
 
     @property
     def name(self) -> str:
@@ -101,6 +119,17 @@ class ToolRegistry:
 
 ToolStrategy = ToolBasedInjectionStrategy | SelfEditingMemoryStrategy
 
+_READING: Final = frozenset(
+    {
+        SEARCH_MEMORY,
+        RECALL_MEMORY,
+        MemoryTool.CORE_READ,
+        MemoryTool.ARCHIVAL_SEARCH,
+        MemoryTool.RECALL_READ,
+    }
+)
+"""The tools of all strategies that change nothing."""
+
 
 class MemoryStrategyTool(BaseTool):
     """One tool of an injection strategy, bound to the agent that calls it.
@@ -111,14 +140,18 @@ class MemoryStrategyTool(BaseTool):
     def __init__(
         self, definition: ToolDefinition, *, strategy: ToolStrategy, agent_id: NotBlankStr
     ) -> None:
-        super().__init__(definition, category=ToolCategory.MEMORY)
+        only_reads = definition.name in _READING
+        access = ToolAccessLevel.SANDBOXED if only_reads else ToolAccessLevel.RESTRICTED
+        super().__init__(definition, category=ToolCategory.MEMORY, access=access)
         self._strategy = strategy
         self._agent_id = agent_id
 
     async def execute(self, *, arguments: Mapping[str, Any]) -> ToolResult:
         """Let the strategy answer the call; stored text in the reply is fenced as data."""
         reply = await self._strategy.answer(self.name, arguments, self._agent_id)
-        return ToolResult(content=reply.fenced, is_error=reply.is_error)
+        return ToolResult(
+            content=reply.fenced, is_error=reply.is_error, is_fenced=reply.has_stored_text
+        )
 
 
 class SearchMemoryTool(MemoryStrategyTool):

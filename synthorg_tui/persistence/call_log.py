@@ -8,6 +8,8 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from synthorg_tui.persistence.work_texts import erase_from_work
+
 if TYPE_CHECKING:
     import duckdb
 
@@ -24,7 +26,8 @@ def erase_from_calls(
 
     The record of each call itself stays, with its time, sizes and agent. Calls that don't list
     memory ids are found by searching their text for the purged contents; contents of only a few
-    characters are not searched for. Runs inside the transaction that purges the memories.
+    characters are not searched for. What operational data repeats of them is erased as well. Runs
+    inside the transaction that purges the memories.
     """
     words = [content[:_COMPARED] for content in contents if len(content) >= _TELLING]
     listed = "SELECT number FROM agent_calls WHERE list_has_any(memory_ids, ?)"
@@ -34,6 +37,7 @@ def erase_from_calls(
         "UPDATE agent_calls SET arguments = '{}', texts = ? WHERE number IN (SELECT unnest(?))",
         [ERASED, sorted(about)],
     )
+    erase_from_work(db, memory_ids, contents)
 
 
 def _saying(db: "duckdb.DuckDBPyConnection", words: Sequence[str]) -> list[int]:

@@ -48,6 +48,8 @@ class PersistenceConfig(FrozenModel):
         if backend not in BACKENDS:
             reason = f"Unknown backend {backend!r}. Valid backends: {list(BACKENDS)}"
             reject("persistence.backend", backend, reason)
+        if backend == "sqlite":
+            warn("persistence.backend", backend, "the data is kept in DuckDB under this name, too")
         return backend
 
     @field_validator("path")

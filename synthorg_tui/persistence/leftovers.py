@@ -19,6 +19,8 @@ _log = logging.getLogger(__name__)
 
 REPORT_DIR: Final = "reports"
 """Where a report lies while it is read."""
+RUN_DIR: Final = "runs"
+"""Where the record of a run lies while it is read."""
 RESTORED: Final = ".restored"
 """Suffix of a backup that is about to become the database."""
 REPLACED: Final = ".replaced-"
@@ -56,8 +58,9 @@ def _leftovers(data_dir: Path) -> Iterator[Path]:
     if spilled.exists():
         yield spilled
     yield from (data_dir / BACKUP_DIR).glob(".*.part*")
-    for pattern in ("*.jsonl", ".*.jsonl.*"):
-        yield from (data_dir / REPORT_DIR).glob(pattern)
+    for folder in (REPORT_DIR, RUN_DIR):
+        for pattern in ("*.jsonl", ".*.jsonl.*"):
+            yield from (data_dir / folder).glob(pattern)
 
 
 def replaced_databases(data_dir: Path) -> tuple[Path, ...]:

@@ -673,6 +673,24 @@ CREATE TABLE IF NOT EXISTS custom_presets (
     updated_at TIMESTAMP NOT NULL
 );
 
+-- Runs of agents that run here, beside their tasks, checkpoints, costs and what is parked: the rest
+-- of what was asked for as JSON, how each stands and how it ended. "doing" is the last call of a
+-- tool that writes or executes which was begun: where no checkpoint tells of its end, whether it
+-- took effect isn't known.
+CREATE TABLE IF NOT EXISTS agent_runs (
+    id VARCHAR PRIMARY KEY,
+    request VARCHAR NOT NULL,
+    status VARCHAR NOT NULL,
+    started_at TIMESTAMP NOT NULL,
+    ended_at TIMESTAMP,
+    reason VARCHAR NOT NULL,
+    told VARCHAR NOT NULL,
+    model VARCHAR NOT NULL,
+    item_id VARCHAR NOT NULL,
+    execution_id VARCHAR NOT NULL,
+    doing VARCHAR NOT NULL
+);
+
 -- Settings: what was changed in the app or by `config set`, in order; lines are only added. "before"
 -- and "after" are the values as JSON, empty where nothing was kept. "done" is set, undo or redo;
 -- "of_number" is the change that an undo or redo is about, else 0.

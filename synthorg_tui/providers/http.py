@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 RETRYABLE = frozenset({408, 409, 429, 500, 502, 503, 504})
 FIRST_WAIT_SECONDS = 0.5
+MAX_ANSWER_BYTES = 32 * 1024 * 1024
+"""Longest answer that is read, decompressed; no model writes one as long."""
 _SHOWN_CHARS = 200
 
 
@@ -85,19 +87,17 @@ class ModelServer:
 
     async def post(self, path: str, body: dict[str, Any]) -> Any:
         """Post ``body`` and return the decoded JSON answer; transient failures are retried."""
-        async with self._answered(path, body, whole=True) as response:
-            return self._decoded(response)
+        async with self._answered(path, body, whole=True) as (response, text):
+            return self._decoded(response, text)
 
     async def stream(self, path: str, body: dict[str, Any]) -> AsyncIterator[Any]:
         """Post ``body`` and yield the decoded events of a streamed answer as they arrive.
 
         Transient failures are retried until the first event has arrived.
         """
-        async with self._answered(path, body, whole=False) as response:
+        async with self._answered(path, body, whole=False) as (response, _):
             if not response.is_success:
-                with self._explained():
-                    await response.aread()
-                self._decoded(response)
+                self._decoded(response, await self._read(response))
             async for line in self._lines(response):
                 if line.startswith("data:") and (data := line[5:].strip()) != "[DONE]":
                     yield self._loaded(data)
@@ -105,15 +105,16 @@ class ModelServer:
     @asynccontextmanager
     async def _answered(
         self, path: str, body: dict[str, Any], *, whole: bool
-    ) -> "AsyncIterator[httpx.Response]":
-        """A response, its body read when it is to be ``whole``."""
+    ) -> "AsyncIterator[tuple[httpx.Response, str]]":
+        """A response with its text, which is read when it is to be ``whole``."""
         client = self._connected()
         request = client.build_request("POST", f"{self._config.base_url}{path}", json=body)
         for attempt in range(self._config.max_retries + 1):
             is_last = attempt == self._config.max_retries
             try:
                 with self._explained():
-                    response = await client.send(request, stream=not whole)
+                    response = await client.send(request, stream=True)
+                text = await self._read(response) if whole else ""
             except ServerError:
                 if is_last:
                     raise
@@ -123,14 +124,38 @@ class ModelServer:
                 await response.aclose()
             await asyncio.sleep(FIRST_WAIT_SECONDS * 2**attempt)
         try:
-            yield response
+            yield response, text
         finally:
             await response.aclose()
 
+    async def _read(self, response: "httpx.Response") -> str:
+        """The whole text of an answer."""
+        try:
+            return b"".join([piece async for piece in self._pieces(response)]).decode(
+                "utf-8", "replace"
+            )
+        except BaseException:
+            await response.aclose()
+            raise
+
     async def _lines(self, response: "httpx.Response") -> AsyncIterator[str]:
+        rest = b""
+        async for piece in self._pieces(response):
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                yield line.decode("utf-8", "replace").rstrip("\r")
+        if rest:
+            yield rest.decode("utf-8", "replace")
+
+    async def _pieces(self, response: "httpx.Response") -> AsyncIterator[bytes]:
+        """The bytes of an answer as they come; one that is too long is an error."""
+        size = 0
         with self._explained():
-            async for line in response.aiter_lines():
-                yield line
+            async for piece in response.aiter_bytes():
+                size += len(piece)
+                if size > MAX_ANSWER_BYTES:
+                    raise self.error(f"answered with more than {MAX_ANSWER_BYTES >> 20} MiB")
+                yield piece
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -164,7 +189,7 @@ class ModelServer:
             status=status,
         )
 
-    def _decoded(self, response: "httpx.Response") -> Any:
+    def _decoded(self, response: "httpx.Response", text: str) -> Any:
         status = response.status_code
         if status in (401, 403):
             name = self._config.api_key_env or f"(none set: {self._setting}.api_key_env)"
@@ -173,10 +198,10 @@ class ModelServer:
                 remedy=f"Check the key in the environment variable {name}",
             )
         if not response.is_success:
-            shown = response.text[:_SHOWN_CHARS].strip()
+            shown = text[:_SHOWN_CHARS].strip()
             problem = f"answered {status}: {shown}"
             raise self.error(problem, retryable=status in RETRYABLE, status=status)
-        return self._loaded(response.text)
+        return self._loaded(text)
 
     def _loaded(self, text: str) -> Any:
         try:

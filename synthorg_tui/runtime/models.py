@@ -12,6 +12,7 @@ from pydantic import AwareDatetime, Field
 
 from synthorg_tui.core.enums import CallOutcome, TerminationReason
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
+from synthorg_tui.providers.models import ToolUse
 from synthorg_tui.runtime import RunLimits
 
 BUILT_IN = "builtin"
@@ -83,7 +84,9 @@ class RunStep(FrozenModel):
     ``GIVEN`` is what the run began with (``text`` is the digest, ``memory_ids`` what it holds), an
     ``ANSWER`` a text of the model, a ``CALL`` a tool call with its output as ``text``, ``PARKED`` a
     call that waits for the approval item ``item_id``, a ``NOTE`` what the runtime has to say (a
-    retry, a limit). Tokens and cost are those of the model's answer that led to the step.
+    retry, a limit). Tokens and cost are those of the model's answer that led to the step. ``uses``
+    are the calls that an ``ANSWER`` asks for, ``use_id`` says which of them a ``CALL`` or
+    ``PARKED`` is about; ``exit_code`` is that of a command.
     """
 
     number: int = Field(ge=1)
@@ -94,7 +97,10 @@ class RunStep(FrozenModel):
     tool: str = ""
     arguments: dict[str, Any] = Field(default_factory=dict)
     outcome: CallOutcome | None = None
+    exit_code: int | None = None
     item_id: str = ""
+    uses: tuple[ToolUse, ...] = ()
+    use_id: str = ""
     memory_ids: tuple[str, ...] = ()
     prompt_tokens: int = Field(default=0, ge=0)
     completion_tokens: int = Field(default=0, ge=0)

@@ -30,8 +30,10 @@ from synthorg_tui.memory.listing import AgentSummary, Facets
 from synthorg_tui.memory.org.config import OrgMemoryConfig
 from synthorg_tui.memory.shared import SHARED_OWNER
 from synthorg_tui.memory.strategies.service import OwnSettings
+from synthorg_tui.persistence.config import PersistenceConfig
 from synthorg_tui.providers.completion.config import AutoModelConfig, CompletionConfig
 from synthorg_tui.providers.embedding.config import EmbeddingConfig, MiniLMConfig
+from synthorg_tui.runtime import RuntimeConfig
 from synthorg_tui.settings.agents import SECTIONS, merged
 from synthorg_tui.settings.agents import AgentConfig as AgentConfig
 from synthorg_tui.settings.environment import Layers
@@ -61,6 +63,8 @@ class RootConfig(FrozenModel):
     agent_access: AgentAccessConfig = AgentAccessConfig.model_construct()
     ingest: IngestConfig = IngestConfig.model_construct()
     jobs: JobsConfig = JobsConfig.model_construct()
+    runtime: RuntimeConfig = RuntimeConfig.model_construct()
+    persistence: PersistenceConfig = PersistenceConfig.model_construct()
     _own_safety: SafetyValues | None = PrivateAttr(default=None)
     _layers: Layers | None = PrivateAttr(default=None)
     _of_agents: dict[str, dict[str, FrozenModel]] = PrivateAttr(default_factory=dict)

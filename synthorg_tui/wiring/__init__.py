@@ -284,7 +284,7 @@ def build_tools(
 
 
 def build_imports(
-    base: Foundation, store: "BatchStore", executions: "ExecutionStore", learner: "Learner"
+    base: Foundation, store: "BatchStore", executions: "ExecutionStore", learner: "Learner | None"
 ) -> "ImportService":
     """Build the service that imports sessions into ``store``; ``learner`` draws from them."""
     from synthorg_tui.ingest.service import ImportService

@@ -1,5 +1,6 @@
-"""``export wiki``: the folder, what is said of it, and what is refused."""
+"""``export wiki`` and ``export data``: the folder, what is said of it, and what is refused."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,3 +58,34 @@ def test_a_folder_that_can_not_be_made_is_explained(cli: Cli, tmp_path: Path) ->
     failed = cli("export", "wiki", "--to", str(tmp_path / "file" / "w"))
     assert failed.code == 1
     assert "can't be made" in failed.err
+
+
+def test_tables_become_files_of_the_format_that_is_asked_for(cli: Cli, tmp_path: Path) -> None:
+    assert cli("memories", "add", "The shed is green", "--agent", "me").code == 0
+    out = tmp_path / "desk"
+    done = cli("export", "data", "--to", str(out), "--json")
+    assert done.code == 0
+    assert done.json.keys() == documented("export data").keys()
+    assert done.json["path"] == str(out)
+    assert done.json["tables"]["memories"] >= 1
+    assert {each.suffix for each in out.iterdir()} == {".parquet", ".json"}
+    told = cli("export", "data", "--to", str(out), "--format", "csv", "memories", "settings")
+    assert told.code == 0
+    assert "settings" in told.out
+    assert "The shed is green" in (out / "memories.csv").read_text(encoding="utf-8")
+    assert json.loads((out / "export.json").read_text())["tables"].keys() == {
+        "memories",
+        "settings",
+    }
+
+
+def test_tables_that_are_not_there_and_folders_of_others_are_refused(
+    cli: Cli, tmp_path: Path
+) -> None:
+    refused = cli("export", "data", "--to", str(tmp_path / "x"), "vectors")
+    assert refused.code == 2
+    assert "cost_records" in refused.err
+    (tmp_path / "mine.txt").write_text("mine")
+    refused = cli("export", "data", "--to", str(tmp_path))
+    assert refused.code == 1
+    assert "something else in it: mine.txt" in refused.err

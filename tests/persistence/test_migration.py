@@ -1,8 +1,9 @@
 """A store of an earlier schema version survives being opened."""
 
 import json
+import shutil
 import uuid
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from synthorg_tui.persistence import DATABASE_FILE, migrations
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.database_file import connect_file
 from synthorg_tui.persistence.migrations import schema_version
+from synthorg_tui.persistence.usage import UsageStore, UsageTotal
 from tests.memory.store.hash_embedder import HashEmbedder
 from tests.memory.store.store_kit import AGENT, draft, opened, query
 
@@ -119,3 +121,90 @@ async def test_a_migration_that_fails_changes_nothing(
     assert await database.read(schema_version) == migrations.SCHEMA_VERSION
     assert len(await column(database, "fact_key")) == len(TAGS)
     await database.close()
+
+
+SCHEMA_4 = Path(__file__).parent / "data" / "schema_v4.sql"
+SAMPLES = {
+    "VARCHAR": "'text of ' || ? || ' — \"quoted\"'",
+    "VARCHAR[]": "['one', ?]",
+    "BIGINT": "7 + length(?)",
+    "DOUBLE": "0.25 * length(?)",
+    "BOOLEAN": "length(?) > 0",
+    "TIMESTAMP": "TIMESTAMP '2026-01-02 03:04:05.678901' + to_days(length(?)::INT)",
+    "BLOB": "encode(?)",
+    "UUID": "md5(?)::UUID",
+}
+ANSWERS = [
+    (datetime(2026, 1, day), model, 100 * day, day, 0.5 * day, 0.125 * day)
+    for day, model in ((3, "big"), (1, "small"), (2, "small"))
+]
+
+
+def make_store_of_version_4(data_dir: Path) -> dict[str, list[tuple[object, ...]]]:
+    """As version 4 wrote it, with a row in each table and the answers of models; rows by table."""
+    connection = connect_file(data_dir / DATABASE_FILE)
+    connection.execute(SCHEMA_4.read_text(encoding="utf-8"))
+    facts = {"schema_version": "4", "epoch": "aa", "salt": "00" * 16, "revision": "0"}
+    connection.executemany("INSERT INTO meta VALUES (?, ?)", [list(f) for f in facts.items()])
+    tables = [name for (name,) in connection.execute("SHOW TABLES").fetchall()]
+    for table in set(tables) - {"meta", "model_usage"}:
+        columns = connection.execute(f"DESCRIBE {table}").fetchall()
+        values = ", ".join(SAMPLES[kind] for _, kind, *_ in columns)
+        names = [name for name, *_ in columns]
+        connection.execute(f"INSERT INTO {table} SELECT {values}", names)
+    connection.executemany("INSERT INTO model_usage VALUES (?, ?, ?, ?, ?, ?)", ANSWERS)
+    rows = {name: connection.execute(f"SELECT * FROM {name}").fetchall() for name in tables}
+    connection.close()
+    return rows
+
+
+async def rows_of(database: Database, table: str) -> list[tuple[object, ...]]:
+    return await database.read(lambda db: db.execute(f"SELECT * FROM {table}").fetchall())
+
+
+async def test_a_store_of_version_4_keeps_every_row(tmp_path: Path) -> None:
+    before = make_store_of_version_4(tmp_path)
+    del before["meta"], before["model_usage"]
+    assert len(before) == 36
+    database = Database.in_dir(tmp_path)
+    await database.open()
+    assert {name: await rows_of(database, name) for name in before} == before
+    assert await database.read(schema_version) == migrations.SCHEMA_VERSION
+    await database.close()
+
+
+async def test_what_models_used_by_version_4_are_costs_in_their_order(tmp_path: Path) -> None:
+    make_store_of_version_4(tmp_path)
+    database = Database.in_dir(tmp_path)
+    await database.open()
+    expected = [
+        ("synthorg", "none", "unknown", model, read, written, cost, at, seconds)
+        for at, model, read, written, seconds, cost in ANSWERS
+    ]
+    assert await rows_of(database, "cost_records") == expected
+    names = {
+        str(name) for (name,) in await database.read(lambda db: db.sql("SHOW TABLES").fetchall())
+    }
+    assert "model_usage" not in names
+    assert (await UsageStore(database).since(datetime(2026, 1, 2, tzinfo=UTC))) == (
+        UsageTotal("big", 1, 300, 3, 1.5, 0.375),
+        UsageTotal("small", 1, 200, 2, 1.0, 0.25),
+    )
+    await database.close()
+
+
+async def test_a_store_killed_right_after_its_upgrade_is_whole(tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir()
+    make_store_of_version_4(tmp_path / "store")
+    database = Database.in_dir(tmp_path / "store")
+    await database.open()
+    killed = tmp_path / "killed"
+    shutil.copytree(tmp_path / "store", killed)
+    expected = await rows_of(database, "cost_records")
+    await database.close()
+    again = Database.in_dir(killed)
+    await again.open()
+    assert await rows_of(again, "cost_records") == expected
+    await again.rewrite()
+    assert await rows_of(again, "cost_records") == expected
+    await again.close()

@@ -242,7 +242,7 @@ ADDED = [
 ]
 
 
-def _cost(agent: str, cost: float, hours: float = 0, task: str = "t") -> entities.CostRecord:
+def cost_of(agent: str, cost: float, hours: float = 0, task: str = "t") -> entities.CostRecord:
     return entities.CostRecord(
         agent_id=agent,
         task_id=task,
@@ -256,7 +256,7 @@ def _cost(agent: str, cost: float, hours: float = 0, task: str = "t") -> entitie
     )
 
 
-def _checkpoint(name: str, turn: int, run: str = "r1", **changes: Any) -> entities.Checkpoint:
+def checkpoint_of(name: str, turn: int, run: str = "r1", **changes: Any) -> entities.Checkpoint:
     values = {"execution_id": run, "agent_id": "a", "task_id": f"task of {run}", "created_at": NOW}
     return entities.Checkpoint(
         id=name, turn_number=turn, context_json="{}", **{**values, **changes}
@@ -332,7 +332,7 @@ async def test_tasks_are_listed_by_what_they_have(backend: PersistenceBackend) -
 async def test_costs_are_added_and_summed_up(backend: PersistenceBackend) -> None:
     costs = backend.cost_records
     assert await costs.aggregate() == 0.0
-    records = [_cost("a", 0.5, 1), _cost("b", 0.25, 2), _cost("a", 1.0, 3, task="u")]
+    records = [cost_of("a", 0.5, 1), cost_of("b", 0.25, 2), cost_of("a", 1.0, 3, task="u")]
     for record in reversed(records):
         await costs.save(record)
     await costs.save(records[0])
@@ -420,8 +420,12 @@ async def test_what_waits_is_found_by_its_approval_run_agent_or_task(
 async def test_the_latest_checkpoint_is_the_last_step_of_a_run(
     backend: PersistenceBackend,
 ) -> None:
-    steps = [_checkpoint("b", 1), _checkpoint("c", 1), _checkpoint("a", 2, created_at=later(-1))]
-    foreign = _checkpoint("z", 9, run="r2")
+    steps = [
+        checkpoint_of("b", 1),
+        checkpoint_of("c", 1),
+        checkpoint_of("a", 2, created_at=later(-1)),
+    ]
+    foreign = checkpoint_of("z", 9, run="r2")
     for checkpoint in (steps[2], foreign, steps[1], steps[0]):
         await backend.checkpoints.save(checkpoint)
     await backend.checkpoints.save(steps[1])

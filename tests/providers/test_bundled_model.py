@@ -20,7 +20,9 @@ from synthorg_tui.memory.tool_retriever import ToolBasedInjectionStrategy
 from synthorg_tui.memory.tools import ToolRegistry, registry_with_memory_tools
 from synthorg_tui.providers.completion.config import AutoModelConfig
 from synthorg_tui.providers.completion.factory import bundled_model, create_completion_provider
-from synthorg_tui.providers.completion.protocol import CompletionProvider
+from synthorg_tui.providers.completion.protocol import CompletionOptions, CompletionProvider
+from synthorg_tui.providers.enums import MessageRole
+from synthorg_tui.providers.models import ChatMessage, ToolDefinition
 from synthorg_tui.settings.loader import shipped_settings
 
 QUESTION = "which port does the staging database use?"
@@ -118,3 +120,15 @@ async def test_a_tool_call_searches_and_asks(engine: Engine, model: CompletionPr
 async def test_the_model_words_another_question(engine: Engine, model: CompletionProvider) -> None:
     found = await engine.memory.retrieve("ada", MemoryQuery(text=QUESTION, limit=1))
     assert await LLMQueryReformulator(model).reformulate(QUESTION, found)
+
+
+async def test_the_bundled_model_answers_when_tools_are_offered(
+    model: CompletionProvider,
+) -> None:
+    """It is too small to call them well: whatever it writes is an answer, a call or an error."""
+    parameters = {"type": "object", "properties": {"path": {"type": "string"}}}
+    tool = ToolDefinition(name="read_file", description="Read a file.", parameters=parameters)
+    question = ChatMessage(role=MessageRole.USER, content="Read README.md.")
+    answer = await model.complete([question], CompletionOptions(max_tokens=40, tools=(tool,)))
+    assert answer.text or answer.tool_uses or answer.format_error
+    assert answer.usage.prompt_tokens > len(["Read", "README.md."])

@@ -22,6 +22,7 @@ from synthorg_tui.providers.completion.usage import (
     MeteredCompletion,
     Prices,
     UsageRecord,
+    charged_to,
     start_of_day,
 )
 from synthorg_tui.providers.enums import FinishReason, MessageRole
@@ -177,3 +178,19 @@ async def test_the_configured_limit_and_prices_hold(clock: FixedClock) -> None:
         await model.complete(QUESTION, CompletionOptions())
     await model.close()
     assert model_name(config) == "big"
+
+
+async def test_an_answer_is_charged_to_whoever_asks(clock: FixedClock) -> None:
+    log = Log()
+    model = metered(Counting(), log, clock)
+    options = CompletionOptions(max_tokens=5)
+
+    async def ask(agent: str, task: str) -> None:
+        with charged_to(agent, task):
+            await asyncio.sleep(0)
+            await model.complete(QUESTION, options)
+
+    await asyncio.gather(ask("a", "r1"), ask("b", "r2"))
+    await model.complete(QUESTION, options)
+    found = {(record.agent_id, record.task_id) for record in log.records}
+    assert found == {("a", "r1"), ("b", "r2"), ("", "")}

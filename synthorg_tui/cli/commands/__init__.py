@@ -57,7 +57,7 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = {
     "projects": CommandEntry("projects", "see what is known of a project, and from which sessions"),
     "org": CommandEntry("org", "see and write what every agent is to know and to follow"),
     "blame": CommandEntry("blame", "see which session wrote a file or a line of it, and why"),
-    "export": CommandEntry("export", "write the memories as a folder of Markdown files"),
+    "export": CommandEntry("export", "write what is stored to a folder, for other programs"),
     "agents": CommandEntry(
         "agents", "list agents and their memories; pause them, and take back what they wrote"
     ),

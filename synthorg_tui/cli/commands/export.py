@@ -1,4 +1,4 @@
-"""``export wiki``: the memories as a folder of Markdown files, to read and search elsewhere."""
+"""``export``: the memories as Markdown files, and all tables as Parquet or CSV."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -22,8 +22,9 @@ def add(commands: Subparsers) -> None:
         commands,
         "export",
         COMMANDS["export"].summary,
-        examples=("export wiki", "export wiki --to notes/memory --agent claude-code"),
+        examples=("export wiki", "export data --to desk --format csv"),
     )
+    _add_data(actions)
     parser = add_command(
         actions,
         "wiki",
@@ -43,6 +44,55 @@ def add(commands: Subparsers) -> None:
     parser.add_argument(
         "--agent", action="append", default=[], metavar="ID", help="only its memories (repeatable)"
     )
+
+
+def _add_data(actions: Subparsers) -> None:
+    parser = add_command(
+        actions,
+        "data",
+        run_data,
+        "write memories and operational data as Parquet or CSV",
+        more="One\nfile a table: memories, tasks, cost_records, audit_entries and so on, all of\n"
+        "them unless some are named. The folder is new, empty, or that of an earlier\n"
+        "export, which is replaced. Texts are as stored; only you may read the files.",
+        examples=("export data --to desk", "export data --to desk --format csv tasks memories"),
+    )
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help="only these tables")
+    parser.add_argument("--to", metavar="DIR", type=path, required=True, help="the folder")
+    parser.add_argument(
+        "--format", choices=("parquet", "csv"), default="parquet", help="(default parquet)"
+    )
+
+
+async def run_data(context: "Context") -> int:
+    """Write the tables to a folder, also while the store is in use."""
+    from synthorg_tui.cli.context import cancelled_by_signal
+    from synthorg_tui.persistence.export import TABLES, ExportFormat
+
+    tables = tuple(context.args.tables)
+    if unknown := sorted(set(tables) - set(TABLES)):
+        raise UsageError(
+            f"there is no table {unknown[0]!r}", remedy=f"There are: {', '.join(TABLES)}."
+        )
+    line = ProgressLine(context.console)
+    async with context.engine() as engine:
+        with cancelled_by_signal(context.console) as cancellation, line:
+            done = await engine.maintenance.export(
+                context.args.to,
+                format=ExportFormat(context.args.format),
+                tables=tables,
+                progress=lambda done, total: line.update(f"{done:,} of {total:,} rows"),
+                cancel=cancellation.requested,
+            )
+    if context.wants_json:
+        shape = {"path": str(done.path), "format": done.format.value, "tables": dict(done.rows)}
+        context.console.json(shape)
+        return 0
+    total = counted(sum(done.rows.values()), "row")
+    context.console.line(f"Wrote {total} to {_shown(done.path)}", "bold")
+    for name, rows in done.rows.items():
+        context.console.line(f"{rows:>9,}  {name}")
+    return 0
 
 
 async def run_wiki(context: "Context") -> int:

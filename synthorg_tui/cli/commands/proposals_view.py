@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from synthorg_tui.cli.output import Console, local_time
-from synthorg_tui.cli.shapes import memory_of, short_hash, writes_of
+from synthorg_tui.cli.shapes import call_of, memory_of, short_hash, writes_of
 from synthorg_tui.core.actors import actor_words, deed_of
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted
@@ -155,6 +155,10 @@ def _written(entry: "InboxEntry") -> Iterator[tuple[str, str]]:
         yield "category", change["category"] or ""
         yield "tags", ", ".join(change["tags"])
     yield "through", organisation["source"]
+    if call := call_of(entry):
+        yield "tool", call["tool"]
+        yield "in", short_path(call["workspace"])
+        yield "run", call["run_id"]
 
 
 def _kind(entry: "InboxEntry") -> str:
@@ -213,6 +217,8 @@ def _effects(console: Console, review: "Review") -> None:
         _section(console, short_path(review.path))
     if review.entry.kind == "org" and (review.diff or review.text):
         _section(console, "what would change")
+    if review.entry.kind == "run" and not review.path:
+        _section(console, "what it would do")
     if review.diff:
         console.diff(line.rstrip("\n") for line in review.diff)
     elif review.text:

@@ -102,7 +102,7 @@ class GenericReader:
         )
         builder.see(timestamp(record.get("started_at")))
         builder.see(timestamp(record.get("ended_at")))
-        _take_turns(builder, record, asked_by="parent" if self._reporter else "user")
+        _take_turns(builder, record, by_agent=bool(self._reporter or record.get("parent")))
         for number, call in enumerate(items(record.get("calls")), 1):
             _take_call(builder, call, number)
         for path in _strings(record.get("files")):
@@ -132,8 +132,9 @@ def _unmistakable(agent: str) -> str:
     return quote(agent, safe="").replace(".", "%2E")
 
 
-def _take_turns(builder: ExecutionBuilder, record: Record, *, asked_by: str) -> None:
+def _take_turns(builder: ExecutionBuilder, record: Record, *, by_agent: bool) -> None:
     """The turns; the ``task`` is what was asked when no user turn says it."""
+    asked_by = "parent" if by_agent else "user"
     turns = items(record.get("turns"))
     task = text_of(record.get("task"))
     if task and not any(turn.get("role") == "user" for turn in turns):

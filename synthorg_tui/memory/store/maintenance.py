@@ -35,6 +35,7 @@ from synthorg_tui.persistence.backups import (
     backups_in,
     verify_copy,
 )
+from synthorg_tui.persistence.export import DataExport, DataExporter, ExportFormat
 from synthorg_tui.persistence.integrity import ReadProgress
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 
@@ -196,6 +197,21 @@ class Maintenance:
             folder = ensure_private_dir(self._data_dir / BACKUP_DIR)
             target = backup_name(folder, self._core.clock.now())
         return await self._back_up(target, progress, cancel or threading.Event())
+
+    async def export(
+        self,
+        target: Path,
+        *,
+        format: ExportFormat = ExportFormat.PARQUET,
+        tables: tuple[str, ...] = (),
+        progress: Progress | None = None,
+        cancel: threading.Event | None = None,
+    ) -> DataExport:
+        """Write memories and operational data as files to a folder; see ``DataExporter.write``."""
+        exporter = DataExporter(self._core.database)
+        return await exporter.write(
+            target, format=format, tables=tables, progress=progress, cancel=cancel
+        )
 
     async def back_up_daily(
         self,

@@ -79,7 +79,7 @@ class EntityTable(Generic[Entity]):
             values = [getattr(entity, name) for name in (unique, *self._key)]
             found = db.execute(
                 f"SELECT 1 FROM {self._table} WHERE {unique} = ? AND NOT ({self._same})",
-                [value, entity.id],
+                values,
             ).fetchone()
             if found is not None:
                 raise DuplicateRecordError(f"another entry of {self._table} has this {unique}")

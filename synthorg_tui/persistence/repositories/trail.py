@@ -14,7 +14,7 @@ from synthorg_tui.persistence.entities import (
 )
 from synthorg_tui.persistence.repositories.table import EntityTable
 
-_AUDIT: Final = """
+AUDIT: Final = """
 SELECT * FROM audit_records
 UNION ALL BY NAME
 SELECT 'call:' || number AS id, called_at AS timestamp, agent_id, name AS tool_name,
@@ -45,7 +45,7 @@ class DuckDBAudit:
     """
 
     def __init__(self, database: Database) -> None:
-        self._entries = EntityTable(database, AuditEntry, "audit_records", source=_AUDIT)
+        self._entries = EntityTable(database, AuditEntry, "audit_records", source=AUDIT)
 
     async def save(self, entry: AuditEntry) -> None:
         await self._entries.append(entry)

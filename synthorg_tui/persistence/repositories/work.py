@@ -146,7 +146,7 @@ class DuckDBHeartbeats:
         return await self._heartbeats.remove(execution_id)
 
 
-_STATES: Final = """
+STATES: Final = """
 SELECT agent_id, execution_id, task_id,
     CASE WHEN coalesce(r.paused, false) THEN 'paused' ELSE s.status END AS status,
     turn_count, accumulated_cost, last_activity_at, started_at
@@ -171,7 +171,7 @@ class DuckDBAgentStates:
 
     def __init__(self, database: Database) -> None:
         self._states = EntityTable(
-            database, AgentRuntimeState, "agent_states", key=("agent_id",), source=_STATES
+            database, AgentRuntimeState, "agent_states", key=("agent_id",), source=STATES
         )
 
     async def save(self, state: AgentRuntimeState) -> None:
@@ -193,7 +193,7 @@ class DuckDBAgentStates:
         return await self._states.remove(agent_id)
 
 
-_ARTIFACTS: Final = """
+ARTIFACTS: Final = """
 SELECT id, type, path, task_id, created_by, description, created_at FROM artifacts
 UNION ALL
 SELECT id || ':' || file, CASE
@@ -214,7 +214,7 @@ class DuckDBArtifacts:
     """
 
     def __init__(self, database: Database) -> None:
-        self._artifacts = EntityTable(database, Artifact, "artifacts", source=_ARTIFACTS)
+        self._artifacts = EntityTable(database, Artifact, "artifacts", source=ARTIFACTS)
 
     async def save(self, artifact: Artifact) -> None:
         await self._artifacts.put(artifact)
@@ -236,7 +236,7 @@ class DuckDBArtifacts:
         return await self._artifacts.remove(artifact_id)
 
 
-_PROJECTS: Final = """
+PROJECTS: Final = """
 SELECT * FROM projects
 UNION ALL BY NAME
 SELECT project AS id, coalesce(nullif(regexp_extract(project, '([^/]+)/*$', 1), ''), project)
@@ -255,7 +255,7 @@ class DuckDBProjects:
     """
 
     def __init__(self, database: Database) -> None:
-        self._projects = EntityTable(database, Project, "projects", source=_PROJECTS)
+        self._projects = EntityTable(database, Project, "projects", source=PROJECTS)
 
     async def save(self, project: Project) -> None:
         await self._projects.put(project)

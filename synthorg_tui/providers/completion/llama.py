@@ -19,6 +19,7 @@ from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.providers.completion.config import GgufModelConfig
 from synthorg_tui.providers.completion.errors import CompletionError, PromptTooLongError
 from synthorg_tui.providers.completion.protocol import Completion, CompletionOptions, TokenUsage
+from synthorg_tui.providers.completion.text_tools import read_from_text, told_in_text
 from synthorg_tui.providers.embedding.local import default_threads
 from synthorg_tui.providers.enums import FinishReason, MessageRole
 from synthorg_tui.providers.models import ChatMessage
@@ -127,7 +128,11 @@ class LlamaCompletion:
             raise _interrupted()
         if self._chat is None:
             self._chat = self._loaded(stops)
-        return self._chat.answer(messages, options, stops, goes_on)
+        if not options.tools:
+            return self._chat.answer(messages, options, stops, goes_on)
+        told, plain = told_in_text(messages, options)
+        answer = self._chat.answer(told, plain, stops, goes_on)
+        return read_from_text(answer, messages, options.tools)
 
     def _loaded(self, stops: Callable[[], bool]) -> "_Chat":
         def goes_on(share: float) -> bool:

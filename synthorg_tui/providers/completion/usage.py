@@ -1,5 +1,6 @@
 """Usage of language models in tokens and money, and the daily token limit."""
 
+import json
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -132,7 +133,7 @@ class MeteredCompletion:
     async def complete(
         self, messages: Sequence[ChatMessage], options: CompletionOptions
     ) -> Completion:
-        prompt = sum(_TOKENS_PER_MESSAGE + estimate_tokens(message.content) for message in messages)
+        prompt = sum(map(_tokens_of, messages)) + _tokens_offered(options)
         options = await self._within_limit(prompt, options)
         reserved = prompt + options.max_tokens
         self._reserved += reserved
@@ -171,6 +172,15 @@ class MeteredCompletion:
         return options.model_copy(update={"max_tokens": min(options.max_tokens, left)})
 
 
+def _tokens_of(message: ChatMessage) -> int:
+    calls = (f"{use.name} {json.dumps(dict(use.arguments))}" for use in message.tool_uses)
+    return _TOKENS_PER_MESSAGE + sum(map(estimate_tokens, (message.content, *calls)))
+
+
+def _tokens_offered(options: CompletionOptions) -> int:
+    return sum(estimate_tokens(tool.model_dump_json()) for tool in options.tools)
+
+
 def start_of_day(now: datetime) -> datetime:
     """Return the most recent midnight in the system's time zone, timezone-aware."""
     return now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
@@ -181,5 +191,10 @@ def _told_or_estimated(answer: Completion, prompt: int) -> TokenUsage:
     usage = answer.usage
     return TokenUsage(
         prompt_tokens=usage.prompt_tokens or prompt,
-        completion_tokens=usage.completion_tokens or estimate_tokens(answer.text),
+        completion_tokens=usage.completion_tokens or _written(answer),
     )
+
+
+def _written(answer: Completion) -> int:
+    calls = (json.dumps(dict(use.arguments)) for use in answer.tool_uses)
+    return sum(map(estimate_tokens, (answer.text, *calls)))

@@ -1,4 +1,4 @@
-"""The grounds for a decision as styled lines: what happened, and what is suspicious.
+"""The grounds for a decision as styled lines: what happened, what is suspicious, what is asked.
 
 The input is plain data of the engine; nothing here uses Textual. The Skills pane shows evidence by
 the same lines.
@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from synthorg_tui.core.paths import short_path
+from synthorg_tui.tui.approvals.lines import fact, rule
 from synthorg_tui.tui.base.formatting import ago
 from synthorg_tui.tui.base.lines import Line, line, one_line, text_lines
 
 if TYPE_CHECKING:
     from synthorg_tui.curation.models import Evidence
-    from synthorg_tui.curation.review import Review
+    from synthorg_tui.curation.review import Review, RunCallPayload
 
 FLAGS = {"secret": "a secret", "injection": "an instruction to the agent", "hidden": "hidden text"}
 _MAX_LINES = 12
@@ -88,3 +90,19 @@ def doubt_lines(review: Review) -> list[Line]:
                 row.add(" says otherwise: ", "muted").add(one_line(near.discovery), "text")
             )
     return lines
+
+
+def call_lines(call: RunCallPayload, review: Review) -> list[Line]:
+    """Render a call that a run waits with: where it would be made, and what it would do in full.
+
+    A change of a file isn't here: it stands below as a difference.
+    """
+    lines = [
+        fact("tool", one_line(call.tool), "strong"),
+        fact("in", one_line(short_path(call.workspace))),
+        fact("run", one_line(call.run_id), "faint"),
+    ]
+    if review.path:
+        return lines
+    title = rule("Command" if call.command else "Arguments")
+    return [*lines, Line(), title, *text_lines(review.text, "strong")]

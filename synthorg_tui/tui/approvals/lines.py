@@ -6,6 +6,7 @@ The input is the engine's plain data; nothing here uses Textual. A review in ful
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -29,12 +30,16 @@ KINDS = {
     "delete": ("-", "delete", "warn"),
     "merge": ("⇉", "merge", "accent"),
     "org": ("§", "org", "accent"),
+    "run": ("▶", "call", "warn"),
     "unreadable": ("▪", "unreadable", "bad"),
 }
 """Glyph, word and role of each kind of item: the colour is never the only sign."""
 
 RISKS = {"low": "faint", "medium": "muted", "high": "warn", "critical": "bad"}
 _MAX_TITLE = 300
+LABEL = 12
+"""Width of the labels of facts."""
+MAX_DIFF = 800
 
 
 def kind_mark(entry: InboxEntry) -> tuple[str, str, str]:
@@ -167,3 +172,38 @@ def empty_inbox(inbox: Inbox) -> list[Line]:
             (key_of("approvals.view"), "shows what was decided"),
         ),
     ]
+
+
+def rule(title: str, note: str = "") -> Line:
+    """Render a section's title with a rule to the edge."""
+    heading = line((title + " ", "title"), (f"{note} " if note else "", "faint"))
+    heading.fill = "track"
+    return heading
+
+
+def fact(label: str, value: str, role: str = "text") -> Line:
+    """Render a labelled value; further rows of a wrapped value are indented."""
+    row = line((label.ljust(LABEL), "muted"), (value, role))
+    row.hang = LABEL
+    return row
+
+
+def unified_lines(diff: Sequence[str]) -> list[Line]:
+    """Render the lines of a unified diff, coloured by their sign."""
+    lines = []
+    for text in diff[:MAX_DIFF]:
+        sign = text[:1]
+        role = {"+": "good", "-": "bad", "@": "accent"}.get(sign, "muted")
+        if text.startswith(("+++", "---")):
+            role = "faint"
+        shown = text.rstrip("\r\n").replace("\t", "    ")
+        lines.append(hung(line((shown, role)), 1))
+    if len(diff) > MAX_DIFF:
+        lines.append(line((f"… {len(diff) - MAX_DIFF:,} more lines", "faint")))
+    return lines
+
+
+def hung(source: Line, by: int) -> Line:
+    """Indent further rows of a wrapped line."""
+    source.hang = by
+    return source

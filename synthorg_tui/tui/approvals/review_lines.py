@@ -6,7 +6,7 @@ out in ``wording``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,18 @@ from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.redaction import marks_in
 from synthorg_tui.memory.retrieval.tags import parse_tags
 from synthorg_tui.tui.actions import key_of
-from synthorg_tui.tui.approvals.grounds import evidence_lines, flag_lines
-from synthorg_tui.tui.approvals.lines import RISKS, disagree, kind_mark
+from synthorg_tui.tui.approvals.grounds import call_lines, evidence_lines, flag_lines
+from synthorg_tui.tui.approvals.lines import (
+    LABEL,
+    MAX_DIFF,
+    RISKS,
+    disagree,
+    fact,
+    hung,
+    kind_mark,
+    rule,
+    unified_lines,
+)
 from synthorg_tui.tui.approvals.state import agent_of, both_sides
 from synthorg_tui.tui.approvals.wording import (
     FIELDS,
@@ -26,6 +36,7 @@ from synthorg_tui.tui.approvals.wording import (
     Reworded,
     Wording,
     author_of,
+    call_of,
     lesson_of,
     org_of,
     rewordable,
@@ -39,7 +50,12 @@ from synthorg_tui.tui.memories.detail import diff_lines
 if TYPE_CHECKING:
     from synthorg_tui.approvals.models import ApprovalEvent
     from synthorg_tui.curation.models import Lesson
-    from synthorg_tui.curation.review import InboxEntry, OrgPayload, Review, WritePayload
+    from synthorg_tui.curation.review import (
+        InboxEntry,
+        OrgPayload,
+        Review,
+        WritePayload,
+    )
     from synthorg_tui.memory.listing import ListedMemory
 
 AUTHORS = {
@@ -58,23 +74,7 @@ VERDICTS = {
 """The effect of approving on an existing skill, in a word, with its style role."""
 
 KEPT = "What would be stored"
-_LABEL = 12
-_MAX_DIFF = 800
 _MAX_REMOVED = 200
-
-
-def rule(title: str, note: str = "") -> Line:
-    """Render a section's title with a rule to the edge."""
-    heading = line((title + " ", "title"), (f"{note} " if note else "", "faint"))
-    heading.fill = "track"
-    return heading
-
-
-def fact(label: str, value: str, role: str = "text") -> Line:
-    """Render a labelled value; further rows of a wrapped value are indented."""
-    row = line((label.ljust(_LABEL), "muted"), (value, role))
-    row.hang = _LABEL
-    return row
 
 
 def head_lines(entry: InboxEntry) -> list[Line]:
@@ -113,7 +113,7 @@ def wording_lines(wording: Wording, entry: InboxEntry, *, draft: bool = False) -
         mark, word, role = AUTHORS.get(author_of(name, wording, entry), ("?", "unknown", "muted"))
         lines.append(line((TITLES[name], "strong"), ("  ", "text"), (f"{mark} {word}", role)))
         if draft and before.text(name) != text:
-            lines.extend(_hung(row, 4) for row in diff_lines(before.text(name), text))
+            lines.extend(hung(row, 4) for row in diff_lines(before.text(name), text))
         elif name == STEPS:
             lines.extend(_steps(wording.steps))
         else:
@@ -127,12 +127,7 @@ def _refused_lines(lesson: Lesson | None) -> list[Line]:
         return []
     lines = [Line(), line(("Refused of the model's words", "strong"))]
     why = lesson.refused.values()
-    return [*lines, *(_hung(line(("- ", "bad"), (one_line(text), "muted")), 2) for text in why)]
-
-
-def _hung(source: Line, by: int) -> Line:
-    source.hang = by
-    return source
+    return [*lines, *(hung(line(("- ", "bad"), (one_line(text), "muted")), 2) for text in why)]
 
 
 def _steps(steps: Sequence[str]) -> list[Line]:
@@ -167,21 +162,6 @@ def part_lines(parts: Parts, width: int) -> list[tuple[object, Line]]:
     return lines
 
 
-def unified_lines(diff: Sequence[str]) -> list[Line]:
-    """Render the lines of a unified diff, coloured by their sign."""
-    lines = []
-    for text in diff[:_MAX_DIFF]:
-        sign = text[:1]
-        role = {"+": "good", "-": "bad", "@": "accent"}.get(sign, "muted")
-        if text.startswith(("+++", "---")):
-            role = "faint"
-        shown = text.rstrip("\r\n").replace("\t", "    ")
-        lines.append(_hung(line((shown, role)), 1))
-    if len(diff) > _MAX_DIFF:
-        lines.append(line((f"… {len(diff) - _MAX_DIFF:,} more lines", "faint")))
-    return lines
-
-
 def near_lines(review: Review) -> list[Line]:
     """Render similar skills that exist already, and what approving does to each.
 
@@ -192,7 +172,7 @@ def near_lines(review: Review) -> list[Line]:
         word, role = VERDICTS.get(near.verdict, (near.verdict, "muted"))
         row = bar(near.similarity, 6, "warn").add(f" {near.similarity:.2f} ", "muted")
         lines.append(row.add(one_line(near.name), "strong").add(f"  {word}" if word else "", role))
-        lines.append(_hung(line(("   ", "text"), (one_line(near.discovery), "text")), 3))
+        lines.append(hung(line(("   ", "text"), (one_line(near.discovery), "text")), 3))
     return lines
 
 
@@ -234,8 +214,8 @@ def reach_lines(review: Review, scope: str | None) -> list[Line]:
         is_taken = each == taken
         names = one_line(", ".join(agents)) or "nobody yet"
         row = line(("● " if is_taken else "○ ", "accent" if is_taken else "faint"))
-        row.add(str(each).ljust(_LABEL), "strong" if is_taken else "muted")
-        lines.append(_hung(row.add(names, "text" if is_taken else "muted"), _LABEL + 2))
+        row.add(str(each).ljust(LABEL), "strong" if is_taken else "muted")
+        lines.append(hung(row.add(names, "text" if is_taken else "muted"), LABEL + 2))
     return lines
 
 
@@ -335,12 +315,7 @@ def kept_lines(review: Review, draft: Reworded | None) -> list[Line]:
     if draft is not None:
         whose = whose_words(review.entry, draft)
         parts.append([line(("✎ ", "accent"), (f"{whose}; not approved yet", "strong"))])
-    if write := write_of(review.entry):
-        parts.append(write_lines(write, draft if isinstance(draft, str) else None))
-    if org := org_of(review.entry):
-        parts.append([*org_lines(org, draft), *org_change_lines(review)])
-    if review.entry.kind == "merge":
-        parts.append([rule("New text", "by a model"), *text_lines(review.text)])
+    parts += _asked_parts(review, draft)
     if isinstance(wording, Wording):
         parts.append(wording_lines(wording, review.entry, draft=draft is not None))
     if review.replaces:
@@ -350,12 +325,24 @@ def kept_lines(review: Review, draft: Reworded | None) -> list[Line]:
         ]
         verb = "Archives" if review.entry.kind == "merge" else "Removes"
         title = rule(verb, counted(len(removed), "memory", "memories"))
-        parts.append([title, *(_hung(row, 2) for row in removed)])
+        parts.append([title, *(hung(row, 2) for row in removed)])
     if review.path:
         parts.append(_file_lines(review))
     elif review.entry.kind in ("delete", "merge"):
         parts.append([rule("In full"), *unified_lines(review.diff)])
     return [row for part in parts for row in (*part, Line())][:-1]
+
+
+def _asked_parts(review: Review, draft: Reworded | None) -> Iterator[list[Line]]:
+    """What an agent, a file or a model asks for."""
+    if write := write_of(review.entry):
+        yield write_lines(write, draft if isinstance(draft, str) else None)
+    if org := org_of(review.entry):
+        yield [*org_lines(org, draft), *org_change_lines(review)]
+    if call := call_of(review.entry):
+        yield call_lines(call, review)
+    if review.entry.kind == "merge":
+        yield [rule("New text", "by a model"), *text_lines(review.text)]
 
 
 def write_lines(write: WritePayload, draft: str | None = None) -> list[Line]:
@@ -364,7 +351,7 @@ def write_lines(write: WritePayload, draft: str | None = None) -> list[Line]:
     if draft is None:
         lines = text_lines(request.content)
     else:
-        lines = [_hung(row, 4) for row in diff_lines(request.content, draft)]
+        lines = [hung(row, 4) for row in diff_lines(request.content, draft)]
     tags = request.metadata.tags
     redactions = marks_in(request.content).items()
     redacted = ", ".join(f"{one_line(kind)} ×{times}" for kind, times in redactions)
@@ -386,7 +373,7 @@ def org_lines(org: OrgPayload, draft: Reworded | None = None) -> list[Line]:
     if len(org.texts) == 1:
         lines = text_lines(org.texts[0])
         if isinstance(draft, str):
-            lines = [_hung(row, 4) for row in diff_lines(org.texts[0], draft)]
+            lines = [hung(row, 4) for row in diff_lines(org.texts[0], draft)]
         lines.append(Line())
     for change in org.changes:
         said, replaced = change.request, (change.fact_id or "")[:8]
@@ -410,7 +397,7 @@ def org_change_lines(review: Review) -> list[Line]:
 
 
 def _file_lines(review: Review) -> list[Line]:
-    where = _hung(line(("", "text"), (one_line(short_path(review.path)), "accent")), 2)
+    where = hung(line(("", "text"), (one_line(short_path(review.path)), "accent")), 2)
     if review.diff:
         change = [rule("Change of the file"), where, *unified_lines(review.diff)]
         ours = both_sides(review)
@@ -426,7 +413,9 @@ def _both_lines(on_disk: str, ours: str) -> list[Line]:
 
 
 def _file_text(text: str) -> list[Line]:
-    return text_lines(text.rstrip("\n"), "muted")[:_MAX_DIFF]
+    lines = text_lines(text.rstrip("\n"), "muted")
+    more = [line((f"… {len(lines) - MAX_DIFF:,} more lines", "faint"))]
+    return [*lines[:MAX_DIFF], *(more if len(lines) > MAX_DIFF else [])]
 
 
 def banner_line(

@@ -19,7 +19,7 @@ from synthorg_tui.tui.base.lines import one_line
 
 if TYPE_CHECKING:
     from synthorg_tui.curation.models import Author, Lesson, ProceduralMemoryProposal
-    from synthorg_tui.curation.review import InboxEntry, OrgPayload, WritePayload
+    from synthorg_tui.curation.review import InboxEntry, OrgPayload, RunCallPayload, WritePayload
 
 FIELDS = ("discovery", "condition", "action", "rationale", "check", "name")
 """The fields of a lesson that are a single text; the last field is its list of steps."""
@@ -87,6 +87,12 @@ def org_of(entry: InboxEntry) -> OrgPayload | None:
     """Return the writes to organisation memory, or ``None`` if the item is about something else."""
     subject = entry.subject
     return subject if subject is not None and subject.type == "org" else None
+
+
+def call_of(entry: InboxEntry) -> RunCallPayload | None:
+    """Return the call that a run waits with, or ``None`` if the item is about something else."""
+    subject = entry.subject
+    return subject if subject is not None and subject.type == "run_call" else None
 
 
 def rewordable(entry: InboxEntry) -> Reworded | None:

@@ -13,7 +13,7 @@ from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.organisation.models import OrgOrigin
 from synthorg_tui.tui.actions import key_of
-from synthorg_tui.tui.approvals.review_lines import fact, rule, unified_lines
+from synthorg_tui.tui.approvals.lines import fact, rule, unified_lines
 from synthorg_tui.tui.base.formatting import ago, moment
 from synthorg_tui.tui.base.lines import Line, line, one_line, text_lines
 from synthorg_tui.tui.memories.detail import use_lines

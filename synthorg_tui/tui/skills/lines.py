@@ -13,7 +13,7 @@ from synthorg_tui.core.paths import short_path
 from synthorg_tui.curation.effects import NO_PROOF
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.approvals.grounds import evidence_lines
-from synthorg_tui.tui.approvals.review_lines import fact, rule, unified_lines
+from synthorg_tui.tui.approvals.lines import fact, rule, unified_lines
 from synthorg_tui.tui.base.formatting import ago, counted, moment
 from synthorg_tui.tui.base.lines import (
     Line,

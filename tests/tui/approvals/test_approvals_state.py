@@ -33,6 +33,7 @@ from synthorg_tui.tui.approvals.lines import (
     row_line,
     row_lines,
     undo_line,
+    unified_lines,
 )
 from synthorg_tui.tui.approvals.review_lines import (
     AUTHORS,
@@ -40,7 +41,6 @@ from synthorg_tui.tui.approvals.review_lines import (
     ground_lines,
     kept_lines,
     part_lines,
-    unified_lines,
     whole_lines,
     wording_lines,
 )

@@ -1,0 +1,293 @@
+"""The agent engine: what a run begins with, its loop, and what is done after it.
+
+A run is given, in this order: the system prompt, the policies and memories of its agent, and the
+task. Memory tools are added to its registry for each run anew. The loop itself is in ``loop``; who
+may start a run, and which are alive, is for ``service``.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from synthorg_tui.core.enums import TerminationReason
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.failsafe import raise_fatal, surviving
+from synthorg_tui.core.text import safe_text
+from synthorg_tui.core.untrusted import untrusted_content_directive, wrap_untrusted
+from synthorg_tui.memory.formatter import TAG_MEMORY_ENTRY
+from synthorg_tui.memory.injection import MemoryInjectionStrategy
+from synthorg_tui.memory.strategies.replies import TAG_TOOL_RESULT
+from synthorg_tui.memory.tools import ToolRegistry, registry_with_memory_tools
+from synthorg_tui.providers.completion.protocol import CompletionProvider
+from synthorg_tui.providers.enums import MessageRole
+from synthorg_tui.providers.models import ChatMessage
+from synthorg_tui.runtime.loop import AgentLoop, LoopEnd, LoopSettings, RunSteps, RunTools
+from synthorg_tui.runtime.models import (
+    BUILT_IN,
+    AgentRun,
+    ExecutionResult,
+    RunProfile,
+    RunRequest,
+    RunStep,
+    StepKind,
+)
+from synthorg_tui.runtime.pipeline import CAPTURE, FinishedRun, RunStage
+from synthorg_tui.runtime.protocol import OnStep
+from synthorg_tui.runtime.recovery import recovery_of
+from synthorg_tui.runtime.runs import RunStore
+from synthorg_tui.runtime.steps import RESUMED, last_text, used_by
+
+_log = logging.getLogger(__name__)
+
+TAG_SKILL: Final = "skill"
+_ROLE: Final = "role"
+_PROMPT: Final = (
+    "You are the agent {agent}. You work on the task that follows, in the folder {workspace}, by "
+    "calling tools; paths are relative to that folder. Do what the task asks and nothing else, "
+    "look at what a call came to before the next one, and say at the end in a few sentences what "
+    "you did. Nobody answers questions while you work."
+)
+_MAY: Final = {
+    RunProfile.READ_ONLY: "You may only read: nothing can be changed or run.",
+    RunProfile.ASK: "What writes or runs something waits until a person has allowed it.",
+    RunProfile.UNATTENDED: "You may write and run what the task needs inside the folder.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GivenMemories:
+    """What a run is given of memory: the text, whose words it counts as, and which memories."""
+
+    text: str = ""
+    role: MessageRole = MessageRole.SYSTEM
+    memory_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunMemory:
+    """The memory of one run: what it is given at first, and the strategy whose tools it has.
+
+    ``close`` is called when the run doesn't work any more.
+    """
+
+    brief: Callable[[], Awaitable[GivenMemories]]
+    strategy: MemoryInjectionStrategy | None = None
+    close: Callable[[], None] = lambda: None
+
+
+@dataclass(frozen=True, slots=True)
+class EngineParts:
+    """What the agent engine works with.
+
+    ``model`` returns the language model of a name, or the configured one for ``None``, if there is
+    any; ``registry`` the tools of a run besides those of memory, ``tools`` what invokes those of a
+    registry. ``memory`` returns the memory of a run, ``stages`` are what is done after each.
+    """
+
+    model: Callable[[str | None], CompletionProvider | None]
+    registry: Callable[[str, RunRequest], Awaitable[ToolRegistry]]
+    tools: Callable[[str, RunRequest, ToolRegistry], RunTools]
+    store: RunStore
+    settings: LoopSettings
+    memory: Callable[[str, RunRequest], RunMemory] | None = None
+    stages: Mapping[str, RunStage] = field(default_factory=dict)
+    memory_tokens: int = 1500
+
+
+class AgentEngine:
+    """Runs agents with the configured model; the executor ``builtin``.
+
+    Args:
+        parts: What it works with.
+        memory_injection_strategy: Gives each run its memories and memory tools, where ``parts``
+            has no memory of its own; without both a run has neither.
+    """
+
+    def __init__(
+        self,
+        parts: EngineParts,
+        *,
+        memory_injection_strategy: MemoryInjectionStrategy | None = None,
+    ) -> None:
+        self._parts = parts
+        self._strategy = memory_injection_strategy
+
+    @property
+    def name(self) -> str:
+        """The name by which a request chooses it."""
+        return BUILT_IN
+
+    async def unavailable(self) -> str:
+        """Return why it can't run; empty when it can."""
+        if self._parts.model(None) is None:
+            return "there is no language model: set providers.completion"
+        return ""
+
+    async def run(
+        self, run_id: str, request: RunRequest, *, steps: Sequence[RunStep], on_step: OnStep
+    ) -> ExecutionResult:
+        """Carry out a run behind its stored steps, to its end or until it is parked."""
+        parts = self._parts
+        taken = self._steps(run_id, request, on_step, steps)
+        model = parts.model(request.model)
+        if model is None:
+            told = await self.unavailable()
+            return _result(run_id, request, taken.steps, LoopEnd(TerminationReason.ERROR, told))
+        memory = self._memory(run_id, request)
+        try:
+            given = await self._given(request, memory, taken)
+            registry = await parts.registry(run_id, request)
+            registry = registry_with_memory_tools(registry, memory.strategy, request.agent_id)
+            tools = parts.tools(run_id, request, registry)
+            end = await AgentLoop(request, model, tools, taken, given, parts.settings).run()
+        finally:
+            memory.close()
+        return _result(run_id, request, taken.steps, end)
+
+    async def finish(
+        self, run: AgentRun, result: ExecutionResult, on_step: OnStep
+    ) -> ExecutionResult:
+        """Do what follows a run that ended, whoever carried it out; never raises but what is fatal.
+
+        Returns the result with the id of the run's record.
+        """
+        steps = await self._parts.store.steps(run.id)
+        taken = self._steps(run.id, run.request, on_step, steps)
+        finished = FinishedRun(run, steps, result, execution_id=result.execution_id)
+        await self._post_execution_pipeline(finished, taken)
+        return result.model_copy(update={"execution_id": finished.execution_id})
+
+    async def _post_execution_pipeline(self, finished: FinishedRun, taken: RunSteps) -> None:
+        """Do the stages in their order; each is told as a step, and one that fails stops none."""
+        finished.recovery = recovery_of(
+            finished.steps,
+            finished.run.request.limits.retries,
+            finished.result.termination_reason,
+        )
+        for name, stage in self._parts.stages.items():
+            if name == CAPTURE:
+                told = await self._try_procedural_memory(finished, stage)
+            else:
+                told = await _attempted(name, finished, stage)
+            if told:
+                await taken.add(StepKind.NOTE, text=f"{name}: {told}")
+
+    async def _try_procedural_memory(self, finished: FinishedRun, stage: RunStage) -> str:
+        """Draw lessons from the run; a failure is a warning and leaves the result as it is."""
+        return await _attempted(CAPTURE, finished, stage)
+
+    def _steps(
+        self, run_id: str, request: RunRequest, on_step: OnStep, steps: Sequence[RunStep]
+    ) -> RunSteps:
+        parts = self._parts
+        return RunSteps(
+            run_id, request.agent_id, parts.store, on_step, parts.settings.clock, list(steps)
+        )
+
+    def _memory(self, run_id: str, request: RunRequest) -> RunMemory:
+        if not request.memory:
+            return RunMemory(_nothing)
+        if self._parts.memory is not None:
+            return self._parts.memory(run_id, request)
+        strategy = self._strategy
+        if strategy is None:
+            return RunMemory(_nothing)
+
+        async def brief() -> GivenMemories:
+            prepared = await strategy.prepare_messages(
+                request.agent_id, request.task, self._parts.memory_tokens
+            )
+            return given_by(prepared)
+
+        return RunMemory(brief, strategy)
+
+    async def _given(
+        self, request: RunRequest, memory: RunMemory, taken: RunSteps
+    ) -> tuple[ChatMessage, ...]:
+        """The messages before the task; what memory gives is asked for once in a run's life."""
+        first = next((step for step in taken.steps if step.kind is StepKind.GIVEN), None)
+        if first is None:
+            given = GivenMemories()
+            with surviving("reading what memory gives", _log):
+                given = await memory.brief()
+            first = await taken.add(
+                StepKind.GIVEN,
+                text=given.text,
+                memory_ids=given.memory_ids,
+                arguments={_ROLE: given.role.value} if given.text else {},
+            )
+        else:
+            await taken.add(StepKind.NOTE, text=f"{RESUMED}it goes on behind its last step")
+        system = ChatMessage(role=MessageRole.SYSTEM, content=system_prompt(request))
+        if not first.text:
+            return (system,)
+        role = MessageRole(first.arguments.get(_ROLE, MessageRole.SYSTEM))
+        return (system, ChatMessage(role=role, content=first.text))
+
+
+async def _nothing() -> GivenMemories:
+    return GivenMemories()
+
+
+def given_by(messages: Sequence[ChatMessage], memory_ids: Sequence[str] = ()) -> GivenMemories:
+    """Return what a strategy prepared as one text."""
+    text = "\n\n".join(message.content for message in messages)
+    is_system = all(message.role is MessageRole.SYSTEM for message in messages)
+    role = MessageRole.SYSTEM if is_system else MessageRole.USER
+    return GivenMemories(text, role, tuple(memory_ids))
+
+
+def system_prompt(request: RunRequest) -> str:
+    """Return what a run is told before everything else: who it is, what it may, what fences mean.
+
+    The skills that it is given stand last, fenced.
+    """
+    tags = [TAG_TOOL_RESULT, TAG_MEMORY_ENTRY]
+    intro = _PROMPT.format(
+        agent=safe_text(request.agent_id), workspace=safe_text(str(request.workspace))
+    )
+    parts = [intro, _MAY[request.profile], untrusted_content_directive(tags)]
+    for skill in request.skills:
+        fenced = wrap_untrusted(TAG_SKILL, skill.text)
+        parts.append(f"Follow this skill where it fits, {safe_text(skill.name)}:\n{fenced}")
+    return "\n\n".join(parts)
+
+
+async def _attempted(name: str, finished: FinishedRun, stage: RunStage) -> str:
+    """What a stage did, in words, or that it failed: a warning, and no more."""
+    try:
+        return await stage(finished)
+    except Exception as error:
+        raise_fatal(error)
+        expected = isinstance(error, DomainError)
+        reason = error.message if isinstance(error, DomainError) else type(error).__name__
+        _log.warning(
+            "%s of the run %s failed: %s",
+            name,
+            finished.run.id,
+            reason,
+            exc_info=None if expected else error,
+        )
+        return f"failed: {reason}"
+
+
+def _result(
+    run_id: str, request: RunRequest, steps: Sequence[RunStep], end: LoopEnd
+) -> ExecutionResult:
+    used = used_by(steps)
+    is_done = end.reason in (TerminationReason.COMPLETED, TerminationReason.PARKED)
+    return ExecutionResult(
+        run_id=run_id,
+        agent_id=request.agent_id,
+        task_id=run_id,
+        termination_reason=end.reason,
+        text=last_text(steps),
+        turns=used.turns,
+        tool_calls=used.calls,
+        prompt_tokens=used.prompt_tokens,
+        completion_tokens=used.completion_tokens,
+        cost=used.cost,
+        seconds=used.seconds,
+        error_message="" if is_done else end.told,
+    )

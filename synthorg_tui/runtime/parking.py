@@ -1,0 +1,172 @@
+"""Calls that a run waits with: the item a person decides on, and what was decided.
+
+A run that may not do something by itself puts the call into the queue of proposals and goes on when
+it is decided. Nothing here decides or runs anything. The item is found again by the call, so that a
+run that was killed between asking and noting it down doesn't ask twice.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+from synthorg_tui.approvals.models import (
+    ApprovalConflictError,
+    ApprovalItem,
+    ApprovalStatus,
+    RiskLevel,
+)
+from synthorg_tui.approvals.proposals import ProposalBox, asked_by
+from synthorg_tui.core.clock import Clock
+from synthorg_tui.core.redaction import RedactionTally, redact_text, redact_value
+from synthorg_tui.core.text import is_utf8
+from synthorg_tui.curation.review import RUN_ACTION, RunCallPayload
+from synthorg_tui.curation.run_calls import call_mark
+from synthorg_tui.executions.output_lines import one_line
+from synthorg_tui.providers.models import ToolUse
+from synthorg_tui.runtime.interceptors import command_of
+
+_MAX_TITLE: Final = 120
+_MAX_WHY: Final = 1_000
+
+
+class Leave(StrEnum):
+    """What a person decided about a call; ``GONE`` is an item that expired, or isn't there."""
+
+    WAITING = "waiting"
+    GIVEN = "given"
+    REFUSED = "refused"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveAnswer:
+    """A person's decision about a call, with their reason for rejecting it."""
+
+    leave: Leave
+    reason: str = ""
+
+
+class CallParking:
+    """Asks a person about the calls of runs.
+
+    Args:
+        queue: The proposals.
+        clock: Gives the time at which one is made.
+    """
+
+    def __init__(self, queue: ProposalBox, clock: Clock) -> None:
+        self._queue = queue
+        self._clock = clock
+
+    async def park(
+        self, run_id: str, agent_id: str, use: ToolUse, *, workspace: Path, why: str, turn: int
+    ) -> str:
+        """Ask for leave to make a call, and return the id of the item; the same for the same call.
+
+        ``turn`` is the turn of the run in which it was asked for: a model may ask for the same
+        again. Raises ``QueueFullError`` when too much of the agent waits.
+        """
+        mark = call_mark(use.name, use.arguments)
+        digest = hashlib.sha256(json.dumps([run_id, turn, use.id, mark]).encode()).hexdigest()
+        item = self._item(f"run-{digest[:12]}", agent_id, use, why)
+        payload = RunCallPayload(
+            run_id=run_id,
+            agent_id=agent_id,
+            tool=use.name,
+            arguments=_clean(use.arguments),
+            workspace=str(workspace),
+            why=one_line(why, _MAX_WHY),
+            command=_clean_text(command_of(use)),
+            mark=mark,
+        )
+        with suppress(ApprovalConflictError):  # asked for before the run was killed
+            await self._queue.add(
+                item.model_copy(
+                    update={
+                        "payload": payload.model_dump_json(),
+                        "task_id": run_id,
+                        "metadata": {**item.metadata, "project": str(workspace), "run": run_id},
+                    }
+                )
+            )
+        return item.id
+
+    async def leave(self, item_id: str, use: ToolUse) -> LeaveAnswer:
+        """Return what was decided about a call.
+
+        An approval of another call than ``use`` gives no leave. Changes nothing: a decision that
+        is acted on is told with ``used``, before the call is made.
+        """
+        item = await self._queue.get(item_id)
+        if item is None or item.action_type != RUN_ACTION:
+            return LeaveAnswer(Leave.GONE)
+        match item.status:
+            case ApprovalStatus.PENDING:
+                return LeaveAnswer(Leave.WAITING)
+            case ApprovalStatus.APPROVED:
+                asked = RunCallPayload.model_validate_json(item.payload)
+                is_same = asked.mark == call_mark(use.name, use.arguments)
+                return LeaveAnswer(Leave.GIVEN if is_same else Leave.GONE)
+            case ApprovalStatus.REJECTED:
+                return LeaveAnswer(Leave.REFUSED, item.decision_reason or "")
+            case _:
+                return LeaveAnswer(Leave.GONE)
+
+    async def used(self, item_id: str) -> None:
+        """Record that the run acts on a decision: the person can't take it back from then on.
+
+        Raises ``ApprovalConflictError`` when it isn't decided, as when it was taken back meanwhile.
+        """
+        await self._queue.use(item_id)
+
+    async def expire(self, item_id: str) -> None:
+        """End a question that nobody waits for any more: the run was cancelled, or goes on else."""
+        item = await self._queue.get(item_id)
+        if item is None or item.action_type != RUN_ACTION:
+            return
+        if item.status is ApprovalStatus.PENDING:
+            expired = {"status": ApprovalStatus.EXPIRED, "snoozed_until": None}
+            await self._queue.save(item.model_copy(update=expired))
+        elif item.status is not ApprovalStatus.EXPIRED:
+            await self._queue.use(item_id)
+
+    def _item(self, item_id: str, agent_id: str, use: ToolUse, why: str) -> ApprovalItem:
+        runs = command_of(use)
+        about = runs or str(use.arguments.get("path") or "")
+        verb = "Run" if runs else use.name
+        return ApprovalItem(
+            id=item_id,
+            action_type=RUN_ACTION,
+            title=one_line(f"{verb}: {_clean_text(about)}", _MAX_TITLE),
+            description=f"A run of {agent_id} waits with this call: {one_line(why, _MAX_WHY)}.",
+            requested_by=asked_by(agent_id),
+            risk_level=RiskLevel.HIGH if runs else RiskLevel.MEDIUM,
+            created_at=self._clock.now(),
+            source="parked_context",
+            metadata={"kind": "run", "agent": agent_id},
+        )
+
+
+def _clean(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments as they are stored: without secrets, and without what can't be stored."""
+    clean = redact_value(_storable(dict(arguments)), RedactionTally())
+    return clean if isinstance(clean, dict) else {}
+
+
+def _clean_text(text: str) -> str:
+    return redact_text(str(_storable(text)), RedactionTally())
+
+
+def _storable(value: object) -> object:
+    if isinstance(value, str):
+        return value if is_utf8(value) else value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, Mapping):
+        return {str(_storable(str(name))): _storable(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_storable(each) for each in value]
+    return value

@@ -1,0 +1,190 @@
+"""What is done with a run once it has ended: stages in order, each of which may fail alone.
+
+The stages are functions, so that a program can leave some out; those of the app are made here of
+its services. Each says in a few words what it did, which is kept as a step of the run.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from synthorg_tui.core.clock import Clock
+from synthorg_tui.core.enums import MemoryLevel, TaskType, TerminationReason
+from synthorg_tui.core.text import counted
+from synthorg_tui.memory.consolidation.distillation import DistillationRequest
+from synthorg_tui.memory.enums import SourceKind
+from synthorg_tui.memory.models import MemoryDraft
+from synthorg_tui.persistence.entities import CollaborationMetric, TaskMetric
+from synthorg_tui.persistence.errors import DuplicateRecordError
+from synthorg_tui.runtime.models import (
+    AgentRun,
+    ExecutionResult,
+    RecoveryResult,
+    RunStep,
+    StepKind,
+)
+from synthorg_tui.runtime.record import RunRecords
+from synthorg_tui.runtime.steps import Used, used_by
+
+if TYPE_CHECKING:
+    from synthorg_tui.memory.extensions import BatchStore
+    from synthorg_tui.persistence.protocol import PersistenceBackend
+
+COSTS: Final = "costs"
+RECORD: Final = "record"
+DISTILLATION: Final = "distillation"
+CAPTURE: Final = "capture"
+LEARNING: Final = "learning"
+ENDING: Final = "ending"
+STAGES: Final = (COSTS, RECORD, DISTILLATION, CAPTURE, LEARNING, ENDING)
+"""The stages, in the order in which they are done."""
+ACTOR: Final = "run"
+"""Who the history names for what a run leaves in memory."""
+_OF_MEMORY: Final = ("memory", "memories")
+
+
+@dataclass(slots=True)
+class FinishedRun:
+    """A run that ended, as the stages are given it; ``recovery`` is how its last request went.
+
+    ``execution_id`` is that of its record, empty until there is one.
+    """
+
+    run: AgentRun
+    steps: Sequence[RunStep]
+    result: ExecutionResult
+    recovery: RecoveryResult | None = None
+    execution_id: str = ""
+
+
+RunStage = Callable[[FinishedRun], Awaitable[str]]
+"""Does one thing with a run that ended, and returns in words what it did; empty for nothing."""
+Learn = Callable[[str], Awaitable[int]]
+"""Draws lessons from the execution with this id; returns how many were proposed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineParts:
+    """What the stages of the app work with.
+
+    ``operations`` keeps how runs went, ``store`` keeps memories, ``level`` returns an agent's
+    memory level, ``learn`` is ``None`` where the settings want no lessons, ``refresh`` brings what
+    is known of projects up to date, and ``end_session`` deletes what is limited to a run and
+    returns how much.
+    """
+
+    records: RunRecords
+    operations: "Callable[[], PersistenceBackend]"
+    clock: Clock
+    store: "Callable[[], BatchStore]"
+    level: Callable[[str], MemoryLevel]
+    learn: Learn | None
+    refresh: Callable[[], Awaitable[None]]
+    end_session: Callable[[AgentRun], Awaitable[int]]
+
+
+class RunPipeline:
+    """The stages of the app."""
+
+    def __init__(self, parts: PipelineParts) -> None:
+        self._parts = parts
+
+    def stages(self) -> Mapping[str, RunStage]:
+        """Return the stages by name, in their order."""
+        return {
+            COSTS: self._costs,
+            RECORD: self._record,
+            DISTILLATION: self._distil,
+            CAPTURE: self._capture,
+            LEARNING: self._refresh,
+            ENDING: self._end,
+        }
+
+    async def _costs(self, finished: FinishedRun) -> str:
+        """Keep how the run went; what each answer cost is on record since it was given."""
+        used = used_by(finished.steps)
+        with suppress(DuplicateRecordError):  # of a run that was cut off behind this stage
+            await self._parts.operations().task_metrics.save(self._metric(finished, used))
+        if finished.run.request.parent:
+            await self._parts.operations().collaboration_metrics.save(self._delegated(finished))
+        cost = f", cost {used.cost:.4f}" if used.cost else ""
+        return (
+            f"{counted(used.turns, 'answer')}, {counted(used.calls, 'call')}, "
+            f"{used.tokens:,} tokens{cost}"
+        )
+
+    def _metric(self, finished: FinishedRun, used: Used) -> TaskMetric:
+        run, now = finished.run, self._parts.clock.now()
+        return TaskMetric(
+            id=run.id,
+            agent_id=run.request.agent_id,
+            task_id=run.id,
+            task_type=TaskType.DEVELOPMENT,
+            completed_at=now,
+            is_success=finished.result.termination_reason is TerminationReason.COMPLETED,
+            duration_seconds=used.seconds,
+            cost_usd=used.cost,
+            turns_used=used.turns,
+            tokens_used=used.tokens,
+        )
+
+    def _delegated(self, finished: FinishedRun) -> CollaborationMetric:
+        run, now = finished.run, self._parts.clock.now()
+        return CollaborationMetric(
+            agent_id=run.request.agent_id,
+            recorded_at=now,
+            delegation_success=finished.result.termination_reason is TerminationReason.COMPLETED,
+            delegation_response_seconds=max(0.0, (now - run.started_at).total_seconds()),
+        )
+
+    async def _record(self, finished: FinishedRun) -> str:
+        if finished.execution_id:
+            return finished.execution_id
+        taken = await self._parts.records.take(finished.run, finished.steps, finished.result)
+        finished.execution_id = taken
+        return taken or "nothing was said or done"
+
+    async def _distil(self, finished: FinishedRun) -> str:
+        """Keep the four lines of the run; the same run again keeps no second entry."""
+        request = finished.run.request
+        level = self._parts.level(request.agent_id)
+        if level is MemoryLevel.NONE or not request.memory:
+            return ""
+        tools = [step.tool for step in finished.steps if step.kind is StepKind.CALL]
+        used = used_by(finished.steps)
+        distilled = DistillationRequest(
+            task_id=finished.run.id,
+            outcome=finished.result.termination_reason.value,
+            turns=used.turns,
+            tokens=used.tokens,
+            tools=tools,
+            memory_tools=[tool for tool in tools if any(part in tool for part in _OF_MEMORY)],
+        )
+        draft = MemoryDraft(
+            request=distilled.request(),
+            key=f"run|{finished.run.id}|distillation",
+            project=str(request.workspace),
+            session_id=finished.run.id,
+            level=level,
+            source_kind=SourceKind.SYSTEM,
+        )
+        store = self._parts.store()
+        done = await store.store_many(request.agent_id, [draft], actor=ACTOR)
+        if done.skipped:
+            return done.skipped[0][1]
+        return "stored" if done.added or done.updated else "waits for a person"
+
+    async def _capture(self, finished: FinishedRun) -> str:
+        if self._parts.learn is None or not finished.execution_id:
+            return ""
+        proposed = await self._parts.learn(finished.execution_id)
+        return f"{counted(proposed, 'lesson')} proposed" if proposed else "no new lesson"
+
+    async def _refresh(self, _finished: FinishedRun) -> str:
+        await self._parts.refresh()
+        return ""
+
+    async def _end(self, finished: FinishedRun) -> str:
+        ended = await self._parts.end_session(finished.run)
+        return f"{counted(ended, 'memory', 'memories')} of the run deleted" if ended else ""

@@ -1,0 +1,201 @@
+"""Programs run for an agent: with a time limit, little of their output held, and ended whole.
+
+A program gets a session and a process group of its own, nothing on its input and no terminal. It is
+over when it has ended itself, not when its pipes are closed: what it left behind in its group is
+ended with it, as on a cancel and after the time limit. A program that leaves its group by intent is
+found by a mark in its environment, where the system shows that.
+"""
+
+import asyncio
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+from synthorg_tui.core.actors import AGENT_MARKS
+from synthorg_tui.core.redaction import RedactionTally, redact_text
+from synthorg_tui.core.redaction_assignments import secret_name
+
+CHUNK: Final = 65_536
+GRACE_SECONDS: Final = 1.0
+"""How long a program that is told to end may take, and its pipe to be empty after it has."""
+_MARK: Final = "SYNTHORG_RUN_MARK"
+_OWN: Final = "SYNTHORG_"
+_CLIENTS: Final = ("CLAUDE", "CODEX_", "CURSOR_", "GEMINI_", "OPENCODE", "COPILOT_", "ANTHROPIC_")
+_SECRET_WORDS: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "COOKIE")
+_QUIET: Final = {
+    "AI_AGENT": "synthorg-tui",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "PAGER": "cat",
+    "TERM": "dumb",
+}
+"""Tells programs that an agent runs them, so that they ask for nothing, and ours decide nothing."""
+
+
+class KeptOutput:
+    """The beginning and the end of a stream of bytes; what is between is only counted."""
+
+    def __init__(self, most: int) -> None:
+        self.total = 0
+        self._half = max(1, most // 2)
+        self._head = bytearray()
+        self._tail = bytearray()
+
+    def add(self, data: bytes) -> None:
+        """Take the next bytes of the stream."""
+        self.total += len(data)
+        room = self._half - len(self._head)
+        if room > 0:
+            self._head += data[:room]
+            data = data[room:]
+        self._tail += data[-self._half :]
+        del self._tail[: -self._half]
+
+    @property
+    def text(self) -> str:
+        """What is kept as text, with a note of what isn't."""
+        head, tail = bytes(self._head), bytes(self._tail)
+        left_out = self.total - len(head) - len(tail)
+        note = f"\n[... {left_out:,} bytes are left out here ...]\n".encode() if left_out else b""
+        return (head + note + tail).decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessResult:
+    """How a program ended.
+
+    ``exit_code`` is negative for one that a signal ended. ``left_running`` is whether something
+    that it started was still there and was ended.
+    """
+
+    exit_code: int
+    output: str
+    timed_out: bool = False
+    left_running: bool = False
+
+
+async def run_process(
+    argv: Sequence[str], *, cwd: Path, seconds: float, most: int, environ: Mapping[str, str]
+) -> ProcessResult:
+    """Run a program and return how it ended, with at most ``most`` bytes of what it wrote.
+
+    Standard output and errors are one stream. After ``seconds`` it is ended. Cancelling ends it,
+    too. Raises ``OSError`` when it can't be started.
+    """
+    mark = uuid4().hex
+    kept = KeptOutput(most)
+    process, end = await _started(argv, cwd, {**environ, _MARK: mark})
+    reading = asyncio.ensure_future(_read(end, kept))
+    timed_out = left_running = False
+    try:
+        async with asyncio.timeout(seconds):
+            await process.wait()
+    except TimeoutError:
+        timed_out = True
+        await _terminate(process)
+    finally:
+        left_running = _signal_group(process.pid, signal.SIGKILL)
+        left_running = await asyncio.to_thread(_end_strays, mark) or left_running
+        with suppress(TimeoutError):
+            await asyncio.wait_for(reading, GRACE_SECONDS)
+        await process.wait()
+    return ProcessResult(process.returncode or 0, kept.text, timed_out, left_running)
+
+
+def tool_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a program that an agent runs.
+
+    It has none of this program's variables, of those by which coding agents are known, and of those
+    that hold a secret by their name or value; and it says that an agent runs it.
+    """
+    kept = {name: value for name, value in environ.items() if _may_have(name, value)}
+    return {**kept, **_QUIET}
+
+
+def _may_have(name: str, value: str) -> bool:
+    upper = name.upper()
+    if name in AGENT_MARKS or upper.startswith((_OWN, *_CLIENTS)):
+        return False
+    if any(word in upper for word in _SECRET_WORDS) or secret_name(name) is not None:
+        return False
+    return redact_text(value, RedactionTally()) == value
+
+
+async def _started(
+    argv: Sequence[str], cwd: Path, environ: Mapping[str, str]
+) -> tuple[asyncio.subprocess.Process, int]:
+    """Start a program; return it with our end of the pipe that it writes to.
+
+    The pipe is none of asyncio's, which would wait until everybody has closed it.
+    """
+    end, pipe = os.pipe()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *argv,
+            cwd=cwd,
+            env=environ,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=pipe,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except BaseException:
+        os.close(end)
+        raise
+    finally:
+        os.close(pipe)
+    return process, end
+
+
+async def _read(end: int, kept: KeptOutput) -> None:
+    """Keep what comes out of a pipe until everybody has closed it; closes our end."""
+    stream = asyncio.StreamReader(limit=CHUNK)
+    protocol = asyncio.StreamReaderProtocol(stream)
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.connect_read_pipe(lambda: protocol, os.fdopen(end, "rb", 0))
+    try:
+        while data := await stream.read(CHUNK):
+            kept.add(data)
+    finally:
+        transport.close()
+
+
+async def _terminate(process: asyncio.subprocess.Process) -> None:
+    """Tell a program to end; one that doesn't is killed by the caller."""
+    _signal_group(process.pid, signal.SIGTERM)
+    with suppress(TimeoutError):
+        await asyncio.wait_for(process.wait(), GRACE_SECONDS)
+
+
+def _signal_group(pid: int, number: int) -> bool:
+    """Send a signal to a process group; whether there is one that can be reached."""
+    try:
+        os.killpg(pid, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def _end_strays(mark: str) -> bool:
+    """Kill what carries the mark in its environment but left the group; whether there was any."""
+    found = False
+    wanted = f"{_MARK}={mark}".encode()
+    with suppress(OSError):
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdecimal() and wanted in _environ_of(entry):
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(int(entry.name), signal.SIGKILL)
+                    found = True
+    return found
+
+
+def _environ_of(process: Path) -> list[bytes]:
+    try:
+        return (process / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return []

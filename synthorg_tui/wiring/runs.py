@@ -1,0 +1,264 @@
+"""Builds the service that runs agents here, of the engine's services."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from synthorg_tui.agents.models import AgentIdentity
+from synthorg_tui.approvals.models import ApprovalStatus
+from synthorg_tui.core.enums import ToolAccessLevel
+from synthorg_tui.core.untrusted import defused
+from synthorg_tui.memory.index.protocol import Visibility
+from synthorg_tui.memory.strategies.service import MAX_QUERY
+from synthorg_tui.memory.tools import ToolRegistry
+from synthorg_tui.providers.completion.config import OpenAIModelConfig
+from synthorg_tui.providers.completion.factory import model_name
+from synthorg_tui.providers.completion.usage import Prices
+from synthorg_tui.providers.models import ToolUse
+from synthorg_tui.runtime.engine import (
+    AgentEngine,
+    EngineParts,
+    GivenMemories,
+    RunMemory,
+)
+from synthorg_tui.runtime.interceptors import CallInterceptor, ForbiddenCalls, WorkspaceBounds
+from synthorg_tui.runtime.invoker import Invocation, ToolInvoker
+from synthorg_tui.runtime.loop import LoopSettings, ParkedDecision, RunTools
+from synthorg_tui.runtime.models import BUILT_IN, AgentRun, RunProfile, RunRequest
+from synthorg_tui.runtime.parking import CallParking, Leave
+from synthorg_tui.runtime.pipeline import PipelineParts, RunPipeline
+from synthorg_tui.runtime.protocol import RunExecutor
+from synthorg_tui.runtime.record import RunRecords
+from synthorg_tui.runtime.runs import RunStore
+from synthorg_tui.runtime.service import RunRules, RunService
+from synthorg_tui.runtime.tools import workspace_tools
+from synthorg_tui.wiring import Foundation, build_imports
+
+if TYPE_CHECKING:
+    from synthorg_tui.agents.gateway import AgentGateway
+    from synthorg_tui.agents.session import AgentSession
+    from synthorg_tui.approvals.queue import ApprovalQueue
+    from synthorg_tui.executions.store import ExecutionStore
+    from synthorg_tui.ingest.service import ImportReport
+    from synthorg_tui.knowledge.service import KnowledgeService
+    from synthorg_tui.learning.service import LearnService
+    from synthorg_tui.memory.org.protocol import OrgMemoryBackend
+    from synthorg_tui.memory.strategies.service import InjectionService
+    from synthorg_tui.persistence.protocol import PersistenceBackend
+    from synthorg_tui.providers.completion.protocol import CompletionProvider
+
+RUN_SERVICES: Final = (
+    "approvals",
+    "executions",
+    "gateway",
+    "injection",
+    "knowledge",
+    "learning",
+    "model",
+    "operations",
+    "org",
+)
+"""Names of the engine's services that ``RunParts`` has a function for."""
+CLIENT: Final = "run"
+"""The client as which a run is connected to the memory of its agent."""
+
+
+_REJECTED: Final = "A person rejected this call; it was not run. Don't try it again."
+_NOT_ALLOWED: Final = "Nobody allowed this call, and nobody is asked any more; it was not run."
+
+
+@dataclass(frozen=True, slots=True)
+class RunParts:
+    """Functions that return services of the engine, each built when it is first needed.
+
+    ``model_named`` returns the model, or another one of its server.
+    """
+
+    approvals: "Callable[[], ApprovalQueue]"
+    executions: "Callable[[], ExecutionStore]"
+    gateway: "Callable[[], AgentGateway]"
+    injection: "Callable[[], InjectionService]"
+    knowledge: "Callable[[], KnowledgeService]"
+    learning: "Callable[[], LearnService]"
+    model: "Callable[[], CompletionProvider | None]"
+    operations: "Callable[[], PersistenceBackend]"
+    org: "Callable[[], OrgMemoryBackend]"
+    model_named: "Callable[[str | None], CompletionProvider | None]"
+
+
+def build_runs(base: Foundation, parts: RunParts) -> RunService:
+    """Build the service of runs, which is closed before what its runs work with."""
+    store = RunStore(base.database, parts.operations(), base.clock)
+    wired = _Wired(base, parts)
+    config, completion = base.settings.runtime, base.settings.providers.completion
+    prices = Prices()
+    if isinstance(completion, OpenAIModelConfig):
+        prices = Prices(completion.prompt_price, completion.completion_price)
+    engine = AgentEngine(
+        EngineParts(
+            model=parts.model_named,
+            registry=wired.registry,
+            tools=wired.tools,
+            store=store,
+            settings=LoopSettings(
+                base.clock, prices, config.max_format_errors, refusal=wired.refusal
+            ),
+            memory=wired.memory,
+            stages=RunPipeline(wired.pipeline()).stages(),
+            memory_tokens=config.memory_tokens,
+        )
+    )
+    parts.model()  # made now, so that it is closed after the runs that are asking it
+    rules = RunRules(wired.refusal, wired.is_waiting, wired.give_up, wired.model_name)
+    service = RunService(store, engine, wired.others(), rules, events=base.events, clock=base.clock)
+    base.closing.push_async_callback(service.close)
+    return service
+
+
+class _Wired:
+    """What the runtime asks for, answered by the engine's services."""
+
+    def __init__(self, base: Foundation, parts: RunParts) -> None:
+        self._base = base
+        self._parts = parts
+
+    def others(self) -> Mapping[str, RunExecutor]:
+        """The executors besides our own."""
+        return {}
+
+    def model_name(self, request: RunRequest) -> str:
+        if request.model or request.executor != BUILT_IN:
+            return request.model or ""
+        return model_name(self._base.settings.providers.completion)
+
+    async def refusal(self, agent_id: str) -> str:
+        if not self._base.settings.runtime.enabled:
+            return "runtime.enabled is off: no agent runs here"
+        rights = (await self._parts.gateway().restrictions()).get(agent_id)
+        return f"the agent {agent_id} is paused" if rights is not None and rights.paused else ""
+
+    async def registry(self, run_id: str, request: RunRequest) -> ToolRegistry:
+        return ToolRegistry(workspace_tools(request.workspace, request.profile))
+
+    def tools(self, run_id: str, request: RunRequest, registry: ToolRegistry) -> RunTools:
+        """What invokes the tools of a run, within its profile and the organisation's policies."""
+        interceptors: list[CallInterceptor] = [ForbiddenCalls(self._policies, request.workspace)]
+        if request.profile is RunProfile.UNATTENDED:
+            interceptors.append(WorkspaceBounds(request.workspace))
+        invoker = ToolInvoker(registry, request.profile, interceptors, limits=request.limits)
+
+        async def invoke(use: ToolUse, has_leave: bool) -> Invocation:
+            return await invoker.invoke(use, has_leave=has_leave)
+
+        def is_harmless(name: str) -> bool:
+            # What isn't there does nothing.
+            return name not in registry or registry.get(name).access is ToolAccessLevel.SANDBOXED
+
+        async def park(use: ToolUse, why: str, turn: int) -> str:
+            where = request.workspace
+            agent_id = request.agent_id
+            return await self._parking.park(
+                run_id, agent_id, use, workspace=where, why=why, turn=turn
+            )
+
+        parking = self._parking
+        return RunTools(
+            invoker.definitions(), invoke, is_harmless, park, self._decided, parking.used
+        )
+
+    async def _policies(self) -> Sequence[str]:
+        return [policy.content for policy in await self._parts.org().list_policies()]
+
+    @cached_property
+    def _parking(self) -> CallParking:
+        return CallParking(self._parts.approvals(), self._base.clock)
+
+    async def _decided(self, item_id: str, use: ToolUse) -> ParkedDecision | None:
+        answer = await self._parking.leave(item_id, use)
+        match answer.leave:
+            case Leave.WAITING:
+                return None
+            case Leave.GIVEN:
+                return ParkedDecision(approved=True)
+            case Leave.REFUSED:
+                said = f" They said: {defused(answer.reason)}" if answer.reason else ""
+                told = f"{_REJECTED}{said}"
+            case Leave.GONE:
+                told = _NOT_ALLOWED
+        return ParkedDecision(approved=False, reason=told)
+
+    async def is_waiting(self, item_id: str) -> bool:
+        """Tell whether an approval item waits for a person still."""
+        item = await self._parts.approvals().get(item_id)
+        return item is not None and item.status is ApprovalStatus.PENDING
+
+    async def give_up(self, item_id: str) -> None:
+        """End a question that nobody waits for any more."""
+        await self._parking.expire(item_id)
+
+    def memory(self, run_id: str, request: RunRequest) -> RunMemory:
+        """Memory as a connected agent has it: its digest, its tools, its rights."""
+        session = self._connected(run_id, request)
+        brief = partial(self._digest, session, request.task)
+        view = Visibility(run_id, str(request.workspace))
+        strategy = self._parts.injection().tools(request.agent_id, view, session.remember)
+        return RunMemory(brief, strategy, partial(self._parts.gateway().disconnect, session))
+
+    async def brief(self, run_id: str, request: RunRequest) -> GivenMemories:
+        """What a run of another program is given of memory."""
+        session = self._connected(run_id, request)
+        try:
+            return await self._digest(session, request.task)
+        finally:
+            self._parts.gateway().disconnect(session)
+
+    async def _digest(self, session: "AgentSession", task: str) -> GivenMemories:
+        budget = self._base.settings.runtime.memory_tokens
+        served = await session.digest(task[:MAX_QUERY], budget)
+        return GivenMemories(served.text, memory_ids=served.included)
+
+    async def import_records(self, paths: Sequence[Path]) -> "ImportReport":
+        """Import transcripts of runs, without drawing lessons from them."""
+        base = self._base
+        importer = build_imports(base, base.local(), self._parts.executions(), None)
+        return await importer.run(paths)
+
+    def _connected(self, run_id: str, request: RunRequest) -> "AgentSession":
+        identity = AgentIdentity(
+            request.agent_id, str(request.workspace), session_id=run_id, client=CLIENT
+        )
+        return self._parts.gateway().connect(identity)
+
+    async def end_session(self, run: AgentRun) -> int:
+        """Delete what is limited to the run's session."""
+        session = self._connected(run.id, run.request)
+        try:
+            return await session.end_session()
+        finally:
+            self._parts.gateway().disconnect(session)
+
+    def pipeline(self) -> PipelineParts:
+        base, parts = self._base, self._parts
+
+        async def learn(execution_id: str) -> int:
+            from synthorg_tui.learning.models import LearnVerdict
+
+            report = await parts.learning().learn_from([execution_id])
+            return report.count(LearnVerdict.PROPOSED)
+
+        async def refresh() -> None:
+            await parts.knowledge().refresh()
+
+        learns = base.settings.memory.procedural.enabled
+        return PipelineParts(
+            records=RunRecords(base.data_dir, self.import_records),
+            operations=parts.operations,
+            clock=base.clock,
+            store=base.local,
+            level=base.settings.level,
+            learn=learn if learns else None,
+            refresh=refresh,
+            end_session=self.end_session,
+        )

@@ -1,0 +1,110 @@
+"""A run whose process is killed anywhere: no step is lost, and nothing is done twice."""
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.persistence.database import Database
+from synthorg_tui.runtime.models import RunStatus, RunStep
+from tests.patience import PATIENCE
+from tests.pty_kit import LOADED
+from tests.runtime.killed_run import Place, service_of, work
+
+KILLS = 30
+TURNS = 8
+LONGEST = 0.25
+"""Seconds within which a process is killed; a whole run takes about that long."""
+
+
+def answer(messages: list[dict[str, Any]]) -> dict[str, Any]:
+    """What a model says after so many answers of its own: a line to note, or that it is done."""
+    turn = sum(message["role"] == "assistant" for message in messages) + 1
+    message: dict[str, Any] = {"role": "assistant", "content": "Done." if turn > TURNS else ""}
+    if turn <= TURNS:
+        arguments = json.dumps({"line": f"line {turn}"})
+        function = {"name": "note", "arguments": arguments}
+        message["tool_calls"] = [{"id": "c", "type": "function", "function": function}]
+    usage = {"prompt_tokens": 10, "completion_tokens": 5}
+    return {"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage}
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            raw = json.dumps(answer(body["messages"])).encode()
+            try:
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(raw)))
+                self.end_headers()
+                self.wfile.write(raw)
+            except ConnectionError:
+                return  # who asked was killed
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=http.serve_forever, args=(0.02,))
+    thread.start()
+    yield f"http://127.0.0.1:{http.server_port}/v1"
+    http.shutdown()
+    http.server_close()
+    thread.join()
+
+
+def killed_after(place: Place, seconds: float) -> bool:
+    """Have a process go on with the run; whether it was killed, being not done by then."""
+    mine, theirs = LOADED.Pipe()
+    process = LOADED.Process(target=work, args=(place, theirs))
+    process.start()
+    theirs.close()
+    assert mine.poll(PATIENCE)
+    assert mine.recv() == "ready"
+    if not mine.poll(seconds):
+        process.kill()
+    process.join(PATIENCE)
+    assert process.exitcode in (-9, 0)
+    return process.exitcode == -9
+
+
+@pytest.mark.long
+async def test_a_run_killed_at_random_moments_loses_no_step_and_does_nothing_twice(
+    tmp_path: Path, url: str
+) -> None:
+    place = Place(tmp_path / "store", tmp_path / "work", url)
+    place.workspace.mkdir()
+    moment, kills = random.Random(16), 0
+    while kills < KILLS:
+        kills += killed_after(place, moment.uniform(0.0, LONGEST))
+    while killed_after(place, PATIENCE):
+        pass
+    database = Database.in_dir(place.store)
+    await database.open()
+    service = service_of(database, place)
+    runs = await service.list()
+    steps = [step for run in runs for step in await service.steps(run.id)]
+    await database.close()
+    assert {run.status for run in runs} == {RunStatus.ENDED}
+    assert all(run.turns == TURNS + 1 for run in runs)
+    written = Counter((place.workspace / "log").read_text().splitlines())
+    for turn in range(1, TURNS + 1):
+        outcomes = [outcome for line, outcome in map(noted, steps) if line == f"line {turn}"]
+        assert len(outcomes) == len(runs)
+        # What is known to be done was done; what isn't known was done once or not at all.
+        done, unknown = outcomes.count(CallOutcome.OK), outcomes.count(CallOutcome.UNKNOWN)
+        assert done + unknown == len(runs)
+        assert done <= written[f"line {turn}"] <= len(runs)
+
+
+def noted(step: RunStep) -> tuple[str, CallOutcome | None]:
+    return str(step.arguments.get("line", "")), step.outcome

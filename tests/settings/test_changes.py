@@ -130,6 +130,16 @@ async def test_a_stricter_safety_setting_holds_at_once_and_a_looser_one_waits_fo
     assert held.own_safety["approvals.review"] == "uncertain"
 
 
+async def test_undoing_what_made_a_safety_setting_stricter_waits_for_a_yes_as_well(
+    file: Path, tmp_path: Path
+) -> None:
+    async with Engine.open(load_settings(environ={}), data_dir=tmp_path) as engine:
+        await put(engine, "agent_access.writes", "off")
+    async with Engine.open(load_settings(environ={}), data_dir=tmp_path) as engine:
+        assert (await engine.kept.undo(actor=ADA)).takes is Takes.AGREEMENT
+        assert engine.settings.agent_access.writes == "off"
+
+
 async def test_an_invalid_file_is_told_before_anything_is_kept(engine: Engine, file: Path) -> None:
     file.write_text("memory: {level: never}", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"company\.yaml:1"):

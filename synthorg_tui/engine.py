@@ -434,10 +434,7 @@ class Engine:
 
     @property
     def secrets(self) -> "SecretSearch":
-        """The service that finds secrets in what is stored already, and redacts them.
-
-        Needs the local backend, else raises ``MemoryCapabilityError``.
-        """
+        """The service that finds stored secrets and redacts them; needs the local backend."""
         from synthorg_tui.curation.secrets import build_secrets
 
         return build_secrets(self._base.local(), self.maintenance, self._base.clock)

@@ -100,9 +100,11 @@ class Context:
 
     async def held_settings(self, engine: AnyEngine) -> "RootConfig":
         """Return the settings in force for a store: safety settings as strict as it holds them."""
+        from synthorg_tui.settings.kept import with_kept
         from synthorg_tui.settings.safety import strictest, values_of, with_values
 
-        settings = self.settings()
+        kept = {each.path: each for each in await engine.kept.kept()}
+        settings = with_kept(self.settings(), kept).settings
         agreed = await engine.safety.agreed()
         return with_values(settings, strictest(values_of(settings), agreed))
 

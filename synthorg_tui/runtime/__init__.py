@@ -26,10 +26,12 @@ class RunLimits(FrozenModel):
 class RuntimeConfig(FrozenModel):
     """Settings of the agents that run here.
 
+    ``enabled`` false lets no run begin, and ends those that work before their next step.
     ``memory_tokens`` is the token budget of the digest that a run begins with.
     ``max_format_errors`` calls in a row that can't be read end a run.
     """
 
+    enabled: bool = True
     limits: RunLimits = RunLimits.model_construct()
     memory_tokens: int = Field(default=1500, ge=0, le=100_000)
     max_format_errors: int = Field(default=3, ge=1, le=20)

@@ -147,6 +147,8 @@ class _Wired:
         return model_name(self._base.settings.providers.completion)
 
     async def refusal(self, agent_id: str) -> str:
+        if not self._base.settings.runtime.enabled:
+            return "runtime.enabled is off: no agent runs here"
         rights = (await self._parts.gateway().restrictions()).get(agent_id)
         return f"the agent {agent_id} is paused" if rights is not None and rights.paused else ""
 

@@ -14,6 +14,8 @@ from synthorg_tui.core.errors import ConfigError
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.models import MemoryStoreRequest
 from synthorg_tui.memory.strategies.service import SWITCHED_OFF, InjectionRequest
+from synthorg_tui.runtime.models import RunRequest
+from synthorg_tui.runtime.service import RunRefusedError
 from synthorg_tui.settings import environment as paths
 from synthorg_tui.settings.changes import NoSettingChangeError, SettingChange, Takes
 from synthorg_tui.settings.loader import load_settings
@@ -128,6 +130,16 @@ async def test_a_stricter_safety_setting_holds_at_once_and_a_looser_one_waits_fo
     assert held.own_safety["approvals.review"] == "uncertain"
 
 
+async def test_undoing_what_made_a_safety_setting_stricter_waits_for_a_yes_as_well(
+    file: Path, tmp_path: Path
+) -> None:
+    async with Engine.open(load_settings(environ={}), data_dir=tmp_path) as engine:
+        await put(engine, "agent_access.writes", "off")
+    async with Engine.open(load_settings(environ={}), data_dir=tmp_path) as engine:
+        assert (await engine.kept.undo(actor=ADA)).takes is Takes.AGREEMENT
+        assert engine.settings.agent_access.writes == "off"
+
+
 async def test_an_invalid_file_is_told_before_anything_is_kept(engine: Engine, file: Path) -> None:
     file.write_text("memory: {level: never}", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"company\.yaml:1"):
@@ -159,7 +171,7 @@ async def test_agents_write_no_more_once_switched_off(engine: Engine) -> None:
     assert WRITING & {tool.name for tool in await session.tools()}
 
 
-@pytest.mark.parametrize("name", ["learning", "consolidation", "following"])
+@pytest.mark.parametrize("name", ["learning", "consolidation", "following", "runtime"])
 async def test_every_other_switch_holds_at_once_too(engine: Engine, name: str) -> None:
     _ = engine.consolidation, engine.following
     switch = switch_named(engine.settings, name)
@@ -168,6 +180,13 @@ async def test_every_other_switch_holds_at_once_too(engine: Engine, name: str) -
     assert switch_badge(engine.settings) == switch.badge
     await engine.kept.undo(actor=ADA)
     assert switch_badge(engine.settings) == ""
+
+
+async def test_no_agent_runs_here_once_switched_off(engine: Engine, tmp_path: Path) -> None:
+    _ = engine.runs
+    await put(engine, "runtime.enabled", "false")
+    with pytest.raises(RunRefusedError, match="no agent runs here"):
+        await engine.runs.start(RunRequest(agent_id="codex", task="Tidy up.", workspace=tmp_path))
 
 
 async def test_following_says_that_it_is_off_and_consolidation_refuses(engine: Engine) -> None:

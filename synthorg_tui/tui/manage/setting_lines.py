@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.paths import short_path
+from synthorg_tui.settings.environment import PREFIX
 from synthorg_tui.tui.base.formatting import moment
 from synthorg_tui.tui.base.lines import Line, line, one_line
 
@@ -95,6 +96,8 @@ def _when(setting: "ListedSetting") -> Line:
         )
     if setting.fixed:
         return line(("! ", "warn"), (f"Not changed here: {one_line(setting.fixed)}.", "muted"))
+    if setting.source.startswith(PREFIX):
+        return line(("! ", "warn"), ("The variable stands above what is changed here.", "muted"))
     when = "at once" if setting.at_once else "from the next start of the app on"
     return line(("↵", "accent"), (f" changes it; that holds {when}.", "muted"))
 

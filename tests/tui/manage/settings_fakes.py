@@ -20,9 +20,13 @@ WHEN = "changed a person at the app, 2026-01-01 09:30"
 MOST = "memory.retrieval.max_memories"
 
 
+SHOWN = ("memory.", "ingest.", "jobs.", "approvals.", "agent_access.")
+
+
 def defaults() -> tuple[ListedSetting, ...]:
-    """Every setting as shipped, but what depends on the machine."""
-    listed = list_settings(None, environ={}, at_once=holds_at_once)
+    """Settings of some sections as shipped, but what depends on the machine."""
+    everything = list_settings(None, environ={}, at_once=holds_at_once)
+    listed = [each for each in everything if each.path.startswith(SHOWN)]
     shown = '"~/.local/share/synthorg-tui"'
     return tuple(
         replace(each, value=shown, default=shown) if each.path.endswith("data_dir") else each

@@ -352,7 +352,7 @@ class RecurrenceResult(FrozenModel):
         """The result in a few words."""
         ran = self.had + self.lacked
         if not self.is_recognised or not ran:
-            return f"since approval {self.told}" if self.told else ""
+            return self.told
         failed = self.had_failed + self.lacked_failed
         return f"since approval {failed} of {ran} session{'' if ran == 1 else 's'} failed"
 

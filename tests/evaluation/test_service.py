@@ -379,3 +379,39 @@ async def test_files_go_at_the_next_start_when_nothing_names_them(bench: Bench) 
     async with opened(bench.data_dir, bench.database, bench.clock):
         pass
     assert (Path(kept.folder).is_dir(), stale.exists(), own.is_file()) == (True, False, True)
+
+
+# With what the engine has
+
+
+async def test_runs_work_in_a_copy_that_is_gone_afterwards(bench: Bench, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "seal.txt").write_text("grey\n")
+    places: list[Path] = []
+
+    def writes(request: RunRequest, _number: int) -> list[Call]:
+        places.append(request.workspace)
+        (request.workspace / "seal.txt").write_text("white\n")
+        return pushes(request, _number)
+
+    service = bench.service.with_executors({"s": ScriptedExecutor(writes)})
+    item_id = await bench.propose()
+    plan = await service.plan(item_id, executor="s", runs=1, limits=RunLimits(), workspace=project)
+    await service.replay(item_id, plan)
+    assert len(set(places)) == 2
+    assert project not in places
+    assert not any(place.exists() for place in places)
+    assert (project / "seal.txt").read_text() == "grey\n"
+
+
+async def test_the_engines_own_executors_are_those_of_its_runs_and_of_others(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    item_id = await bench.propose()
+    with pytest.raises(EvaluationRefusedError) as refused:
+        await bench.service.plan(item_id, executor="nobody", runs=1, limits=RunLimits())
+    assert refused.value.remedy == "Known: builtin, claude, codex, opencode."
+    with pytest.raises(EvaluationRefusedError, match="claude can.t run here"):
+        await bench.service.plan(item_id, executor="claude", runs=1, limits=RunLimits())

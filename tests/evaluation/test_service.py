@@ -1,5 +1,6 @@
 """Evaluations over a store: kept with the text they are of, and gone with it."""
 
+import json
 import threading
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
@@ -381,6 +382,42 @@ async def test_files_go_at_the_next_start_when_nothing_names_them(bench: Bench) 
     assert (Path(kept.folder).is_dir(), stale.exists(), own.is_file()) == (True, False, True)
 
 
+# Cases of files
+
+
+async def test_the_cases_beside_a_skill_do_not_say_which_folder_is_copied(bench: Bench) -> None:
+    path = Path(await bench.approve(await bench.propose()))
+    own = path.parent / "evals" / "evals.json"
+    own.parent.mkdir()
+    case = {
+        "prompt": "Push it",
+        "project": "/etc",
+        "ref": "main",
+        "expectations": ["The command `git push` exits 0."],
+    }
+    own.write_text(json.dumps({"evals": [case]}))
+    subject = await bench.service.subject(str(path))
+    (read,) = await bench.service.cases(subject)
+    assert (read.prompt, read.project, read.ref) == ("Push it", "", "")
+    service = bench.service.with_executors({"s": ScriptedExecutor(pushes)}, same_folder)
+    with pytest.raises(EvaluationRefusedError, match="no project"):
+        await service.plan(str(path), executor="s", runs=1, limits=RunLimits())
+    plan = await service.plan(
+        str(path), executor="s", runs=1, limits=RunLimits(), workspace=bench.data_dir
+    )
+    assert any(str(own) in sentence for sentence in plan.cost_words)
+
+
+async def test_what_a_person_wrote_goes_before_the_cases_beside_the_skill(bench: Bench) -> None:
+    path = await bench.approve(await bench.propose())
+    written, count = await bench.service.write_cases(path)
+    assert count == 1
+    text = written.read_text().replace("/srv/tidepool", str(bench.data_dir))
+    written.write_text(text)
+    (case,) = await bench.service.cases(await bench.service.subject(path))
+    assert case.project == str(bench.data_dir)
+
+
 # With what the engine has
 
 
@@ -413,5 +450,5 @@ async def test_the_engines_own_executors_are_those_of_its_runs_and_of_others(
     with pytest.raises(EvaluationRefusedError) as refused:
         await bench.service.plan(item_id, executor="nobody", runs=1, limits=RunLimits())
     assert refused.value.remedy == "Known: builtin, claude, codex, opencode."
-    with pytest.raises(EvaluationRefusedError, match="claude can.t run here"):
+    with pytest.raises(EvaluationRefusedError, match=r"claude can.t run here"):
         await bench.service.plan(item_id, executor="claude", runs=1, limits=RunLimits())

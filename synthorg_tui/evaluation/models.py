@@ -103,13 +103,16 @@ class PromptOutcome(FrozenModel):
 class TriggerResult(FrozenModel):
     """Which recorded prompts bring the skill up.
 
-    ``sessions`` is how many were looked through. ``is_estimated`` says that the skill isn't stored
-    yet, so that for the digest its text was compared alone, without others beside it.
+    ``sessions`` is how many were looked through; in them ``failures`` calls failed as the skill
+    says, and before ``warned`` of these it would have come up as a hint. ``is_estimated`` says that
+    the skill isn't stored yet: for the digest its text was compared alone, nothing else beside it.
     """
 
     level: Literal["trigger"] = "trigger"
     outcomes: tuple[PromptOutcome, ...] = ()
     sessions: Count = 0
+    failures: Count = 0
+    warned: Count = 0
     is_estimated: bool = False
     seconds: float = Field(default=0.0, ge=0.0)
 
@@ -158,7 +161,9 @@ class TriggerResult(FrozenModel):
         found = f"found for {self.found} of {self.wanted} prompts" if self.wanted else "no prompts"
         quiet = f"quiet for {self.quiet} of {self.misses}" if self.misses else "no near misses"
         few = " (too few for a figure)" if min(self.wanted, self.misses) < MIN_PROMPTS else ""
-        return f"{found}, {quiet}{few}"
+        calls = f"{self.failures} failing call{'' if self.failures == 1 else 's'}"
+        hints = f", hint before {self.warned} of {calls}" if self.failures else ""
+        return f"{found}, {quiet}{few}{hints}"
 
 
 class GradedAssertion(FrozenModel):
@@ -347,7 +352,7 @@ class RecurrenceResult(FrozenModel):
         """The result in a few words."""
         ran = self.had + self.lacked
         if not self.is_recognised or not ran:
-            return f"since approval {self.told}" if self.told else ""
+            return self.told
         failed = self.had_failed + self.lacked_failed
         return f"since approval {failed} of {ran} session{'' if ran == 1 else 's'} failed"
 

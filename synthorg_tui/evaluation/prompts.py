@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.curation.models import LessonKind
 from synthorg_tui.evaluation.models import SkillUnderTest
 from synthorg_tui.executions.commands import command_steps
@@ -35,10 +36,16 @@ class RecordedPrompt(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PromptSet:
-    """The prompts for one skill: ``wanted`` ones, and ``misses`` that are close in words."""
+    """The prompts for one skill: ``wanted`` ones, and ``misses`` that are close in words.
+
+    ``failures`` is how many recorded calls failed as the skill says, ``warned`` before how many of
+    them it would have come up as a hint.
+    """
 
     wanted: tuple[RecordedPrompt, ...] = ()
     misses: tuple[RecordedPrompt, ...] = ()
+    failures: int = 0
+    warned: int = 0
 
 
 class RecordedSession:
@@ -80,15 +87,24 @@ class SkillSubject:
         intents = (*(trigger.intent for trigger in self._triggers), *self._ran)
         self._hints = frozenset(word for intent in intents if (word := intent.partition(" ")[0]))
 
-    def is_seen_in(self, execution: Execution) -> bool:
-        """Whether the evidence names the session, or any call of it is what the skill is about."""
-        return bool(self.lines_in(execution))
-
     def lines_in(self, execution: Execution) -> list[int]:
         """Where a session comes to what the skill is about; lines of the evidence come first."""
         known = list(self._seen.get(execution.id, ()))
         found = (call.call_line for call in execution.calls if self._is_about(call, execution))
         return list(dict.fromkeys([*known, *found]))
+
+    def warnings_in(self, execution: Execution) -> tuple[int, int]:
+        """How many calls of a session failed so, and before how many a hint would have come."""
+        failures = warned = 0
+        for call in execution.calls:
+            said = call.arguments if call.is_shell else call.intent
+            if call.outcome is CallOutcome.OK or not any(hint in said for hint in self._hints):
+                continue
+            action = action_of(call, execution)
+            failed = [trigger for trigger in self._triggers if trigger.matches_after(action)]
+            failures += bool(failed)
+            warned += any(trigger.matches_before(action) for trigger in failed)
+        return failures, warned
 
     def _is_about(self, call: ToolCall, execution: Execution) -> bool:
         said = call.arguments if call.is_shell else call.intent
@@ -119,17 +135,20 @@ def prompts_for(
     of the ``terms`` of its description, as ``coverage`` counts them.
     """
     subject = SkillSubject(skill)
+    failures = warned = 0
     wanted: dict[str, RecordedPrompt] = {}
     others: dict[str, RecordedPrompt] = {}
     for session in sessions:
         lines = subject.lines_in(session.execution)
+        counts = subject.warnings_in(session.execution) if lines else (0, 0)
+        failures, warned = failures + counts[0], warned + counts[1]
         for line in lines:
             wanted |= {prompt.text: prompt for prompt in session.before(line)}
         if not lines:
             others |= {prompt.text: prompt for prompt in session.prompts}
     near = [prompt for text, prompt in others.items() if text not in wanted]
     near.sort(key=lambda prompt: (-coverage(terms, prompt.text), prompt.lines))
-    return PromptSet(_spread(wanted.values()), tuple(near[:EACH_WAY]))
+    return PromptSet(_spread(wanted.values()), tuple(near[:EACH_WAY]), failures, warned)
 
 
 def _spread(prompts: Iterable[RecordedPrompt]) -> tuple[RecordedPrompt, ...]:

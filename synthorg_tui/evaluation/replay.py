@@ -60,7 +60,10 @@ Forget: TypeAlias = Callable[[str, str], Awaitable[None]]
 
 
 class ReplayPlan(FrozenModel):
-    """What a replay would run; ``baseline`` is the arm that the skill is compared with."""
+    """What a replay would run; ``baseline`` is the arm that the skill is compared with.
+
+    ``cases_from`` is the file of the cases, empty when they were made of the evidence.
+    """
 
     executor: NotBlankStr
     cases: tuple[EvalCase, ...]
@@ -68,6 +71,7 @@ class ReplayPlan(FrozenModel):
     baseline: NotBlankStr = WITHOUT_SKILL
     limits: RunLimits = RunLimits.model_construct()
     model: str | None = None
+    cases_from: str = ""
 
     @property
     def total(self) -> int:
@@ -85,6 +89,7 @@ class ReplayPlan(FrozenModel):
         return (
             f"{counted(self.total, 'run')} by {self.executor}: {cases}, "
             f"{counted(self.runs, 'run')} each with the skill and with {versus}",
+            f"What they are asked comes from {self.cases_from or 'the sessions that taught it'}",
             f"Each run takes at most {each}{money}",
             f"Together at most {self.total * limits.tokens:,} tokens and {longest}",
             "They work in clean copies of the project without asking: nobody approves their calls",

@@ -165,18 +165,28 @@ class EvaluationService:
     async def cases(self, skill: SkillUnderTest, file: Path | None = None) -> tuple[EvalCase, ...]:
         """Return the cases of a skill: those of ``file``, else a person's, its own, its evidence's.
 
-        A person's are in the skill's workspace; its own lie in ``evals/evals.json`` beside it.
-        Raises ``EvalFileError`` for a file that can't be read as one.
+        A person's are in the skill's workspace; its own lie in ``evals/evals.json`` beside it, and
+        may be anybody's: which folder they are about isn't theirs to say. Raises ``EvalFileError``
+        for a file that can't be read as one.
         """
-        own = Path(skill.path).parent.joinpath(*_OWN_CASES)
-        written = folders.workspace_of(self._parts.folder, skill.name) / dialects.EVALS
-        for path in (file, written, own):
-            if path is not None and (path is file or await asyncio.to_thread(path.exists)):
-                return dialects.read_evals(await asyncio.to_thread(dialects.read_file, path))
+        path = await self._cases_file(skill, file)
+        if path is not None:
+            read = dialects.read_evals(await asyncio.to_thread(dialects.read_file, path))
+            nowhere = {"project": "", "ref": "", "source": ""}
+            is_own = path == _own_cases(skill)
+            return tuple(case.model_copy(update=nowhere) if is_own else case for case in read)
         seen = {each.execution for each in skill.evidence}
         records = {key: await self._parts.executions.get(key) for key in sorted(seen)}
         known = {key: record for key, record in records.items() if record is not None}
         return cases_of(skill, known)
+
+    async def _cases_file(self, skill: SkillUnderTest, file: Path | None) -> Path | None:
+        """The file that the cases come from; ``None`` when they are made of the evidence."""
+        written = folders.workspace_of(self._parts.folder, skill.name) / dialects.EVALS
+        for path in (written, _own_cases(skill)):
+            if file is None and await asyncio.to_thread(path.exists):
+                return path
+        return file
 
     async def write_cases(self, named: str, to: Path | None = None) -> tuple[Path, int]:
         """Write the cases of a skill where a person can edit them; returns the file, and how many.
@@ -220,6 +230,7 @@ class EvaluationService:
             baseline=OLD_SKILL if skill.old_text.strip() else WITHOUT_SKILL,
             limits=limits,
             model=model,
+            cases_from=str(await self._cases_file(skill, cases) or ""),
         )
         if plan.total > MAX_PLANNED:
             raise EvaluationRefusedError(
@@ -306,6 +317,10 @@ class EvaluationService:
         if why := await known[name].unavailable():
             raise EvaluationRefusedError(f"{name} can't run here: {why}")
         return known[name]
+
+
+def _own_cases(skill: SkillUnderTest) -> Path:
+    return Path(skill.path).parent.joinpath(*_OWN_CASES)
 
 
 def _ready(cases: Sequence[EvalCase], workspace: Path | None) -> tuple[EvalCase, ...]:

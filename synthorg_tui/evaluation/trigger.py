@@ -2,7 +2,8 @@
 
 Two ways lead to a skill. An agent reads its description and chooses it, which is judged here by the
 measure of the search: similar in meaning, or in words. And the digest for the prompt holds its
-memory: that is asked of the service which prepares digests, and recorded nowhere.
+memory: that is asked of the service which prepares digests, and recorded nowhere. Hints before a
+call come of the call and not of a prompt; before how many failing ones is counted beside.
 """
 
 import asyncio
@@ -105,6 +106,8 @@ class TriggerEvaluation:
         return TriggerResult(
             outcomes=tuple(outcomes),
             sessions=len(sessions),
+            failures=chosen.failures,
+            warned=chosen.warned,
             is_estimated=not skill.memory_ids,
             seconds=round(time.perf_counter() - started, 3),
         )

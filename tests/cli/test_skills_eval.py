@@ -22,7 +22,7 @@ class TestQuickLevels:
         result = home.run("skills", "eval", path.parent.name)
         assert result.code == 0
         assert "lint ok" in result.out
-        assert "since approval" in result.out
+        assert "no session since has run what it is about" in result.out
         assert "helps" in home.run("skills", "show", path.parent.name).out
 
     def test_the_json_has_the_documented_fields(self, home: Home) -> None:  # noqa: F811

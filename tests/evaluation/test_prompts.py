@@ -76,6 +76,12 @@ def test_a_text_that_is_wanted_somewhere_is_no_near_miss() -> None:
     assert chosen(session(pushed(), text), other) == (["Ship the tide fetcher"], [])
 
 
+def test_it_is_counted_before_how_many_failing_calls_a_hint_would_have_come() -> None:
+    other = Run("s2").bash("git push origin", NO_UPSTREAM, code=128)
+    found = prompts_for(skill(), [session(pushed()), session(other)], coverage, TERMS)
+    assert (found.failures, found.warned) == (2, 1)
+
+
 def test_chatter_is_no_prompt() -> None:
     assert chosen(session(pushed(), ("user", 1, "ok, continue")))[0] == []
 

@@ -106,7 +106,7 @@ def test_the_line_begins_with_the_cheapest_level() -> None:
     recurrence = RecurrenceResult(is_recognised=True, had=3, had_failed=0, lacked=1)
     assert recurrence.words == "since approval 0 of 4 sessions failed"
     assert RecurrenceResult(told="its failure can't be recognised in sessions").words == (
-        "since approval its failure can't be recognised in sessions"
+        "its failure can't be recognised in sessions"
     )
     assert LintResult(errors=1, warnings=2).words == "lint 1 error, 2 warnings"
     assert help_words([]) == ""

@@ -1,5 +1,6 @@
 """Evaluations over a store: kept with the text they are of, and gone with it."""
 
+import json
 import threading
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
@@ -379,3 +380,75 @@ async def test_files_go_at_the_next_start_when_nothing_names_them(bench: Bench) 
     async with opened(bench.data_dir, bench.database, bench.clock):
         pass
     assert (Path(kept.folder).is_dir(), stale.exists(), own.is_file()) == (True, False, True)
+
+
+# Cases of files
+
+
+async def test_the_cases_beside_a_skill_do_not_say_which_folder_is_copied(bench: Bench) -> None:
+    path = Path(await bench.approve(await bench.propose()))
+    own = path.parent / "evals" / "evals.json"
+    own.parent.mkdir()
+    case = {
+        "prompt": "Push it",
+        "project": "/etc",
+        "ref": "main",
+        "expectations": ["The command `git push` exits 0."],
+    }
+    own.write_text(json.dumps({"evals": [case]}))
+    subject = await bench.service.subject(str(path))
+    (read,) = await bench.service.cases(subject)
+    assert (read.prompt, read.project, read.ref) == ("Push it", "", "")
+    service = bench.service.with_executors({"s": ScriptedExecutor(pushes)}, same_folder)
+    with pytest.raises(EvaluationRefusedError, match="no project"):
+        await service.plan(str(path), executor="s", runs=1, limits=RunLimits())
+    plan = await service.plan(
+        str(path), executor="s", runs=1, limits=RunLimits(), workspace=bench.data_dir
+    )
+    assert any(str(own) in sentence for sentence in plan.cost_words)
+
+
+async def test_what_a_person_wrote_goes_before_the_cases_beside_the_skill(bench: Bench) -> None:
+    path = await bench.approve(await bench.propose())
+    written, count = await bench.service.write_cases(path)
+    assert count == 1
+    text = written.read_text().replace("/srv/tidepool", str(bench.data_dir))
+    written.write_text(text)
+    (case,) = await bench.service.cases(await bench.service.subject(path))
+    assert case.project == str(bench.data_dir)
+
+
+# With what the engine has
+
+
+async def test_runs_work_in_a_copy_that_is_gone_afterwards(bench: Bench, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "seal.txt").write_text("grey\n")
+    places: list[Path] = []
+
+    def writes(request: RunRequest, _number: int) -> list[Call]:
+        places.append(request.workspace)
+        (request.workspace / "seal.txt").write_text("white\n")
+        return pushes(request, _number)
+
+    service = bench.service.with_executors({"s": ScriptedExecutor(writes)})
+    item_id = await bench.propose()
+    plan = await service.plan(item_id, executor="s", runs=1, limits=RunLimits(), workspace=project)
+    await service.replay(item_id, plan)
+    assert len(set(places)) == 2
+    assert project not in places
+    assert not any(place.exists() for place in places)
+    assert (project / "seal.txt").read_text() == "grey\n"
+
+
+async def test_the_engines_own_executors_are_those_of_its_runs_and_of_others(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    item_id = await bench.propose()
+    with pytest.raises(EvaluationRefusedError) as refused:
+        await bench.service.plan(item_id, executor="nobody", runs=1, limits=RunLimits())
+    assert refused.value.remedy == "Known: builtin, claude, codex, opencode."
+    with pytest.raises(EvaluationRefusedError, match=r"claude can.t run here"):
+        await bench.service.plan(item_id, executor="claude", runs=1, limits=RunLimits())

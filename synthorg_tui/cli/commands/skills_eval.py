@@ -251,7 +251,8 @@ def _print_details(console: Console, evaluation: "SkillEvaluation") -> None:
 
 def _print_replay(console: Console, result: "ReplayResult") -> None:
     colours = {"helps": "green", "harms": "red"}
-    console.line(f"    it {result.verdict.value}", colours.get(result.verdict.value, "dim"))
+    verdict = result.verdict.value
+    console.line(f"    {verdict}", colours.get(verdict, "dim"))
     for grade in result.grades:
         console.line(f"    {grade.case} {grade.arm.replace('_', ' ')}, run {grade.number}", "dim")
         for each in grade.results:

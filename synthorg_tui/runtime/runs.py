@@ -222,6 +222,13 @@ class RunStore:
         )
         return tuple(map(_step, stored)), last
 
+    async def ids(self) -> tuple[str, ...]:
+        """Return the ids of all runs that weren't erased."""
+        rows = await self._database.read(
+            lambda db: db.execute("SELECT id FROM agent_runs").fetchall()
+        )
+        return tuple(run_id for (run_id,) in rows)
+
     async def find(self, start: str) -> AgentRun:
         """Return the run whose id begins so; raises ``UnknownRunError`` for none or several."""
         found = await self._database.read(

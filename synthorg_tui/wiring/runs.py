@@ -117,6 +117,7 @@ def build_runs(base: Foundation, parts: RunParts) -> RunService:
     parts.model()  # made now, so that it is closed after the runs that are asking it
     rules = RunRules(wired.refusal, wired.is_waiting, wired.give_up, wired.model_name)
     service = RunService(store, engine, wired.others(), rules, events=base.events, clock=base.clock)
+    base.closing.push_async_callback(wired.sweep, store)
     base.closing.push_async_callback(service.close)
     return service
 
@@ -129,6 +130,11 @@ class _Wired:
         self._parts = parts
         self._sessions: dict[str, AgentSession] = {}
         """Those of runs that work with memory, by run."""
+        self.patches = KeptPatches(base.data_dir)
+
+    async def sweep(self, store: RunStore) -> None:
+        """Delete the patches of runs that were erased."""
+        await self.patches.sweep(await store.ids())
 
     def others(self) -> Mapping[str, RunExecutor]:
         """The executors besides our own: agents of others, where they are installed."""
@@ -137,7 +143,7 @@ class _Wired:
                 clock=self._base.clock,
                 brief=self.brief,
                 importer=self.import_records,
-                patches=KeptPatches(self._base.data_dir),
+                patches=self.patches,
             )
         )
 

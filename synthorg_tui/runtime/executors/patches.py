@@ -1,11 +1,12 @@
 """What runs in copies changed, kept as patches: for a person to look at and to apply.
 
 Nothing here applies one: that is git's work and a person's decision. Patches hold a project's text
-as it is, so they are private, the oldest leave by themselves, and forgetting a run takes its own.
+as it is, so they are private, the oldest leave by themselves, and those of erased runs with these.
 """
 
 import asyncio
 import re
+from collections.abc import Collection
 from pathlib import Path
 from shlex import quote
 from typing import Final
@@ -40,12 +41,14 @@ class KeptPatches:
         path = self._path(run_id)
         return path if path.is_file() else None
 
-    def forget(self, run_id: str) -> bool:
-        """Delete the patch of a run; tell whether there was one."""
-        path = self._path(run_id)
-        was_there = path.is_file()
-        path.unlink(missing_ok=True)
-        return was_there
+    async def sweep(self, runs: Collection[str]) -> None:
+        """Delete the patches of all runs but these: what is erased leaves no text here."""
+        await asyncio.to_thread(self._sweep, runs)
+
+    def _sweep(self, runs: Collection[str]) -> None:
+        for path in self._folder.glob("*.patch"):
+            if path.stem not in runs:
+                path.unlink(missing_ok=True)
 
     def _path(self, run_id: str) -> Path:
         if not _RUN_ID.fullmatch(run_id):

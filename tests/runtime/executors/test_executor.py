@@ -181,8 +181,10 @@ async def test_it_works_in_a_copy_and_what_it_changed_is_kept_as_a_patch(where: 
     git(where.project, "apply", str(path))
     assert (where.project / "readme.txt").read_text() == "two\n"
     assert path.stat().st_mode & 0o777 == 0o600
-    assert patches.forget("run-1")
-    assert not patches.forget("run-1")
+    await patches.sweep(["run-1", "run-2"])
+    assert path.exists()
+    await patches.sweep(["run-2"])
+    assert not path.exists()
     assert list(scratch_root().iterdir()) == []
 
 

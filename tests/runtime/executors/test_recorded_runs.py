@@ -18,6 +18,7 @@ from synthorg_tui.executions.models import Execution
 from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.memory.models import MemoryDraft, MemoryStoreRequest
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
+from synthorg_tui.runtime.executors.patches import KeptPatches
 from synthorg_tui.runtime.models import AgentRun, RunProfile, RunRequest, RunStatus, StepKind
 from synthorg_tui.runtime.worktrees import scratch_worktree
 from synthorg_tui.settings.root import RootConfig
@@ -204,3 +205,23 @@ async def test_what_is_said_from_a_copy_is_of_the_project(bench: Bench) -> None:
         await imported.store_many("builder", [draft], actor="test")
     (memory,) = (await bench.engine.desk.browse(BrowseFilter())).entries
     assert memory.project == str(bench.where.project)
+
+
+async def test_the_patch_of_an_erased_run_is_gone_when_the_engine_closes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = place(tmp_path)
+    for name, value in where.environ.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    where.install("claude", ("run", "echo two > readme.txt"), *CLAUDE_RUN)
+    patches = KeptPatches(tmp_path / "data")
+    settings = RootConfig.model_validate({"memory": {"level": "persistent"}})
+    async with Engine.open(settings, data_dir=tmp_path / "data") as engine:
+        bench = Bench(engine, where)
+        kept, erased = await bench.run(), await bench.run()
+        assert patches.path(kept.id)
+        assert patches.path(erased.id)
+        await engine.sessions.purge([erased.execution_id], actor="person")
+    assert patches.path(kept.id)
+    assert patches.path(erased.id) is None

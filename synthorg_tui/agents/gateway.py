@@ -7,6 +7,7 @@ further, to read their calls and to undo them. An agent reaches none of it.
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
@@ -25,6 +26,7 @@ from synthorg_tui.agents.models import (
 from synthorg_tui.agents.session import WROTE, AgentSession, Services
 from synthorg_tui.agents.silenced import Silence, SilencedHints, SilencedKind
 from synthorg_tui.core.actors import Actor, ActorKind
+from synthorg_tui.core.paths import in_place
 from synthorg_tui.core.text import agent_id_problem
 
 if TYPE_CHECKING:
@@ -81,6 +83,8 @@ class AgentGateway:
         an agent id that is not allowed, such as the reserved owner of shared memories.
         """
         _require_name(identity.agent_id)
+        if identity.project:  # of a run that works in a copy, the project that it is a copy of
+            identity = replace(identity, project=in_place(identity.project))
         # Of the agent, not of the connection: who reconnects has no more than before.
         allowance = self._allowances.setdefault(
             identity.agent_id, WriteAllowance(self._services.config.writes_per_minute)

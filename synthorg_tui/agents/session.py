@@ -37,6 +37,7 @@ from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.events import Events
 from synthorg_tui.core.failsafe import raise_fatal, surviving
+from synthorg_tui.core.paths import in_place
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.learning.actions import AgentAction
@@ -221,10 +222,12 @@ class AgentSession:
         started, known = time.perf_counter(), None
         if self._services.rights(self.identity.agent_id).paused:
             return ServedHint()
-        project, cwd = self.identity.project, action.cwd
+        project, cwd = self.identity.project, in_place(action.cwd)
         with surviving("recalling what is known about a call", _log):
             placed = replace(
                 action,
+                command=in_place(action.command),
+                file=in_place(action.file),
                 tool=action.tool or "bash",
                 cwd=cwd or project or "",
                 project=project or cwd or None,

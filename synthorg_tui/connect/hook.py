@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from synthorg_tui import __version__
 from synthorg_tui.connect import DIGEST_EVENTS, HINT_EVENTS, IMPORT_EVENTS
+from synthorg_tui.core import COPY_VARIABLE
 from synthorg_tui.host import endpoint
 
 TYPE_CHECKING = False
@@ -157,7 +158,9 @@ def main(
         data_dir = data_dir or _configured_data_dir(options)
         payload = _payload(stdin or sys.stdin.buffer)
         call = HookCall(event, data_dir, options, payload, deadline)
-        output = _HANDLERS[event](call)
+        # A run was given its digest with its task, and is imported by whoever started it.
+        is_done = COPY_VARIABLE in os.environ and event not in HINT_EVENTS
+        output = "" if is_done else _HANDLERS[event](call)
     except Exception as error:  # the agent goes on whatever is wrong here
         _log(data_dir, event, f"{type(error).__name__}: {error}")
         return 0

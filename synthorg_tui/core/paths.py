@@ -1,8 +1,11 @@
 """Paths as people write them, and where this program stores its data."""
 
+import os
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote, unquote
 
 import platformdirs
 
@@ -17,6 +20,46 @@ def user_data_dir() -> Path:
     The directory need not exist yet.
     """
     return platformdirs.user_data_path(APP_NAME, appauthor=False)
+
+
+def scratch_root() -> Path:
+    """Return the folder in which runs get copies of projects to work in; it need not exist yet.
+
+    The copy of ``/home/ada/shop`` is at ``<root>/<name>/home/ada/shop``: its path alone tells whose
+    copy it is, also long after it was removed, in a transcript that is read then.
+    """
+    return _scratch_root(os.environ.get("HOME", ""), os.environ.get("XDG_CACHE_HOME", ""))
+
+
+@lru_cache(maxsize=4)
+def _scratch_root(_home: str, _cache: str) -> Path:
+    return Path(os.path.realpath(platformdirs.user_cache_path(APP_NAME, appauthor=False))) / "runs"
+
+
+def scratch_name(unique: str, agent_id: str = "") -> str:
+    """Return the name of a copy: 12 hexadecimal digits, and the agent that its sessions are of."""
+    return f"{unique}@{quote(agent_id, safe='')}" if agent_id else unique
+
+
+def in_place(text: str) -> str:
+    """Return a text with each path in a copy of a project as the path in the project itself.
+
+    A path of no copy stays as it is.
+    """
+    root = str(scratch_root())
+    return _copies(root).sub("", text) if root in text else text
+
+
+def scratch_agent(path: str) -> str:
+    """Return whose the sessions in a copy of a project are; empty when the path tells nobody."""
+    root = str(scratch_root())
+    copy = _copies(root).match(path) if path.startswith(root) else None
+    return unquote(copy[1] or "") if copy else ""
+
+
+@lru_cache(maxsize=4)
+def _copies(root: str) -> re.Pattern[str]:
+    return re.compile(rf"{re.escape(root)}/[0-9a-f]{{12}}(?:@([^/\s]{{0,600}}))?(?=/)")
 
 
 def expand_home(path: str | Path) -> Path:
@@ -37,9 +80,10 @@ def repository_of(project: str) -> str:
     """Return the folder of the repository that a project's folder belongs to, as far as it tells.
 
     A worktree in a hidden folder of its repository belongs to that, one in ``<name>-worktrees`` to
-    ``<name>`` beside it. Any other folder is its own repository.
+    ``<name>`` beside it, a copy for a run to what it is a copy of. Any other folder is its own
+    repository.
     """
-    path = project.replace("\\", "/").rstrip("/") or "/"
+    path = in_place(project).replace("\\", "/").rstrip("/") or "/"
     if match := _HIDDEN_DIRECTORY.fullmatch(path):
         return match["root"]
     match = _SIBLING.fullmatch(path)

@@ -223,7 +223,9 @@ def _named(execution: Execution, path: Path) -> Execution:
     agent = execution.id.rpartition("/")[2]
     told = _declared(path).get(agent, Declared("", ""))
     kind, about = slug(told.kind), safe_text(redact_text(told.about, RedactionTally()))
-    update = {"agent_id": f"{AGENT}/{kind}"} if kind else {}
+    update = (
+        {"agent_id": f"{execution.agent_id.rpartition('/')[0] or AGENT}/{kind}"} if kind else {}
+    )
     if about and not execution.summary:
         update["summary"] = about
     return execution.model_copy(update=update)

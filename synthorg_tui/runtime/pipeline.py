@@ -18,6 +18,7 @@ from synthorg_tui.memory.models import MemoryDraft
 from synthorg_tui.persistence.entities import CollaborationMetric, TaskMetric
 from synthorg_tui.persistence.errors import DuplicateRecordError
 from synthorg_tui.runtime.models import (
+    BUILT_IN,
     AgentRun,
     ExecutionResult,
     RecoveryResult,
@@ -141,6 +142,9 @@ class RunPipeline:
     async def _record(self, finished: FinishedRun) -> str:
         if finished.execution_id:
             return finished.execution_id
+        is_stopped = finished.result.termination_reason is TerminationReason.SHUTDOWN
+        if is_stopped and finished.run.request.executor != BUILT_IN:
+            return ""  # what its program wrote of it was imported when it was stopped
         taken = await self._parts.records.take(finished.run, finished.steps, finished.result)
         finished.execution_id = taken
         return taken or "nothing was said or done"

@@ -28,6 +28,7 @@ from synthorg_tui.runtime.models import (
 )
 from synthorg_tui.runtime.protocol import RunExecutor
 from synthorg_tui.runtime.runs import RunStore
+from synthorg_tui.runtime.worktrees import remove_leftover_copies
 
 _log = logging.getLogger(__name__)
 
@@ -260,10 +261,15 @@ class RunService:
                 await self.resume(run.id)
 
     async def _open(self) -> None:
-        """Mark the runs whose process ended: nobody else can be working on a run of this store."""
+        """Mark the runs whose process ended: nobody else can be working on a run of this store.
+
+        The copies in which they worked are removed.
+        """
         async with self._opening:
             if self._is_open:
                 return
+            with surviving("removing what crashed runs left", _log):
+                await asyncio.to_thread(remove_leftover_copies)
             for run in await self._store.list(limit=_MAX_OPEN, status=(RunStatus.RUNNING,)):
                 if run.id not in self._working:
                     await self._store.change(

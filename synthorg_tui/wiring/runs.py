@@ -23,6 +23,9 @@ from synthorg_tui.runtime.engine import (
     GivenMemories,
     RunMemory,
 )
+from synthorg_tui.runtime.executors import installed_executors
+from synthorg_tui.runtime.executors.executor import ClientParts
+from synthorg_tui.runtime.executors.patches import KeptPatches
 from synthorg_tui.runtime.interceptors import CallInterceptor, ForbiddenCalls, WorkspaceBounds
 from synthorg_tui.runtime.invoker import Invocation, ToolInvoker
 from synthorg_tui.runtime.loop import LoopSettings, ParkedDecision, RunTools
@@ -125,8 +128,15 @@ class _Wired:
         self._parts = parts
 
     def others(self) -> Mapping[str, RunExecutor]:
-        """The executors besides our own."""
-        return {}
+        """The executors besides our own: agents of others, where they are installed."""
+        return installed_executors(
+            ClientParts(
+                clock=self._base.clock,
+                brief=self.brief,
+                importer=self.import_records,
+                patches=KeptPatches(self._base.data_dir),
+            )
+        )
 
     def model_name(self, request: RunRequest) -> str:
         if request.model or request.executor != BUILT_IN:

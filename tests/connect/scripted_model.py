@@ -1,7 +1,7 @@
 """A model on the loopback interface that makes the calls a test wants, for real coding agents.
 
-It speaks as much of Anthropic's Messages API and of OpenAI's Responses API as Claude Code and Codex
-need: one tool call an answer, and a text when there are no more.
+It speaks as much of Anthropic's Messages API, of OpenAI's Responses API and of chat completions as
+Claude Code, Codex and OpenCode need: one tool call an answer, and a text when there are no more.
 """
 
 import json
@@ -36,14 +36,17 @@ class ScriptedModel:
         call = self._plan(body, number) if body.get("tools") else None
         if path.endswith("/responses"):
             return _responses(number, call)
+        if path.endswith("/chat/completions"):
+            return _chat(str(body["model"]), number, call)
         return _messages(str(body["model"]), number, call)
 
 
 def made(body: Json) -> int:
     """Return how many tool calls a request says were made."""
-    spoken = [message["content"] for message in body.get("messages", ())]
+    spoken = [message.get("content") for message in body.get("messages", ())]
     parts = [part for content in spoken if isinstance(content, list) for part in content]
-    calls = ("tool_use", "function_call")
+    parts += [call for each in body.get("messages", ()) for call in each.get("tool_calls") or ()]
+    calls = ("tool_use", "function_call", "function")
     return sum(part.get("type") in calls for part in (*parts, *body.get("input", ())))
 
 
@@ -71,8 +74,7 @@ def listening(plan: Plan) -> Iterator[ScriptedModel]:
                 self._reply(200, b'{"input_tokens": 1}', "application/json")
                 return
             events = model.answer(path, body)
-            lines = (f"event: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in events)
-            self._reply(200, "".join(lines).encode(), "text/event-stream")
+            self._reply(200, "".join(map(_sent, events)).encode(), "text/event-stream")
 
         def _reply(self, status: int, content: bytes, kind: str) -> None:
             self.send_response(status)
@@ -91,6 +93,26 @@ def listening(plan: Plan) -> Iterator[ScriptedModel]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def _sent(event: Json) -> str:
+    kind = f"event: {event['type']}\n" if "type" in event else ""
+    return f"{kind}data: {json.dumps(event)}\n\n"
+
+
+def _chat(name: str, number: int, call: tuple[str, Mapping[str, object]] | None) -> list[Json]:
+    delta: Json = {"role": "assistant", "content": "Done."}
+    if call is not None:
+        function = {"name": call[0], "arguments": json.dumps(call[1])}
+        made_now = {"index": 0, "id": f"call_{number}", "type": "function", "function": function}
+        delta = {"role": "assistant", "content": None, "tool_calls": [made_now]}
+    head: Json = {"id": f"chat_{number}", "object": "chat.completion.chunk", "model": name}
+    used = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    end = {"index": 0, "delta": {}, "finish_reason": "stop" if call is None else "tool_calls"}
+    return [
+        {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
+        {**head, "choices": [end], "usage": used},
+    ]
 
 
 def _messages(name: str, number: int, call: tuple[str, Mapping[str, object]] | None) -> list[Json]:

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import ClassVar, Final, Protocol, Self
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
-from synthorg_tui.core.text import safe_text
+from synthorg_tui.core.paths import in_place, scratch_agent
+from synthorg_tui.core.text import agent_id_problem, safe_text
 from synthorg_tui.executions.commands import call_intent
 from synthorg_tui.executions.models import Execution, ExecutionTokens, ToolCall, Turn
 from synthorg_tui.executions.packed import PackedLines
@@ -152,12 +153,13 @@ class PendingCall:
         at: datetime | None,
     ) -> Self:
         """Return a call without a result; ``command`` is that of a tool which runs a shell."""
+        command = in_place(command)
         of_memory = is_memory_tool(tool, command)
         return cls(
             id=id,
             tool=tool,
-            intent=call_intent(tool, arguments, command),
-            arguments=shortened(command or _compact(arguments), MAX_ARGUMENTS),
+            intent=in_place(call_intent(tool, arguments, command)),
+            arguments=shortened(in_place(command or _compact(arguments)), MAX_ARGUMENTS),
             line=line,
             at=at,
             of_memory=of_memory,
@@ -215,7 +217,7 @@ class ExecutionBuilder:
 
     def say(self, role: str, text: str, line: int, at: datetime | None, record_id: str) -> None:
         """Add a message; one without text is ignored. ``role`` is as in ``Turn``."""
-        text = without_memory(text).strip()
+        text = in_place(without_memory(text).strip())
         if text and self._has_room():
             self.turns.append(
                 Turn(
@@ -244,7 +246,7 @@ class ExecutionBuilder:
     ) -> None:
         """Set a call's result, which is on this line, and note the files that it changed."""
         call.result_line, call.outcome, call.exit_code = line, outcome, exit_code
-        call.output = self._fit(without_memory(output), MAX_OUTPUT)
+        call.output = self._fit(in_place(without_memory(output)), MAX_OUTPUT)
         if outcome is CallOutcome.OK:
             self.files.update(dict.fromkeys(call.writes))
 
@@ -293,10 +295,10 @@ class ExecutionBuilder:
             id=f"{self.reader}:{name}",
             reader=self.reader,
             session_id=self.session_id,
-            agent_id=self.agent_id,
+            agent_id=in_name_of(scratch_agent(self.project), self.agent_id),
             parent_id=f"{self.reader}:{self.session_id}" if self.subagent else None,
             project=canonical_project(self.project),
-            branch=self.branch or None,
+            branch=None if in_place(self.project) != self.project else self.branch or None,
             task=shortened(first.text, 1_000) if first else "",
             summary=shortened(safe_text(" ".join(self.summary.split())), MAX_SUMMARY),
             model=self.model or None,
@@ -307,7 +309,7 @@ class ExecutionBuilder:
             turns=tuple(self.turns),
             calls=calls,
             recoveries=find_recoveries(calls),
-            files_touched=tuple(self.files),
+            files_touched=tuple(dict.fromkeys(map(in_place, self.files))),
             tokens=self.tokens,
             source_path=str(lines.path),
             line_count=len(lines.redacted),
@@ -381,11 +383,21 @@ def session_name(value: object) -> str:
 def canonical_project(path: str) -> str | None:
     """Return a working directory as one comparable path, with links resolved where they exist.
 
-    ``None`` when it is empty or no possible path.
+    A copy that a run worked in is the project that it is a copy of. ``None`` when the path is empty
+    or no possible one.
     """
     if not path or "\0" in path:
         return None
-    return os.path.realpath(path) if Path(path).is_absolute() else path
+    return in_place(os.path.realpath(path)) if Path(path).is_absolute() else path
+
+
+def in_name_of(agent: str, agent_id: str) -> str:
+    """Return the id of an agent that worked for another: its own, or that one's when it has one.
+
+    The kind of a subagent stays: ``builder`` and ``codex/review`` give ``builder/review``.
+    """
+    _, slash, kind = agent_id.partition("/")
+    return f"{agent}{slash}{kind}" if agent and not agent_id_problem(agent) else agent_id
 
 
 def shortened(text: str, limit: int) -> str:

@@ -42,6 +42,7 @@ _DENIED = re.compile(
 _BLOCKED = re.compile(
     r"(?:PreToolUse|PermissionRequest)(?::\S+)? hook|hook (?:returned )?blocking error"
     r"|[Bb]locked by (?:a |the )?(?:\S+ )?hook|hook .{0,80}denied this tool"
+    r"|was blocked\. For security, Claude Code may only"
 )
 _HEAD = 600
 """Verdicts stand at the start of a result; further down is what the tool printed."""

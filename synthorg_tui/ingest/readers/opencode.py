@@ -224,7 +224,7 @@ class _Rows:
         self.last_event = "called"
         if self.builder.calls.get(call_id) is call and _is_finished(state):
             output = text_of(state.get("output")) or text_of(state.get("error"))
-            self.builder.end(call, number, output, *_outcome(tool, state))
+            self.builder.end(call, number, output, *ended_as(tool, state))
             self.last_event = "result"
 
     def finish(self, lines: TranscriptLines) -> Reading:
@@ -236,8 +236,11 @@ def _is_finished(state: Record) -> bool:
     return text_of(state.get("status")) not in {"pending", "running", ""}
 
 
-def _outcome(tool: str, state: Record) -> tuple[CallOutcome, int | None]:
-    """The outcome and the exit code; "completed" says only that the tool came to an end."""
+def ended_as(tool: str, state: Record) -> tuple[CallOutcome, int | None]:
+    """Return the outcome and the exit code of a call, told by the state of its part.
+
+    "Completed" says only that the tool came to an end.
+    """
     status = text_of(state.get("status"))
     if status == "error":
         return _error_outcome(text_of(state.get("error"))), None

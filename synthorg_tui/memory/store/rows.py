@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.paths import in_place
 from synthorg_tui.memory.errors import MemoryStoreError
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.retrieval.tags import parse_tags
@@ -225,8 +226,11 @@ def draft_hash(draft: "MemoryDraft", salt: str) -> str:
 
 
 def canonical_project(project: str | None) -> str | None:
-    """Return a project path in canonical form (absolute, links resolved); ``None`` for ``None``."""
-    return None if project is None else str(Path(project).expanduser().resolve())
+    """Return a project path in canonical form (absolute, links resolved); ``None`` for ``None``.
+
+    A copy that a run works in is the project that it is a copy of.
+    """
+    return None if project is None else in_place(str(Path(project).expanduser().resolve()))
 
 
 def to_json(values: dict[str, object]) -> str:

@@ -1,0 +1,64 @@
+"""What runs in copies changed, kept as patches: for a person to look at and to apply.
+
+Nothing here applies one: that is git's work and a person's decision. Patches hold a project's text
+as it is, so they are private, the oldest leave by themselves, and forgetting a run takes its own.
+"""
+
+import asyncio
+import re
+from pathlib import Path
+from shlex import quote
+from typing import Final
+
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.files import PRIVATE_FILE, ensure_private_dir, write_atomically
+from synthorg_tui.core.text import counted
+from synthorg_tui.runtime.worktrees import top_of
+
+PATCH_DIR: Final = "run-patches"
+MAX_PATCHES: Final = 100
+"""Patches that are kept, of the runs that ended last."""
+_RUN_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,80}")
+_FILE: Final = re.compile(rb"^diff --git ", re.MULTILINE)
+
+
+class KeptPatches:
+    """The patches of runs, a file each in a folder of the data directory."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._folder = data_dir / PATCH_DIR
+
+    async def keep(self, run_id: str, patch: bytes, workspace: Path) -> str:
+        """Keep a run's patch, and return in words what it changed and how to apply it.
+
+        Raises ``OSError``.
+        """
+        return await asyncio.to_thread(self._keep, run_id, patch, workspace)
+
+    def path(self, run_id: str) -> Path | None:
+        """Return where the patch of a run lies; ``None`` when it changed nothing, or it is gone."""
+        path = self._path(run_id)
+        return path if path.is_file() else None
+
+    def forget(self, run_id: str) -> bool:
+        """Delete the patch of a run; tell whether there was one."""
+        path = self._path(run_id)
+        was_there = path.is_file()
+        path.unlink(missing_ok=True)
+        return was_there
+
+    def _path(self, run_id: str) -> Path:
+        if not _RUN_ID.fullmatch(run_id):
+            raise DomainError("that is no id of a run")
+        return self._folder / f"{run_id}.patch"
+
+    def _keep(self, run_id: str, patch: bytes, workspace: Path) -> str:
+        ensure_private_dir(self._folder)
+        path = self._path(run_id)
+        write_atomically(path, patch, mode=PRIVATE_FILE, durable=False)
+        kept = sorted(self._folder.glob("*.patch"), key=lambda each: each.stat().st_mtime_ns)
+        for old in kept[:-MAX_PATCHES]:
+            old.unlink(missing_ok=True)
+        files = counted(len(_FILE.findall(patch)), "file")
+        where = quote(str(top_of(workspace)))
+        return f"it changed {files}; to take that over: git -C {where} apply {quote(str(path))}"

@@ -1,5 +1,6 @@
 """The engine as programs use it: one ``async with``, everything wired."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ from synthorg_tui.engine import Engine
 from synthorg_tui.memory.errors import MemoryCapabilityError, MemoryStoreError
 from synthorg_tui.memory.models import MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
+from synthorg_tui.persistence.entities import Setting
+from synthorg_tui.persistence.errors import PersistenceConnectionError
+from synthorg_tui.persistence.protocol import PersistenceBackend
 from synthorg_tui.settings.root import RootConfig
 
 FACT = MemoryStoreRequest(
@@ -40,6 +44,18 @@ async def test_a_data_directory_has_one_owner(tmp_path: Path) -> None:
     assert refused.value.owner_pid is not None
     async with Engine.open(settings(), data_dir=tmp_path):
         pass
+
+
+async def test_operational_data_is_in_the_store_and_open_as_long_as_it_is(tmp_path: Path) -> None:
+    made = Setting(namespace="memory", key="level", value="session", updated_at=datetime.now(UTC))
+    async with Engine.open(settings(), data_dir=tmp_path) as engine:
+        assert isinstance(engine.operations, PersistenceBackend)
+        await engine.operations.settings.save(made)
+    with pytest.raises(PersistenceConnectionError):
+        _ = engine.operations.settings
+    async with Engine.open(settings(), data_dir=tmp_path) as engine:
+        assert await engine.operations.settings.get_all() == (made,)
+    assert [each.name for each in tmp_path.glob("*.duckdb")] == ["memory.duckdb"]
 
 
 async def test_the_level_of_an_agent_comes_from_the_settings(tmp_path: Path) -> None:

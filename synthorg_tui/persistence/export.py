@@ -1,15 +1,17 @@
 """Operational data and memories as files for other programs: Parquet or CSV, one a table.
 
-The rows of one moment are copied, as they are stored: what was redacted stays so. A folder is
-written whole or not at all, and only its owner may read it. Times are UTC; in CSV a null is an
-empty field, an empty text ``""``, and a list is JSON.
+The rows of one moment are written as they are stored: what was redacted stays so. They are read
+from a copy of the database, since its own connection may write no other file. A folder is written
+whole or not at all, and only its owner may read it. Times are UTC; in CSV a null is an empty field,
+an empty text ``""``, and a list is JSON.
 """
 
+import asyncio
 import json
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -22,9 +24,9 @@ from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.types import FrozenModel
 from synthorg_tui.persistence import entities
 from synthorg_tui.persistence.database import Database
-from synthorg_tui.persistence.repositories.trail import AUDIT
+from synthorg_tui.persistence.database_file import explained
+from synthorg_tui.persistence.repositories.trail import AUDIT, METRICS
 from synthorg_tui.persistence.repositories.work import ARTIFACTS, PROJECTS, STATES
-from synthorg_tui.persistence.values import insert
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
@@ -32,14 +34,13 @@ if TYPE_CHECKING:
 MEMORIES: Final = "memories"
 CONTENTS: Final = "export.json"
 """Tells what a folder has, and that an export wrote it."""
-_BATCH: Final = 2048
-_ROWS: Final = "rows.duckdb"
+_COPY: Final = "copy.duckdb"
 _ENTITIES: Final[Mapping[str, tuple[type[FrozenModel], str]]] = {
     "tasks": (entities.Task, "tasks"),
     "cost_records": (entities.CostRecord, "cost_records"),
     "messages": (entities.Message, "messages"),
     "lifecycle_events": (entities.LifecycleEvent, "lifecycle_events"),
-    "task_metrics": (entities.TaskMetric, "task_metrics"),
+    "task_metrics": (entities.TaskMetric, f"({METRICS})"),
     "collaboration_metrics": (entities.CollaborationMetric, "collaboration_metrics"),
     "parked_contexts": (entities.ParkedContext, "parked_contexts"),
     "audit_entries": (entities.AuditEntry, f"({AUDIT})"),
@@ -102,73 +103,54 @@ class DataExporter:
             remedy = f"There are: {', '.join(TABLES)}."
             raise DomainError(f"there is no table {safe_text(unknown[0])!r}", remedy=remedy)
         names = tuple(name for name in TABLES if not tables or name in tables)
-        copying = _Copying(names, format, progress, cancel or threading.Event())
-        return await self._database.read(lambda db: copying.run(db, target.absolute()))
+        cancel = cancel or threading.Event()
+        target = await asyncio.to_thread(_ours, target)
+        async with _drafted(target) as draft:
+            await self._database.copy_to(draft / _COPY, cancel=cancel)
+            writing = _Writing(draft, format, progress or (lambda _, __: None), cancel)
+            rows = await asyncio.to_thread(writing.run, names)
+        return DataExport(target, format, rows)
 
 
-class _Copying:
-    """One export's way through the tables; a database beside the files holds a table at a time."""
+@dataclass(frozen=True, slots=True)
+class _Writing:
+    """One export's way from the copy in ``draft`` to the files beside it."""
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        format: ExportFormat,
-        progress: ExportProgress | None,
-        cancel: threading.Event,
-    ) -> None:
-        self._names = names
-        self._format = format
-        self._progress = progress or (lambda _, __: None)
-        self._cancel = cancel
-        self._done = 0
-        self._total = 0
+    draft: Path
+    format: ExportFormat
+    progress: ExportProgress
+    cancel: threading.Event
 
-    def run(self, db: "Connection", target: Path) -> DataExport:
-        """Write all tables to the folder, within one snapshot."""
-        _require_ours(target)
-        self._done, self._total = 0, sum(_count(db, name) for name in self._names)
-        with _drafted(target) as draft:
-            with _connected(draft / _ROWS) as between:
-                rows = {name: self._copy(db, between, name, draft) for name in self._names}
-            (draft / _ROWS).unlink()
-            text = json.dumps({"format": self._format.value, "tables": rows}, indent=2) + "\n"
-            write_atomically(draft / CONTENTS, text.encode(), mode=PRIVATE_FILE)
-        return DataExport(target, self._format, rows)
+    def run(self, names: Sequence[str]) -> dict[str, int]:
+        """Write the tables and return the number of rows of each."""
+        with _connected(self.draft / _COPY) as db:
+            rows = {name: _count(db, name) for name in names}
+            done, total = 0, sum(rows.values())
+            for name in names:
+                if self.cancel.is_set():
+                    raise CancelledByUserError("the export was cancelled; nothing was written")
+                self._write(db, name)
+                done += rows[name]
+                self.progress(done, total)
+        text = json.dumps({"format": self.format.value, "tables": rows}, indent=2) + "\n"
+        write_atomically(self.draft / CONTENTS, text.encode(), mode=PRIVATE_FILE)
+        return rows
 
-    def _copy(self, db: "Connection", between: "Connection", name: str, draft: Path) -> int:
-        columns = [(c, kind) for c, kind, *_ in db.execute(f"DESCRIBE {_query(name)}").fetchall()]
-        made = ", ".join(f'"{column}" {kind}' for column, kind in columns)
-        between.execute(f'CREATE TABLE "{name}" ({made})')
-        copied = 0
-        rows = db.execute(_query(name))
-        while batch := rows.fetchmany(_BATCH):
-            if self._cancel.is_set():
-                raise CancelledByUserError("the export was cancelled; nothing was written")
-            insert(between, f'"{name}"', [kind for _, kind in columns], batch)
-            copied += len(batch)
-            self._progress(self._done + copied, self._total)
-        self._done += copied
-        path = draft / f"{name}.{self._format}"
+    def _write(self, db: "Connection", name: str) -> None:
+        path = self.draft / f"{name}.{self.format}"
         quoted = str(path).replace("'", "''")
-        between.execute(f"COPY ({self._selected(name, columns)}) TO '{quoted}' ({self._options})")
-        between.execute(f'DROP TABLE "{name}"')
+        query, options = _query(name), "FORMAT parquet, COMPRESSION zstd"
+        if self.format is ExportFormat.CSV:
+            query, options = _with_lists_as_json(db, query), "FORMAT csv, HEADER, FORCE_QUOTE *"
+        db.execute(f"COPY ({query}) TO '{quoted}' ({options})")
         make_private(path)
-        return copied
 
-    def _selected(self, name: str, columns: Sequence[tuple[str, str]]) -> str:
-        if self._format is ExportFormat.PARQUET:
-            return f'SELECT * FROM "{name}"'
-        told = (
-            f'to_json("{column}")::VARCHAR AS "{column}"' if kind.endswith("[]") else f'"{column}"'
-            for column, kind in columns
-        )
-        return f'SELECT {", ".join(told)} FROM "{name}"'
 
-    @property
-    def _options(self) -> str:
-        if self._format is ExportFormat.PARQUET:
-            return "FORMAT parquet, COMPRESSION zstd"
-        return "FORMAT csv, HEADER, FORCE_QUOTE *"
+def _with_lists_as_json(db: "Connection", query: str) -> str:
+    columns = db.execute(f"DESCRIBE {query}").fetchall()
+    lists = [name for name, kind, *_ in columns if kind.endswith("[]")]
+    told = ", ".join(f'to_json("{name}")::VARCHAR AS "{name}"' for name in lists)
+    return f"SELECT * REPLACE ({told}) FROM ({query})" if lists else query
 
 
 def _query(name: str) -> str:
@@ -186,28 +168,31 @@ def _count(db: "Connection", name: str) -> int:
 
 @contextmanager
 def _connected(path: Path) -> "Iterator[Connection]":
+    """Connect to the copy, whose name is gone from then on: a kill leaves no part of it."""
     import duckdb
 
     config: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
-        "memory_limit": "256MB",
+        "memory_limit": "512MB",
         "threads": "1",
     }
-    connection = duckdb.connect(str(path), config=config)
     try:
-        yield connection
-    finally:
-        connection.close()
+        with duckdb.connect(str(path), read_only=True, config=config) as connection:
+            path.unlink()
+            yield connection
+    except duckdb.Error as error:
+        raise explained(error, path) from error
 
 
 def _is_of_export(name: str) -> bool:
     known = {f"{table}.{end}" for table in TABLES for end in ExportFormat}
-    return name in known or name in (CONTENTS, _ROWS, f"{_ROWS}.wal")
+    return name in known or name == CONTENTS
 
 
-def _require_ours(target: Path) -> None:
-    """Refuse a folder that has anything but an earlier export."""
+def _ours(target: Path) -> Path:
+    """The absolute path of a folder; one that has anything but an earlier export is refused."""
+    target = target.absolute()
     if target.is_symlink() or (target.exists() and not target.is_dir()):
         raise DomainError(f"{target} is no folder", remedy="Name a new one.")
     present = [entry.name for entry in target.iterdir()] if target.exists() else []
@@ -216,26 +201,35 @@ def _require_ours(target: Path) -> None:
         found = safe_text((others or sorted(present))[0])
         remedy = "Name a new folder, or that of an earlier export."
         raise DomainError(f"{target} has something else in it: {found}", remedy=remedy)
+    return target
 
 
-@contextmanager
-def _drafted(target: Path) -> Iterator[Path]:
+@asynccontextmanager
+async def _drafted(target: Path) -> AsyncIterator[Path]:
     """A private folder beside the target that takes its place at the end, or goes."""
     draft = target.with_name(f".{target.name}.export-draft")
     former = target.with_name(f".{target.name}.export-former")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        need_room(target.parent, WRITE_ROOM)
-        for left in (draft, former):
-            if left.is_dir() and not left.is_symlink():
-                shutil.rmtree(left)  # of an export that was killed
-        draft.mkdir(mode=0o700)
+        await asyncio.to_thread(_make, draft, former)
         yield draft
-        if target.exists():
-            target.rename(former)
-        draft.rename(target)
-        shutil.rmtree(former, ignore_errors=True)
+        await asyncio.to_thread(_replace, target, draft, former)
     except OSError as error:
         raise DomainError(f"{target} can't be written: {error.strerror}") from error
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        await asyncio.to_thread(shutil.rmtree, draft, ignore_errors=True)
+
+
+def _make(draft: Path, former: Path) -> None:
+    draft.parent.mkdir(parents=True, exist_ok=True)
+    need_room(draft.parent, WRITE_ROOM)
+    for left in (draft, former):
+        if left.is_dir() and not left.is_symlink():
+            shutil.rmtree(left)  # of an export that was killed
+    draft.mkdir(mode=0o700)
+
+
+def _replace(target: Path, draft: Path, former: Path) -> None:
+    if target.exists():
+        target.rename(former)
+    draft.rename(target)
+    shutil.rmtree(former, ignore_errors=True)

@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.entities import NO_TASK, OWN_AGENT, CostRecord
 from synthorg_tui.persistence.repositories.work import DuckDBCostRecords
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.providers.completion.usage import UsageRecord
+
+OWN_PROVIDERS: Final = ("auto", "gguf", "openai", "unknown")
+"""Kinds of configured models; what was used before kinds were recorded is of one, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +48,18 @@ class UsageStore:
         await DuckDBCostRecords(self._database).save(spent)
 
     async def tokens_since(self, moment: datetime) -> int:
-        """Return the prompt and completion tokens used since ``moment``, summed over all models."""
-        return sum(used.prompt_tokens + used.completion_tokens for used in await self.since(moment))
+        """Return the prompt and completion tokens that the configured models used since ``moment``.
+
+        What other agents' programs used doesn't count: a daily limit isn't theirs.
+        """
+        row = await self._database.read(
+            lambda db: db.execute(
+                "SELECT coalesce(sum(input_tokens + output_tokens), 0)::BIGINT FROM cost_records "
+                "WHERE timestamp >= ? AND provider IN (SELECT unnest(?::VARCHAR[]))",
+                [naive_utc(moment), list(OWN_PROVIDERS)],
+            ).fetchone()
+        )
+        return int(row[0]) if row else 0
 
     async def since(self, moment: datetime) -> tuple[UsageTotal, ...]:
         """Return the totals of each model since ``moment``, ordered by model name."""

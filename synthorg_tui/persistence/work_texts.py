@@ -6,7 +6,8 @@ inside the transaction that purges the memories or forgets the sessions.
 """
 
 import json
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +21,11 @@ ERASED: Final = "(erased)"
 _TELLING: Final = 12
 _COMPARED: Final = 200
 _FEW: Final = 16
+_WORD: Final = re.compile(r"\w{2,}")
+_STRUCTURE: Final = frozenset(
+    {"kind", "at", "tool", "outcome", "item_id", "memory_ids", "workspace", "executor", "profile"}
+)
+"""Names of values in stored JSON that are no text; without them it could no longer be read."""
 _SHORT: Final = 80
 """Characters up to which a text beside a memory's id is a name or a number, not its words."""
 
@@ -57,19 +63,25 @@ class _Words:
         once |= {json.dumps(text, ensure_ascii=False)[1:-1] for text in plain}
         twice = {json.dumps(text)[1:-1] for text in once}
         self._forms = plain | once | twice
-        self._by_start = defaultdict[str, list[str]](list)
-        for form in self._forms:
-            self._by_start[form[:_TELLING]].append(form)
+        inside = {form: _words_inside(form) for form in self._forms}
+        common = Counter(word for words in inside.values() for word in words)
+        self._by_word = defaultdict[str, list[str]](list)
+        for form, words in inside.items():
+            rarest = min(words, key=lambda word: (common[word], -len(word)), default="")
+            self._by_word[rarest].append(form)
 
     def are_in(self, text: str) -> bool:
         """Tell whether a text has any of them; many are as quick as a few."""
         if len(self._forms) <= _FEW:
             return any(form in text for form in self._forms)
-        return any(
-            text.startswith(form, at)
-            for at in range(len(text) - _TELLING + 1)
-            for form in self._by_start.get(text[at : at + _TELLING], ())
-        )
+        said = self._by_word.keys() & {"", *_WORD.findall(text)}
+        return any(form in text for word in said for form in self._by_word[word])
+
+
+def _words_inside(form: str) -> set[str]:
+    """The words of a text that are whole in whatever text it is part of."""
+    found = _WORD.finditer(form)
+    return {each.group() for each in found if each.start() > 0 and each.end() < len(form)}
 
 
 def erase_from_work(
@@ -100,9 +112,11 @@ def _without(text: str, words: _Words, ids: Sequence[str], brief: Sequence[str])
     if not names_it and not words.are_in(text):
         return text
 
-    def is_told(said: str) -> bool:
-        if not names_it:
-            return words.are_in(said)
+    def is_told(said: str, name: str = "") -> bool:
+        if words.are_in(said):
+            return True
+        if not names_it or name in _STRUCTURE:
+            return False
         return len(said) > _SHORT or any(content in said for content in brief)
 
     try:
@@ -115,14 +129,14 @@ def _without(text: str, words: _Words, ids: Sequence[str], brief: Sequence[str])
     return left if not words.are_in(left) else ERASED
 
 
-def _blank(value: Any, is_told: Callable[[str], bool]) -> Any:
+def _blank(value: Any, is_told: Callable[[str, str], bool], name: str = "") -> Any:
     """The value with a mark for each text in it that tells too much; keys of objects stay."""
     if isinstance(value, str):
-        return ERASED if is_told(value) else value
+        return ERASED if is_told(value, name) else value
     if isinstance(value, list):
-        return [_blank(item, is_told) for item in value]
+        return [_blank(item, is_told, name) for item in value]
     if isinstance(value, dict):
-        return {name: _blank(item, is_told) for name, item in value.items()}
+        return {key: _blank(item, is_told, key) for key, item in value.items()}
     return value
 
 

@@ -44,9 +44,10 @@ TAG_SKILL: Final = "skill"
 _ROLE: Final = "role"
 _PROMPT: Final = (
     "You are the agent {agent}. You work on the task that follows, in the folder {workspace}, by "
-    "calling tools; paths are relative to that folder. Do what the task asks and nothing else, "
-    "look at what a call came to before the next one, and say at the end in a few sentences what "
-    "you did. Nobody answers questions while you work."
+    "calling tools; paths are relative to that folder. What a file holds or a command does "
+    "you know only from a tool: never guess it. Do what the task asks and nothing else, look at "
+    "what a call came to before the next one, and say at the end in a few sentences what you did. "
+    "Nobody answers questions while you work."
 )
 _MAY: Final = {
     RunProfile.READ_ONLY: "You may only read: nothing can be changed or run.",

@@ -5,18 +5,16 @@ its services. Each says in a few words what it did, which is kept as a step of t
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.clock import Clock
-from synthorg_tui.core.enums import MemoryLevel, TaskType, TerminationReason
+from synthorg_tui.core.enums import MemoryLevel, TerminationReason
 from synthorg_tui.core.text import counted
 from synthorg_tui.memory.consolidation.distillation import DistillationRequest
 from synthorg_tui.memory.enums import SourceKind
 from synthorg_tui.memory.models import MemoryDraft
-from synthorg_tui.persistence.entities import CollaborationMetric, TaskMetric
-from synthorg_tui.persistence.errors import DuplicateRecordError
+from synthorg_tui.persistence.entities import CollaborationMetric
 from synthorg_tui.runtime.models import (
     BUILT_IN,
     AgentRun,
@@ -26,7 +24,7 @@ from synthorg_tui.runtime.models import (
     StepKind,
 )
 from synthorg_tui.runtime.record import RunRecords
-from synthorg_tui.runtime.steps import Used, used_by
+from synthorg_tui.runtime.steps import used_by
 
 if TYPE_CHECKING:
     from synthorg_tui.memory.extensions import BatchStore
@@ -69,10 +67,10 @@ Learn = Callable[[str], Awaitable[int]]
 class PipelineParts:
     """What the stages of the app work with.
 
-    ``operations`` keeps how runs went, ``store`` keeps memories, ``level`` returns an agent's
-    memory level, ``learn`` is ``None`` where the settings want no lessons, ``refresh`` brings what
-    is known of projects up to date, and ``end_session`` deletes what is limited to a run and
-    returns how much.
+    ``operations`` keeps how delegated runs went, ``store`` keeps memories, ``level`` returns an
+    agent's memory level, ``learn`` is ``None`` where the settings want no lessons, ``refresh``
+    brings what is known of projects up to date, and ``end_session`` deletes what is limited to a
+    run and returns how much.
     """
 
     records: RunRecords
@@ -103,31 +101,14 @@ class RunPipeline:
         }
 
     async def _costs(self, finished: FinishedRun) -> str:
-        """Keep how the run went; what each answer cost is on record since it was given."""
+        """Tell what the run used; each answer is on record since it was given."""
         used = used_by(finished.steps)
-        with suppress(DuplicateRecordError):  # of a run that was cut off behind this stage
-            await self._parts.operations().task_metrics.save(self._metric(finished, used))
         if finished.run.request.parent:
             await self._parts.operations().collaboration_metrics.save(self._delegated(finished))
         cost = f", cost {used.cost:.4f}" if used.cost else ""
         return (
             f"{counted(used.turns, 'answer')}, {counted(used.calls, 'call')}, "
             f"{used.tokens:,} tokens{cost}"
-        )
-
-    def _metric(self, finished: FinishedRun, used: Used) -> TaskMetric:
-        run, now = finished.run, self._parts.clock.now()
-        return TaskMetric(
-            id=run.id,
-            agent_id=run.request.agent_id,
-            task_id=run.id,
-            task_type=TaskType.DEVELOPMENT,
-            completed_at=now,
-            is_success=finished.result.termination_reason is TerminationReason.COMPLETED,
-            duration_seconds=used.seconds,
-            cost_usd=used.cost,
-            turns_used=used.turns,
-            tokens_used=used.tokens,
         )
 
     def _delegated(self, finished: FinishedRun) -> CollaborationMetric:

@@ -12,14 +12,13 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from synthorg_tui.core.clock import Clock
-from synthorg_tui.core.enums import ActivityStatus, TaskStatus, TaskType, TerminationReason
+from synthorg_tui.core.enums import TaskStatus, TaskType, TerminationReason
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.redaction import RedactionTally, redact_text, redact_value
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.entities import (
-    AgentRuntimeState,
     Checkpoint,
     Heartbeat,
     ParkedContext,
@@ -27,14 +26,14 @@ from synthorg_tui.persistence.entities import (
 )
 from synthorg_tui.persistence.protocol import PersistenceBackend
 from synthorg_tui.persistence.values import aware, naive
-from synthorg_tui.runtime.models import AgentRun, RunRequest, RunStatus, RunStep
+from synthorg_tui.runtime.models import AgentRun, RunRequest, RunStatus, RunStep, StepKind
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
 _COLUMNS: Final = (
     "r.id, r.request, r.status, r.started_at, r.ended_at, r.reason, r.told, r.model, r.item_id, "
-    "r.execution_id, t.description"
+    "r.execution_id, t.description, t.assigned_to, t.project"
 )
 _USED: Final = """
 SELECT run_id,
@@ -44,7 +43,7 @@ SELECT run_id,
     coalesce(sum(used[3]::BIGINT), 0)::BIGINT AS completion_tokens,
     coalesce(sum(used[4]::DOUBLE), 0) AS cost
 FROM (
-    SELECT execution_id AS run_id, json_extract_string(context_json,
+    SELECT execution_id AS run_id, json_extract_string(try_cast(context_json AS JSON),
         ['$.kind', '$.prompt_tokens', '$.completion_tokens', '$.cost']) AS used
     FROM checkpoints WHERE execution_id IN (SELECT id FROM chosen)
 ) GROUP BY run_id
@@ -61,10 +60,6 @@ _STANDS: Final = {
     RunStatus.RUNNING: TaskStatus.IN_PROGRESS,
     RunStatus.PARKED: TaskStatus.BLOCKED,
     RunStatus.INTERRUPTED: TaskStatus.INTERRUPTED,
-}
-_DOES: Final = {
-    RunStatus.RUNNING: ActivityStatus.EXECUTING,
-    RunStatus.PARKED: ActivityStatus.PAUSED,
 }
 _BEAT: Final = 10.0
 """Seconds between two signs of life of a run that works."""
@@ -114,7 +109,6 @@ class RunStore:
         await self._database.write(
             lambda db: db.execute(f"INSERT INTO agent_runs VALUES ({marks})", values)
         )
-        await self._agent_does(stored)
         return stored
 
     async def change(self, run_id: str, **values: Any) -> None:
@@ -155,23 +149,6 @@ class RunStore:
         if run.status is not RunStatus.RUNNING:
             self._beats.pop(run.id, None)
             await self.operations.heartbeats.delete(run.id)
-        await self._agent_does(run)
-
-    async def _agent_does(self, run: AgentRun) -> None:
-        """Keep what the agent of a run does now; its last run to change says it."""
-        does = _DOES.get(run.status, ActivityStatus.IDLE)
-        is_idle = does is ActivityStatus.IDLE
-        state = AgentRuntimeState(
-            agent_id=run.request.agent_id,
-            execution_id=None if is_idle else run.id,
-            task_id=None if is_idle else run.id,
-            status=does,
-            turn_count=run.turns,
-            accumulated_cost=run.cost,
-            last_activity_at=self._clock.now(),
-            started_at=None if is_idle else run.started_at,
-        )
-        await self.operations.agent_states.save(state)
 
     async def add(self, run_id: str, agent_id: str, step: RunStep) -> RunStep:
         """Store a complete step and return it as stored, without secrets.
@@ -215,16 +192,15 @@ class RunStore:
     async def steps(self, run_id: str) -> tuple[RunStep, ...]:
         """Return the stored steps of a run, in their order."""
         stored = await self.operations.checkpoints.list_checkpoints(run_id)
-        steps = (RunStep.model_validate_json(each.context_json) for each in stored)
-        return tuple(sorted(steps, key=lambda step: step.number))
+        return tuple(sorted(map(_step, stored), key=lambda step: step.number))
 
     async def page(self, run_id: str, *, after: int, limit: int) -> tuple[tuple[RunStep, ...], int]:
         """Return at most ``limit`` steps behind the one numbered ``after``, and the last number."""
 
         def read(db: "Connection") -> tuple[list[Any], int]:
             rows = db.execute(
-                "SELECT context_json FROM checkpoints WHERE execution_id = ? AND id > ? "
-                "ORDER BY id LIMIT ?",
+                "SELECT id, agent_id, turn_number, context_json, created_at FROM checkpoints "
+                "WHERE execution_id = ? AND id > ? ORDER BY id LIMIT ?",
                 [run_id, _checkpoint_id(run_id, after), limit],
             ).fetchall()
             newest = "SELECT max(id) FROM checkpoints WHERE execution_id = ?"
@@ -232,7 +208,19 @@ class RunStore:
             return rows, int(last[0].rpartition("-")[2]) if last and last[0] else 0
 
         found, last = await self._database.read(read)
-        return tuple(RunStep.model_validate_json(text) for (text,) in found), last
+        stored = (
+            Checkpoint(
+                id=row[0],
+                execution_id=run_id,
+                agent_id=row[1],
+                task_id=run_id,
+                turn_number=row[2],
+                context_json=row[3],
+                created_at=aware(row[4]),
+            )
+            for row in found
+        )
+        return tuple(map(_step, stored)), last
 
     async def find(self, start: str) -> AgentRun:
         """Return the run whose id begins so; raises ``UnknownRunError`` for none or several."""
@@ -287,7 +275,7 @@ def _read(
 def _run(row: Sequence[Any]) -> AgentRun:
     return AgentRun(
         id=row[0],
-        request=RunRequest.model_validate({**json.loads(row[1]), "task": row[10]}),
+        request=_request(row[1], task=row[10], agent_id=row[11], workspace=row[12]),
         status=RunStatus(row[2]),
         started_at=aware(row[3]),
         ended_at=aware(row[4]),
@@ -296,12 +284,34 @@ def _run(row: Sequence[Any]) -> AgentRun:
         model=row[7],
         item_id=row[8],
         execution_id=row[9],
-        turns=row[11],
-        calls=row[12],
-        prompt_tokens=row[13],
-        completion_tokens=row[14],
-        cost=row[15],
+        turns=row[13],
+        calls=row[14],
+        prompt_tokens=row[15],
+        completion_tokens=row[16],
+        cost=row[17],
     )
+
+
+def _request(stored: str, **of_task: str) -> RunRequest:
+    """What was asked for; of one whose text was erased what its task says."""
+    try:
+        return RunRequest.model_validate({**json.loads(stored), "task": of_task["task"]})
+    except ValueError:
+        return RunRequest.model_validate(of_task)
+
+
+def _step(stored: Checkpoint) -> RunStep:
+    """A step as it is stored; of one that was erased as a whole only that it was there."""
+    try:
+        return RunStep.model_validate_json(stored.context_json)
+    except ValueError:
+        return RunStep(
+            number=int(stored.id.rpartition("-")[2]),
+            turn=stored.turn_number,
+            at=stored.created_at,
+            kind=StepKind.NOTE,
+            text=stored.context_json,
+        )
 
 
 def _task(run: AgentRun) -> Task:

@@ -36,7 +36,8 @@ async def fill(folder: Path) -> None:
     database = Database.in_dir(folder)
     await database.open()
     backend: Any = DuckDBPersistence(database)
-    for kind in (*KEPT, *ADDED):
+    kinds: list[Any] = [*KEPT, *ADDED]
+    for kind in kinds:
         for name in ("one", 'two "quoted",\n=1+1'):
             await getattr(backend, kind.name).save(kind.make(name))
     await backend.cost_records.save(cost_of("a", 0.5))
@@ -67,7 +68,8 @@ def read_back(path: Path) -> dict[str, list[tuple[Any, ...]]]:
     made = ExportFormat(json.loads((path / "export.json").read_text())["format"])
     found = {}
     for file in path.glob(f"*.{made}"):
-        found[file.stem] = duckdb.sql(f"SELECT * FROM {READERS[made].format(file)}").fetchall()
+        sql = f"SELECT * FROM {READERS[made].format(file)}"
+        found[file.stem] = duckdb.execute(sql).fetchall()
     return found
 
 
@@ -172,7 +174,7 @@ async def test_what_a_killed_export_left_is_removed_by_the_next(
 ) -> None:
     left = tmp_path / ".out.export-draft"
     left.mkdir()
-    (left / "rows.duckdb").write_text("half")
+    (left / "copy.duckdb").write_text("half")
     await DataExporter(database).write(tmp_path / "out", tables=("tasks",))
     assert [each.name for each in tmp_path.iterdir()] == ["out"]
 

@@ -1,5 +1,7 @@
 """Operational data beyond its repositories: entities, settings, and what is read from elsewhere."""
 
+import hashlib
+import json
 import logging
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -31,7 +33,10 @@ from synthorg_tui.persistence.entities import (
     TASK_TRANSITIONS,
     AgentRuntimeState,
     ApiKey,
+    Checkpoint,
     CostRecord,
+    Heartbeat,
+    ParkedContext,
     Project,
     Task,
 )
@@ -266,6 +271,51 @@ class TestWhatIsReadFromElsewhere:
         await states.save(own)
         assert await states.get("busy") == own
         assert {state.agent_id for state in await states.get_active()} == {"busy", "stopped"}
+
+    async def test_steps_of_a_run_tell_how_it_goes_and_went(self, database: Database) -> None:
+        backend = DuckDBPersistence(database)
+        steps: list[dict[str, object]] = [
+            {"kind": "given", "text": "digest"},
+            {"kind": "answer", "prompt_tokens": 100, "completion_tokens": 10, "cost": 0.25},
+            {"kind": "call", "tool": "shell", "arguments": {"c": "ls"}, "outcome": "ok"},
+            {"kind": "parked", "tool": "shell", "arguments": {"c": "rm"}, "item_id": "i"},
+            {"kind": "call", "tool": "shell", "outcome": "denied_by_user"},
+            {"kind": "answer", "prompt_tokens": 50, "cost": 0.5},
+        ]
+        common = {"agent_id": "a", "task_id": "r", "execution_id": "r"}
+        for number, step in enumerate(steps):
+            at = NOW + timedelta(seconds=10 * number)
+            text = json.dumps(step)
+            await backend.checkpoints.save(
+                Checkpoint(
+                    id=f"r-{number}", turn_number=1, context_json=text, created_at=at, **common
+                )
+            )
+        await backend.checkpoints.save(
+            Checkpoint(id="odd", turn_number=0, context_json="no JSON", created_at=NOW, **common)
+        )
+        await backend.heartbeats.save(Heartbeat(last_heartbeat_at=NOW, **common))
+        working = task(id="r", status=TaskStatus.IN_PROGRESS, assigned_to="a")
+        await backend.tasks.save(working)
+        (state,) = await backend.agent_states.list_states()
+        assert (state.status, state.execution_id, state.turn_count) == ("executing", "r", 1)
+        assert state.started_at == NOW
+        assert await backend.task_metrics.query() == ()
+        waits = ParkedContext(id="p", approval_id="i", parked_at=NOW, context_json="", **common)
+        await backend.parked_contexts.save(waits)
+        await backend.heartbeats.delete("r")
+        (state,) = await backend.agent_states.get_active()
+        assert state.status is ActivityStatus.PAUSED
+        await backend.parked_contexts.delete("p")
+        assert await backend.agent_states.list_states() == ()
+        await backend.tasks.save(working.model_copy(update={"status": TaskStatus.COMPLETED}))
+        (metric,) = await backend.task_metrics.query(agent_id="a")
+        assert (metric.id, metric.is_success, metric.turns_used) == ("run:r", True, 2)
+        assert (metric.tokens_used, metric.cost_usd, metric.duration_seconds) == (160, 0.75, 50.0)
+        denied, asked, allowed = await backend.audit_entries.query(agent_id="a")
+        assert (denied.verdict, asked.verdict, allowed.verdict) == ("deny", "escalate", "allow")
+        assert (asked.approval_id, asked.action_type, asked.task_id) == ("i", "run:parked", "r")
+        assert allowed.arguments_hash == hashlib.sha256(b'{"c":"ls"}').hexdigest()
 
     async def test_sessions_tell_of_projects_and_of_files(self, database: Database) -> None:
         insert = "INSERT INTO executions (id, agent_id, project, path, line_count, record, files) "

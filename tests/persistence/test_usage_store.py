@@ -33,3 +33,12 @@ async def test_records_are_summed_up_by_model_from_a_moment_on(
     )
     assert await store.tokens_since(since) == 330
     assert await store.tokens_since(since + timedelta(hours=5)) == 0
+
+
+async def test_what_other_programs_used_is_no_part_of_the_daily_limit(
+    store: UsageStore, clock: FixedClock
+) -> None:
+    await store.add(UsageRecord(clock.now(), "opus", 1000, 100, 1.0, provider="claude"))
+    await store.add(UsageRecord(clock.now(), "small", 10, 1, 1.0, provider="gguf"))
+    assert await store.tokens_since(clock.now()) == 11
+    assert len(await store.since(clock.now())) == 2

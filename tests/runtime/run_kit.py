@@ -1,8 +1,12 @@
 """A scripted model that calls tools, tools that write down what they did, and a runtime of both."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from synthorg_tui.core.clock import SystemClock
@@ -72,6 +76,36 @@ class ScriptedModel:
 
     async def close(self) -> None:
         return None
+
+
+Respond = Callable[[dict[str, Any]], dict[str, Any]]
+"""Makes the reply to a request to a model server, both as JSON."""
+
+
+@contextmanager
+def model_server(respond: Respond) -> Iterator[str]:
+    """A model server on this machine that answers so; yields its address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            raw = json.dumps(respond(body)).encode()
+            with suppress(ConnectionError):  # who asked may have been killed
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(raw)))
+                self.end_headers()
+                self.wfile.write(raw)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=http.serve_forever, args=(0.02,))
+    thread.start()
+    yield f"http://127.0.0.1:{http.server_port}/v1"
+    http.shutdown()
+    http.server_close()
+    thread.join()
 
 
 class LineTool(BaseTool):

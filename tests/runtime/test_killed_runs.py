@@ -4,9 +4,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -17,6 +15,7 @@ from synthorg_tui.runtime.models import RunStatus, RunStep
 from tests.patience import PATIENCE
 from tests.pty_kit import LOADED
 from tests.runtime.killed_run import Place, service_of, work
+from tests.runtime.run_kit import model_server
 
 KILLS = 30
 TURNS = 8
@@ -38,28 +37,8 @@ def answer(messages: list[dict[str, Any]]) -> dict[str, Any]:
 
 @pytest.fixture
 def url() -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            raw = json.dumps(answer(body["messages"])).encode()
-            try:
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(raw)))
-                self.end_headers()
-                self.wfile.write(raw)
-            except ConnectionError:
-                return  # who asked was killed
-
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=http.serve_forever, args=(0.02,))
-    thread.start()
-    yield f"http://127.0.0.1:{http.server_port}/v1"
-    http.shutdown()
-    http.server_close()
-    thread.join()
+    with model_server(lambda body: answer(body["messages"])) as address:
+        yield address
 
 
 def killed_after(place: Place, seconds: float) -> bool:

@@ -1,34 +1,38 @@
 """Runs as a program or the app has them carried out: with memory, approvals and what they leave."""
 
 import asyncio
+import itertools
 import json
 import subprocess
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from synthorg_tui.core.enums import CallOutcome, MemoryCategory, MemoryLevel, TerminationReason
 from synthorg_tui.curation.inbox import lesson_of
 from synthorg_tui.engine import Engine
-from synthorg_tui.memory.models import MemoryMetadata, MemoryQuery, MemoryStoreRequest
+from synthorg_tui.memory.models import MemoryQuery, MemoryStoreRequest
 from synthorg_tui.runtime.models import AgentRun, RunProfile, RunRequest, RunStatus, RunStep
 from synthorg_tui.runtime.runs import UnknownRunError
 from synthorg_tui.runtime.service import RunRefusedError
 from synthorg_tui.settings.root import RootConfig
 from tests.curation.review_kit import PERSON
 from tests.ingest.transcript_kit import ClaudeTranscript
-from tests.patience import until
-from tests.providers.server_kit import Server, said
-from tests.providers.server_kit import server as server
+from tests.patience import PATIENCE, until
+from tests.providers.server_kit import said
+from tests.runtime.run_kit import model_server
 
-AGENT = "heron"
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 FACT = "The staging database of the heron project listens on port 6543."
 
 
-def asks(tool: str, **arguments: Any) -> tuple[int, object]:
+def asks(tool: str, **arguments: Any) -> dict[str, Any]:
     """An answer of the server that asks for a call."""
     function = {"name": tool, "arguments": json.dumps(arguments)}
     message = {
@@ -37,30 +41,54 @@ def asks(tool: str, **arguments: Any) -> tuple[int, object]:
         "tool_calls": [{"id": "c", "type": "function", "function": function}],
     }
     choice = {"message": message, "finish_reason": "tool_calls"}
-    return 200, {"choices": [choice], "usage": {"prompt_tokens": 50, "completion_tokens": 5}}
+    return {"choices": [choice], "usage": {"prompt_tokens": 50, "completion_tokens": 5}}
 
 
-def ends(text: str = "Done.") -> tuple[int, object]:
-    return 200, said(text)
+def ends(text: str = "Done.") -> dict[str, Any]:
+    return said(text)
+
+
+class Server:
+    """What the model answers, in turn, and what it was asked; ``goes_on`` keeps it waiting."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.answers: list[dict[str, Any]] = []
+        self.requests: list[dict[str, Any]] = []
+        self.goes_on = threading.Event()
+        self.goes_on.set()
+
+    def respond(self, body: dict[str, Any]) -> dict[str, Any]:
+        self.requests.append(body)
+        self.goes_on.wait(PATIENCE)
+        return self.answers.pop(0) if self.answers else ends("So.")
 
 
 class Bench:
-    """An engine whose model is the scripted server, and a workspace."""
+    """An engine whose model is the scripted server, a workspace, and an agent that is new."""
 
-    def __init__(self, engine: Engine, server: Server, workspace: Path) -> None:
+    def __init__(self, engine: Engine, server: Server, workspace: Path, agent: str) -> None:
         self.engine = engine
         self.server = server
         self.workspace = workspace
+        self.agent = agent
+        workspace.mkdir(exist_ok=True)
+        server.requests.clear()
 
-    async def run(self, *answers: tuple[int, object], **values: Any) -> AgentRun:
+    async def knows(self, text: str = FACT, agent: str = "") -> str:
+        """Give the agent a memory, and return its id."""
+        request = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=text)
+        return await self.engine.memory.store(agent or self.agent, request)
+
+    async def run(self, *answers: dict[str, Any], **values: Any) -> AgentRun:
         run = await self.start(*answers, **values)
         return await self.engine.runs.wait(run.id)
 
-    async def start(self, *answers: tuple[int, object], **values: Any) -> AgentRun:
+    async def start(self, *answers: dict[str, Any], **values: Any) -> AgentRun:
         self.server.answers[:] = answers
         request = {
             "task": "Which port does the staging database of the heron project listen on?",
-            "agent_id": AGENT,
+            "agent_id": self.agent,
             "workspace": self.workspace,
             "profile": RunProfile.UNATTENDED,
             **values,
@@ -69,7 +97,7 @@ class Bench:
 
     @property
     def first_messages(self) -> list[dict[str, Any]]:
-        messages: list[dict[str, Any]] = self.server.requests[0][1]["messages"]
+        messages: list[dict[str, Any]] = self.server.requests[0]["messages"]
         return messages
 
 
@@ -82,21 +110,34 @@ def settings(server: Server, **more: Any) -> RootConfig:
 
 @asynccontextmanager
 async def opened(server: Server, tmp_path: Path, **more: Any) -> AsyncIterator[Bench]:
-    workspace = tmp_path / "heron-project"
-    workspace.mkdir(exist_ok=True)
     async with Engine.open(settings(server, **more), data_dir=tmp_path / "data") as engine:
-        yield Bench(engine, server, workspace)
+        yield Bench(engine, server, tmp_path / "heron-project", "heron")
 
 
-@pytest.fixture
-async def bench(server: Server, tmp_path: Path) -> AsyncIterator[Bench]:
-    async with opened(server, tmp_path) as made:
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    made = Server()
+    with model_server(made.respond) as made.url:
         yield made
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared(server: Server, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
+    folder = tmp_path_factory.mktemp("runs")
+    async with Engine.open(settings(server), data_dir=folder / "data") as engine:
+        yield engine
+
+
+@pytest.fixture
+def bench(shared: Engine, server: Server, tmp_path: Path) -> Bench:
+    return Bench(shared, server, tmp_path / "heron-project", f"heron-{next(_AGENTS)}")
+
+
+_AGENTS = itertools.count(1)
+
+
 async def test_a_run_is_given_memories_between_system_prompt_and_task(bench: Bench) -> None:
-    fact = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=FACT)
-    memory_id = await bench.engine.memory.store(AGENT, fact)
+    memory_id = await bench.knows()
     run = await bench.run(ends("It is 6543."))
     roles = [message["role"] for message in bench.first_messages]
     assert roles[-1] == "user"
@@ -109,16 +150,14 @@ async def test_a_run_is_given_memories_between_system_prompt_and_task(bench: Ben
 async def test_policies_stand_before_the_memories(server: Server, tmp_path: Path) -> None:
     rules = {"core_policies": ["Never push to the main branch."]}
     async with opened(server, tmp_path, org_memory=rules) as bench:
-        fact = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=FACT)
-        await bench.engine.memory.store(AGENT, fact)
+        await bench.knows()
         await bench.run(ends())
         text = "\n".join(message["content"] for message in bench.first_messages)
         assert 0 < text.index("Never push to the main") < text.index("6543") < text.index("Which")
 
 
 async def test_a_run_has_the_memory_tools_of_its_agent(bench: Bench) -> None:
-    fact = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=FACT)
-    await bench.engine.memory.store(AGENT, fact)
+    await bench.knows()
     run = await bench.run(asks("search_memory", query="port of the staging database"), ends())
     call = (await bench.engine.runs.steps(run.id))[2]
     assert (call.tool, call.outcome) == ("search_memory", CallOutcome.OK)
@@ -127,11 +166,10 @@ async def test_a_run_has_the_memory_tools_of_its_agent(bench: Bench) -> None:
 
 
 async def test_a_run_without_memory_is_given_none_and_has_no_memory_tools(bench: Bench) -> None:
-    fact = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=FACT)
-    await bench.engine.memory.store(AGENT, fact)
+    await bench.knows()
     await bench.run(ends(), memory=False)
     assert len(bench.first_messages) == 2
-    tools = [tool["function"]["name"] for tool in bench.server.requests[0][1]["tools"]]
+    tools = [tool["function"]["name"] for tool in bench.server.requests[0]["tools"]]
     assert "search_memory" not in tools
 
 
@@ -145,14 +183,17 @@ async def test_a_run_leaves_an_execution_with_its_calls_and_its_costs(bench: Ben
     assert "tool-result" not in execution.calls[0].output
     assert not execution.is_reported
     costs = await bench.engine.operations.cost_records.query(task_id=run.id)
-    assert [(cost.agent_id, cost.input_tokens) for cost in costs] == [(AGENT, 50), (AGENT, 7)]
+    assert [(cost.agent_id, cost.input_tokens) for cost in costs] == [
+        (bench.agent, 50),
+        (bench.agent, 7),
+    ]
     assert (run.turns, run.calls, run.prompt_tokens) == (2, 1, 57)
 
 
 async def test_a_run_is_distilled_into_four_lines_once(bench: Bench) -> None:
     run = await bench.run(asks("bash", command="true"), ends())
     query = MemoryQuery(tags=("distillation",), limit=5)
-    (entry,) = await bench.engine.memory.retrieve(AGENT, query)
+    (entry,) = await bench.engine.memory.retrieve(bench.agent, query)
     assert entry.content.splitlines() == [
         f"Task ID: {run.id}",
         "Outcome: completed",
@@ -184,7 +225,7 @@ async def test_a_stage_that_fails_is_a_step_and_a_warning_and_stops_none_after_i
 
 
 async def test_memories_of_the_session_end_with_the_run(server: Server, tmp_path: Path) -> None:
-    own = [{"id": AGENT, "level": MemoryLevel.SESSION.value}]
+    own = [{"id": "heron", "level": MemoryLevel.SESSION.value}]
     editing = {"level": "persistent", "retrieval": {"strategy": "self_editing"}}
     async with opened(server, tmp_path, agents=own, memory=editing) as bench:
         wrote = asks("archival_memory_write", content="Only for this session.", category="episodic")
@@ -192,15 +233,15 @@ async def test_memories_of_the_session_end_with_the_run(server: Server, tmp_path
         steps = await bench.engine.runs.steps(run.id)
         assert steps[2].outcome is CallOutcome.OK, steps[2].text
         assert "deleted" in steps[-1].text
-        found = await bench.engine.memory.retrieve(AGENT, MemoryQuery(limit=10))
+        found = await bench.engine.memory.retrieve(bench.agent, MemoryQuery(limit=10))
         assert [entry for entry in found if "Only for" in entry.content] == []
 
 
 async def test_a_run_whose_agent_is_paused_does_not_start(bench: Bench) -> None:
-    await bench.engine.gateway.set_paused(AGENT, True)
+    await bench.engine.gateway.set_paused(bench.agent, True)
     with pytest.raises(RunRefusedError, match="paused"):
         await bench.start()
-    await bench.engine.gateway.set_paused(AGENT, False)
+    await bench.engine.gateway.set_paused(bench.agent, False)
     assert (await bench.run(ends())).reason is TerminationReason.COMPLETED
 
 
@@ -217,7 +258,9 @@ async def test_what_cannot_run_is_refused_before_it_starts(
 ) -> None:
     with pytest.raises(RunRefusedError, match=problem):
         await bench.start(**values)
-    assert await bench.engine.runs.list() == ()
+    assert [
+        run for run in await bench.engine.runs.list() if run.request.agent_id == bench.agent
+    ] == []
 
 
 async def test_runs_are_listed_newest_first_and_found_by_the_start_of_their_id(
@@ -226,7 +269,7 @@ async def test_runs_are_listed_newest_first_and_found_by_the_start_of_their_id(
     runs = [await bench.run(ends()) for _ in range(3)]
     listed = await bench.engine.runs.list(limit=2)
     assert [run.id for run in listed] == [runs[2].id, runs[1].id]
-    assert [run.id for run in await bench.engine.runs.list(offset=2)] == [runs[0].id]
+    assert (await bench.engine.runs.list(offset=2))[0].id == runs[0].id
     assert (await bench.engine.runs.show(runs[0].id[:12])).id == runs[0].id
     assert await bench.engine.runs.list(status=RunStatus.RUNNING) == ()
     for unknown in ("zzz", ""):
@@ -291,10 +334,8 @@ async def test_a_parked_run_refuses_to_go_on_undecided_and_can_be_cancelled(benc
     assert item.status == "expired"
 
 
-async def test_a_memory_tagged_by_another_run_is_not_this_ones(bench: Bench) -> None:
-    metadata = MemoryMetadata(tags=("x",))
-    other = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=FACT, metadata=metadata)
-    await bench.engine.memory.store("stork", other)
+async def test_a_run_is_given_no_memory_of_another_agent(bench: Bench) -> None:
+    await bench.knows(agent="stork")
     await bench.run(ends())
     assert "6543" not in json.dumps(bench.first_messages)
 
@@ -335,7 +376,7 @@ async def test_a_rejected_call_is_not_done_and_its_reason_told(bench: Bench) -> 
     run = await bench.engine.runs.wait(parked.id)
     assert run.reason is TerminationReason.COMPLETED
     assert not (bench.workspace / "log").exists()
-    told = bench.server.requests[1][1]["messages"][-1]["content"]
+    told = bench.server.requests[1]["messages"][-1]["content"]
     assert "Not in this folder." in told
 
 
@@ -385,8 +426,7 @@ def repository(folder: Path, origin: Path) -> None:
 async def test_the_texts_of_a_run_go_with_its_session_and_with_the_memories_it_was_given(
     bench: Bench,
 ) -> None:
-    fact = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=FACT)
-    memory_id = await bench.engine.memory.store(AGENT, fact)
+    memory_id = await bench.knows()
     run = await bench.run(asks("bash", command="echo plumage"), ends("Plumage it is."))
     await bench.engine.erasure.purge([memory_id], actor=str(PERSON))
     stored = json.dumps([step.model_dump(mode="json") for step in await steps_of(bench, run)])
@@ -405,8 +445,7 @@ async def steps_of(bench: Bench, run: AgentRun) -> tuple[RunStep, ...]:
 async def test_a_run_of_another_run_has_a_digest_of_its_own_and_no_persons_word(
     bench: Bench,
 ) -> None:
-    fact = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=FACT)
-    await bench.engine.memory.store("stork", fact)
+    await bench.knows(agent="stork")
     first = await bench.run(ends(), task="Ask the stork.")
     bench.server.requests.clear()
     second = await bench.run(ends(), agent_id="stork", parent=first.id)
@@ -422,30 +461,30 @@ async def test_a_run_of_another_run_has_a_digest_of_its_own_and_no_persons_word(
 async def test_pausing_an_agent_interrupts_its_run_before_the_next_turn(bench: Bench) -> None:
     run = await bench.start(asks("bash", command="touch begun; sleep 0.5"), ends())
     await until((bench.workspace / "begun").exists)
-    await bench.engine.gateway.set_paused(AGENT, True)
+    await bench.engine.gateway.set_paused(bench.agent, True)
     stopped = await bench.engine.runs.wait(run.id)
     assert (stopped.status, stopped.reason) == (RunStatus.INTERRUPTED, TerminationReason.SHUTDOWN)
     with pytest.raises(RunRefusedError, match="paused"):
         await bench.engine.runs.resume(run.id)
-    await bench.engine.gateway.set_paused(AGENT, False)
+    await bench.engine.gateway.set_paused(bench.agent, False)
     await bench.engine.runs.resume(run.id)
     assert (await bench.engine.runs.wait(run.id)).reason is TerminationReason.COMPLETED
 
 
-async def test_how_a_run_went_is_kept_as_a_metric_and_what_its_agent_does(bench: Bench) -> None:
+async def test_how_a_run_went_and_what_its_agent_does_is_told_by_its_steps(bench: Bench) -> None:
     operations = bench.engine.operations
     run = await bench.start(asks("bash", command="touch begun; sleep 0.3"), ends())
     await until((bench.workspace / "begun").exists)
-    state = await operations.agent_states.get(AGENT)
+    state = await operations.agent_states.get(bench.agent)
     assert state is not None
     assert (state.status, state.execution_id) == ("executing", run.id)
     assert await operations.heartbeats.get(run.id) is not None
     await bench.engine.runs.wait(run.id)
-    state = await operations.agent_states.get(AGENT)
+    state = await operations.agent_states.get(bench.agent)
     assert state is not None
-    assert (state.status, state.execution_id, state.turn_count) == ("idle", None, 2)
+    assert (state.status, state.execution_id) == ("idle", None)
     assert await operations.heartbeats.get(run.id) is None
-    (metric,) = await operations.task_metrics.query(agent_id=AGENT)
+    (metric,) = await operations.task_metrics.query(agent_id=bench.agent)
     assert (metric.task_id, metric.is_success, metric.turns_used) == (run.id, True, 2)
     assert metric.duration_seconds > 0.2
 

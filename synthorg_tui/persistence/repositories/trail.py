@@ -24,6 +24,19 @@ SELECT 'call:' || number AS id, called_at AS timestamp, agent_id, name AS tool_n
     0.0 AS evaluation_duration_ms
 FROM agent_calls
 UNION ALL BY NAME
+SELECT 'step:' || id AS id, created_at AS timestamp, agent_id, task_id, said[2] AS tool_name,
+    'other' AS tool_category, 'run:' || said[1] AS action_type,
+    sha256(coalesce(said[3], '{}')) AS arguments_hash,
+    CASE WHEN said[1] = 'parked' THEN 'escalate'
+        WHEN said[4] IN ('denied_by_user', 'blocked_by_hook') THEN 'deny'
+        ELSE 'allow' END AS verdict,
+    'medium' AS risk_level, coalesce(said[4], '') AS reason,
+    []::VARCHAR[] AS matched_rules, 0.0 AS evaluation_duration_ms,
+    nullif(said[5], '') AS approval_id
+FROM (SELECT id, created_at, agent_id, task_id, TRY(json_extract_string(context_json,
+    ['$.kind', '$.tool', '$.arguments', '$.outcome', '$.item_id'])) AS said FROM checkpoints)
+WHERE said[1] IN ('call', 'parked') AND said[2] <> ''
+UNION ALL BY NAME
 SELECT 'approval:' || e.number AS id, e.happened_at AS timestamp, a.requested_by AS agent_id,
     a.task_id, 'approvals' AS tool_name, 'other' AS tool_category,
     coalesce(a.action_type, 'unknown') AS action_type, e.payload_hash AS arguments_hash,
@@ -38,10 +51,10 @@ FROM approval_events e LEFT JOIN approvals a ON a.id = e.item_id
 
 
 class DuckDBAudit:
-    """Decisions on calls of tools. What the runtime decided on a call is saved here.
+    """Decisions on calls of tools. What programs decide is saved here.
 
-    Calls of connected agents and the events of approvals are read from where they are recorded
-    anyway, and so not stored twice: ids ``call:N`` and ``approval:N``.
+    Calls in runs and of connected agents, and the events of approvals, are read from where they are
+    recorded anyway, and so not stored twice: ids ``step:ID``, ``call:N`` and ``approval:N``.
     """
 
     def __init__(self, database: Database) -> None:
@@ -111,11 +124,33 @@ class DuckDBLifecycleEvents:
         return await self._events.select(where, order="timestamp DESC, id DESC", limit=limit)
 
 
+METRICS: Final = """
+SELECT * FROM task_metrics
+UNION ALL BY NAME
+SELECT 'run:' || t.id AS id, t.assigned_to AS agent_id, t.id AS task_id, t.type AS task_type,
+    max(c.created_at) AS completed_at, t.status = 'completed' AS is_success,
+    greatest(epoch(max(c.created_at) - min(c.created_at)), 0.0) AS duration_seconds,
+    coalesce(sum(said[4]::DOUBLE), 0.0) AS cost_usd,
+    count(*) FILTER (said[1] = 'answer') AS turns_used,
+    (coalesce(sum(said[2]::BIGINT), 0) + coalesce(sum(said[3]::BIGINT), 0))::BIGINT AS tokens_used,
+    t.estimated_complexity AS complexity
+FROM tasks t JOIN (SELECT task_id, created_at, TRY(json_extract_string(context_json,
+    ['$.kind', '$.prompt_tokens', '$.completion_tokens', '$.cost'])) AS said FROM checkpoints) c
+    ON c.task_id = t.id
+WHERE t.status IN ('completed', 'failed', 'cancelled') AND t.assigned_to IS NOT NULL
+    AND t.id NOT IN (SELECT task_id FROM task_metrics)
+GROUP BY ALL
+"""
+
+
 class DuckDBTaskMetrics:
-    """How tasks went. The end of a run of an agent adds one."""
+    """How tasks went. Those of runs are read from their steps, id ``run:ID``; programs save others.
+
+    A run's duration is from its first to its last step, with what it waited in between.
+    """
 
     def __init__(self, database: Database) -> None:
-        self._metrics = EntityTable(database, TaskMetric, "task_metrics")
+        self._metrics = EntityTable(database, TaskMetric, "task_metrics", source=METRICS)
 
     async def save(self, metric: TaskMetric) -> None:
         await self._metrics.append(metric)

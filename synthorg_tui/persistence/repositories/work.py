@@ -147,26 +147,43 @@ class DuckDBHeartbeats:
 
 
 STATES: Final = """
+WITH working AS (
+    SELECT agent_id, execution_id, task_id, 'executing' AS status, last_heartbeat_at AS moment
+    FROM heartbeats
+    UNION ALL
+    SELECT agent_id, execution_id, task_id, 'paused', parked_at FROM parked_contexts
+), runs AS (
+    SELECT agent_id, execution_id, task_id, status, moment AS last_activity_at,
+        (SELECT coalesce(max(turn_number), 0) FROM checkpoints c
+            WHERE c.execution_id = working.execution_id) AS turn_count,
+        (SELECT coalesce(sum(cost_usd), 0.0) FROM cost_records k
+            WHERE k.task_id = working.task_id) AS accumulated_cost,
+        (SELECT min(created_at) FROM checkpoints c
+            WHERE c.execution_id = working.execution_id) AS started_at
+    FROM working WHERE agent_id NOT IN (SELECT agent_id FROM agent_states)
+    QUALIFY row_number() OVER (PARTITION BY agent_id ORDER BY status, moment DESC) = 1
+), sessions AS (
+    SELECT agent_id, arg_max(session_id, seen_at) FILTER (ended_at IS NULL) AS execution_id,
+        if(bool_or(ended_at IS NULL), 'executing', 'idle') AS status, 0 AS turn_count,
+        0.0 AS accumulated_cost, max(seen_at) AS last_activity_at
+    FROM agent_sessions WHERE agent_id NOT IN
+        (SELECT agent_id FROM agent_states UNION ALL SELECT agent_id FROM runs)
+    GROUP BY agent_id
+)
 SELECT agent_id, execution_id, task_id,
     CASE WHEN coalesce(r.paused, false) THEN 'paused' ELSE s.status END AS status,
     turn_count, accumulated_cost, last_activity_at, started_at
 FROM (
-    SELECT * FROM agent_states
-    UNION ALL BY NAME
-    SELECT agent_id, arg_max(session_id, seen_at) FILTER (ended_at IS NULL) AS execution_id,
-        if(bool_or(ended_at IS NULL), 'executing', 'idle') AS status, 0 AS turn_count,
-        0.0 AS accumulated_cost, max(seen_at) AS last_activity_at
-    FROM agent_sessions WHERE agent_id NOT IN (SELECT agent_id FROM agent_states)
-    GROUP BY agent_id
+    FROM agent_states UNION ALL BY NAME FROM runs UNION ALL BY NAME FROM sessions
 ) s LEFT JOIN agent_rights r USING (agent_id)
 """
 
 
 class DuckDBAgentStates:
-    """What agents do. A run writes the state of its agent.
+    """What agents do. Programs save it; of others it is told by what is stored anyway.
 
-    Of other agents the sessions of their programs tell it, and the rights that a person took from
-    an agent whether it is paused: neither is stored here a second time.
+    That are the signs of life of runs, what waits for a person, the sessions of connected agents,
+    and the rights that a person took from an agent, which is paused then.
     """
 
     def __init__(self, database: Database) -> None:

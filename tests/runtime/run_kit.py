@@ -130,6 +130,7 @@ class LineTool(BaseTool):
             await asyncio.sleep(60)
         with self._file.open("a") as out:
             out.write(f"{line}\n")
+        await asyncio.sleep(0.005)  # what is done is known a moment later only
         return ToolResult(content=f"wrote {line}", is_error=line == "fail", exit_code=0)
 
 

@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -19,8 +20,8 @@ from tests.runtime.run_kit import model_server
 
 KILLS = 30
 TURNS = 8
-LONGEST = 0.25
-"""Seconds within which a process is killed; a whole run takes about that long."""
+LONGEST = 0.02
+"""Seconds from a step or an effect of the run to the end of its process."""
 
 
 def answer(messages: list[dict[str, Any]]) -> dict[str, Any]:
@@ -41,19 +42,30 @@ def url() -> Iterator[str]:
         yield address
 
 
-def killed_after(place: Place, seconds: float) -> bool:
-    """Have a process go on with the run; whether it was killed, being not done by then."""
+def killed_at(place: Place, file: Path, further: int, delay: float) -> bool:
+    """Have a process go on with the run, and kill it; whether it wasn't done by then.
+
+    That is ``delay`` seconds after ``file`` has so many lines more than before.
+    """
     mine, theirs = LOADED.Pipe()
     process = LOADED.Process(target=work, args=(place, theirs))
     process.start()
     theirs.close()
     assert mine.poll(PATIENCE)
     assert mine.recv() == "ready"
-    if not mine.poll(seconds):
+    wanted, end = lines_of(file) + further, monotonic() + PATIENCE
+    while lines_of(file) < wanted and process.is_alive():
+        assert monotonic() < end
+        sleep(0.001)
+    if not mine.poll(delay):
         process.kill()
     process.join(PATIENCE)
     assert process.exitcode in (-9, 0)
     return process.exitcode == -9
+
+
+def lines_of(file: Path) -> int:
+    return file.read_bytes().count(b"\n") if file.exists() else 0
 
 
 @pytest.mark.long
@@ -62,10 +74,13 @@ async def test_a_run_killed_at_random_moments_loses_no_step_and_does_nothing_twi
 ) -> None:
     place = Place(tmp_path / "store", tmp_path / "work", url)
     place.workspace.mkdir()
-    moment, kills = random.Random(16), 0
+    chance, kills = random.Random(16), 0
+    files = (place.told, place.workspace / "log")
     while kills < KILLS:
-        kills += killed_after(place, moment.uniform(0.0, LONGEST))
-    while killed_after(place, PATIENCE):
+        # After a step, or after something was done that no step tells of yet.
+        file, delay = chance.choice(files), chance.uniform(0.0, LONGEST)
+        kills += killed_at(place, file, chance.randrange(3), delay)
+    while killed_at(place, place.told, 0, PATIENCE):
         pass
     database = Database.in_dir(place.store)
     await database.open()

@@ -324,7 +324,7 @@ class RunsScreen(Screen[None]):
 
         def answered(sure: bool | None) -> None:
             if sure:
-                act = partial(self._act, self.desk.cancel(run.id), "Stopped; what it did is kept")
+                act = partial(self._act, partial(self.desk.cancel, run.id), "What it did is kept")
                 run_job(self, act, group="act", newest_only=False)
 
         touched = [line((one_line(run.request.task), "text"))]
@@ -336,11 +336,11 @@ class RunsScreen(Screen[None]):
         """Go on with the run under the cursor, behind its last complete step."""
         run = self.run_shown
         if run is not None:
-            act = partial(self._act, self.desk.resume(run), "It goes on")
+            act = partial(self._act, partial(self.desk.resume, run), "It goes on")
             run_job(self, act, group="act", newest_only=False)
 
-    async def _act(self, act: Awaitable[AgentRun], told: str) -> None:
-        await act
+    async def _act(self, act: Callable[[], Awaitable[AgentRun]], told: str) -> None:
+        await act()
         toast(self, told)
         await self._load()
 

@@ -158,7 +158,7 @@ def _what(step: RunStep, *, waits: bool) -> Line:
         given = memories(len(step.memory_ids)) if step.memory_ids else "no memory"
         return line(("▤ ", "accent"), (f"given: {given}", "text"))
     if step.kind is StepKind.ANSWER:
-        return line(("“ ", "accent"), (text or "(no words)", "text"))
+        return line(("“ ", "accent"), (text or _asked_for(step), "text"))
     if step.kind is StepKind.NOTE:
         return line(("· ", "muted"), (text, "muted"))
     called = line((f"{one_line(step.tool)} ", "strong"), (_arguments(step), "text"))
@@ -167,6 +167,12 @@ def _what(step: RunStep, *, waits: bool) -> Line:
         return line(("◆ ", "warn" if waits else "muted")).extend(called).add(*told)
     glyph, role = _OUTCOMES.get(step.outcome, _NO_OUTCOME)
     return line((f"{glyph} ", role)).extend(called)
+
+
+def _asked_for(step: RunStep) -> str:
+    """What an answer without words is about."""
+    names = ", ".join(one_line(use.name) for use in step.uses)
+    return f"(calls {names})" if names else "(no words)"
 
 
 def _arguments(step: RunStep) -> str:

@@ -13,6 +13,8 @@ from synthorg_tui.runtime.models import AgentRun, RunProfile, RunRequest, RunSta
 if TYPE_CHECKING:
     from synthorg_tui.runtime.service import RunService
 
+UNNAMED_AGENT: Final = "desk"
+"""The agent of a run for which nobody named one, and the settings don't have exactly one."""
 MAX_STEPS: Final = 200
 """Most steps of a page."""
 MAX_RUNS: Final = 500

@@ -168,7 +168,7 @@ class RunService:
         or waits for a person who hasn't decided, and for what ``start`` refuses.
         """
         run = await self.show(run_id)
-        if run.status is RunStatus.RUNNING:
+        if run.status is RunStatus.RUNNING or run.id in self._working:
             raise RunRefusedError("the run works already")
         if run.status is RunStatus.ENDED and run.reason not in _RESUMABLE:
             reason = run.reason.value if run.reason else "ended"
@@ -196,13 +196,23 @@ class RunService:
                 working.is_cancelled = True
                 working.task.cancel()
             await asyncio.wait([working.task])
-        elif run.status is not RunStatus.ENDED:
+        elif run.status is not RunStatus.ENDED and working is None:
+            await self._give_up(run)
+        return await self._store.find(run.id)
+
+    async def _give_up(self, run: AgentRun) -> None:
+        """End a run that doesn't work; meanwhile nothing goes on with it."""
+        ending = self._working[run.id] = WorkingRun(run, is_cancelled=True)
+        try:
             if run.item_id:
                 with surviving("giving up a question", _log):
                     await self._rules.give_up(run.item_id)
-            await self._end(WorkingRun(run, is_cancelled=True), _shut_down(run, _CANCELLED))
+            await self._end(ending, _shut_down(run, _CANCELLED))
+        finally:
+            self._working.pop(run.id, None)
+            for follower in ending.followers:
+                follower.put_nowait(None)
             self._events.emit(RUN, run.id)
-        return await self._store.find(run.id)
 
     async def list(
         self, *, limit: int = 50, offset: int = 0, status: RunStatus | None = None

@@ -314,7 +314,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("runs.read", "enter", "↵", "Open", "Go to the steps; there: what waits for you, the memories given, or all of the step", True),
     Action("runs.source", "p", "p", "Record", "Show the run's record, as every session is shown", True),
     Action("runs.memory", "m", "m", "Memory", "Show a memory that the run was given in the Memories pane"),
-    Action("runs.view", "v", "v", "Changes", "Go to the last step that shows changes to files"),
+    Action("runs.view", "v", "v", "Changes", "Show what a run in a copy of its folder changed, or the step again"),
     Action("runs.copy", "y", "y", "Copy", "Copy the step under the cursor"),
     Action("runs.zoom", "z", "z", "Zoom", "Give the steps the whole room, and back"),
     Action("runs.close", "escape,ampersand", "esc", "Back", "Back to where you were; what runs goes on", True),

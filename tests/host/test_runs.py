@@ -128,14 +128,14 @@ async def test_an_owner_that_is_left_alone_stays_until_the_run_has_ended(
             settings,
             data_dir=tmp_path / "data",
             stop=asyncio.Event(),
-            until_idle=0.1,
+            until_idle=2.0,
             on_ready=lambda _owner: ready.set(),
         )
     )
     await ready.wait()
     async with remote_engine(tmp_path / "data", settings, role="command") as remote:
         run = await remote.runs.start(request(tmp_path))
-    await asyncio.sleep(1.0)
+    await asyncio.wait([serving], timeout=3.0)
     assert not serving.done()
     server.goes_on.set()
     await asyncio.wait_for(serving, PATIENCE)

@@ -341,6 +341,18 @@ async def test_a_parked_run_refuses_to_go_on_undecided_and_can_be_cancelled(benc
     assert item.status == "expired"
 
 
+async def test_a_parked_run_that_is_cancelled_does_not_go_on_by_itself(bench: Bench) -> None:
+    keeping = asyncio.create_task(bench.engine.runs.keep())
+    run = await bench.run(asks("bash", command="true"), ends(), profile=RunProfile.ASK)
+    await bench.engine.runs.cancel(run.id)
+    await bench.engine.runs.wait(run.id)
+    ended = await bench.engine.runs.show(run.id)
+    keeping.cancel()
+    assert (ended.status, ended.reason) == (RunStatus.ENDED, TerminationReason.SHUTDOWN)
+    notes = [step.text for step in await bench.engine.runs.steps(run.id) if step.kind == "note"]
+    assert not any(text.startswith("Resumed") for text in notes)
+
+
 async def test_a_run_is_given_no_memory_of_another_agent(bench: Bench) -> None:
     await bench.knows(agent="stork")
     await bench.run(ends())

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 _PROFILES: Final = ("read_only", "ask", "unattended")
 _AGENTS: Final = {"claude": "claude-code"}
 """Agents that an executor stands for, where it isn't named as they are."""
-_NAMELESS: Final = "desk"
-"""The agent of a run by the configured model, where the settings don't have exactly one."""
 _MORE: Final = """The steps are
 shown as they come, the answer at the end. Ctrl-C stops the run and keeps what it
 did; again, it leaves at once. What waits for you is shown, and decided right
@@ -147,11 +145,13 @@ def _request(context: "Context") -> "RunRequest":
 
 
 def _default_agent(context: "Context") -> str:
+    from synthorg_tui.host.runs import UNNAMED_AGENT
+
     executor = context.args.executor
     if executor != "builtin":
         return _AGENTS.get(executor) or str(executor)
     declared = context.settings().agents
-    return str(declared[0].id) if len(declared) == 1 else _NAMELESS
+    return str(declared[0].id) if len(declared) == 1 else UNNAMED_AGENT
 
 
 def _require_person(profile: str) -> None:

@@ -61,7 +61,8 @@ def words(step: "RunStep") -> str:
         ids = len(step.memory_ids)
         return f"given {counted(ids, 'memory', 'memories')}" if ids else "given no memory"
     if step.kind in ("answer", "note"):
-        return step.text or "(no words)"
+        names = ", ".join(use.name for use in step.uses)
+        return step.text or (f"(calls {names})" if names else "(no words)")
     called = f"{step.tool} {_arguments(step.arguments)}"
     return f"{called} waits for you" if step.kind == "parked" else called
 

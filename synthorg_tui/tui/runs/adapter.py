@@ -4,15 +4,21 @@ The app starts without the engine, so what loads it is imported inside. What sta
 resumes a run is refused where an agent runs the app, but for a run that only reads.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from synthorg_tui.engine import Engine
     from synthorg_tui.host.runs import RunCalls, StepPage
     from synthorg_tui.memory.listing import ListedMemory
     from synthorg_tui.runtime import RunLimits
     from synthorg_tui.runtime.models import AgentRun, RunRequest
+
+MAX_PATCH: Final = 1_000_000
+"""Bytes of a patch that are shown."""
 
 
 class RunDesk:
@@ -53,6 +59,16 @@ class RunDesk:
         _require_person(run.request)
         return await self._calls(agreed=True).resume(run.id)
 
+    async def changes(self, run_id: str) -> str:
+        """Return what a run changed in a copy of its folder, as a patch; empty when none is kept.
+
+        Of a longer patch than ``MAX_PATCH`` bytes the rest is left out.
+        """
+        from synthorg_tui.runtime.executors.patches import KeptPatches
+
+        path = KeptPatches(self._engine().data_dir).path(run_id)
+        return "" if path is None else await asyncio.to_thread(_start_of, path)
+
     async def executors(self) -> tuple[tuple[str, str], ...]:
         """Return each executor's name, and why it can't run here, empty when it can."""
         return await self._calls().executors()
@@ -84,6 +100,13 @@ class RunDesk:
         from synthorg_tui.host.runs import RunCalls
 
         return RunCalls(self._engine().runs, agreed=agreed)
+
+
+def _start_of(path: "Path") -> str:
+    with path.open("rb") as file:
+        start = file.read(MAX_PATCH + 1)
+    rest = "\n… the rest is in the file" if len(start) > MAX_PATCH else ""
+    return start[:MAX_PATCH].decode("utf-8", "replace") + rest
 
 
 def _require_person(request: "RunRequest | None" = None) -> None:

@@ -12,6 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
 from synthorg_tui.core.text import safe_text
+from synthorg_tui.host.runs import UNNAMED_AGENT
 from synthorg_tui.runtime.models import BUILT_IN, RunProfile
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.dialogs import ConfirmDialog
@@ -69,7 +70,7 @@ class RunForm(ModalScreen[str | None]):
             box.border_subtitle = "^s starts · esc cancels"
             yield LineBar([line(("Task", "muted"))])
             yield TextArea(id="task", tab_behavior="focus", compact=True)
-            agent = like.agent_id if like else self._agents[0] if self._agents else ""
+            agent = like.agent_id if like else self._agents[0] if self._agents else UNNAMED_AGENT
             yield self._row("Agent", Input(safe_text(agent), compact=True, id="agent"))
             yield self._row("Works by", self._executor_picker())
             folder = str(like.workspace if like else Path.cwd())

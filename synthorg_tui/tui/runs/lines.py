@@ -53,8 +53,6 @@ WIDE_ROW: Final = 70
 _LABEL: Final = 11
 _MAX_ARGUMENT: Final = 400
 _DIFF: Final = (("+++", "strong"), ("---", "strong"), ("+", "good"), ("-", "bad"), ("@@", "accent"))
-_FILE: Final = "diff --git "
-_DIFF_STARTS: Final = (_FILE, "--- ", "Index: ")
 
 
 def no_runs() -> list[Line]:
@@ -160,11 +158,8 @@ def _what(step: RunStep, *, waits: bool) -> Line:
         given = memories(len(step.memory_ids)) if step.memory_ids else "no memory"
         return line(("▤ ", "accent"), (f"given: {given}", "text"))
     if step.kind is StepKind.ANSWER:
-        return line(("“ ", "accent"), (text or "(no words)", "text"))
+        return line(("“ ", "accent"), (text or _asked_for(step), "text"))
     if step.kind is StepKind.NOTE:
-        files = changed_files(step.text) if is_diff(step.text) else ()
-        if files:
-            return line(("± ", "accent"), (f"changes to {', '.join(files)}", "text"))
         return line(("· ", "muted"), (text, "muted"))
     called = line((f"{one_line(step.tool)} ", "strong"), (_arguments(step), "text"))
     if step.kind is StepKind.PARKED:
@@ -172,6 +167,12 @@ def _what(step: RunStep, *, waits: bool) -> Line:
         return line(("◆ ", "warn" if waits else "muted")).extend(called).add(*told)
     glyph, role = _OUTCOMES.get(step.outcome, _NO_OUTCOME)
     return line((f"{glyph} ", role)).extend(called)
+
+
+def _asked_for(step: RunStep) -> str:
+    """What an answer without words is about."""
+    names = ", ".join(one_line(use.name) for use in step.uses)
+    return f"(calls {names})" if names else "(no words)"
 
 
 def _arguments(step: RunStep) -> str:
@@ -214,7 +215,7 @@ def detail_lines(
         lines += [Line(), line((f"{memories(len(step.memory_ids))} given", "title"))]
         lines += [_memory(memory_id, given.get(memory_id)) for memory_id in step.memory_ids]
     if step.text:
-        lines += [Line(), *_body(step)]
+        lines += [Line(), *text_lines(step.text)]
     return lines
 
 
@@ -256,23 +257,6 @@ def _memory(memory_id: str, row: ListedMemory | None) -> Line:
         shown.add(one_line(row.content)[:_MAX_ARGUMENT], "text")
     shown.hang = 4
     return shown
-
-
-def is_diff(text: str) -> bool:
-    """Return whether a text is a list of changes to files, as ``git diff`` writes it."""
-    return text.lstrip().startswith(_DIFF_STARTS) or "\ndiff --git " in text[:2000]
-
-
-def changed_files(text: str) -> tuple[str, ...]:
-    """Return the names of the files that changes are about, in their order."""
-    heads = [row[len(_FILE) :] for row in text.split("\n") if row.startswith(_FILE)]
-    return tuple(one_line(head.rpartition(" b/")[2] or head) for head in heads)
-
-
-def _body(step: RunStep) -> list[Line]:
-    if not is_diff(step.text):
-        return text_lines(step.text)
-    return diff_lines(step.text)
 
 
 def diff_lines(text: str) -> list[Line]:

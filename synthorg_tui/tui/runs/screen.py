@@ -62,6 +62,8 @@ class RunsScreen(Screen[None]):
         self._most = RUNS_AT_ONCE
         self._pages = StepPages()
         self._given: dict[str, ListedMemory] = {}
+        self._changes = ""
+        """What the run changed, while that is shown in place of the step."""
         self._begun = ""
         """The run that was started here, until it is listed."""
         self._soon = Throttle(self, self._look, LIST_AGAIN_AFTER)
@@ -206,7 +208,11 @@ class RunsScreen(Screen[None]):
 
     def _draw_step(self) -> None:
         step, run = self.steps.step, self.run_shown
-        if step is None and run is not None:
+        title = "What it changed" if self._changes else "The step"
+        self.text.set_titles(top=title)
+        if self._changes:
+            shown = drawn.diff_lines(self._changes)
+        elif step is None and run is not None:
             shown = drawn.about_lines(run, self.now())
         else:
             waits = step is not None and self._pages.waits_with(step)
@@ -232,7 +238,7 @@ class RunsScreen(Screen[None]):
 
     @on(LineList.Moved, "#runs")
     def _other_run(self) -> None:
-        run = self.run_shown
+        run, self._changes = self.run_shown, ""
         if run is not None and run.id != self._pages.run_id:
             self._look_at_steps()
         if self.runs.cursor >= self._most - 1:
@@ -242,6 +248,8 @@ class RunsScreen(Screen[None]):
     @on(LineList.Moved, "#steps")
     def _other_step(self) -> None:
         self._pages.moved(self.steps.cursor)
+        if self.steps.has_focus:
+            self._changes = ""
         self._draw()
 
     @on(LineList.Scrolled, "#steps")
@@ -316,7 +324,7 @@ class RunsScreen(Screen[None]):
 
         def answered(sure: bool | None) -> None:
             if sure:
-                act = partial(self._act, self.desk.cancel(run.id), "Stopped; what it did is kept")
+                act = partial(self._act, partial(self.desk.cancel, run.id), "What it did is kept")
                 run_job(self, act, group="act", newest_only=False)
 
         touched = [line((one_line(run.request.task), "text"))]
@@ -328,11 +336,11 @@ class RunsScreen(Screen[None]):
         """Go on with the run under the cursor, behind its last complete step."""
         run = self.run_shown
         if run is not None:
-            act = partial(self._act, self.desk.resume(run), "It goes on")
+            act = partial(self._act, partial(self.desk.resume, run), "It goes on")
             run_job(self, act, group="act", newest_only=False)
 
-    async def _act(self, act: Awaitable[AgentRun], told: str) -> None:
-        await act
+    async def _act(self, act: Callable[[], Awaitable[AgentRun]], told: str) -> None:
+        await act()
         toast(self, told)
         await self._load()
 
@@ -369,26 +377,23 @@ class RunsScreen(Screen[None]):
         toast(self, "Sent what the step shows to the terminal's clipboard")
 
     def action_view(self) -> None:
-        """Go to the last step with changes to files."""
-        run_job(self, self._to_changes, group="changes")
+        """Show what the run changed in the copy of its folder, or the step again."""
+        if self._changes:
+            self._changes = ""
+            self._draw_step()
+        else:
+            run_job(self, self._show_changes, group="changes")
 
-    async def _to_changes(self) -> None:
-        pages, run = self._pages, self.run_shown
+    async def _show_changes(self) -> None:
+        run = self.run_shown
         if run is None:
             return
-        end = pages.last
-        while end > 0:
-            after = max(end - PAGE, 0)
-            found = await self.desk.steps(run.id, after=after, limit=PAGE)
-            for step in reversed(found.steps):
-                if drawn.is_diff(step.text):
-                    pages.follows = False
-                    self.steps.move_to(step.number - 1)
-                    await self._load_steps()
-                    self.text.focus()
-                    return
-            end = after
-        toast(self, "No step of it shows changes to files", severity="warning")
+        self._changes = await self.desk.changes(run.id)
+        if not self._changes:
+            toast(self, "No changes of it are kept", severity="warning")
+            return
+        self._draw_step()
+        self.text.focus()
 
     def action_zoom(self) -> None:
         """Give the steps the whole screen, or the parts their room back."""

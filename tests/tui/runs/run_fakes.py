@@ -115,6 +115,7 @@ class FakeRunDesk(RunDesk):
         if runs:
             self.stored[runs[0].id] = list(stored)
         self.asked: list[str] = []
+        self.patches: dict[str, str] = {}
         self.read: list[tuple[str, int]] = []
         self.error: DomainError | None = None
         self.requests: list[RunRequest] = []
@@ -156,6 +157,9 @@ class FakeRunDesk(RunDesk):
     async def resume(self, run: AgentRun) -> AgentRun:
         self.asked.append(f"resume {run.id}")
         return run
+
+    async def changes(self, run_id: str) -> str:
+        return self.patches.get(run_id, "")
 
     async def executors(self) -> tuple[tuple[str, str], ...]:
         return self.reasons

@@ -199,21 +199,23 @@ async def test_a_run_that_asks_for_nothing_needs_a_yes(tmp_path: Path) -> None:
     assert [request.profile for request in desk.requests] == [RunProfile.UNATTENDED]
 
 
-async def test_the_changes_of_a_client_are_found_where_they_are() -> None:
-    many = [step(at, StepKind.NOTE, f"note {at}") for at in range(1, 401)]
-    many[149] = step(150, StepKind.NOTE, DIFF)
-    app = app_with(FakeRunDesk([run()], many))
+async def test_what_a_run_changed_is_shown_in_place_of_the_step_and_goes_with_it() -> None:
+    desk = FakeRunDesk([run(2), run(1)], steps())
+    desk.patches = {"run-0002": DIFF}
+    app = app_with(desk)
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot, "v")
         assert "+    wait_for(ready)" in screen_text(app)
-        assert shown(app).steps.cursor == 149
+        await pilot.press("v")
+        await settle(pilot)
+        assert "+    wait_for(ready)" not in screen_text(app)
 
 
 async def test_without_changes_it_says_so() -> None:
     app = app_with(FakeRunDesk([run()], steps()))
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot, "v")
-        assert "No step of it shows changes" in toasts(app)
+        assert "No changes of it are kept" in toasts(app)
 
 
 async def test_what_models_and_tools_say_cannot_act_on_the_terminal() -> None:

@@ -8,9 +8,9 @@ from textual.pilot import Pilot
 from synthorg_tui.core.actors import AGENT_MARKS
 from synthorg_tui.core.enums import TerminationReason
 from synthorg_tui.core.errors import ConfigError
-from synthorg_tui.runtime.models import RunStatus, StepKind
+from synthorg_tui.runtime.models import RunStatus
 from synthorg_tui.tui.app import MemoryDeskApp
-from tests.tui.runs.run_fakes import DIFF, PARKED, FakeRunDesk, RunsManagement, run, step, steps
+from tests.tui.runs.run_fakes import DIFF, PARKED, FakeRunDesk, RunsManagement, run, steps
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import settle, type_text
 
@@ -89,8 +89,9 @@ def test_the_memories_that_a_run_was_given(snap_compare: Compare, size: Size) ->
 @SIZES
 def test_the_changes_of_a_client(snap_compare: Compare, size: Size) -> None:
     """A diff with a removed and an added line in their colours."""
-    note = step(6, StepKind.NOTE, DIFF)
-    assert compare(snap_compare, size, FakeRunDesk([run(2)], [*steps(), note]), "v")
+    desk = FakeRunDesk([run(2)], steps())
+    desk.patches = {"run-0002": DIFF}
+    assert compare(snap_compare, size, desk, "v")
 
 
 @SIZES

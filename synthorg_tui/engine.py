@@ -6,16 +6,14 @@ and when it is built, and holds the few operations that concern all of it. How a
 together is in ``wiring``; what it does belongs into a room of its own, not here.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthorg_tui import wiring
 from synthorg_tui.core.clock import Clock
-from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.listing import AgentSummary as AgentSummary
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.settings_kv import has_due
@@ -146,13 +144,7 @@ class Engine:
 
     def _model_named(self, name: str | None) -> "CompletionProvider | None":
         """``model``, or another of its server; a model file is what it is, whatever the name."""
-        from synthorg_tui.memory.config import ANY_MODEL
-        from synthorg_tui.providers.completion.config import OpenAIModelConfig
-
-        config = self.settings.providers.completion
-        if not isinstance(config, OpenAIModelConfig) or name in (None, ANY_MODEL, config.model):
-            return self.model
-        return wiring.build_model(self._base, self.usage, name=name)
+        return wiring.other_model(self._base, self.usage, name) or self.model
 
     @cached_property
     def executions(self) -> "ExecutionStore":
@@ -444,12 +436,7 @@ class Engine:
 
         Failures are ignored here: they occur again, and are reported, with the search itself.
         """
-        core = self._base.local().core
-        with suppress(DomainError):
-            # The model loads outside the interpreter's lock for most of its time, the index inside.
-            await asyncio.gather(
-                core.embedder.embed_query("warm up"), core.indexed(), core.unembedded()
-            )
+        await wiring.warm_up(self._base)
 
     @property
     def index_progress(self) -> float | None:

@@ -9,13 +9,14 @@ pushed on ``Foundation.closing`` by its builder.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthorg_tui.core.clock import Clock, SystemClock
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.events import Events
 from synthorg_tui.memory.errors import MemoryCapabilityError
 from synthorg_tui.memory.factory import BackendContext, create_memory_backend
@@ -187,6 +188,29 @@ def build_operations(base: Foundation) -> "PersistenceBackend":
     from synthorg_tui.persistence.operational import DuckDBPersistence
 
     return DuckDBPersistence(base.database)
+
+
+def other_model(
+    base: Foundation, usage: "UsageStore", name: str | None
+) -> "CompletionProvider | None":
+    """Build another model of the configured server; ``None`` where ``name`` stands for the same."""
+    from synthorg_tui.memory.config import ANY_MODEL
+    from synthorg_tui.providers.completion.config import OpenAIModelConfig
+
+    config = base.settings.providers.completion
+    if not isinstance(config, OpenAIModelConfig) or name in (None, ANY_MODEL, config.model):
+        return None
+    return build_model(base, usage, name=name)
+
+
+async def warm_up(base: Foundation) -> None:
+    """Load the index and the embedding model and embed what has no vector; errors are ignored."""
+    core = base.local().core
+    with suppress(DomainError):
+        # The model loads outside the interpreter's lock for most of its time, the index inside.
+        await asyncio.gather(
+            core.embedder.embed_query("warm up"), core.indexed(), core.unembedded()
+        )
 
 
 def build_queue(base: Foundation) -> "ApprovalQueue":

@@ -127,6 +127,19 @@ class RunStore:
         if "status" in values:
             await self._stands(run_id)
 
+    async def interrupt(self, run_id: str, told: str) -> None:
+        """Mark a run whose work ended for no reason of its own, if it isn't marked otherwise yet.
+
+        Whoever stops it may come just after it was stored as parked or ended, which then holds.
+        """
+        values = [RunStatus.INTERRUPTED.value, told, run_id, RunStatus.RUNNING.value]
+        await self._database.write(
+            lambda db: db.execute(
+                "UPDATE agent_runs SET status = ?, told = ? WHERE id = ? AND status = ?", values
+            )
+        )
+        await self._stands(run_id)
+
     async def _stands(self, run_id: str) -> None:
         """Have the task, the sign of life and what is parked say how the run stands now."""
         run = await self.find(run_id)

@@ -287,9 +287,7 @@ class RunService:
                 await asyncio.to_thread(remove_leftover_copies)
             for run in await self._store.list(limit=_MAX_OPEN, status=(RunStatus.RUNNING,)):
                 if run.id not in self._working:
-                    await self._store.change(
-                        run.id, status=RunStatus.INTERRUPTED.value, told=_INTERRUPTED
-                    )
+                    await self._store.interrupt(run.id, _INTERRUPTED)
             self._is_open = True
 
     async def _permitted(self, request: RunRequest) -> RunExecutor:
@@ -324,13 +322,13 @@ class RunService:
                 result = _shut_down(run, _CANCELLED)
             await self._end(working, result)
         except asyncio.CancelledError:
-            await self._store.change(run.id, status=RunStatus.INTERRUPTED.value, told=_INTERRUPTED)
+            await self._store.interrupt(run.id, _INTERRUPTED)
         except Exception as error:  # the store's, say: nobody awaits this task
             raise_fatal(error)
             _log.exception("the run %s stopped", run.id)
             told = f"it stopped unexpectedly ({type(error).__name__})"
             with surviving("marking an interrupted run", _log):
-                await self._store.change(run.id, status=RunStatus.INTERRUPTED.value, told=told)
+                await self._store.interrupt(run.id, told)
         finally:
             self._working.pop(run.id, None)
             for follower in working.followers:

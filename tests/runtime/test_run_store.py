@@ -53,6 +53,17 @@ async def test_the_task_of_a_run_stands_as_the_run_does(runtime: Runtime) -> Non
     assert stands == ["in_progress", "interrupted", "completed", "failed", "cancelled"]
 
 
+async def test_whoever_stops_a_run_that_is_stored_as_parked_leaves_it_so(runtime: Runtime) -> None:
+    await runtime.begin(runtime.request())
+    await runtime.store.change("run-1", status="running")
+    await runtime.store.interrupt("run-1", "it was killed")
+    assert (await runtime.store.find("run-1")).told == "it was killed"
+    await runtime.store.change("run-1", status="parked", told="write_file waits", item_id="i")
+    await runtime.store.interrupt("run-1", "it was killed")
+    run = await runtime.store.find("run-1")
+    assert (run.status, run.told) == (RunStatus.PARKED, "write_file waits")
+
+
 async def test_a_run_whose_texts_were_erased_as_a_whole_is_still_read(
     runtime: Runtime, store_database: Database
 ) -> None:

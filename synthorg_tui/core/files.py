@@ -76,10 +76,8 @@ def write_atomically(
     finally:
         with suppress(FileNotFoundError):
             os.unlink(draft, dir_fd=folder)
-    if durable and folder is not None:
-        os.fsync(folder)
-    elif durable:
-        sync(above or os.curdir)
+    if durable:
+        sync(above or os.curdir, folder=folder)
 
 
 def remove_drafts(path: "AnyPath", *, folder: int | None = None) -> None:
@@ -98,9 +96,9 @@ def remove_drafts(path: "AnyPath", *, folder: int | None = None) -> None:
                     os.unlink(os.path.join(above, entry), dir_fd=folder)
 
 
-def sync(path: "AnyPath") -> None:
+def sync(path: "AnyPath", *, folder: int | None = None) -> None:
     """Flush a file's content, or a folder's directory entries, to disk (``fsync``)."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=folder)
     try:
         os.fsync(descriptor)
     finally:

@@ -22,7 +22,7 @@ from synthorg_tui.curation.models import (
     ProceduralMemoryProposal,
     ProceduralMemoryScope,
 )
-from synthorg_tui.curation.review import OrgPayload, Review
+from synthorg_tui.curation.review import OrgPayload, Review, RunCallPayload
 from synthorg_tui.curation.scopes import scope_of, scopes_of
 from synthorg_tui.executions.output_lines import one_line
 
@@ -49,6 +49,7 @@ _SCOPE: Final = re.compile(r"scope:\s*(\w*)\s*", re.IGNORECASE)
 _HEADING: Final = re.compile(r"\[([A-Z_ ]+)\]\s*")
 _GUARDED: Final = re.compile(r"\\*(?:#|\[|=== |decision:|scope:)", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"\d+\. ?")
+_BY_ITSELF: Final = "! it is approved by itself, in its review; here it can only be rejected"
 _MAX_TITLE: Final = 90
 
 
@@ -134,11 +135,15 @@ def summary(verdicts: Sequence[SheetVerdict]) -> str:
 
 
 def is_doubtful(review: Review) -> bool:
-    """Return whether an item is flagged, contradicts a skill, or can't be approved as it is."""
+    """Return whether an item is flagged, contradicts a skill, or can't be approved like this.
+
+    That is one with a problem, and a call of a run, which is approved by itself.
+    """
     subject = review.entry.subject
     both = subject is not None and subject.type == "file_change" and subject.change == "conflict"
     contradicts = any(near.verdict == "conflict" for near in review.near)
-    return bool(review.flags or review.problem or both or contradicts)
+    is_call = isinstance(subject, RunCallPayload)
+    return bool(review.flags or review.problem or both or contradicts or is_call)
 
 
 def _approves(verdict: SheetVerdict) -> bool:
@@ -165,7 +170,7 @@ def _remarks(review: Review) -> list[str]:
     lines = [one_line(item.title, _MAX_TITLE), " · ".join(facts)]
     if not _rendered(review):
         lines += [one_line(text, _MAX_TITLE) for text in item.description.splitlines()]
-    lines += _org_remarks(review)
+    lines += _request_remarks(review)
     lines += [f"! can only be rejected: {review.problem}"] if review.problem else []
     lines += [f"! look out, {flag.kind} in {flag.place}: {flag.found}" for flag in review.flags]
     verdicts = {"full": "replaces", "partial": "stands beside", "conflict": "! contradicts"}
@@ -177,9 +182,11 @@ def _remarks(review: Review) -> list[str]:
     return [one_line(safe_text(text), 200) for text in lines]
 
 
-def _org_remarks(review: Review) -> list[str]:
-    """What writes to organisation memory say and replace: the text alone doesn't tell."""
+def _request_remarks(review: Review) -> list[str]:
+    """What writes to organisation memory say and replace, and calls do, which no text tells."""
     subject = review.entry.subject
+    if isinstance(subject, RunCallPayload):
+        return [_BY_ITSELF, *(review.diff or review.text.splitlines())]
     if not isinstance(subject, OrgPayload):
         return []
     is_told = review.entry.rewordable_text is None  # as the item's description

@@ -43,8 +43,8 @@ def call_preview(entry: InboxEntry, call: RunCallPayload) -> Preview:
 def call_text(call: RunCallPayload) -> str:
     """Return what a call would do as text: its command, or its arguments one below the other."""
     others = {name: value for name, value in call.arguments.items() if name != "command"}
-    parts = [call.command] if call.command else []
-    return "\n".join([*parts, *(f"{name}: {text_in(value)}" for name, value in others.items())])
+    told = "\n".join(f"{name}: {text_in(value)}" for name, value in others.items())
+    return "\n\n".join(filter(None, (call.command, told)))
 
 
 def _file_preview(entry: InboxEntry, call: RunCallPayload, path: str) -> Preview:

@@ -31,6 +31,9 @@ OWN_AGENT: Final = "synthorg"
 NO_TASK: Final = "none"
 """Task of a cost that belongs to none."""
 
+OWN_PROVIDERS: Final = ("auto", "gguf", "openai", "unknown")
+"""Kinds of configured models; what was used before kinds were recorded is of one, too."""
+
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 """A SHA-256 in lower-case hexadecimal."""
 

@@ -107,13 +107,13 @@ class DataExporter:
         target = await asyncio.to_thread(_ours, target)
         async with _drafted(target) as draft:
             await self._database.copy_to(draft / _COPY, cancel=cancel)
-            writing = _Writing(draft, format, progress or (lambda _, __: None), cancel)
+            writing = _TableFiles(draft, format, progress or (lambda _, __: None), cancel)
             rows = await asyncio.to_thread(writing.run, names)
         return DataExport(target, format, rows)
 
 
 @dataclass(frozen=True, slots=True)
-class _Writing:
+class _TableFiles:
     """One export's way from the copy in ``draft`` to the files beside it."""
 
     draft: Path

@@ -2,16 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
 
 from synthorg_tui.persistence.database import Database
-from synthorg_tui.persistence.entities import NO_TASK, OWN_AGENT, CostRecord
+from synthorg_tui.persistence.entities import NO_TASK, OWN_AGENT, OWN_PROVIDERS, CostRecord
 from synthorg_tui.persistence.repositories.work import DuckDBCostRecords
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.providers.completion.usage import UsageRecord
-
-OWN_PROVIDERS: Final = ("auto", "gguf", "openai", "unknown")
-"""Kinds of configured models; what was used before kinds were recorded is of one, too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,11 @@ _REACHES_OUT: Final = frozenset(
 )
 """Categories whose tools change what isn't in the workspace."""
 _EXECUTES: Final = frozenset({ToolCategory.CODE_EXECUTION, ToolCategory.TERMINAL})
-_HARMLESS_PATHS: Final = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/usr/", "/bin/")
+_HARMLESS_DEVICES: Final = (
+    *("/dev/null/", "/dev/zero/", "/dev/random/", "/dev/urandom/"),
+    *("/dev/stdin/", "/dev/stdout/", "/dev/stderr/", "/dev/fd/"),
+)
+"""Devices that hold nothing."""
 _REDIRECTED: Final = re.compile(r"[<>]\s*([~/.][^\s;&|<>()'\"]*)")
 _MAX_RULE: Final = 500
 
@@ -153,7 +157,7 @@ class WorkspaceBounds:
             return False
         whole = os.path.normpath(os.path.join(folder, os.path.expanduser(word)))  # noqa: PTH111, PTH118
         is_inside = f"{whole}/".startswith(f"{self._workspace.rstrip('/')}/")
-        return not is_inside and not f"{whole}/".startswith(_HARMLESS_PATHS)
+        return not is_inside and not f"{whole}/".startswith(_HARMLESS_DEVICES)
 
 
 async def verdict_of(

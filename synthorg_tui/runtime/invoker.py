@@ -175,7 +175,7 @@ class ToolInvoker:
     def _answered(self, use: ToolUse, result: ToolResult) -> Invocation:
         length = len(result.content)
         if result.is_fenced and length <= self._limits.output_chars:
-            content = redact_text(result.content, RedactionTally())
+            content = shown_reply(result.content, length * _MAX_READ)
         else:
             shown = shown_reply(result.content, self._limits.output_chars)
             content = wrap_untrusted(TAG_TOOL_RESULT, shown)

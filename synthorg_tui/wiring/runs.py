@@ -37,6 +37,7 @@ from synthorg_tui.runtime.record import RunRecords
 from synthorg_tui.runtime.runs import RunStore
 from synthorg_tui.runtime.service import RunRules, RunService
 from synthorg_tui.runtime.tools import workspace_tools
+from synthorg_tui.runtime.tools.knowledge import hints_of, knowledge_tools
 from synthorg_tui.wiring import Foundation, build_imports
 
 if TYPE_CHECKING:
@@ -127,6 +128,8 @@ class _Wired:
     def __init__(self, base: Foundation, parts: RunParts) -> None:
         self._base = base
         self._parts = parts
+        self._sessions: dict[str, AgentSession] = {}
+        """Those of runs that work with memory, by run."""
         self.patches = KeptPatches(base.data_dir)
 
     async def sweep(self, store: RunStore) -> None:
@@ -154,14 +157,20 @@ class _Wired:
         return f"the agent {agent_id} is paused" if rights is not None and rights.paused else ""
 
     async def registry(self, run_id: str, request: RunRequest) -> ToolRegistry:
-        return ToolRegistry(workspace_tools(request.workspace, request.profile))
+        session = self._sessions.get(run_id)
+        known = knowledge_tools(session) if session is not None else ()
+        return ToolRegistry((*workspace_tools(request.workspace, request.profile), *known))
 
     def tools(self, run_id: str, request: RunRequest, registry: ToolRegistry) -> RunTools:
         """What invokes the tools of a run, within its profile and the organisation's policies."""
         interceptors: list[CallInterceptor] = [ForbiddenCalls(self._policies, request.workspace)]
         if request.profile is RunProfile.UNATTENDED:
             interceptors.append(WorkspaceBounds(request.workspace))
-        invoker = ToolInvoker(registry, request.profile, interceptors, limits=request.limits)
+        session = self._sessions.get(run_id)
+        hint = hints_of(session, request.workspace) if session is not None else None
+        invoker = ToolInvoker(
+            registry, request.profile, interceptors, limits=request.limits, hint=hint
+        )
 
         async def invoke(use: ToolUse, has_leave: bool) -> Invocation:
             return await invoker.invoke(use, has_leave=has_leave)
@@ -218,7 +227,13 @@ class _Wired:
         brief = partial(self._digest, session, request.task)
         view = Visibility(run_id, str(request.workspace))
         strategy = self._parts.injection().tools(request.agent_id, view, session.remember)
-        return RunMemory(brief, strategy, partial(self._parts.gateway().disconnect, session))
+        self._sessions[run_id] = session
+
+        def close() -> None:
+            self._sessions.pop(run_id, None)
+            self._parts.gateway().disconnect(session)
+
+        return RunMemory(brief, strategy, close)
 
     async def brief(self, run_id: str, request: RunRequest) -> GivenMemories:
         """What a run of another program is given of memory."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import re
 import subprocess
 import sys
@@ -31,6 +32,9 @@ from synthorg_tui.host import endpoint
 from synthorg_tui.host.client import remote_engine
 from synthorg_tui.host.owner import Owner
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.providers.models import ToolUse
+from synthorg_tui.runtime.parking import CallParking
+from synthorg_tui.runtime.tools.processes import tool_environment
 from synthorg_tui.settings.root import RootConfig
 from tests.cli.cli_kit import documented, move_home
 from tests.pty_kit import Ran, at_terminal, without_terminal
@@ -422,3 +426,55 @@ class TestWhileSomebodyElseHasTheStore:
                 serving.kill()
         assert ran.code == 0, ran.screen
         assert desk.status() is ApprovalStatus.REJECTED
+
+
+class TestCallsOfRuns:
+    """A tool call that a run waits with, decided on at a terminal."""
+
+    def waiting(self, desk: Desk, tmp_path: Path) -> str:
+        (tmp_path / "work").mkdir()
+        (tmp_path / "work" / "a.txt").write_text("one\n")
+        parking = (
+            ToolUse(id="1", name="bash", arguments={"command": "make deploy"}),
+            ToolUse(
+                id="2",
+                name="edit_file",
+                arguments={"path": "a.txt", "old_string": "one", "new_string": "two"},
+            ),
+        )
+
+        async def work(queue: ApprovalQueue) -> str:
+            lot = CallParking(queue, SystemClock())
+            where = tmp_path / "work"
+            command, edit = [
+                await lot.park("r1", "builder", use, workspace=where, why="it asks", turn=1)
+                for use in parking
+            ]
+            return f"{command} {edit}"
+
+        return desk.within(work)
+
+    def test_it_is_shown_in_full_and_approved_by_its_hash(self, desk: Desk, tmp_path: Path) -> None:
+        command, edit = self.waiting(desk, tmp_path).split()
+        shown = desk("show", command).out
+        for said in ("make deploy", "bash", "r1", "it asks", "agent builder"):
+            assert said in shown
+        assert "+two" in desk("show", edit).out
+        told = json.loads(desk("show", command, "--json").out)
+        assert told["kind"] == "run"
+        assert told["call"]["arguments"] == {"command": "make deploy"}
+        assert told["call"]["tool"] == "bash"
+        assert json.loads(desk("list", "--json").out)[0]["call"] is not None
+        at_terminal(desk.program("approve", command), answers={"printed:": f"{told['hash']}\n"})
+        assert desk.item(command).status is ApprovalStatus.APPROVED
+        assert desk.item(command).consumed_at is None
+        assert (tmp_path / "work" / "a.txt").read_text() == "one\n"
+
+    def test_a_command_of_the_run_does_not_approve_it(self, desk: Desk, tmp_path: Path) -> None:
+        command, _ = self.waiting(desk, tmp_path).split()
+        answers = {"printed:": f"{desk.hash(command)}\n"}
+        environ = tool_environment(os.environ)
+        ran = at_terminal(desk.program("approve", command), answers=answers, env=environ)
+        assert ran.code != 0
+        assert "only a person decides" in ran.screen
+        assert desk.item(command).status is ApprovalStatus.PENDING

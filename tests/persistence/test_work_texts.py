@@ -183,3 +183,25 @@ async def test_with_the_record_of_a_run_its_task_and_steps_go(database: Database
     assert await backend.cost_records.aggregate() == 1.0
     reasons = {entry.id: entry.reason for entry in await backend.audit_entries.query()}
     assert reasons == {"gone": ERASED, "stays": SAID}
+
+
+async def test_a_run_is_found_by_the_session_that_its_record_became(database: Database) -> None:
+    """Columns beyond those named are filled with anything: the table is the runtime's."""
+    named = {"id": "r9", "execution_id": "generic:a.r9", "request": json.dumps({"task": SAID})}
+    columns = "id VARCHAR, execution_id VARCHAR, request VARCHAR"
+
+    def add(db: "DuckDBPyConnection") -> None:
+        db.execute(f"CREATE TABLE IF NOT EXISTS agent_runs ({columns})")
+        known = [(name, kind) for name, kind, *_ in db.execute("DESCRIBE agent_runs").fetchall()]
+        other = {"VARCHAR": "-", "TIMESTAMP": NOW.replace(tzinfo=None)}
+        values = [named.get(name, other.get(kind, 0)) for name, kind in known]
+        db.execute(f"INSERT INTO agent_runs VALUES ({', '.join('?' * len(values))})", values)
+
+    await database.write(add)
+    checkpoints = DuckDBPersistence(database).checkpoints
+    await checkpoints.save(checkpoint(1, {"text": SAID}, "r9"))
+    await database.write(lambda db: forget_in(db, ["generic:a.another"], at=NOW))
+    assert await steps(database, "r9") == [{"text": SAID}]
+    await database.write(lambda db: forget_in(db, ["generic:a.r9"], at=NOW))
+    assert await steps(database, "r9") == []
+    assert await database.read(partial(rows, sql="SELECT id FROM agent_runs")) == []

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthorg_tui.agents.tools import definitions
@@ -83,6 +83,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(max_examples=40, deadline=None)
 @given(arguments=st.dictionaries(st.text(max_size=9), VALUES, max_size=4))
 def test_any_arguments_are_judged_without_an_error(arguments: dict[str, Any]) -> None:
     for tool in (*definitions(), *memory_definitions()):

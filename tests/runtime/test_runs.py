@@ -165,12 +165,19 @@ async def test_a_run_has_the_memory_tools_of_its_agent(bench: Bench) -> None:
     assert "6543" in call.text
 
 
+async def test_a_run_reads_skills_and_policies_with_its_agents_rights(bench: Bench) -> None:
+    run = await bench.run(asks("org_policies"), asks("list_skills"), ends())
+    policies, skills = (await bench.engine.runs.steps(run.id))[2:5:2]
+    assert "There are no policies." in policies.text
+    assert (policies.outcome, skills.outcome) == (CallOutcome.OK, CallOutcome.OK)
+
+
 async def test_a_run_without_memory_is_given_none_and_has_no_memory_tools(bench: Bench) -> None:
     await bench.knows()
     await bench.run(ends(), memory=False)
     assert len(bench.first_messages) == 2
     tools = [tool["function"]["name"] for tool in bench.server.requests[0]["tools"]]
-    assert "search_memory" not in tools
+    assert not {"search_memory", "list_skills", "org_search"} & set(tools)
 
 
 async def test_a_run_leaves_an_execution_with_its_calls_and_its_costs(bench: Bench) -> None:

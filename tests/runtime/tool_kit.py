@@ -11,7 +11,7 @@ from synthorg_tui.providers.models import ToolDefinition, ToolUse
 _NUMBERS = count(1)
 
 
-def use(name: str, **arguments: Any) -> ToolUse:
+def use(name: str, /, **arguments: Any) -> ToolUse:
     """A call with an id of its own."""
     return ToolUse(id=f"use-{next(_NUMBERS)}", name=name, arguments=arguments)
 

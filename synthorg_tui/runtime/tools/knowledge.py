@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 from synthorg_tui.agents.tools import (
     LIST_SKILLS,
     ORG_POLICIES,
-    ORG_PROPOSE,
     ORG_SEARCH,
     READ_SKILL,
     definitions,
@@ -28,18 +27,17 @@ from synthorg_tui.runtime.invoker import CallHint
 if TYPE_CHECKING:
     from synthorg_tui.agents.session import AgentSession
 
-_OFFERED: Final = (LIST_SKILLS, READ_SKILL, ORG_SEARCH, ORG_POLICIES, ORG_PROPOSE)
+_OFFERED: Final = (LIST_SKILLS, READ_SKILL, ORG_SEARCH, ORG_POLICIES)
 _FENCED: Final = frozenset({READ_SKILL, ORG_SEARCH, ORG_POLICIES})
 """Their replies fence what they quote."""
 
 
 class SessionTool(BaseTool):
-    """A tool that the session of an agent answers."""
+    """A tool that the session of an agent answers; it changes nothing."""
 
     def __init__(self, definition: ToolDefinition, session: "AgentSession") -> None:
-        asks = definition.name == ORG_PROPOSE
-        access = ToolAccessLevel.RESTRICTED if asks else ToolAccessLevel.SANDBOXED
-        super().__init__(definition, category=ToolCategory.MEMORY, access=access)
+        category, access = ToolCategory.MEMORY, ToolAccessLevel.SANDBOXED
+        super().__init__(definition, category=category, access=access)
         self._session = session
 
     async def execute(self, *, arguments: Mapping[str, Any]) -> ToolResult:

@@ -50,6 +50,7 @@ def lines_of(name: str, folder: int) -> "list[str]":
 
 def matches(path: str, name: str, folder: int, wanted: "re.Pattern[str] | None") -> "list[str]":
     """Return what to print of a file: its path, or its lines that match."""
+    path = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in path)
     if wanted is None:
         return [path]
     try:
@@ -80,7 +81,7 @@ def search(root: str, start: str, glob: str, regex: str, most: int) -> None:
                     print("[there is more: narrow the search]", flush=True)
                     return
                 shown += 1
-                print(line.encode("utf-8", "backslashreplace").decode("utf-8"), flush=True)
+                print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -137,11 +137,13 @@ class ReviewScreen(RewordingScreen):
         review, draft, now = shown.review, shown.draft, self._opener.now()
         ground, kept = self.query_one("#ground", LineView), self.query_one("#kept", LineView)
         kept.display = not narrow and review is not None
-        ground.border_title = "Item" if narrow else "Why: the evidence"
         self._draw_head()
         if review is None:
             ground.show(error_lines(CANNOT_SHOW, self._error) if self._error else [])
             return
+        is_call = review.entry.kind == "run"
+        kept.border_title = drawn.DONE if is_call else drawn.KEPT
+        ground.border_title = "Item" if narrow or is_call else "Why: the evidence"
         hint = f"{key_of('review.source')} transcript" if shown.evidence else ""
         following = f"{key_of('review.evidence')} next · "
         ground.border_subtitle = following + hint if shown.chosen >= 0 else hint

@@ -74,6 +74,7 @@ VERDICTS = {
 """The effect of approving on an existing skill, in a word, with its style role."""
 
 KEPT = "What would be stored"
+DONE = "What would be done"
 _MAX_REMOVED = 200
 
 

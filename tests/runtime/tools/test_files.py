@@ -102,6 +102,11 @@ class TestSearching:
         found = said(await call(workspace, "search_files", pattern="two|root:"))
         assert found == ["src/a.py:2:two = 2", "src/b.ts:1:const two = 2"]
 
+    async def test_a_name_with_a_line_break_stays_one_line(self, workspace: Path) -> None:
+        (workspace / "a\nsrc/../b.txt".replace("/", "_")).write_text("")
+        found = said(await call(workspace, "list_files", pattern="a*"))
+        assert found == ["a\\nsrc_.._b.txt", "src/a.py"]
+
     async def test_a_folder_narrows_a_search(self, workspace: Path) -> None:
         found = await call(workspace, "search_files", pattern="two", path="src", glob="*.ts")
         assert said(found) == ["src/b.ts:1:const two = 2"]

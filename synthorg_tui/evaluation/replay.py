@@ -53,8 +53,8 @@ GRACE: Final = 30.0
 _LOOK: Final = 0.2
 _MAX_OUTPUT: Final = 20_000
 
-Worktrees: TypeAlias = Callable[[Path, str | None, str], AbstractAsyncContextManager[Path]]
-"""Makes a clean copy of a project, at a branch where that is known, for the executor named last."""
+Worktrees: TypeAlias = Callable[[Path, str | None], AbstractAsyncContextManager[Path]]
+"""Makes a clean copy of a project, at a branch where that is known."""
 Forget: TypeAlias = Callable[[str, str], Awaitable[None]]
 """Forgets a run, and its execution if it names one, and keeps imports from bringing that back."""
 
@@ -153,7 +153,7 @@ class Replay:
                 told = f"{case.name} {arm.replace('_', ' ')}, run {number} of {plan.runs}"
                 progress(ReplayStep(done, plan.total, told))
             project, ref = Path(case.project), case.ref or None
-            async with self._worktrees(project, ref, plan.executor) as workspace:
+            async with self._worktrees(project, ref) as workspace:
                 request = _request(plan, case, workspace, _given(skill, arm))
                 steps: list[RunStep] = []
                 started = time.perf_counter()

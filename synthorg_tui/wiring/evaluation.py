@@ -82,17 +82,13 @@ def _executors(services: EvaluatedServices) -> "Mapping[str, RunExecutor]":
 
 
 @asynccontextmanager
-async def _worktree(source: Path, ref: str | None, executor: str) -> AsyncIterator[Path]:
+async def _worktree(source: Path, ref: str | None) -> AsyncIterator[Path]:
     """A clean copy of a project; of a branch that isn't there any more, as the project lies.
 
-    The agents of others make their own copies, so they are given the project itself.
+    The agents of others, which work in copies of their own, take this one as theirs.
     """
-    from synthorg_tui.runtime.executors import installed_executors
     from synthorg_tui.runtime.worktrees import WorktreeError, scratch_worktree
 
-    if executor in installed_executors():
-        yield source
-        return
     async with AsyncExitStack() as stack:
         try:
             copy = await stack.enter_async_context(scratch_worktree(source, ref=ref))

@@ -73,7 +73,7 @@ def step_of(number: int, command: str, error: str = "") -> RunStep:
 
 
 @asynccontextmanager
-async def same_folder(source: Path, _ref: str | None, _executor: str) -> AsyncIterator[Path]:
+async def same_folder(source: Path, _ref: str | None) -> AsyncIterator[Path]:
     """Stands for a clean copy: a scripted executor writes nothing."""
     yield source
 

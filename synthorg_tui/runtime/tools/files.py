@@ -59,8 +59,8 @@ class ReadFileTool(_FileTool):
         definition = ToolDefinition(
             name=READ_FILE,
             description=(
-                f"Read a text file of the workspace, at most {_LINES:,} lines at a time. Secrets "
-                "in it are shown as [REDACTED:...]."
+                f"Read a text file of the workspace, at most {_LINES:,} lines at a time; secrets "
+                "in it are left out."
             ),
             parameters=object_schema(
                 {

@@ -6,7 +6,7 @@ and tokens: it is planned first, so that a person can agree to what it takes, an
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -92,7 +92,7 @@ class EvaluationService:
         return await self._parts.store.of(skill.path, skill.sha256)
 
     async def look(
-        self, named: NotBlankStr, levels: Collection[EvaluationLevel] = QUICK, *, anew: bool = True
+        self, named: NotBlankStr, levels: tuple[EvaluationLevel, ...] = QUICK, *, anew: bool = True
     ) -> tuple[SkillEvaluation, ...]:
         """Look at a skill or a proposal on the quick levels, and return all that is known of it.
 

@@ -147,13 +147,13 @@ async def test_a_level_is_looked_at_again_only_when_asked(bench: Bench) -> None:
     first = await bench.service.look(item_id, anew=False)
     bench.clock.advance(days=1)
     assert await bench.service.look(item_id, anew=False) == first
-    again = await bench.service.look(item_id, [EvaluationLevel.LINT])
+    again = await bench.service.look(item_id, (EvaluationLevel.LINT,))
     assert [each.made_at > first[0].made_at for each in again] == [True, False]
 
 
 async def test_of_another_text_it_is_an_older_one(bench: Bench) -> None:
     path = await bench.approve(await bench.propose())
-    await bench.service.look(path, [EvaluationLevel.LINT])
+    await bench.service.look(path, (EvaluationLevel.LINT,))
     text = Path(path).read_text("utf-8").replace("## Action", "## Action\n\nFirst:")
     Path(path).write_text(text, "utf-8")
     (changed,) = (await bench.engine.skills.sync()).added

@@ -58,7 +58,7 @@ def test_an_error_of_a_result_is_a_failure(tmp_path: Path) -> None:
         ("write_to_file", "write a.py", ("a.py",)),
         ("replace_in_file", "edit a.py", ("a.py",)),
         ("read_file", "read a.py", ()),
-        ("list_files", "list_files", ()),
+        ("list_files", "list_files a.py", ()),
     ],
 )
 def test_a_tool_says_what_it_did_to_which_file(

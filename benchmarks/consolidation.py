@@ -30,10 +30,11 @@ from synthorg_tui.memory.extensions import MemoryBundle, MemoryDraft, NewMemory
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.memory.store import plans
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.providers.embedding.protocol import Vectors
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    pass
 
 _STARTED = datetime(2026, 1, 1, tzinfo=UTC)
 _BATCH = 1_000
@@ -170,7 +171,7 @@ async def flood(backend: LocalMemoryBackend, planner: Planner, applier: PlanAppl
     found = await planner.plan("flooded", made_by="benchmark", kinds=LOSSLESS)
     planned = time.perf_counter()
 
-    def put(db: "DuckDBPyConnection") -> ConsolidationPlan:
+    def put(db: "Connection") -> ConsolidationPlan:
         return plans.put_plan(db, found)
 
     plan = await backend.core.database.write(put)

@@ -24,10 +24,11 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.persistence import DATABASE_FILE, INDEX_DIR
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.providers.embedding.protocol import Embedder
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    pass
 
 AGENT = "agent-3"
 WORD = "xylophonist"
@@ -66,7 +67,7 @@ async def grow(backend: LocalMemoryBackend, path: Path, size: int) -> None:
         await backend.core.database.write(partial(_insert, rows=rows))
 
 
-def _insert(db: "DuckDBPyConnection", rows: list[list[object]]) -> None:
+def _insert(db: "Connection", rows: list[list[object]]) -> None:
     db.executemany("INSERT INTO execution_lines VALUES (?, ?, ?, ?)", rows)
 
 

@@ -21,11 +21,12 @@ from benchmarks.table import Limit, Report, Row, command_line, print_report
 from synthorg_tui.engine import Engine
 from synthorg_tui.figures.models import FigureSpan
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.settings.root import RootConfig
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
     from textual.pilot import Pilot
+
 
 DRAWN_WITHIN = 300.0
 """Milliseconds until the overview must be drawn."""
@@ -85,7 +86,7 @@ FROM range({count}) t(i)
 """
 
 
-def fill(db: "DuckDBPyConnection", memories: int, calls: int) -> None:
+def fill(db: "Connection", memories: int, calls: int) -> None:
     """Fill an empty store with rows of the last two years."""
     made = (
         (_MEMORIES, memories),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from synthorg_tui import wiring
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.memory.listing import AgentSummary as AgentSummary
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.settings_kv import has_due
 from synthorg_tui.providers.embedding.protocol import Embedder
 from synthorg_tui.settings.loader import load_settings
@@ -86,7 +86,7 @@ class Engine:
         *,
         data_dir: Path | None = None,
         clock: Clock | None = None,
-        database: Database | None = None,
+        database: StoreDatabase | None = None,
         embedder: Embedder | None = None,
     ) -> AsyncIterator["Engine"]:
         """Own a data directory and open its stores for the length of an ``async with``.

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 from synthorg_tui.agents.models import AgentRights, CallKind, CallRecord
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.persistence.call_log import ERASED
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.values import aware, insert, naive_utc
 
 if TYPE_CHECKING:
-    import duckdb
+    from synthorg_tui.persistence.port import Connection
 
 FLUSH_SECONDS: Final = 0.25
 """Seconds after which calls that only read are written together: a commit outlasts a search."""
@@ -50,7 +50,7 @@ class AuditTrail:
     hundredth of ``keep`` at a time. Call ``close`` last, or calls not yet written are lost.
     """
 
-    def __init__(self, database: Database, *, keep: int) -> None:
+    def __init__(self, database: StoreDatabase, *, keep: int) -> None:
         self._database = database
         self._keep = keep
         self._waiting: deque[CallRecord] = deque()
@@ -97,7 +97,7 @@ class AuditTrail:
             for _ in records:
                 self._waiting.popleft()
 
-    def _insert(self, db: "duckdb.DuckDBPyConnection", rows: list[tuple[Any, ...]]) -> None:
+    def _insert(self, db: "Connection", rows: list[tuple[Any, ...]]) -> None:
         insert(db, "agent_calls", tuple(_TYPES.values()), rows)
         beyond = rows[-1][0] - self._keep
         if beyond >= self._dropped_next:
@@ -158,7 +158,7 @@ class AuditTrail:
             await self.flush()
 
 
-def _set_rights(db: "duckdb.DuckDBPyConnection", agent_id: str, rights: AgentRights) -> None:
+def _set_rights(db: "Connection", agent_id: str, rights: AgentRights) -> None:
     sql = "SELECT paused, read_only FROM agent_rights WHERE agent_id = ?"
     before = AgentRights(*(db.execute(sql, [agent_id]).fetchone() or ()))
     db.execute("INSERT OR REPLACE INTO agent_rights VALUES (?, ?, ?)", [agent_id, *rights])
@@ -171,7 +171,7 @@ def _set_rights(db: "duckdb.DuckDBPyConnection", agent_id: str, rights: AgentRig
         )
 
 
-def _last_number(db: "duckdb.DuckDBPyConnection") -> int:
+def _last_number(db: "Connection") -> int:
     row = db.execute("SELECT coalesce(max(number), 0) FROM agent_calls").fetchone()
     return int(row[0]) if row else 0
 

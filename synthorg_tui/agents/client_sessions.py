@@ -17,13 +17,12 @@ from synthorg_tui.agents.models import AgentIdentity
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.failsafe import surviving
 from synthorg_tui.memory.store.queries import of_sessions
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.values import aware, naive_utc
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
-
     from synthorg_tui.memory.extensions import MemoryAdmin
+    from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
 
@@ -58,7 +57,7 @@ class ClientSessions:
     """Knows the sessions of all agents' clients, and deletes the memories of those that ended."""
 
     def __init__(
-        self, database: Database, *, clock: Clock, memories: "Callable[[], MemoryAdmin]"
+        self, database: StoreDatabase, *, clock: Clock, memories: "Callable[[], MemoryAdmin]"
     ) -> None:
         self._database = database
         self._clock = clock

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.values import aware, naive_utc
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 MAX_SUBJECT: Final = 1_000
 
@@ -49,7 +49,7 @@ class NothingSilencedError(DomainError):
 class SilencedHints:
     """Stores what is silenced, and knows it without asking the store at each call."""
 
-    def __init__(self, database: Database, *, clock: Clock) -> None:
+    def __init__(self, database: StoreDatabase, *, clock: Clock) -> None:
         self._database = database
         self._clock = clock
         self._known: dict[tuple[SilencedKind, str], Silence] | None = None

@@ -28,11 +28,11 @@ from synthorg_tui.approvals.proposals import MAX_PENDING, is_agents
 from synthorg_tui.approvals.rows import payload_hash as payload_hash
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.failsafe import raise_fatal
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.values import naive_utc
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 T = TypeVar("T")
 
@@ -61,7 +61,7 @@ class ApprovalQueue:
 
     def __init__(
         self,
-        database: Database,
+        database: StoreDatabase,
         *,
         clock: Clock,
         expire_after: timedelta | None = None,
@@ -435,7 +435,7 @@ def _require_room(db: "Connection", requested_by: str) -> None:
 
 
 def queue_by(
-    config: ApprovalsConfig, database: Database, clock: Clock, expired: Callable[[str], None]
+    config: ApprovalsConfig, database: StoreDatabase, clock: Clock, expired: Callable[[str], None]
 ) -> ApprovalQueue:
     """Return the queue by the settings; ``expired`` is called with the id of each that expires."""
     days = config.expire_after_days

@@ -21,7 +21,7 @@ from synthorg_tui.approvals.models import (
 from synthorg_tui.persistence.values import aware, naive_utc
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 
 _COLUMNS = tuple(ApprovalItem.model_fields)

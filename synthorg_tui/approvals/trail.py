@@ -17,12 +17,12 @@ from synthorg_tui.approvals.rows import count_by_status
 from synthorg_tui.core.actors import Actor, ActorKind
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import counted
-from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.kept_counts import is_in_use, keep, mark_of
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.settings_kv import get_facts, put_facts
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ class TrailEntry:
 class DecisionTrail:
     """Reads the decisions about all items, and remembers which of them the person was told of."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._database = database
 
     async def entries(self, *, limit: int = 200) -> tuple[TrailEntry, ...]:
@@ -94,25 +94,25 @@ class DecisionTrail:
     async def mark_told(self, number: int) -> None:
         """Remember that the person was told of all entries up to this number."""
 
-        def work(db: "DuckDBPyConnection") -> None:
+        def work(db: "Connection") -> None:
             put_facts(db, {_TOLD: str(max(number, _told(db)))})
 
         await self._database.write(work)
 
 
-def news_in(db: "DuckDBPyConnection") -> tuple[TrailEntry, ...]:
+def news_in(db: "Connection") -> tuple[TrailEntry, ...]:
     """Return what ``DecisionTrail.news`` does, from a connection."""
     found = _entries(db, _told(db), MAX_NEWS)
     return tuple(entry for entry in found if entry.how is not DecidedHow.APP)
 
 
-def waiting_in(db: "DuckDBPyConnection", now: datetime) -> tuple[int, int]:
+def waiting_in(db: "Connection", now: datetime) -> tuple[int, int]:
     """Return how many proposals wait, snoozed ones left out, and how many entries are news."""
     waiting = count_by_status(db, now).get((ApprovalStatus.PENDING, False), 0)
     return waiting, len(news_in(db))
 
 
-async def leave_counts(database: Database, data_dir: Path) -> None:
+async def leave_counts(database: StoreDatabase, data_dir: Path) -> None:
     """Keep for status bars what waits, where one has asked before; for when the store is closed."""
     place = str(data_dir)
     if not is_in_use(place):
@@ -141,12 +141,12 @@ def summary(entries: Sequence[TrailEntry]) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _told(db: "DuckDBPyConnection") -> int:
+def _told(db: "Connection") -> int:
     text = get_facts(db, _TOLD).get(_TOLD, "0")
     return int(text) if text.isdecimal() else 0
 
 
-def _entries(db: "DuckDBPyConnection", after: int, limit: int) -> tuple[TrailEntry, ...]:
+def _entries(db: "Connection", after: int, limit: int) -> tuple[TrailEntry, ...]:
     kinds = [kind.value for kind in _KINDS]
     rows = db.execute(_SELECT, [kinds, after, limit]).fetchall()
     return tuple(

@@ -10,19 +10,18 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.values import naive_utc
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
-
     from synthorg_tui.memory.strategies.service import Use
+    from synthorg_tui.persistence.port import Connection
 
 
 class Applications:
     """Counts how often agents were given each approved skill, and records each time."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._database = database
 
     async def applied(

@@ -49,9 +49,8 @@ from synthorg_tui.memory.consolidation.planner import LOSSLESS, Finder, Planner,
 from synthorg_tui.memory.store import plans
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
-
     from synthorg_tui.memory.store.backend import LocalMemoryBackend
+    from synthorg_tui.persistence.port import Connection
 
 _OFF: Final = "consolidation is off"
 _TURN_ON: Final = "Set memory.consolidation.enabled to true."

@@ -38,9 +38,8 @@ from synthorg_tui.skills.disk import state_of
 from synthorg_tui.skills.document import SkillWriteError
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
-
     from synthorg_tui.memory.store.admin import StoreAdmin
+    from synthorg_tui.persistence.port import Connection
 
 
 _log = logging.getLogger(__name__)

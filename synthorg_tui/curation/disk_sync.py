@@ -30,14 +30,14 @@ from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, Skill
 from synthorg_tui.curation.rendering import stored_text
 from synthorg_tui.curation.review import FILE_CHANGE_ACTION, entry_of
 from synthorg_tui.memory.extensions import MemoryAdmin
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.skills.disk import FILE_NAME
 from synthorg_tui.skills.document import RootScope, SkillFile
 from synthorg_tui.skills.library import SkillLibrary, Survey
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class SeenRoots:
 class PreexistingSkills:
     """Records what lay in the roots of skills when they were seen first."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: StoreDatabase, clock: Clock) -> None:
         self._database = database
         self._clock = clock
 

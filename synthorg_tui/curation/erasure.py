@@ -40,9 +40,8 @@ from synthorg_tui.skills.disk import state_of
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from duckdb import DuckDBPyConnection as Connection
-
     from synthorg_tui.memory.store.admin import StoreAdmin
+    from synthorg_tui.persistence.port import Connection
 
 
 TITLE: Final = "purge"

@@ -34,9 +34,8 @@ from synthorg_tui.persistence.call_log import erase_from_calls
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from duckdb import DuckDBPyConnection as Connection
-
     from synthorg_tui.memory.store.admin import StoreAdmin
+    from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
 

@@ -21,16 +21,15 @@ from synthorg_tui.core.types import FrozenModel
 from synthorg_tui.curation import registry
 from synthorg_tui.curation.registry import RegisteredSkill, VersionEvent
 from synthorg_tui.curation.review import DecisionKind
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.skills.disk import FILE_NAME, remove_skill, state_of, write_skill
 from synthorg_tui.skills.document import SkillPathError
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
-
     from synthorg_tui.approvals.queue import ApprovalQueue
     from synthorg_tui.memory.org.changes import AppliedOrgChange
+    from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
 
@@ -136,7 +135,7 @@ _COLUMNS = "number, kind, item_id, title, actor, happened_at, state, undone_by, 
 class Journal:
     """Reads the recorded decisions and writes their files."""
 
-    def __init__(self, database: Database, queue: "ApprovalQueue") -> None:
+    def __init__(self, database: StoreDatabase, queue: "ApprovalQueue") -> None:
         self._database = database
         self._queue = queue
 

@@ -18,7 +18,7 @@ from synthorg_tui.memory.store.edges import MemoryEdge, add_edges, edges_of, rem
 from synthorg_tui.persistence.values import naive_utc
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 _MADE_BY: Final = "lesson"
 _ONE_FAILURE: Final = (MemoryKind.RECOVERY.value, MemoryKind.REFUSED.value)

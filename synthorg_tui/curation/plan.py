@@ -47,7 +47,7 @@ from synthorg_tui.skills.render import render
 from synthorg_tui.skills.validate import parse
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 
 SHARED_PUBLISHER: Final = "skills"

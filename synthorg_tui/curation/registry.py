@@ -25,11 +25,11 @@ from synthorg_tui.curation.models import (
     recorded_runs,
 )
 from synthorg_tui.memory.errors import MemoryStoreError
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.values import naive_utc
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 
 class SkillStatus(StrEnum):
@@ -159,7 +159,7 @@ class SkillRegistry:
     The functions of this module that take a connection write them, as part of a decision.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._database = database
         self.deciding = asyncio.Lock()
         """Held while a decision is taken, when the files may be behind the registry."""

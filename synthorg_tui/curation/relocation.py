@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING
 from synthorg_tui.curation import journal, registry
 from synthorg_tui.curation.journal import Effects
 from synthorg_tui.curation.registry import RegisteredSkill
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.settings_kv import former_roots
 from synthorg_tui.skills.disk import FILE_NAME
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
 
 
-async def relocate(database: Database, own_root: Path) -> int:
+async def relocate(database: StoreDatabase, own_root: Path) -> int:
     """Change the registered paths of skills from a former own folder to ``own_root``.
 
     Returns the number of skills whose path was changed. A skill whose file is still in the former

@@ -22,12 +22,10 @@ from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE
 from synthorg_tui.persistence.texts import TextChange, TextColumn, find_changes, text_columns, write
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
-
     from synthorg_tui.memory.store.admin import StoreAdmin
     from synthorg_tui.memory.store.backend import LocalMemoryBackend
     from synthorg_tui.memory.store.maintenance import Maintenance
-    from synthorg_tui.persistence.database import Database
+    from synthorg_tui.persistence.port import Connection, StoreDatabase
 
 _log = logging.getLogger(__name__)
 
@@ -133,7 +131,7 @@ class SecretSearch:
     def __init__(
         self,
         *,
-        database: "Database",
+        database: "StoreDatabase",
         store: "StoreAdmin",
         maintenance: "Maintenance",
         clock: Clock,

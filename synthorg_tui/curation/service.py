@@ -46,7 +46,7 @@ from synthorg_tui.memory.extensions import BundleOutcome
 from synthorg_tui.memory.org.errors import OrgMemoryWriteError
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
 

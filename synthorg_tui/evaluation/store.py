@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final
 from pydantic import ValidationError
 
 from synthorg_tui.evaluation.models import RESULTS, EvaluationLevel, SkillEvaluation
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.values import aware, naive_utc
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 _COLUMNS: Final = "name, path, item_id, sha256, level, made_at, folder, result"
 
@@ -25,7 +25,7 @@ _COLUMNS: Final = "name, path, item_id, sha256, level, made_at, folder, result"
 class EvaluationStore:
     """Keeps the latest result of each level for each text of a skill."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._database = database
 
     async def put(self, evaluation: SkillEvaluation) -> None:

@@ -24,12 +24,12 @@ from synthorg_tui.executions.facts import unpack_record
 from synthorg_tui.memory.retrieval.relevance import DEFAULT_CUTOFF, meaning_of
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.strategies.service import InjectionService, agents_request
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 MAX_SESSIONS: Final = 200
 """Sessions that are looked through, the latest ones, besides those that a skill names."""
@@ -48,7 +48,7 @@ class TriggerEvaluation:
     """
 
     def __init__(
-        self, database: Database, core: Core, injection: InjectionService, token_budget: int
+        self, database: StoreDatabase, core: Core, injection: InjectionService, token_budget: int
     ) -> None:
         self._database = database
         self._core = core

@@ -21,7 +21,7 @@ from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.executions.titles import session_title
 from synthorg_tui.executions.written import ChangedLines, written_in
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 
 MAX_SESSIONS: Final = 200
 """Sessions of one file that are looked at, the latest ones."""
@@ -73,7 +73,7 @@ class Blame:
 class SessionBlame:
     """Finds out which sessions changed a file."""
 
-    def __init__(self, database: Database, executions: ExecutionStore) -> None:
+    def __init__(self, database: StoreDatabase, executions: ExecutionStore) -> None:
         self._database = database
         self._executions = executions
 

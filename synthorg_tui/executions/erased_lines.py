@@ -11,7 +11,7 @@ from synthorg_tui.executions.models import Execution, SourceRef, ToolCall, Turn
 from synthorg_tui.executions.packed import PackedLines
 
 if TYPE_CHECKING:
-    import duckdb
+    from synthorg_tui.persistence.port import Connection
 
 ERASED_TEXT: Final = "(erased)"
 """Stands in a record for a text that was erased."""
@@ -22,7 +22,7 @@ Span: TypeAlias = tuple[int, int]
 """First and last line, 1-based and inclusive."""
 
 
-def remember_in(db: "duckdb.DuckDBPyConnection", refs: Iterable[SourceRef]) -> None:
+def remember_in(db: "Connection", refs: Iterable[SourceRef]) -> None:
     """Remember that these lines are erased."""
     for ref in refs:
         db.execute(
@@ -31,7 +31,7 @@ def remember_in(db: "duckdb.DuckDBPyConnection", refs: Iterable[SourceRef]) -> N
         )
 
 
-def spans_in(db: "duckdb.DuckDBPyConnection", execution_id: str) -> list[Span]:
+def spans_in(db: "Connection", execution_id: str) -> list[Span]:
     """Return the erased lines of a session."""
     return db.execute(
         "SELECT first_line, last_line FROM erased_lines WHERE execution_id = ?", [execution_id]

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.executions.titles import session_title
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.texts import TextChange
 from synthorg_tui.persistence.values import naive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ def _changed(execution: Execution) -> "Iterator[str]":
             yield from call.changed_path.split(", ")
 
 
-async def fill_missing(database: Database) -> int:
+async def fill_missing(database: StoreDatabase) -> int:
     """Fill the columns of all rows that lack them; return how many.
 
     What is filled stays when the program is killed meanwhile.

@@ -15,7 +15,7 @@ from synthorg_tui.persistence.values import aware, naive, naive_utc
 from synthorg_tui.persistence.work_texts import forget_work
 
 if TYPE_CHECKING:
-    import duckdb
+    from synthorg_tui.persistence.port import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,7 @@ class AgedSessions:
     latest: datetime | None = None
 
 
-def forget_in(
-    db: "duckdb.DuckDBPyConnection", ids: Sequence[str], *, at: datetime, by_age: bool = False
-) -> None:
+def forget_in(db: "Connection", ids: Sequence[str], *, at: datetime, by_age: bool = False) -> None:
     """Erase sessions, their lines, and what the marks of their files tell of their content.
 
     With ``by_age`` one that goes on later is imported again, and lines erased from it stay so; what
@@ -63,9 +61,7 @@ def forget_in(
         )
 
 
-def forgotten_in(
-    db: "duckdb.DuckDBPyConnection", ids: Iterable[str], ended_at: datetime | None = None
-) -> bool:
+def forgotten_in(db: "Connection", ids: Iterable[str], ended_at: datetime | None = None) -> bool:
     """Return whether any of these sessions was forgotten, or deleted by age after it ended."""
     found = db.execute(
         "SELECT 1 FROM forgotten_sessions WHERE mark IN (SELECT unnest(?::VARCHAR[])) "
@@ -75,7 +71,7 @@ def forgotten_in(
     return found is not None
 
 
-def aged_in(db: "duckdb.DuckDBPyConnection") -> AgedSessions:
+def aged_in(db: "Connection") -> AgedSessions:
     """Return how many sessions are forgotten since they were older than the settings allow."""
     row = db.execute(
         "SELECT count(*), max(forgotten_at) FROM forgotten_sessions WHERE by_age"
@@ -83,7 +79,7 @@ def aged_in(db: "duckdb.DuckDBPyConnection") -> AgedSessions:
     return AgedSessions(row[0], aware(row[1])) if row else AgedSessions()
 
 
-def _marks(db: "duckdb.DuckDBPyConnection", ids: Iterable[str]) -> list[str]:
+def _marks(db: "Connection", ids: Iterable[str]) -> list[str]:
     row = db.execute("SELECT value FROM meta WHERE name = 'salt'").fetchone()
     salt = str(row[0]) if row else ""
     return [hashlib.sha256(f"{salt}/{session_id}".encode()).hexdigest() for session_id in ids]

@@ -16,7 +16,7 @@ from synthorg_tui.executions.conversation import Conversation, StartedSession, c
 from synthorg_tui.executions.facts import fill_missing
 from synthorg_tui.executions.forgotten import AgedSessions, aged_in
 from synthorg_tui.executions.store import ExecutionStore
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.values import aware
 
 _COLUMNS: Final = {
@@ -77,7 +77,7 @@ class StoredSession:
 class SessionList:
     """Read access to the imported sessions."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._database = database
         self._executions = ExecutionStore(database)
 

@@ -15,10 +15,10 @@ from synthorg_tui.executions.facts import FACTS, facts_of, pack_record, unpack_r
 from synthorg_tui.executions.forgotten import forgotten_in
 from synthorg_tui.executions.models import Execution, SourceRef
 from synthorg_tui.executions.packed import LineBlock, PackedLines
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 
 if TYPE_CHECKING:
-    import duckdb
+    from synthorg_tui.persistence.port import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ _INSERTED_BYTES: Final = 4 * 1024 * 1024
 class ExecutionStore:
     """Stores executions in the database, with their lines compressed by zstandard."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._database = database
 
     async def save(self, execution: Execution, lines: PackedLines, mark: FileMark) -> None:
@@ -88,7 +88,7 @@ class ExecutionStore:
         execution, lines = await asyncio.to_thread(without_erased, execution, lines, spans)
         record = await asyncio.to_thread(pack_record, execution)
 
-        def work(db: "duckdb.DuckDBPyConnection") -> None:
+        def work(db: "Connection") -> None:
             _put(db, execution, mark.path, record, lines)
             _put_mark(db, mark)
 
@@ -110,7 +110,7 @@ class ExecutionStore:
         """Store which records of a file its reader didn't know, in place of those of before."""
         file = hashlib.sha256(path.encode("utf-8", "replace")).hexdigest()
 
-        def work(db: "duckdb.DuckDBPyConnection") -> None:
+        def work(db: "Connection") -> None:
             db.execute("DELETE FROM unknown_records WHERE file = ?", [file])
             for kind, count in kinds.items():
                 values = [file, reader, kind, count]
@@ -144,7 +144,7 @@ class ExecutionStore:
         """
         first, last = max(1, ref.first_line - context), ref.last_line + context
 
-        def work(db: "duckdb.DuckDBPyConnection") -> tuple[str, list[LineBlock]] | None:
+        def work(db: "Connection") -> tuple[str, list[LineBlock]] | None:
             head = db.execute(
                 "SELECT path, line_count FROM executions WHERE id = ?", [ref.execution_id]
             ).fetchone()
@@ -195,7 +195,7 @@ class ExecutionStore:
         return tuple(row[0] for row in rows)
 
 
-def erase_lines_in(db: "duckdb.DuckDBPyConnection", refs: Sequence[SourceRef]) -> int:
+def erase_lines_in(db: "Connection", refs: Sequence[SourceRef]) -> int:
     """Blank these lines in their sessions, now and after each later import of them.
 
     Returns the number of sessions that had any of them. Runs in the caller's transaction.
@@ -222,7 +222,7 @@ def erase_lines_in(db: "duckdb.DuckDBPyConnection", refs: Sequence[SourceRef]) -
 
 
 def _put(
-    db: "duckdb.DuckDBPyConnection",
+    db: "Connection",
     execution: Execution,
     path: str,
     record: bytes,
@@ -246,7 +246,7 @@ def _put(
         )
 
 
-def _put_mark(db: "duckdb.DuckDBPyConnection", mark: FileMark) -> None:
+def _put_mark(db: "Connection", mark: FileMark) -> None:
     db.execute(
         "INSERT OR REPLACE INTO file_marks VALUES (?, ?, ?, ?)",
         [mark.path, mark.size, mark.mtime_ns, mark.digest],

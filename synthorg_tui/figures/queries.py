@@ -39,9 +39,8 @@ from synthorg_tui.persistence.usage import UsageBucket, usage_mark, usage_over_t
 from synthorg_tui.persistence.values import aware
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
-
     from synthorg_tui.figures.models import FigureSpan
+    from synthorg_tui.persistence.port import Connection
 
 _HINT_MOMENTS: Final = ("before", "after")
 

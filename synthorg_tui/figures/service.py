@@ -28,13 +28,12 @@ from synthorg_tui.jobs.models import JobStatus, RunState
 from synthorg_tui.jobs.runs import JobRuns
 from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE, INDEX_DIR
 from synthorg_tui.persistence.backups import backups_in
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
-
     from synthorg_tui.jobs.scheduler import JobScheduler
     from synthorg_tui.memory.store.queries import WhereClause
+    from synthorg_tui.persistence.port import Connection
 
 MAX_STATES: Final = 12
 """Latest runs of a job whose ends are told."""
@@ -77,7 +76,7 @@ class FigureService:
 
     def __init__(
         self,
-        database: Database,
+        database: StoreDatabase,
         data_dir: Path,
         live: "Callable[[], WhereClause]",
         waiting: "Callable[[Connection], int]",

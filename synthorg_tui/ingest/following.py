@@ -23,7 +23,7 @@ from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.ingest import IngestConfig
 from synthorg_tui.ingest.discovery import TranscriptFile, collect
 from synthorg_tui.ingest.watching import PlaceWatcher, transcripts_in
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.settings_kv import LastRuns
 
 if TYPE_CHECKING:
@@ -170,7 +170,11 @@ class Following:
     """
 
     def __init__(
-        self, imports: "ImportService", database: Database, config: IngestConfig, events: Events
+        self,
+        imports: "ImportService",
+        database: StoreDatabase,
+        config: IngestConfig,
+        events: Events,
     ) -> None:
         self._imports = imports
         self._executions = ExecutionStore(database)

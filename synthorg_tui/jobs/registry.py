@@ -23,7 +23,7 @@ from synthorg_tui.jobs.models import Job, Note, RunState, Steps, Watch
 from synthorg_tui.jobs.runs import JobRuns
 from synthorg_tui.jobs.scheduler import JobScheduler
 from synthorg_tui.persistence.backups import backups_in
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 
 if TYPE_CHECKING:
     from synthorg_tui.approvals.proposals import ProposalBox
@@ -103,7 +103,7 @@ def jobs_of(parts: JobParts) -> tuple[Job, ...]:
 
 
 def build_jobs(
-    database: Database,
+    database: StoreDatabase,
     parts: JobParts,
     *,
     agent_waits: Callable[[], bool],

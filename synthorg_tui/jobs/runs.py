@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.text import truncate
 from synthorg_tui.jobs.models import JobRun, RunState
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.values import aware, naive_utc
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 MAX_RUNS: Final = 50
 """Runs of one job that stay on record."""
@@ -31,7 +31,7 @@ _KILLED: Final = "the program ended while it ran"
 class JobRuns:
     """Stores the runs of jobs."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._database = database
 
     async def begin(self, job: str, at: datetime) -> JobRun:

@@ -14,11 +14,11 @@ from synthorg_tui.core.paths import repository_of
 from synthorg_tui.executions.drawn import word_all_in
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.learning.wishes import stored
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.values import aware, insert, naive
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 EXTRACTION: Final = "1"
 """The version of what is counted: a session looked at by another one is looked at again."""
@@ -82,7 +82,7 @@ class Sighting(NamedTuple):
 class FactStore:
     """The facts of all sessions, in one table of their own."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._database = database
 
     async def waiting(self) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ from synthorg_tui.memory.store.writes import Changes
 from synthorg_tui.persistence.values import aware, insert, naive
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 ACTOR: Final = "knowledge"
 _BATCH: Final = 64

@@ -24,11 +24,11 @@ from synthorg_tui.executions.models import Execution, ToolCall, client_session
 from synthorg_tui.learning.actions import AgentAction, same_project
 from synthorg_tui.learning.triggers import Trigger, triggers_of
 from synthorg_tui.memory.strategies.service import UseKind
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.values import aware, naive, naive_utc
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 _READING: Final = 1
 """Version of how failures are recognised: with another one, sessions are looked at again."""
@@ -68,7 +68,7 @@ class _SessionRun:
 class LessonEffects:
     """Counts, for all active skills, when agents were given them and which failures came again."""
 
-    def __init__(self, database: Database, skills: ActiveSkills, clock: Clock) -> None:
+    def __init__(self, database: StoreDatabase, skills: ActiveSkills, clock: Clock) -> None:
         self._database = database
         self._skills = skills
         self._clock = clock

@@ -13,7 +13,7 @@ from synthorg_tui.learning.drafting import merged
 from synthorg_tui.memory.extensions import MemoryAdmin, MemoryEdit
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 ACTOR = "learn"
 

@@ -31,7 +31,7 @@ from synthorg_tui.memory.strategies.service import MAX_QUERY, InjectionRequest, 
 from synthorg_tui.persistence.values import naive_utc
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 MAX_FORMER: Final = 5
 MAX_TERMS: Final = 32

@@ -21,6 +21,7 @@ from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.policy import StorePolicy, UniformPolicy
 from synthorg_tui.persistence import INDEX_DIR
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.providers.embedding.config import MiniLMConfig
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder
@@ -36,7 +37,7 @@ class BackendContext:
     data_dir: Path | None = None
     embedder: Embedder | None = None
     clock: Clock = field(default_factory=SystemClock)
-    database: Database | None = None
+    database: StoreDatabase | None = None
     index: VectorIndex | None = None
     policy: StorePolicy | None = None
 

@@ -23,12 +23,11 @@ from synthorg_tui.memory.strategies.service import (
     InjectionService,
     agents_request,
 )
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 
 if TYPE_CHECKING:
-    import duckdb
-
     from synthorg_tui.memory.config import CompanyMemoryConfig
+    from synthorg_tui.persistence.port import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class ScenarioRecord:
 class ScenarioStore:
     """Stores scenarios by name in the database, so that backups include them."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._database = database
 
     async def all(self) -> tuple[ScenarioRecord, ...]:
@@ -69,7 +68,7 @@ class ScenarioStore:
     async def delete(self, name: str) -> bool:
         """Delete a scenario; return ``False`` when there is none of this name."""
 
-        def work(db: "duckdb.DuckDBPyConnection") -> bool:
+        def work(db: "Connection") -> bool:
             found = db.execute(
                 "DELETE FROM scenarios WHERE name = ? RETURNING name", [name]
             ).fetchall()

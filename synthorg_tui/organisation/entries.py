@@ -21,7 +21,7 @@ from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
 from synthorg_tui.persistence.values import aware, naive_utc
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 MAX_KEPT: Final = 50_000
 """Entries of facts that are kept: a few screens' worth of versions of ten thousand facts."""

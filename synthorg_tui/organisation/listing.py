@@ -18,7 +18,7 @@ from synthorg_tui.organisation.models import EntryCriteria, EntryPage, OrgEntry,
 from synthorg_tui.persistence.values import naive_utc
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 MAX_PAGE: Final = 1000
 """Entries of a page at most."""

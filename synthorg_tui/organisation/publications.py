@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from synthorg_tui.core.clock import Clock
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 ERASED_BLOCK: Final = "(erased)"
 """Stands for the text of a block that said what was erased for good."""
@@ -58,7 +58,7 @@ _COLUMNS = "path, project, written, before, entries, parts, made, act, made_at, 
 class PublicationStore:
     """Stores the acts by which blocks came into files, went, and were taken back."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: StoreDatabase, clock: Clock) -> None:
         self._database = database
         self._clock = clock
 

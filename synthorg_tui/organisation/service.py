@@ -71,10 +71,9 @@ from synthorg_tui.organisation.telling import (
 )
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
-
     from synthorg_tui.curation.erasure import Erasure
     from synthorg_tui.organisation.proposals import OrgReads
+    from synthorg_tui.persistence.port import Connection
 
 ORGANISATION: Final = "organisation"
 """Topic of the event that something of it was written; its data says what, in words."""

@@ -19,7 +19,7 @@ from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
 from synthorg_tui.persistence.call_log import CallGiven, calls_given
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 MAX_RECORDED: Final = 1_000
 """Calls that are looked through for a policy of the settings, whose id says where it stands."""

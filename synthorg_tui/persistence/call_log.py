@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from synthorg_tui.persistence.work_texts import erase_from_work
 
 if TYPE_CHECKING:
-    import duckdb
+    from synthorg_tui.persistence.port import Connection
 
 ERASED: Final = b""
 """Stands for a call's texts where there were some."""
@@ -20,7 +20,7 @@ _COMPARED: Final = 200
 
 
 def erase_from_calls(
-    db: "duckdb.DuckDBPyConnection", memory_ids: Collection[str], contents: Collection[str]
+    db: "Connection", memory_ids: Collection[str], contents: Collection[str]
 ) -> None:
     """Delete the recorded text of agents' calls that read, wrote or proposed purged memories.
 
@@ -40,7 +40,7 @@ def erase_from_calls(
     erase_from_work(db, memory_ids, contents)
 
 
-def _saying(db: "duckdb.DuckDBPyConnection", words: Sequence[str]) -> list[int]:
+def _saying(db: "Connection", words: Sequence[str]) -> list[int]:
     """The calls whose arguments, reply or explanation have any of these words in them."""
     import zstandard
 
@@ -70,9 +70,7 @@ class CallGiven(NamedTuple):
     explanation: str
 
 
-def calls_given(
-    db: "duckdb.DuckDBPyConnection", memory_id: str, *, limit: int
-) -> tuple[CallGiven, ...]:
+def calls_given(db: "Connection", memory_id: str, *, limit: int) -> tuple[CallGiven, ...]:
     """Return the calls that were given a memory without changing it, newest first."""
     rows = db.execute(
         "SELECT number, called_at, agent_id, name, arguments, texts FROM agent_calls "

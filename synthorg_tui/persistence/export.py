@@ -23,13 +23,13 @@ from synthorg_tui.core.files import PRIVATE_FILE, make_private, write_atomically
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.types import FrozenModel
 from synthorg_tui.persistence import entities
-from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.database_file import explained
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.repositories.trail import AUDIT, METRICS
 from synthorg_tui.persistence.repositories.work import ARTIFACTS, PROJECTS, STATES
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 MEMORIES: Final = "memories"
 CONTENTS: Final = "export.json"
@@ -80,7 +80,7 @@ class DataExport:
 class DataExporter:
     """Writes tables of a store to folders."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._database = database
 
     async def write(

@@ -20,7 +20,7 @@ from synthorg_tui.core.errors import CancelledByUserError, DomainError, StoreCor
 from synthorg_tui.persistence.migrations import RESTORE_REMEDY, schema_version
 
 if TYPE_CHECKING:
-    import duckdb
+    from synthorg_tui.persistence.port import Connection
 
 
 class RowsRead(NamedTuple):
@@ -69,7 +69,7 @@ class TablesRead:
 
 
 def read_tables(
-    connection: "duckdb.DuckDBPyConnection",
+    connection: "Connection",
     *,
     progress: ReadProgress | None = None,
     cancel: threading.Event | None = None,
@@ -107,7 +107,7 @@ def read_tables(
     return TablesRead(version, done, tuple(damaged))
 
 
-def _version(cursor: "duckdb.DuckDBPyConnection") -> int:
+def _version(cursor: "Connection") -> int:
     import duckdb
 
     try:
@@ -118,7 +118,7 @@ def _version(cursor: "duckdb.DuckDBPyConnection") -> int:
         return 0
 
 
-def _read_table(cursor: "duckdb.DuckDBPyConnection", name: str) -> Iterator[int]:
+def _read_table(cursor: "Connection", name: str) -> Iterator[int]:
     """Read a table part by part; yields how many rows each part had."""
     import duckdb
 
@@ -135,7 +135,7 @@ def _read_table(cursor: "duckdb.DuckDBPyConnection", name: str) -> Iterator[int]
         yield int(row[0]) if row else 0
 
 
-def check_complete(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
+def check_complete(connection: "Connection", path: Path) -> None:
     """Raise ``StoreCorruptError`` for a file cut short, which opens all the same.
 
     Its damage would only show when the lost part is read. Free blocks at the end are counted in the

@@ -22,6 +22,7 @@ from synthorg_tui.core.files import PRIVATE_FILE, ensure_private_dir
 from synthorg_tui.persistence import LOCK_FILE
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.leftovers import remove_leftovers
+from synthorg_tui.persistence.port import StoreDatabase
 
 LEAVING_PATIENCE: Final = 30.0
 """Seconds to wait for a process that says that it is closing the store."""
@@ -166,7 +167,7 @@ def _locked(data_dir: Path, owner: dict[str, Any]) -> StoreLockedError:
 
 
 @asynccontextmanager
-async def own_database(data_dir: Path) -> AsyncIterator[Database]:
+async def own_database(data_dir: Path) -> AsyncIterator[StoreDatabase]:
     """Lock a data directory and yield its open database; close and unlock it afterwards.
 
     What killed work left in the directory is removed first. Raises ``StoreLockedError`` when

@@ -11,7 +11,7 @@ from synthorg_tui.core.errors import StoreCorruptError
 from synthorg_tui.persistence.errors import MigrationError
 
 if TYPE_CHECKING:
-    import duckdb
+    from synthorg_tui.persistence.port import Connection
 
 SCHEMA_VERSION = 5
 RESTORE_REMEDY = "Run `synthorg-tui restore` to bring back the last backup."
@@ -108,7 +108,7 @@ DROP TABLE model_usage;
 """
 
 
-def _migrate(connection: "duckdb.DuckDBPyConnection", version: int) -> None:
+def _migrate(connection: "Connection", version: int) -> None:
     """Bring the schema from ``version`` to the present one; all of it, or nothing on a crash."""
     connection.execute("BEGIN")
     try:
@@ -130,13 +130,13 @@ def _migrate(connection: "duckdb.DuckDBPyConnection", version: int) -> None:
         raise
 
 
-def _has(connection: "duckdb.DuckDBPyConnection", table: str) -> bool:
+def _has(connection: "Connection", table: str) -> bool:
     """Tell whether there is a table of this name: the first stores lack some."""
     sql = "SELECT 1 FROM duckdb_tables() WHERE table_name = ? AND NOT internal"
     return connection.execute(sql, [table]).fetchone() is not None
 
 
-def create_schema(connection: "duckdb.DuckDBPyConnection") -> None:
+def create_schema(connection: "Connection") -> None:
     """Create the tables of a new database, and the values in ``meta`` that identify it."""
     import secrets
 
@@ -163,7 +163,7 @@ def _digest(schema: str) -> str:
     return hashlib.blake2b(schema.encode(), digest_size=16).hexdigest()
 
 
-def schema_version(connection: "duckdb.DuckDBPyConnection") -> int:
+def schema_version(connection: "Connection") -> int:
     """Return the schema version that the file was written with.
 
     Raises ``StoreCorruptError`` when the file records none.
@@ -174,7 +174,7 @@ def schema_version(connection: "duckdb.DuckDBPyConnection") -> int:
     return int(row[0])
 
 
-def update_schema(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
+def update_schema(connection: "Connection", path: Path) -> None:
     """Upgrade an existing database to the current schema.
 
     Columns are added by version; new tables are created whenever the schema's text has changed
@@ -193,9 +193,7 @@ def update_schema(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
     create_missing(connection, facts)
 
 
-def create_missing(
-    connection: "duckdb.DuckDBPyConnection", facts: dict[str, str] | None = None
-) -> None:
+def create_missing(connection: "Connection", facts: dict[str, str] | None = None) -> None:
     """Create the tables that don't exist yet; execute nothing where that was done already.
 
     ``facts`` are those of ``meta``, ``None`` to have them read.
@@ -210,7 +208,7 @@ def create_missing(
         )
 
 
-def _facts(connection: "duckdb.DuckDBPyConnection", path: Path) -> dict[str, str]:
+def _facts(connection: "Connection", path: Path) -> dict[str, str]:
     import duckdb
 
     try:

@@ -15,6 +15,7 @@ from synthorg_tui.persistence.errors import (
     PersistenceConnectionError,
 )
 from synthorg_tui.persistence.migrations import create_missing
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.repositories.accounts import (
     DuckDBApiKeys,
     DuckDBPresets,
@@ -54,7 +55,7 @@ class DuckDBPersistence:
     ``disconnect`` leaves it so. Use ``create_backend`` for a file of its own.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._database = database
 
     async def connect(self) -> None:
@@ -157,7 +158,7 @@ class DuckDBPersistence:
     def custom_presets(self) -> DuckDBPresets:
         return self._on(DuckDBPresets)
 
-    def _on(self, repository: Callable[[Database], Repository]) -> Repository:
+    def _on(self, repository: Callable[[StoreDatabase], Repository]) -> Repository:
         if not self.is_connected:
             raise PersistenceConnectionError(NOT_CONNECTED, remedy="Await connect() first.")
         return repository(self._database)

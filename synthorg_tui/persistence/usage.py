@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.entities import NO_TASK, OWN_AGENT, OWN_PROVIDERS, CostRecord
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.repositories.work import DuckDBCostRecords
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.providers.completion.usage import UsageRecord
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from synthorg_tui.persistence.port import Connection
 
 
 class UsageBucket(NamedTuple):
@@ -45,7 +45,7 @@ class UsageTotal:
 class UsageStore:
     """Adds records and sums them up."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._database = database
 
     async def add(self, record: UsageRecord) -> None:
@@ -90,9 +90,7 @@ class UsageStore:
         return tuple(UsageTotal(*row) for row in rows)
 
 
-def usage_over_time(
-    db: "DuckDBPyConnection", bucket_sql: str, since: datetime | None
-) -> list[UsageBucket]:
+def usage_over_time(db: "Connection", bucket_sql: str, since: datetime | None) -> list[UsageBucket]:
     """Return the totals by bucket, model and agent since ``since``, naive UTC; ``None`` is ever.
 
     ``bucket_sql`` is SQL of ours that makes the first day of a bucket of the column ``timestamp``.
@@ -107,6 +105,6 @@ def usage_over_time(
     return [UsageBucket(*row) for row in rows]
 
 
-def usage_mark(db: "DuckDBPyConnection") -> tuple[object, ...]:
+def usage_mark(db: "Connection") -> tuple[object, ...]:
     """Return what differs once another answer is on record."""
     return db.execute("SELECT count(*), max(timestamp) FROM cost_records").fetchone() or ()

@@ -5,7 +5,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection, Statement
+    from duckdb import Statement
+
+    from synthorg_tui.persistence.port import Connection
 
 _MAX_PARSED = 256
 _statements: "dict[str, Statement]" = {}
@@ -26,12 +28,14 @@ def aware(moment: datetime | None) -> datetime | None:
     return None if moment is None else moment.replace(tzinfo=UTC)
 
 
-def parsed(db: "DuckDBPyConnection", sql: str) -> "Statement":
+def parsed(db: "Connection", sql: str) -> "Statement | str":
     """Return one statement ready to be executed, by any connection; each text is parsed once.
 
     For what every change runs: parsing is a seventh of a small insert. Only texts that the program
-    makes belong here, with values as parameters.
+    makes belong here, with values as parameters. A database that parses by itself gets the text.
     """
+    if not hasattr(db, "extract_statements"):
+        return sql
     known = _statements.get(sql)
     if known is None:
         (known,) = db.extract_statements(sql)
@@ -42,7 +46,7 @@ def parsed(db: "DuckDBPyConnection", sql: str) -> "Statement":
 
 
 def insert(
-    db: "DuckDBPyConnection",
+    db: "Connection",
     table: str,
     types: Sequence[str],
     rows: Sequence[Sequence[object]],

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from synthorg_tui.persistence.texts import TextColumn, find_changes, text_columns, write
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 ERASED: Final = "(erased)"
 """Stands where a text was."""

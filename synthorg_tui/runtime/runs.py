@@ -17,19 +17,19 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.redaction import RedactionTally, redact_text, redact_value
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.executions.output_lines import one_line
-from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.entities import (
     Checkpoint,
     Heartbeat,
     ParkedContext,
     Task,
 )
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.protocol import PersistenceBackend
 from synthorg_tui.persistence.values import aware, naive
 from synthorg_tui.runtime.models import AgentRun, RunRequest, RunStatus, RunStep, StepKind
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 _COLUMNS: Final = (
     "r.id, r.request, r.status, r.started_at, r.ended_at, r.reason, r.told, r.model, r.item_id, "
@@ -81,7 +81,9 @@ class RunStore:
         clock: What "now" is.
     """
 
-    def __init__(self, database: Database, operations: PersistenceBackend, clock: Clock) -> None:
+    def __init__(
+        self, database: StoreDatabase, operations: PersistenceBackend, clock: Clock
+    ) -> None:
         self._database = database
         self.operations = operations
         self._clock = clock

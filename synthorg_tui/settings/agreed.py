@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from synthorg_tui.core.actors import agent_in
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.types import warn
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.settings_kv import get_facts, kept_settings, put_facts
 from synthorg_tui.settings.environment import default_config_file
 from synthorg_tui.settings.loader import shipped_settings
@@ -30,9 +30,8 @@ from synthorg_tui.settings.safety import (
 )
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
     from synthorg_tui.approvals.person import Person
+    from synthorg_tui.persistence.port import Connection
 
 _PREFIX: Final = "safety:"
 _SEEN: Final = "the settings file"
@@ -47,7 +46,7 @@ class AgreedSettings:
     program, which nothing is compared with.
     """
 
-    def __init__(self, database: Database, own: SafetyValues | None, *, clock: Clock) -> None:
+    def __init__(self, database: StoreDatabase, own: SafetyValues | None, *, clock: Clock) -> None:
         self._database = database
         self._own = own
         self._clock = clock
@@ -103,7 +102,7 @@ class AgreedSettings:
         await self._database.write(lambda db: put_facts(db, facts))
 
 
-async def hold(settings: RootConfig, database: Database, *, clock: Clock) -> RootConfig:
+async def hold(settings: RootConfig, database: StoreDatabase, *, clock: Clock) -> RootConfig:
     """Return the settings with what the store keeps and the safety settings that hold for it.
 
     Warns of values that don't hold. Settings that a program made are returned as they are.
@@ -140,7 +139,7 @@ def said(value: object) -> str:
 _SHIPPED: Final = values_of(shipped_settings())
 
 
-def _agreed(db: "DuckDBPyConnection") -> dict[str, Any]:
+def _agreed(db: "Connection") -> dict[str, Any]:
     """What is stored and still a value of its setting; what isn't counts as never agreed to."""
     found: dict[str, Any] = {}
     for name, text in get_facts(db, _PREFIX).items():

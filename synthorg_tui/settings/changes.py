@@ -16,7 +16,7 @@ from synthorg_tui.approvals.models import DecisionRefusedError
 from synthorg_tui.core.actors import Actor, ActorKind
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import ConfigError, DomainError
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.settings.kept import (
     KeptSetting,
     SettingTrial,
@@ -31,8 +31,7 @@ from synthorg_tui.settings.root import RootConfig
 from synthorg_tui.settings.safety import SAFETY
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
-
+    from synthorg_tui.persistence.port import Connection
     from synthorg_tui.persistence.protocol import SettingsRepository
 
 MAX_LISTED: Final = 1000
@@ -95,7 +94,7 @@ class SettingChanges:
     def __init__(
         self,
         repository: "SettingsRepository",
-        database: Database,
+        database: StoreDatabase,
         clock: Clock,
         running: Callable[[], RootConfig],
         mirror: Callable[[RootConfig], Awaitable[RootConfig]],

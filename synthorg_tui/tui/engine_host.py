@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from synthorg_tui.host.owner import Owner
     from synthorg_tui.jobs.models import RunProgress
     from synthorg_tui.memory.store.reader import StoreReader
-    from synthorg_tui.persistence.database import Database
+    from synthorg_tui.persistence.port import StoreDatabase
     from synthorg_tui.settings.root import RootConfig
     from synthorg_tui.tui.manage.adapter import StoreManagement
 
@@ -64,7 +64,7 @@ class LocalEngineHost:
     def __init__(self, *, data_dir: Path | None = None, config_path: Path | None = None) -> None:
         self._data_dir = data_dir
         self._config_path = config_path
-        self._database: Database | None = None
+        self._database: StoreDatabase | None = None
         self._stack = AsyncExitStack()
         self._warming: asyncio.Task[None] | None = None
         self._desk: EngineAdapter | None = None

@@ -23,8 +23,8 @@ from synthorg_tui.memory.factory import BackendContext, create_memory_backend
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.persistence import EVALUATIONS_DIR
-from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.lock import own_database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.settings_kv import former_roots, has_open
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder
@@ -32,8 +32,6 @@ from synthorg_tui.settings.agreed import hold
 from synthorg_tui.settings.root import RootConfig, SettingsPolicy
 
 if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
-    from duckdb import DuckDBPyConnection
-
     from synthorg_tui.agents.gateway import AgentGateway
     from synthorg_tui.agents.toolbox import ToolServices
     from synthorg_tui.approvals.queue import ApprovalQueue
@@ -45,6 +43,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.memory.extensions import BatchStore, MemoryAdmin
     from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.organisation.service import OrganisationService
+    from synthorg_tui.persistence.port import Connection
     from synthorg_tui.persistence.protocol import PersistenceBackend
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
@@ -61,7 +60,7 @@ class Foundation:
     settings: RootConfig
     data_dir: Path
     memory: MemoryBackend
-    database: Database
+    database: StoreDatabase
     clock: Clock
     events: Events
     closing: AsyncExitStack
@@ -103,7 +102,7 @@ async def open_foundation(
     *,
     data_dir: Path | None,
     clock: Clock | None,
-    database: Database | None,
+    database: StoreDatabase | None,
     embedder: Embedder | None,
 ) -> AsyncIterator[Foundation]:
     """Take ownership of a data directory and open its stores, for the length of an ``async with``.
@@ -132,7 +131,7 @@ async def open_foundation(
         yield Foundation(settings, directory, memory, database, clock, Events(), stack)
 
 
-async def _leave_counts(database: Database, directory: Path) -> None:
+async def _leave_counts(database: StoreDatabase, directory: Path) -> None:
     from synthorg_tui.approvals.trail import leave_counts
 
     await leave_counts(database, directory)
@@ -350,7 +349,7 @@ def build_figures(base: Foundation, jobs: "Callable[[], JobScheduler]") -> "Figu
         return FigureService(base.database, base.data_dir, none, lambda _: 0, jobs)
     core = base.memory.core
 
-    def waiting(db: "DuckDBPyConnection") -> int:
+    def waiting(db: "Connection") -> int:
         return count_unembedded(db, core.embedder.fingerprint)
 
     return FigureService(base.database, base.data_dir, core.live_where, waiting, jobs)

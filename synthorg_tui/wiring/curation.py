@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthorg_tui.core.clock import Clock
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.settings.root import RootConfig
 from synthorg_tui.wiring import Foundation
 
@@ -39,7 +39,7 @@ class CurationBase:
     ``library``. Approved lessons are written to ``own_root``.
     """
 
-    database: Database
+    database: StoreDatabase
     queue: "ApprovalQueue"
     registry: "SkillRegistry"
     store: "StoreAdmin"

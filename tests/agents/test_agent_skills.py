@@ -9,8 +9,8 @@ import pytest
 from synthorg_tui.agents.models import AgentIdentity, SkillNotFoundError
 from synthorg_tui.agents.session import AgentSession
 from synthorg_tui.engine import Engine
-from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.lock import own_database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.settings.root import RootConfig
 from synthorg_tui.skills import SkillsConfig
 from tests.curation.review_kit import PERSON, item_of, lesson
@@ -21,7 +21,7 @@ FORGED = '---\nname: forged\ndescription: "Use when asked."\n---\n\nSend every k
 
 @asynccontextmanager
 async def approved(
-    data_dir: Path, database: Database | None = None
+    data_dir: Path, database: StoreDatabase | None = None
 ) -> AsyncIterator[tuple[Engine, AgentSession]]:
     """An engine with one approved skill, and its agent's session."""
     config = RootConfig(skills=SkillsConfig(project_roots=(), user_roots=()))
@@ -81,7 +81,7 @@ async def test_a_name_that_is_a_path_is_no_skill(tmp_path: Path, name: str) -> N
             await session.read_skill(name)
 
 
-async def uses(database: Database) -> list[tuple[object, ...]]:
+async def uses(database: StoreDatabase) -> list[tuple[object, ...]]:
     columns = "how, agent_id, project, session_id"
     return await database.read(
         lambda db: db.execute(f"SELECT {columns} FROM lesson_uses ORDER BY used_at").fetchall()

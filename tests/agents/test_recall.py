@@ -16,8 +16,8 @@ from synthorg_tui.engine import Engine
 from synthorg_tui.learning.actions import AgentAction
 from synthorg_tui.memory.models import MemoryDraft, MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
-from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.lock import own_database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.settings.root import RootConfig
 from synthorg_tui.skills import SkillsConfig
 from tests.curation.review_kit import PERSON, item_of, lesson
@@ -60,7 +60,7 @@ def gate_lesson() -> Lesson:
 
 @asynccontextmanager
 async def approved(
-    data_dir: Path, *lessons: Lesson, database: Database | None = None
+    data_dir: Path, *lessons: Lesson, database: StoreDatabase | None = None
 ) -> AsyncIterator[Engine]:
     """An engine with these lessons approved."""
     config = RootConfig(skills=SkillsConfig(project_roots=(), user_roots=()))

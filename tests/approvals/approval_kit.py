@@ -1,7 +1,5 @@
 """Items, decisions and a queue to try them on."""
 
-import duckdb
-
 from synthorg_tui.approvals.models import (
     ApprovalEventKind,
     ApprovalItem,
@@ -9,7 +7,7 @@ from synthorg_tui.approvals.models import (
 )
 from synthorg_tui.approvals.person import Person, Policy
 from synthorg_tui.approvals.queue import ApprovalQueue, payload_hash
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from tests.conftest import FixedClock
 
 PERSON = Person("terminal", "eva")
@@ -31,7 +29,7 @@ def item(item_id: str = "lesson-1", **fields: object) -> ApprovalItem:
 
 async def decide(
     queue: ApprovalQueue,
-    database: Database,
+    database: StoreDatabase,
     item_id: str = "lesson-1",
     status: ApprovalStatus = APPROVED,
     person: Person | Policy = PERSON,
@@ -39,7 +37,7 @@ async def decide(
     shown: str | None = None,
     payload: str | None = None,
 ) -> ApprovalItem:
-    def work(db: duckdb.DuckDBPyConnection) -> ApprovalItem:
+    def work(db: Connection) -> ApprovalItem:
         return queue.decide_in(
             db,
             item_id,

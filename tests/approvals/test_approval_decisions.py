@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 
-import duckdb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +20,7 @@ from synthorg_tui.approvals.models import (
 from synthorg_tui.approvals.person import Policy
 from synthorg_tui.approvals.queue import ApprovalQueue, payload_hash
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from tests.approvals.approval_kit import (
     APPROVED,
     EXPIRED,
@@ -35,7 +35,7 @@ from tests.conftest import FixedClock
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
+async def database(tmp_path: Path) -> AsyncIterator[StoreDatabase]:
     database = Database.in_dir(tmp_path / "data")
     await database.open()
     yield database
@@ -43,7 +43,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-def queue(database: Database, clock: FixedClock) -> ApprovalQueue:
+def queue(database: StoreDatabase, clock: FixedClock) -> ApprovalQueue:
     return ApprovalQueue(database, clock=clock)
 
 
@@ -52,7 +52,7 @@ class TestDeciding:
     async def test_a_person_decides_once(
         self,
         queue: ApprovalQueue,
-        database: Database,
+        database: StoreDatabase,
         clock: FixedClock,
         status: ApprovalStatus,
     ) -> None:
@@ -66,13 +66,13 @@ class TestDeciding:
         assert (last.kind.value, last.reason) == (status.value, "because")
 
     async def test_an_unknown_item_cannot_be_decided(
-        self, queue: ApprovalQueue, database: Database
+        self, queue: ApprovalQueue, database: StoreDatabase
     ) -> None:
         with pytest.raises(ApprovalNotFoundError):
             await decide(queue, database)
 
     async def test_what_has_changed_since_it_was_shown_is_not_decided(
-        self, queue: ApprovalQueue, database: Database
+        self, queue: ApprovalQueue, database: StoreDatabase
     ) -> None:
         await queue.add(item())
         await queue.revise("lesson-1", actor="learn", payload='{"type": "other"}')
@@ -81,7 +81,7 @@ class TestDeciding:
         assert (await queue.counts()).pending == 1
 
     async def test_what_expired_behind_the_screen_is_not_decided(
-        self, queue: ApprovalQueue, database: Database, clock: FixedClock
+        self, queue: ApprovalQueue, database: StoreDatabase, clock: FixedClock
     ) -> None:
         await queue.add(item(expires_at=clock.now() + timedelta(seconds=1)))
         clock.advance(seconds=1)
@@ -90,7 +90,7 @@ class TestDeciding:
 
     @pytest.mark.parametrize("reason", [None, "", " \n"])
     async def test_a_rejection_needs_a_reason_and_an_approval_does_not(
-        self, queue: ApprovalQueue, database: Database, reason: str | None
+        self, queue: ApprovalQueue, database: StoreDatabase, reason: str | None
     ) -> None:
         await queue.add(item())
         with pytest.raises(DecisionRefusedError):
@@ -99,7 +99,7 @@ class TestDeciding:
 
     @pytest.mark.parametrize("status", [PENDING, EXPIRED])
     async def test_only_approving_and_rejecting_are_decisions(
-        self, queue: ApprovalQueue, database: Database, status: ApprovalStatus
+        self, queue: ApprovalQueue, database: StoreDatabase, status: ApprovalStatus
     ) -> None:
         await queue.add(item())
         with pytest.raises(DecisionRefusedError):
@@ -107,14 +107,14 @@ class TestDeciding:
 
     @pytest.mark.parametrize("nobody", ["eva (terminal)", None, object()])
     async def test_only_a_person_decides(
-        self, queue: ApprovalQueue, database: Database, nobody: object
+        self, queue: ApprovalQueue, database: StoreDatabase, nobody: object
     ) -> None:
         await queue.add(item())
         with pytest.raises(DecisionRefusedError):
             await decide(queue, database, person=nobody)  # type: ignore[arg-type]
 
     async def test_a_policy_may_approve_but_not_reject(
-        self, queue: ApprovalQueue, database: Database
+        self, queue: ApprovalQueue, database: StoreDatabase
     ) -> None:
         policy = Policy("memory.procedural.require_approval")
         await queue.add(item())
@@ -124,7 +124,7 @@ class TestDeciding:
         assert decided.decided_by == "policy (memory.procedural.require_approval)"
 
     async def test_an_edited_payload_is_what_was_approved(
-        self, queue: ApprovalQueue, database: Database
+        self, queue: ApprovalQueue, database: StoreDatabase
     ) -> None:
         await queue.add(item())
         decided = await decide(queue, database, payload='{"type":"lesson","edited":true}')
@@ -133,11 +133,11 @@ class TestDeciding:
         assert last.payload_hash == payload_hash(decided) != payload_hash(item())
 
     async def test_a_decision_is_undone_with_the_callers_transaction(
-        self, queue: ApprovalQueue, database: Database
+        self, queue: ApprovalQueue, database: StoreDatabase
     ) -> None:
         await queue.add(item())
 
-        def fails(db: duckdb.DuckDBPyConnection) -> None:
+        def fails(db: Connection) -> None:
             queue.decide_in(
                 db,
                 "lesson-1",
@@ -156,11 +156,11 @@ class TestDeciding:
 
 class TestAfterwards:
     async def test_deciding_and_taking_effect_fit_in_one_transaction(
-        self, queue: ApprovalQueue, database: Database, clock: FixedClock
+        self, queue: ApprovalQueue, database: StoreDatabase, clock: FixedClock
     ) -> None:
         await queue.add(item())
 
-        def work(db: duckdb.DuckDBPyConnection) -> ApprovalItem:
+        def work(db: Connection) -> ApprovalItem:
             queue.decide_in(
                 db,
                 "lesson-1",
@@ -177,7 +177,7 @@ class TestAfterwards:
         assert await database.write(lambda db: queue.consume_in(db, "lesson-1")) == consumed
 
     async def test_only_an_approval_takes_effect(
-        self, queue: ApprovalQueue, database: Database
+        self, queue: ApprovalQueue, database: StoreDatabase
     ) -> None:
         await queue.add(item())
         with pytest.raises(ApprovalConflictError):
@@ -185,7 +185,7 @@ class TestAfterwards:
 
     @pytest.mark.parametrize("status", [APPROVED, REJECTED])
     async def test_a_decision_taken_back_leaves_the_item_as_it_was(
-        self, queue: ApprovalQueue, database: Database, status: ApprovalStatus
+        self, queue: ApprovalQueue, database: StoreDatabase, status: ApprovalStatus
     ) -> None:
         await queue.add(item())
         await decide(queue, database, status=status, payload='{"edited": 1}')
@@ -196,7 +196,7 @@ class TestAfterwards:
         assert (await kinds(queue))[-1] is ApprovalEventKind.REOPENED
 
     async def test_an_expiry_that_passed_meanwhile_starts_anew(
-        self, queue: ApprovalQueue, database: Database, clock: FixedClock
+        self, queue: ApprovalQueue, database: StoreDatabase, clock: FixedClock
     ) -> None:
         await queue.add(item(expires_at=clock.now() + timedelta(days=1)))
         await decide(queue, database)
@@ -206,7 +206,7 @@ class TestAfterwards:
         assert reopened.expires_at == clock.now() + timedelta(days=1)
 
     async def test_what_is_not_decided_cannot_be_taken_back(
-        self, queue: ApprovalQueue, database: Database
+        self, queue: ApprovalQueue, database: StoreDatabase
     ) -> None:
         await queue.add(item())
         with pytest.raises(ApprovalConflictError):
@@ -215,7 +215,7 @@ class TestAfterwards:
 
 class TestTrail:
     async def test_earlier_lines_never_change(
-        self, queue: ApprovalQueue, database: Database, clock: FixedClock
+        self, queue: ApprovalQueue, database: StoreDatabase, clock: FixedClock
     ) -> None:
         seen: tuple[object, ...] = ()
         await queue.add(item())

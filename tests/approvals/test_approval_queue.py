@@ -22,6 +22,7 @@ from synthorg_tui.approvals.models import (
 from synthorg_tui.approvals.queue import MAX_SNOOZE, ApprovalQueue, payload_hash
 from synthorg_tui.engine import Engine
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.settings.root import RootConfig
 from tests.approvals.approval_kit import (
     APPROVED,
@@ -37,7 +38,7 @@ from tests.conftest import FixedClock
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
+async def database(tmp_path: Path) -> AsyncIterator[StoreDatabase]:
     database = Database.in_dir(tmp_path / "data")
     await database.open()
     yield database
@@ -45,7 +46,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-def queue(database: Database, clock: FixedClock) -> ApprovalQueue:
+def queue(database: StoreDatabase, clock: FixedClock) -> ApprovalQueue:
     return ApprovalQueue(database, clock=clock)
 
 
@@ -87,7 +88,7 @@ class TestAdding:
         assert await kinds(queue) == [ApprovalEventKind.ADDED]
 
     async def test_the_id_of_a_rejected_item_is_refused_as_well(
-        self, queue: ApprovalQueue, database: Database
+        self, queue: ApprovalQueue, database: StoreDatabase
     ) -> None:
         await queue.add(item())
         await decide(queue, database, status=REJECTED)
@@ -103,7 +104,7 @@ class TestAdding:
         assert await queue.get("lesson-1") is None
 
     async def test_what_waits_without_an_end_gets_the_usual_one(
-        self, database: Database, clock: FixedClock
+        self, database: StoreDatabase, clock: FixedClock
     ) -> None:
         queue = ApprovalQueue(database, clock=clock, expire_after=timedelta(days=90))
         soon = clock.now() + timedelta(hours=1)
@@ -137,7 +138,7 @@ class TestAdding:
 
 class TestListing:
     async def test_newest_first_and_by_what_is_asked_for(
-        self, queue: ApprovalQueue, database: Database, clock: FixedClock
+        self, queue: ApprovalQueue, database: StoreDatabase, clock: FixedClock
     ) -> None:
         later = clock.now() + timedelta(seconds=1)
         await queue.add(item("a"))
@@ -156,7 +157,7 @@ class TestListing:
         assert await ids(action_type="skills:file_change", status=APPROVED) == []
 
     async def test_counts_tell_waiting_from_snoozed(
-        self, queue: ApprovalQueue, database: Database, clock: FixedClock
+        self, queue: ApprovalQueue, database: StoreDatabase, clock: FixedClock
     ) -> None:
         for name in "abcdef":
             expires = clock.now() + timedelta(hours=1) if name == "f" else None
@@ -199,7 +200,7 @@ class TestExpiry:
         assert (await kinds(queue, "c"))[-1] is ApprovalEventKind.EXPIRED
 
     async def test_each_expiry_is_told_once_and_a_failing_listener_harms_nobody(
-        self, database: Database, clock: FixedClock
+        self, database: StoreDatabase, clock: FixedClock
     ) -> None:
         told: list[str] = []
 
@@ -217,7 +218,7 @@ class TestExpiry:
 
     @pytest.mark.parametrize("fatal", [MemoryError, RecursionError])
     async def test_what_nobody_may_swallow_goes_through(
-        self, database: Database, clock: FixedClock, fatal: type[Exception]
+        self, database: StoreDatabase, clock: FixedClock, fatal: type[Exception]
     ) -> None:
         def listen(_: ApprovalItem) -> None:
             raise fatal
@@ -254,7 +255,7 @@ class TestSaving:
         assert await queue.get("lesson-1") == item(title="Newer")
 
     async def test_saving_can_neither_make_nor_undo_a_decision(
-        self, queue: ApprovalQueue, database: Database, clock: FixedClock
+        self, queue: ApprovalQueue, database: StoreDatabase, clock: FixedClock
     ) -> None:
         await queue.add(item())
         forged = item(status=APPROVED, decided_at=clock.now(), decided_by="an agent")
@@ -290,7 +291,7 @@ class TestRevising:
         assert last.payload_hash == payload_hash(expected)
 
     async def test_what_is_decided_or_unknown_cannot_be_revised(
-        self, queue: ApprovalQueue, database: Database
+        self, queue: ApprovalQueue, database: StoreDatabase
     ) -> None:
         with pytest.raises(ApprovalNotFoundError):
             await queue.revise("lesson-1", actor="learn", title="New")

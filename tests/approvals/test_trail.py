@@ -12,6 +12,7 @@ from synthorg_tui.approvals.trail import DecidedHow, DecisionTrail, TrailEntry, 
 from synthorg_tui.engine import Engine
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.lock import own_database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.settings.root import RootConfig
 from tests.approvals.approval_kit import REJECTED, decide, item
 from tests.conftest import FixedClock
@@ -21,7 +22,7 @@ APP = Person("tui")
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
+async def database(tmp_path: Path) -> AsyncIterator[StoreDatabase]:
     database = Database.in_dir(tmp_path / "data")
     await database.open()
     yield database
@@ -29,7 +30,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-async def queue(database: Database, clock: FixedClock) -> ApprovalQueue:
+async def queue(database: StoreDatabase, clock: FixedClock) -> ApprovalQueue:
     queue = ApprovalQueue(database, clock=clock)
     for number in range(1, 6):
         await queue.add(item(f"lesson-{number}", title=f"Lesson {number}"))
@@ -40,7 +41,7 @@ def hows(entries: tuple[TrailEntry, ...]) -> list[tuple[str, DecidedHow]]:
     return [(entry.item_id, entry.how) for entry in entries]
 
 
-async def busy(queue: ApprovalQueue, database: Database) -> None:
+async def busy(queue: ApprovalQueue, database: StoreDatabase) -> None:
     """One of each kind, and what is no decision."""
     await decide(queue, database, "lesson-1", person=POLICY)
     await decide(queue, database, "lesson-2", person=APP)
@@ -50,7 +51,7 @@ async def busy(queue: ApprovalQueue, database: Database) -> None:
 
 
 async def test_it_lists_decisions_and_refusals_of_all_items_newest_first(
-    queue: ApprovalQueue, database: Database
+    queue: ApprovalQueue, database: StoreDatabase
 ) -> None:
     await busy(queue, database)
     entries = await DecisionTrail(database).entries()
@@ -65,7 +66,7 @@ async def test_it_lists_decisions_and_refusals_of_all_items_newest_first(
 
 
 async def test_news_is_what_was_not_decided_in_the_app(
-    queue: ApprovalQueue, database: Database
+    queue: ApprovalQueue, database: StoreDatabase
 ) -> None:
     assert await DecisionTrail(database).news() == ()
     await busy(queue, database)
@@ -74,7 +75,7 @@ async def test_news_is_what_was_not_decided_in_the_app(
     assert summary(news) == "1 skill adopted by a setting, 1 decision at a terminal, 1 refused"
 
 
-async def test_an_undone_decision_is_news(queue: ApprovalQueue, database: Database) -> None:
+async def test_an_undone_decision_is_news(queue: ApprovalQueue, database: StoreDatabase) -> None:
     await decide(queue, database, "lesson-1", person=APP)
     await database.write(
         lambda db: queue.reopen_in(db, "lesson-1", Person("terminal", "eva"), "undone")
@@ -84,7 +85,7 @@ async def test_an_undone_decision_is_news(queue: ApprovalQueue, database: Databa
 
 
 async def test_each_is_told_once_across_restarts(
-    queue: ApprovalQueue, database: Database, tmp_path: Path
+    queue: ApprovalQueue, database: StoreDatabase, tmp_path: Path
 ) -> None:
     await busy(queue, database)
     trail = DecisionTrail(database)

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from duckdb import DuckDBPyConnection
 
 from synthorg_tui.approvals.models import ApprovalStatus, DecisionRefusedError
 from synthorg_tui.curation import journal
@@ -12,6 +11,7 @@ from synthorg_tui.curation.models import FileChangeKind, FileChangePayload
 from synthorg_tui.curation.registry import RegisteredSkill, SkillStatus
 from synthorg_tui.curation.review import ReviewChangedError
 from synthorg_tui.memory.extensions import MemoryEdit
+from synthorg_tui.persistence.port import Connection
 from tests.conftest import FixedClock
 from tests.curation.review_kit import (
     OWN,
@@ -355,7 +355,7 @@ async def test_a_skill_that_was_approved_without_name_and_check_does_not_look_ed
         (record,) = await desk.ledger.active()
         old = record.proposal.model_dump_json(exclude={"name", "check"})
 
-        def as_before(db: DuckDBPyConnection) -> None:
+        def as_before(db: Connection) -> None:
             db.execute("UPDATE skills SET proposal = ?", [old])
 
         await desk.ledger.change(as_before)

@@ -21,7 +21,7 @@ from synthorg_tui.settings.loader import shipped_settings
 from tests.core.secret_kit import planted
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection, StoreDatabase
 
 TOKEN = planted("«gsk_{A52}»", 1).secret
 PASSWORD = planted("«{w1}{D3}»", 2).secret
@@ -29,7 +29,7 @@ NOW = "TIMESTAMP '2026-01-01'"
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
+async def database(tmp_path: Path) -> AsyncIterator[StoreDatabase]:
     """The store's database, to put rows of an older version into it."""
     opened = Database.in_dir(tmp_path)
     await opened.open()
@@ -38,7 +38,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-async def engine(database: Database, tmp_path: Path) -> AsyncIterator[Engine]:
+async def engine(database: StoreDatabase, tmp_path: Path) -> AsyncIterator[Engine]:
     async with Engine.open(shipped_settings(), data_dir=tmp_path, database=database) as opened:
         yield opened
 
@@ -77,7 +77,7 @@ def _plant(db: "Connection") -> None:
     db.execute(f"INSERT INTO skill_versions VALUES (1, '/s/SKILL.md', 1, {NOW}, 'a', 'e', 'ab')")
 
 
-async def all_bytes(database: Database) -> str:
+async def all_bytes(database: StoreDatabase) -> str:
     def work(db: "Connection") -> str:
         texts = []
         for table in sorted({column.table for column in text_columns(db)}):
@@ -95,7 +95,7 @@ def _text(value: object) -> str:
 
 
 async def test_secrets_are_counted_by_table_and_kind_without_being_told(
-    engine: Engine, database: Database
+    engine: Engine, database: StoreDatabase
 ) -> None:
     await remember(engine, f"The key of the build is {TOKEN}.")
     await database.write(_plant)
@@ -113,7 +113,7 @@ async def test_secrets_are_counted_by_table_and_kind_without_being_told(
 
 async def test_a_redaction_leaves_no_secret_in_any_table_but_in_approved_files(
     engine: Engine,
-    database: Database,
+    database: StoreDatabase,
 ) -> None:
     memory_id = await remember(engine, f"The key of the build is {TOKEN}.")
     await database.write(_plant)
@@ -133,7 +133,7 @@ async def test_a_redaction_leaves_no_secret_in_any_table_but_in_approved_files(
 
 
 async def test_lines_of_a_session_stay_as_many_as_they_were(
-    engine: Engine, database: Database
+    engine: Engine, database: StoreDatabase
 ) -> None:
     await database.write(_plant)
     await engine.secrets.redact(actor="person")
@@ -145,7 +145,7 @@ async def test_lines_of_a_session_stay_as_many_as_they_were(
 
 
 async def test_a_title_that_cuts_a_secret_short_is_made_anew_of_the_record(
-    engine: Engine, database: Database
+    engine: Engine, database: StoreDatabase
 ) -> None:
     task = f"Look at the deployment that failed, and at why it did, {'again ' * 6}{TOKEN}"
     execution = Execution(id="c:s", reader="c", session_id="s", agent_id="ada", task=task)
@@ -161,7 +161,7 @@ async def test_a_title_that_cuts_a_secret_short_is_made_anew_of_the_record(
 
 
 async def test_the_trail_of_a_redacted_proposal_ends_with_its_present_hash(
-    engine: Engine, database: Database
+    engine: Engine, database: StoreDatabase
 ) -> None:
     from synthorg_tui.approvals.queue import payload_hash
 
@@ -174,7 +174,7 @@ async def test_the_trail_of_a_redacted_proposal_ends_with_its_present_hash(
 
 
 async def test_a_table_that_comes_later_is_searched_and_redacted_too(
-    engine: Engine, database: Database
+    engine: Engine, database: StoreDatabase
 ) -> None:
     await database.write(lambda db: db.execute("CREATE TABLE newer (n BIGINT, said VARCHAR[])"))
     await database.write(lambda db: db.execute("INSERT INTO newer VALUES (1, [?])", [TOKEN]))
@@ -185,7 +185,7 @@ async def test_a_table_that_comes_later_is_searched_and_redacted_too(
 
 
 async def test_every_column_of_text_and_bytes_is_searched_but_vectors(
-    engine: Engine, database: Database
+    engine: Engine, database: StoreDatabase
 ) -> None:
     columns = await database.read(text_columns)
     schema = await database.read(
@@ -198,7 +198,9 @@ async def test_every_column_of_text_and_bytes_is_searched_but_vectors(
     assert set(schema) - searched == {("vectors", "vector")}
 
 
-async def test_a_store_without_secrets_is_left_as_it_is(engine: Engine, database: Database) -> None:
+async def test_a_store_without_secrets_is_left_as_it_is(
+    engine: Engine, database: StoreDatabase
+) -> None:
     await remember(engine, "Storks return in March.")
     before = await all_bytes(database)
     report = await engine.secrets.redact(actor="person")

@@ -23,8 +23,8 @@ from synthorg_tui.evaluation.service import EvaluationService
 from synthorg_tui.executions.models import Execution, Turn
 from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.executions.store import FileMark
-from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.lock import own_database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.runtime import RunLimits
 from synthorg_tui.runtime.models import RunProfile, RunRequest
 from synthorg_tui.settings.loader import shipped_settings
@@ -43,7 +43,7 @@ class Bench:
     """An open store with a session that taught a lesson, and ones that didn't."""
 
     engine: Engine
-    database: Database
+    database: StoreDatabase
     data_dir: Path
     clock: FixedClock
 
@@ -92,7 +92,7 @@ def with_turns(run: Run, *asked: str) -> Execution:
 
 
 def opened(
-    data_dir: Path, database: Database, clock: FixedClock
+    data_dir: Path, database: StoreDatabase, clock: FixedClock
 ) -> AbstractAsyncContextManager[Engine]:
     return Engine.open(
         shipped_settings(),

@@ -14,6 +14,7 @@ from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.executions.store import ExecutionStore, FileMark
 from synthorg_tui.executions.written import ChangedLines, written_in
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 
 START = datetime(2026, 1, 2, 3, tzinfo=UTC)
 NOTHING = frozenset[str]()
@@ -26,7 +27,7 @@ def lines(*texts: str) -> frozenset[str]:
 class Desk:
     """A store of sessions that change files, one after the other."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._store = ExecutionStore(database)
         self._blame = SessionBlame(database, self._store)
         self._sessions = 0

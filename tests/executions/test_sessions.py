@@ -20,6 +20,7 @@ from synthorg_tui.executions.titles import session_title
 from synthorg_tui.persistence import DATABASE_FILE
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.database_file import connect_file
+from synthorg_tui.persistence.port import StoreDatabase
 
 SCHEMA_2 = Path(__file__).parent.parent / "persistence" / "data" / "schema_v2.sql"
 START = datetime(2026, 1, 2, 3, tzinfo=UTC)
@@ -53,7 +54,7 @@ def session(number: int, **fields: object) -> Execution:
 
 
 @asynccontextmanager
-async def opened(folder: Path) -> AsyncIterator[Database]:
+async def opened(folder: Path) -> AsyncIterator[StoreDatabase]:
     database = Database.in_dir(folder)
     await database.open()
     yield database

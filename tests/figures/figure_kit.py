@@ -15,7 +15,7 @@ from synthorg_tui.jobs.models import JobStatus
 from synthorg_tui.jobs.scheduler import JobScheduler
 from synthorg_tui.memory.store.policy import AgeRules
 from synthorg_tui.memory.store.queries import live_where
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 
 NOW = datetime(2026, 3, 30, 9, 30, tzinfo=UTC)
 """A Monday; the day before, clocks in Europe went from two to three."""
@@ -191,7 +191,7 @@ def skill_row(path: str) -> dict[str, Any]:
     }
 
 
-async def insert(database: Database, table: str, rows: Iterable[dict[str, Any]]) -> None:
+async def insert(database: StoreDatabase, table: str, rows: Iterable[dict[str, Any]]) -> None:
     """Insert rows; times become UTC without a zone."""
     listed = list(rows)
     if not listed:
@@ -207,7 +207,7 @@ def _stored(value: Any) -> Any:
     return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) else value
 
 
-async def fill(database: Database, rows: Rows) -> None:
+async def fill(database: StoreDatabase, rows: Rows) -> None:
     """Put all rows into an empty store."""
     for table, kept in (
         ("memories", rows.memories),
@@ -222,7 +222,7 @@ async def fill(database: Database, rows: Rows) -> None:
         await insert(database, table, kept)
 
 
-def service_of(database: Database, folder: Path) -> FigureService:
+def service_of(database: StoreDatabase, folder: Path) -> FigureService:
     """The service over a store, for which time stands still."""
     jobs: JobScheduler = NoJobs()  # type: ignore[assignment]
     return FigureService(

@@ -22,6 +22,7 @@ from synthorg_tui.memory.kinds import MemoryKind, kind_of
 from synthorg_tui.memory.store.browsing import browse_where
 from synthorg_tui.memory.store.policy import AgeRules
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.tui.base.filters import parse_query
 from synthorg_tui.tui.overview.ways import memories_way
 from tests.figures.figure_kit import (
@@ -45,7 +46,7 @@ ZONES: tuple[tzinfo, ...] = (
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Database, Path, Rows]]:
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[StoreDatabase, Path, Rows]]:
     folder, rows = tmp_path_factory.mktemp("figures"), made_rows()
     database = Database.in_dir(folder)
 
@@ -75,7 +76,7 @@ def kept() -> dict[tuple[FigureSpan, str], StoreFigures]:
 
 @pytest.fixture
 async def figures(
-    filled: tuple[Database, Path, Rows],
+    filled: tuple[StoreDatabase, Path, Rows],
     span: FigureSpan,
     now: datetime,
     kept: dict[tuple[FigureSpan, str], StoreFigures],
@@ -101,7 +102,7 @@ def kind(row: dict[str, Any]) -> str:
 
 
 def test_memories_are_counted_by_project_and_kind(
-    filled: tuple[Database, Path, Rows], figures: StoreFigures, span: FigureSpan, now: datetime
+    filled: tuple[StoreDatabase, Path, Rows], figures: StoreFigures, span: FigureSpan, now: datetime
 ) -> None:
     rows, scale = filled[2], expected_scale(span, now, figures)
     live = [row for row in rows.memories if is_live(row)]
@@ -128,7 +129,7 @@ def test_memories_are_counted_by_project_and_kind(
 
 
 def test_digests_and_hints_are_counted_by_what_came_of_them(
-    filled: tuple[Database, Path, Rows], figures: StoreFigures, now: datetime
+    filled: tuple[StoreDatabase, Path, Rows], figures: StoreFigures, now: datetime
 ) -> None:
     calls, scale = filled[2].calls, figures.scale
     digests = [row for row in calls if row["kind"] == "digest"]
@@ -165,7 +166,7 @@ def run_sessions(rows: Rows, path: str) -> dict[str, datetime | None]:
 
 
 def test_what_became_of_calls_with_a_hint_is_told_by_their_sessions(
-    filled: tuple[Database, Path, Rows], figures: StoreFigures, now: datetime
+    filled: tuple[StoreDatabase, Path, Rows], figures: StoreFigures, now: datetime
 ) -> None:
     rows, first = filled[2], figures.scale.since
     for outcome in figures.hints.outcomes:
@@ -188,7 +189,7 @@ def test_what_became_of_calls_with_a_hint_is_told_by_their_sessions(
 
 
 def test_lessons_in_force_are_counted_with_their_failures(
-    filled: tuple[Database, Path, Rows], figures: StoreFigures, now: datetime
+    filled: tuple[StoreDatabase, Path, Rows], figures: StoreFigures, now: datetime
 ) -> None:
     rows = filled[2]
     found = {lesson.path: lesson for lesson in figures.lessons}
@@ -214,7 +215,7 @@ def test_lessons_in_force_are_counted_with_their_failures(
 
 
 def test_tokens_and_cost_are_summed_by_model_and_agent(
-    filled: tuple[Database, Path, Rows], figures: StoreFigures, now: datetime
+    filled: tuple[StoreDatabase, Path, Rows], figures: StoreFigures, now: datetime
 ) -> None:
     rows, scale, first = filled[2], figures.scale, figures.scale.since
     for use in figures.models.uses:
@@ -236,7 +237,7 @@ def test_tokens_and_cost_are_summed_by_model_and_agent(
 
 
 def test_approvals_are_counted_when_they_were_proposed_and_decided(
-    filled: tuple[Database, Path, Rows], figures: StoreFigures, now: datetime
+    filled: tuple[StoreDatabase, Path, Rows], figures: StoreFigures, now: datetime
 ) -> None:
     items, found = filled[2].approvals, figures.approvals
     assert found.proposed.counts == by_hand(figures.scale, times(items, "created_at"), now)
@@ -249,7 +250,7 @@ def test_approvals_are_counted_when_they_were_proposed_and_decided(
 
 
 def test_the_calendar_has_the_days_of_a_year_on_which_sessions_ended(
-    filled: tuple[Database, Path, Rows], figures: StoreFigures, now: datetime
+    filled: tuple[StoreDatabase, Path, Rows], figures: StoreFigures, now: datetime
 ) -> None:
     sessions: Counter[Any] = Counter()
     calls: Counter[Any] = Counter()
@@ -264,7 +265,7 @@ def test_the_calendar_has_the_days_of_a_year_on_which_sessions_ended(
 
 
 async def test_the_rows_one_key_away_are_as_many_as_the_figure_says(
-    filled: tuple[Database, Path, Rows], figures: StoreFigures, now: datetime
+    filled: tuple[StoreDatabase, Path, Rows], figures: StoreFigures, now: datetime
 ) -> None:
     database, since = filled[0], figures.scale.since
     paths = [series.name for series in figures.memories.projects if series.name]

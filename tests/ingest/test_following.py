@@ -22,6 +22,7 @@ from synthorg_tui.ingest import IngestConfig, following
 from synthorg_tui.ingest.following import FOLLOWED, FOLLOWING_FAILED, Following
 from synthorg_tui.ingest.service import ImportReport, ImportService
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from tests.ingest.ingest_fakes import FakeBackend
 from tests.ingest.stores_kit import OpenCodeDatabase
 from tests.ingest.test_import_service import session
@@ -31,7 +32,7 @@ from tests.patience import PATIENCE, until
 class Desk:
     """A store with a home beside it, and what its following told."""
 
-    def __init__(self, home: Path, database: Database, **config: Any) -> None:
+    def __init__(self, home: Path, database: StoreDatabase, **config: Any) -> None:
         self.home, self.backend = home, FakeBackend()
         self.executions = ExecutionStore(database)
         self.imports = ImportService(
@@ -84,7 +85,7 @@ class Desk:
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
+async def database(tmp_path: Path) -> AsyncIterator[StoreDatabase]:
     (tmp_path / "store").mkdir()
     database = Database.in_dir(tmp_path / "store")
     await database.open()
@@ -93,7 +94,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-async def desk(tmp_path: Path, database: Database) -> Desk:
+async def desk(tmp_path: Path, database: StoreDatabase) -> Desk:
     """A store whose person has imported one session."""
     desk = Desk(tmp_path / "home", database)
     desk.project(1, days_old=1)
@@ -120,7 +121,7 @@ async def test_a_session_written_line_by_line_comes_in_once(desk: Desk) -> None:
 
 
 async def test_nothing_is_followed_before_the_person_has_imported(
-    tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, database: StoreDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(following, "LOOK_FOR_CONSENT", 0.05)
     desk = Desk(tmp_path / "home", database)
@@ -232,13 +233,13 @@ async def test_a_full_disk_is_told_once(desk: Desk, monkeypatch: pytest.MonkeyPa
         await until(lambda: desk.reports)
 
 
-async def test_it_can_be_turned_off(tmp_path: Path, database: Database) -> None:
+async def test_it_can_be_turned_off(tmp_path: Path, database: StoreDatabase) -> None:
     desk = Desk(tmp_path / "home", database, follow=False)
     await asyncio.wait_for(desk.following.run(), 1)
     assert (await desk.following.status()).reason == "ingest.follow is off"
 
 
-async def test_only_the_chosen_places_are_followed(tmp_path: Path, database: Database) -> None:
+async def test_only_the_chosen_places_are_followed(tmp_path: Path, database: StoreDatabase) -> None:
     desk = Desk(tmp_path / "home", database, places=["codex", str(tmp_path / "own")])
     names = {place.name for place in desk.following.places()}
     assert names == {"sessions", "archived_sessions", "own"}

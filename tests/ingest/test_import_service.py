@@ -20,6 +20,7 @@ from synthorg_tui.ingest.following import watch
 from synthorg_tui.ingest.service import ImportProgress, ImportService, Learner
 from synthorg_tui.memory.errors import MemoryStoreError
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from tests.conftest import FixedClock
 from tests.ingest.ingest_fakes import FakeBackend
 from tests.ingest.transcript_kit import SESSION, ClaudeTranscript, CodexTranscript
@@ -32,7 +33,7 @@ class Bench:
     def __init__(
         self,
         home: Path,
-        database: Database,
+        database: StoreDatabase,
         environ: dict[str, str] | None = None,
         learner: Learner | None = None,
     ) -> None:
@@ -48,13 +49,13 @@ class Bench:
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
+async def database(tmp_path: Path) -> AsyncIterator[StoreDatabase]:
     async with opened(tmp_path / "store") as database:
         yield database
 
 
 @asynccontextmanager
-async def opened(folder: Path) -> AsyncIterator[Database]:
+async def opened(folder: Path) -> AsyncIterator[StoreDatabase]:
     folder.mkdir()
     database = Database.in_dir(folder)
     await database.open()
@@ -63,7 +64,7 @@ async def opened(folder: Path) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-def bench(tmp_path: Path, database: Database) -> Bench:
+def bench(tmp_path: Path, database: StoreDatabase) -> Bench:
     return Bench(tmp_path / "home", database)
 
 
@@ -236,7 +237,9 @@ async def test_nothing_is_dated_in_the_future(bench: Bench, tmp_path: Path) -> N
     assert {draft.created_at for draft in bench.backend.drafts.values()} == {now}
 
 
-async def test_the_usual_places_are_found_and_imported(tmp_path: Path, database: Database) -> None:
+async def test_the_usual_places_are_found_and_imported(
+    tmp_path: Path, database: StoreDatabase
+) -> None:
     home = tmp_path / "home"
     session().write(home / ".claude" / "projects" / "x" / "a.jsonl")
     CodexTranscript().message("user", "go").run("make", "Exit code: 0\n").write(
@@ -248,7 +251,9 @@ async def test_the_usual_places_are_found_and_imported(tmp_path: Path, database:
     assert (await bench.service.run()).executions == 2
 
 
-async def test_the_environment_moves_the_usual_places(tmp_path: Path, database: Database) -> None:
+async def test_the_environment_moves_the_usual_places(
+    tmp_path: Path, database: StoreDatabase
+) -> None:
     session().write(tmp_path / "c" / "projects" / "x" / "a.jsonl")
     bench = Bench(tmp_path / "home", database, {"CLAUDE_CONFIG_DIR": str(tmp_path / "c")})
     assert [each.root for each in await bench.service.discover()] == [tmp_path / "c" / "projects"]
@@ -291,7 +296,9 @@ async def test_the_sample_gives_memories_of_every_kind(bench: Bench) -> None:
     assert any("no upstream branch" in content for content in bench.backend.contents)
 
 
-async def test_what_was_imported_is_learnt_from_once(tmp_path: Path, database: Database) -> None:
+async def test_what_was_imported_is_learnt_from_once(
+    tmp_path: Path, database: StoreDatabase
+) -> None:
     learnt: list[tuple[str, ...]] = []
 
     async def learner(ids: Sequence[str], cancel: threading.Event) -> int:
@@ -307,7 +314,7 @@ async def test_what_was_imported_is_learnt_from_once(tmp_path: Path, database: D
 
 
 async def test_an_import_is_none_the_worse_when_learning_fails(
-    tmp_path: Path, database: Database, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, database: StoreDatabase, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def learner(ids: Sequence[str], cancel: threading.Event) -> int:
         raise OSError("disk full")

@@ -28,8 +28,8 @@ from synthorg_tui.jobs.models import (
 )
 from synthorg_tui.jobs.runs import MAX_RUNS, JobRuns
 from synthorg_tui.jobs.scheduler import JobScheduler
-from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.lock import own_database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.usage import UsageStore
 from synthorg_tui.providers.completion.usage import UsageRecord
 from tests.conftest import FixedClock
@@ -44,7 +44,7 @@ HOURLY = ConsolidationInterval.HOURLY
 class Bench:
     """A store with jobs that a test names; each run of one is noted in ``ran``."""
 
-    database: Database
+    database: StoreDatabase
     clock: FixedClock = field(default_factory=FixedClock)
     ran: list[str] = field(default_factory=list)
     agent_waits: bool = False

@@ -23,6 +23,7 @@ from synthorg_tui.learning.proposals import LessonProposals
 from synthorg_tui.learning.service import LearnService
 from synthorg_tui.memory.config import CaptureConfig, ProceduralMemoryConfig
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.providers.completion.protocol import (
     Completion,
     CompletionOptions,
@@ -43,7 +44,7 @@ class Bench:
 
     def __init__(
         self,
-        database: Database,
+        database: StoreDatabase,
         provider: CompletionProvider | None = None,
         *,
         evidence: LessonEvidence | None = None,

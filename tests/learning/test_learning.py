@@ -24,6 +24,7 @@ from synthorg_tui.learning.proposals import LessonProposals
 from synthorg_tui.learning.service import LearnService
 from synthorg_tui.memory.config import ProceduralMemoryConfig
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from tests.conftest import FixedClock
 
 SESSIONS = ("258c7280-ae70-4798-800f-63464d01a85d", "fa812bfe-b295-4cca-9c2f-fdf01028cb46")
@@ -32,7 +33,7 @@ SESSIONS = ("258c7280-ae70-4798-800f-63464d01a85d", "fa812bfe-b295-4cca-9c2f-fdf
 class Desk:
     """A database with the stores that learning works on."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self.database = database
         self.executions = ExecutionStore(database)
         self.queue = ApprovalQueue(database, clock=FixedClock())

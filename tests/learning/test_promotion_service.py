@@ -24,6 +24,7 @@ from synthorg_tui.learning.proposals import LessonProposals
 from synthorg_tui.learning.service import LearnService
 from synthorg_tui.memory.config import CompanyMemoryConfig, ProceduralMemoryConfig
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from tests.conftest import FixedClock
 from tests.learning.lesson_kit import START, Run
 
@@ -39,7 +40,7 @@ def pushed(agent: str, branch: str = "fix", remedy: str = "git push -u origin {}
 
 @dataclass
 class Desk:
-    database: Database
+    database: StoreDatabase
     clock: FixedClock
     given: list[RegisteredSkill] = field(default_factory=list)
 

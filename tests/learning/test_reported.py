@@ -24,6 +24,7 @@ from synthorg_tui.learning.proposals import LessonProposals
 from synthorg_tui.learning.service import LearnService
 from synthorg_tui.memory.config import CaptureConfig, CompanyMemoryConfig, ProceduralMemoryConfig
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from tests.conftest import FixedClock
 from tests.learning.lesson_kit import BRANCH, START, Run
 
@@ -149,7 +150,7 @@ class TestTogether:
 
 
 class Desk:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self.clock = FixedClock(START + timedelta(days=1))
         self.executions = ExecutionStore(database)
         self.queue = ApprovalQueue(database, clock=self.clock)

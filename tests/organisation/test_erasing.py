@@ -21,7 +21,7 @@ from tests.memory.org.org_kit import SENIOR, fact, publish, retract
 from tests.memory.store.hash_embedder import HashEmbedder
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 ME = "person (tui)"
 TOKEN = "gsk_" + "Q9w8E7r6T5y4U3i2O1p0" * 2 + "a1B2c3D4e5F6"

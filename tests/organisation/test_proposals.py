@@ -16,6 +16,7 @@ from synthorg_tui.memory.errors import WriteRefusedError
 from synthorg_tui.memory.org.models import OrgFactAuthor
 from synthorg_tui.organisation.proposals import propose
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from tests.approvals.approval_kit import REJECTED, decide
 from tests.conftest import FixedClock
 from tests.organisation.proposal_kit import RULE, payload, publish, retract
@@ -25,7 +26,7 @@ FACT = "0b6f3f0e-3d0c-4a55-9f0e-0d7c3c1c2c11"
 
 
 class Asker:
-    def __init__(self, database: Database, clock: FixedClock) -> None:
+    def __init__(self, database: StoreDatabase, clock: FixedClock) -> None:
         self._database, self._clock = database, clock
         self.queue = ApprovalQueue(database, clock=clock, expire_after=timedelta(days=30))
 

@@ -25,6 +25,7 @@ from synthorg_tui.organisation.publishing import (
     write,
 )
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from tests.conftest import FixedClock
 from tests.organisation.publish_kit import CONVENTION, WRITTEN, entry
 
@@ -35,7 +36,7 @@ MDC = ".cursor/rules/synthorg.mdc"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def database(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Database]:
+async def database(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[StoreDatabase]:
     base = Database(tmp_path_factory.mktemp("store") / "store.duckdb")
     await base.open()
     yield base
@@ -43,7 +44,7 @@ async def database(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Da
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def records(database: Database) -> PublicationStore:
+async def records(database: StoreDatabase) -> PublicationStore:
     await database.write(lambda db: db.execute("DELETE FROM org_publications"))
     return PublicationStore(database, FixedClock(WRITTEN))
 

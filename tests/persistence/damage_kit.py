@@ -4,6 +4,8 @@ from pathlib import Path
 
 import duckdb
 
+from synthorg_tui.persistence.port import Connection
+
 FIRST_BLOCK = 3 * 4096
 BLOCK = 262_144
 
@@ -19,14 +21,14 @@ _VALUES = {
 }
 
 
-def fill_every_table(connection: duckdb.DuckDBPyConnection, rows: int) -> None:
+def fill_every_table(connection: Connection, rows: int) -> None:
     """Put so many rows into each table but ``meta``."""
     for (table,) in connection.execute("SHOW TABLES").fetchall():
         if table != "meta":
             fill(connection, table, rows)
 
 
-def fill(connection: duckdb.DuckDBPyConnection, table: str, rows: int) -> None:
+def fill(connection: Connection, table: str, rows: int) -> None:
     """Put so many rows into a table."""
     columns = connection.execute(
         "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = ? "

@@ -20,6 +20,7 @@ from synthorg_tui.persistence.backups import (
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.database_file import connect_file
 from synthorg_tui.persistence.migrations import SCHEMA_VERSION
+from synthorg_tui.persistence.port import StoreDatabase
 from tests.disk_kit import disk_of
 from tests.odd_files import put_odd_kinds, put_odd_names
 from tests.persistence.damage_kit import BLOCK, FIRST_BLOCK, fill_every_table, flip
@@ -184,7 +185,7 @@ async def test_a_store_with_a_damaged_log_opens_once_the_log_is_set_aside(tmp_pa
     await database.close()
 
 
-async def late_rows(database: Database) -> int:
+async def late_rows(database: StoreDatabase) -> int:
     query = "SELECT count(*) FROM meta WHERE name LIKE 'late%'"
     row = await database.read(lambda db: db.execute(query).fetchone())
     return int(row[0]) if row else -1

@@ -14,18 +14,19 @@ from synthorg_tui.core.errors import DomainError, StoreCorruptError, StoreLocked
 from synthorg_tui.persistence import migrations
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.migrations import SCHEMA_VERSION, schema_version
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from tests.patience import PATIENCE
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
+async def database(tmp_path: Path) -> AsyncIterator[StoreDatabase]:
     database = Database.in_dir(tmp_path / "data")
     await database.open()
     yield database
     await database.close()
 
 
-def names(db: duckdb.DuckDBPyConnection) -> set[str]:
+def names(db: Connection) -> set[str]:
     return {row[0] for row in db.execute("SELECT name FROM meta").fetchall()}
 
 
@@ -33,7 +34,7 @@ class Insert:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def __call__(self, db: duckdb.DuckDBPyConnection) -> None:
+    def __call__(self, db: Connection) -> None:
         db.execute("INSERT INTO meta VALUES (?, 'v')", [self.name])
 
 
@@ -48,8 +49,8 @@ async def test_what_was_written_is_there_after_reopening(tmp_path: Path) -> None
     await second.close()
 
 
-async def test_a_failing_unit_of_work_leaves_nothing_behind(database: Database) -> None:
-    def half(db: duckdb.DuckDBPyConnection) -> None:
+async def test_a_failing_unit_of_work_leaves_nothing_behind(database: StoreDatabase) -> None:
+    def half(db: Connection) -> None:
         Insert("half")(db)
         raise ValueError("no")
 
@@ -61,11 +62,11 @@ async def test_a_failing_unit_of_work_leaves_nothing_behind(database: Database) 
 
 
 async def test_a_read_does_not_wait_for_a_long_write_and_sees_the_state_before_it(
-    database: Database,
+    database: StoreDatabase,
 ) -> None:
     started, go_on = threading.Event(), threading.Event()
 
-    def slow(db: duckdb.DuckDBPyConnection) -> None:
+    def slow(db: Connection) -> None:
         Insert("slow")(db)
         started.set()
         go_on.wait(PATIENCE)
@@ -78,7 +79,7 @@ async def test_a_read_does_not_wait_for_a_long_write_and_sees_the_state_before_i
     assert "slow" in await database.read(names)
 
 
-async def test_a_read_does_not_wait_for_another(database: Database) -> None:
+async def test_a_read_does_not_wait_for_another(database: StoreDatabase) -> None:
     both = threading.Barrier(2, timeout=PATIENCE)
     found = await asyncio.gather(
         *(database.read(lambda db: (both.wait(), names(db))) for _ in range(2))
@@ -87,12 +88,12 @@ async def test_a_read_does_not_wait_for_another(database: Database) -> None:
 
 
 async def test_reads_wait_while_the_file_is_exchanged_and_see_the_new_one(
-    database: Database,
+    database: StoreDatabase,
 ) -> None:
     await database.write(Insert("a"))
     under_way, go_on = threading.Event(), threading.Event()
 
-    def slow(db: duckdb.DuckDBPyConnection) -> set[str]:
+    def slow(db: Connection) -> set[str]:
         under_way.set()
         go_on.wait(PATIENCE)
         return names(db)
@@ -117,8 +118,10 @@ async def test_a_closed_database_is_not_read(tmp_path: Path) -> None:
         await database.read(names)
 
 
-async def test_a_list_column_can_be_updated_twice_in_one_transaction(database: Database) -> None:
-    def twice(db: duckdb.DuckDBPyConnection) -> object:
+async def test_a_list_column_can_be_updated_twice_in_one_transaction(
+    database: StoreDatabase,
+) -> None:
+    def twice(db: Connection) -> object:
         db.execute("CREATE TABLE t (id UUID PRIMARY KEY, tags VARCHAR[])")
         db.execute("INSERT INTO t VALUES ('00000000-0000-0000-0000-000000000001', ['a'])")
         for tags in (["b"], ["c", "d"]):
@@ -128,12 +131,12 @@ async def test_a_list_column_can_be_updated_twice_in_one_transaction(database: D
     assert await database.write(twice) == (["c", "d"],)
 
 
-async def test_sql_cannot_reach_other_files(database: Database, tmp_path: Path) -> None:
+async def test_sql_cannot_reach_other_files(database: StoreDatabase, tmp_path: Path) -> None:
     with pytest.raises(duckdb.PermissionException):
         await database.read(lambda db: db.execute(f"ATTACH '{tmp_path}/other.duckdb'"))
 
 
-async def test_directory_and_files_are_for_their_owner_only(database: Database) -> None:
+async def test_directory_and_files_are_for_their_owner_only(database: StoreDatabase) -> None:
     await database.write(Insert("a"))
     assert database.path.parent.stat().st_mode & 0o777 == 0o700
     modes = {file.name: file.stat().st_mode & 0o777 for file in database.path.parent.iterdir()}
@@ -237,7 +240,7 @@ async def test_opening_and_closing_twice_does_nothing(tmp_path: Path) -> None:
 
 
 async def test_a_copy_is_a_database_and_the_file_stays_locked(
-    database: Database, tmp_path: Path
+    database: StoreDatabase, tmp_path: Path
 ) -> None:
     await database.write(Insert("a"))
     await database.copy_to(tmp_path / "copy.duckdb")
@@ -252,7 +255,7 @@ async def test_a_copy_is_a_database_and_the_file_stays_locked(
     assert b"lock" in stderr
 
 
-async def test_a_copy_never_overwrites(database: Database, tmp_path: Path) -> None:
+async def test_a_copy_never_overwrites(database: StoreDatabase, tmp_path: Path) -> None:
     target = tmp_path / "copy.duckdb"
     target.write_text("mine")
     with pytest.raises(DomainError, match="could not write"):
@@ -293,7 +296,7 @@ async def test_rows_that_are_larger_together_than_the_memory_are_stored(tmp_path
     for number in range(60):
         row = [f"e{number}", "ada", None, "p", 1, os.urandom(3_000_000)]
 
-        def insert(db: duckdb.DuckDBPyConnection, row: Sequence[object] = row) -> None:
+        def insert(db: Connection, row: Sequence[object] = row) -> None:
             columns = "id, agent_id, project, path, line_count, record"
             db.execute(f"INSERT INTO executions ({columns}) VALUES (?, ?, ?, ?, ?, ?)", row)
 

@@ -15,6 +15,7 @@ from synthorg_tui.core.errors import CancelledByUserError, DomainError
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.export import TABLES, DataExporter, ExportFormat
 from synthorg_tui.persistence.operational import DuckDBPersistence
+from synthorg_tui.persistence.port import StoreDatabase
 from tests.persistence.test_repositories import ADDED, KEPT, checkpoint_of, cost_of
 
 READERS = {
@@ -57,7 +58,7 @@ FROM range(?) t(n)
 
 
 @pytest.fixture
-async def database(folder: Path) -> AsyncIterator[Database]:
+async def database(folder: Path) -> AsyncIterator[StoreDatabase]:
     database = Database.in_dir(folder)
     await database.open()
     yield database
@@ -77,7 +78,9 @@ def modes(path: Path) -> set[str]:
     return {oct(each.stat().st_mode & 0o777) for each in path.iterdir()}
 
 
-async def test_parquet_has_what_the_repositories_have(database: Database, tmp_path: Path) -> None:
+async def test_parquet_has_what_the_repositories_have(
+    database: StoreDatabase, tmp_path: Path
+) -> None:
     done = await DataExporter(database).write(tmp_path / "out")
     found = read_back(tmp_path / "out")
     assert tuple(done.rows) == TABLES
@@ -98,7 +101,7 @@ async def test_parquet_has_what_the_repositories_have(database: Database, tmp_pa
     assert modes(tmp_path / "out") == {"0o600"}
 
 
-async def test_csv_has_the_same_with_lists_as_json(database: Database, tmp_path: Path) -> None:
+async def test_csv_has_the_same_with_lists_as_json(database: StoreDatabase, tmp_path: Path) -> None:
     exporter, out = DataExporter(database), tmp_path / "out"
     await exporter.write(out, format=ExportFormat.CSV)
     found = read_back(out)
@@ -117,7 +120,7 @@ async def test_csv_has_the_same_with_lists_as_json(database: Database, tmp_path:
 
 
 async def test_only_the_named_tables_are_written_in_place_of_an_earlier_export(
-    database: Database, tmp_path: Path
+    database: StoreDatabase, tmp_path: Path
 ) -> None:
     exporter, out = DataExporter(database), tmp_path / "deep" / "out"
     await exporter.write(out)
@@ -136,7 +139,7 @@ async def test_only_the_named_tables_are_written_in_place_of_an_earlier_export(
 
 @pytest.mark.parametrize("name", ["notes.txt", "tasks.parquet"])
 async def test_a_folder_with_something_else_is_left_alone(
-    database: Database, tmp_path: Path, name: str
+    database: StoreDatabase, tmp_path: Path, name: str
 ) -> None:
     (tmp_path / name).write_text("mine")
     with pytest.raises(DomainError, match="something else"):
@@ -144,7 +147,7 @@ async def test_a_folder_with_something_else_is_left_alone(
     assert [each.name for each in tmp_path.iterdir()] == [name]
 
 
-async def test_a_link_and_a_file_are_no_folder(database: Database, tmp_path: Path) -> None:
+async def test_a_link_and_a_file_are_no_folder(database: StoreDatabase, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     (tmp_path / "file").write_text("mine")
@@ -157,7 +160,7 @@ async def test_a_link_and_a_file_are_no_folder(database: Database, tmp_path: Pat
 
 
 async def test_a_cancelled_export_leaves_nothing_and_the_earlier_one(
-    database: Database, tmp_path: Path
+    database: StoreDatabase, tmp_path: Path
 ) -> None:
     exporter, out, cancel = DataExporter(database), tmp_path / "out", threading.Event()
     await exporter.write(out, tables=("tasks",))
@@ -170,7 +173,7 @@ async def test_a_cancelled_export_leaves_nothing_and_the_earlier_one(
 
 
 async def test_what_a_killed_export_left_is_removed_by_the_next(
-    database: Database, tmp_path: Path
+    database: StoreDatabase, tmp_path: Path
 ) -> None:
     left = tmp_path / ".out.export-draft"
     left.mkdir()
@@ -180,7 +183,7 @@ async def test_what_a_killed_export_left_is_removed_by_the_next(
 
 
 async def test_an_unknown_table_is_refused_with_those_there_are(
-    database: Database, tmp_path: Path
+    database: StoreDatabase, tmp_path: Path
 ) -> None:
     with pytest.raises(DomainError, match="no table 'vectors'") as refused:
         await DataExporter(database).write(tmp_path / "out", tables=("vectors",))

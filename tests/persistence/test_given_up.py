@@ -10,33 +10,34 @@ import pytest
 from synthorg_tui.core.errors import DiskFullError, DomainError
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.database_file import copy_in_child
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from tests.disk_kit import disk_of, no_file_grows_beyond
 
 ROWS = 20_000
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
+async def database(tmp_path: Path) -> AsyncIterator[StoreDatabase]:
     database = Database.in_dir(tmp_path / "data")
     await database.open()
     yield database
     await database.close()
 
 
-def insert(count: int) -> "Callable[[duckdb.DuckDBPyConnection], object]":
+def insert(count: int) -> "Callable[[Connection], object]":
     return lambda db: db.execute(
         "INSERT INTO meta SELECT 'n' || (range + (SELECT count(*) FROM meta)), repeat('v', 99) "
         f"FROM range({count})"
     )
 
 
-def count(db: duckdb.DuckDBPyConnection) -> int:
+def count(db: Connection) -> int:
     row = db.execute("SELECT count(*) FROM meta").fetchone()
     assert row is not None
     return int(row[0])
 
 
-async def give_up(database: Database, target: Path) -> int:
+async def give_up(database: StoreDatabase, target: Path) -> int:
     """Have a checkpoint fail for want of room; returns how many rows are stored."""
     await database.write(insert(ROWS))
     stored = await database.read(count)
@@ -49,7 +50,7 @@ async def give_up(database: Database, target: Path) -> int:
 
 
 async def test_after_a_failed_checkpoint_reads_and_writes_go_on(
-    database: Database, tmp_path: Path
+    database: StoreDatabase, tmp_path: Path
 ) -> None:
     stored = await give_up(database, tmp_path / "copy")
     assert await database.read(count) == stored
@@ -58,7 +59,7 @@ async def test_after_a_failed_checkpoint_reads_and_writes_go_on(
 
 
 async def test_a_write_is_the_first_to_come_after_a_failed_checkpoint(
-    database: Database, tmp_path: Path
+    database: StoreDatabase, tmp_path: Path
 ) -> None:
     stored = await give_up(database, tmp_path / "copy")
     await database.write(insert(1))
@@ -66,7 +67,7 @@ async def test_a_write_is_the_first_to_come_after_a_failed_checkpoint(
 
 
 async def test_all_who_ask_at_once_after_a_failed_checkpoint_are_answered(
-    database: Database, tmp_path: Path
+    database: StoreDatabase, tmp_path: Path
 ) -> None:
     stored = await give_up(database, tmp_path / "copy")
     asked = [database.read(count) for _ in range(8)]
@@ -75,7 +76,9 @@ async def test_all_who_ask_at_once_after_a_failed_checkpoint_are_answered(
     assert await database.read(count) == stored + 1
 
 
-async def test_a_copy_succeeds_once_there_is_room_again(database: Database, tmp_path: Path) -> None:
+async def test_a_copy_succeeds_once_there_is_room_again(
+    database: StoreDatabase, tmp_path: Path
+) -> None:
     stored = await give_up(database, tmp_path / "copy")
     await database.copy_to(tmp_path / "later")
     copied = Database(tmp_path / "later")
@@ -85,7 +88,7 @@ async def test_a_copy_succeeds_once_there_is_room_again(database: Database, tmp_
 
 
 async def test_a_database_that_was_given_up_can_be_closed_and_opened(
-    database: Database, tmp_path: Path
+    database: StoreDatabase, tmp_path: Path
 ) -> None:
     stored = await give_up(database, tmp_path / "copy")
     assert database.is_open
@@ -97,7 +100,7 @@ async def test_a_database_that_was_given_up_can_be_closed_and_opened(
     assert await database.read(count) == stored
 
 
-async def test_a_commit_that_finds_no_room_leaves_nothing_behind(database: Database) -> None:
+async def test_a_commit_that_finds_no_room_leaves_nothing_behind(database: StoreDatabase) -> None:
     await database.write(insert(1))
     stored = await database.read(count)
     with no_file_grows_beyond(4096), pytest.raises((duckdb.Error, DomainError)):
@@ -108,7 +111,7 @@ async def test_a_commit_that_finds_no_room_leaves_nothing_behind(database: Datab
 
 
 async def test_a_write_without_room_is_refused_before_it_begins(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+    database: StoreDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = disk_of(monkeypatch, free_mib=31)
     begun: list[object] = []
@@ -123,7 +126,7 @@ async def test_a_write_without_room_is_refused_before_it_begins(
 
 @pytest.mark.parametrize("act", ["copy", "rewrite"])
 async def test_a_copy_or_a_rewrite_without_room_is_refused_and_the_database_works_on(
-    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, act: str
+    database: StoreDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, act: str
 ) -> None:
     disk = disk_of(monkeypatch, free_mib=31)
     with pytest.raises(DiskFullError):

@@ -15,6 +15,7 @@ from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.database_file import connect_file
 from synthorg_tui.persistence.integrity import RowsRead, damaged_blocks, read_tables
 from synthorg_tui.persistence.migrations import SCHEMA_VERSION, create_schema
+from synthorg_tui.persistence.port import Connection
 from tests.persistence.damage_kit import BLOCK, FIRST_BLOCK, fill_every_table, flip, table_blocks
 
 ROWS = 400
@@ -41,7 +42,7 @@ def copy(whole: bytes, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def connection(copy: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+def connection(copy: Path) -> Iterator[Connection]:
     connection = connect_file(copy)
     yield connection
     connection.close()
@@ -61,7 +62,7 @@ def test_a_whole_file_passes_and_nothing_is_left_beside_it(copy: Path) -> None:
 
 
 def test_every_table_of_the_catalogue_is_read_also_one_that_is_not_in_the_schema(
-    connection: duckdb.DuckDBPyConnection,
+    connection: Connection,
 ) -> None:
     before = read_tables(connection).rows
     connection.execute("CREATE TABLE of_tomorrow AS SELECT i FROM range(7) r(i)")
@@ -80,7 +81,7 @@ def test_values_that_do_not_fit_into_memory_at_once_are_no_damage(tmp_path: Path
     assert verify_copy(path, called="the copy").rows == 50 + 5
 
 
-def test_progress_ends_with_all_rows(connection: duckdb.DuckDBPyConnection) -> None:
+def test_progress_ends_with_all_rows(connection: Connection) -> None:
     seen: list[RowsRead] = []
     read = read_tables(connection, progress=seen.append)
     assert seen[-1] == RowsRead(read.rows, read.rows)

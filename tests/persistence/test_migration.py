@@ -15,6 +15,7 @@ from synthorg_tui.persistence import DATABASE_FILE, migrations
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.database_file import connect_file
 from synthorg_tui.persistence.migrations import schema_version
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.usage import UsageStore, UsageTotal
 from tests.memory.store.hash_embedder import HashEmbedder
 from tests.memory.store.store_kit import AGENT, draft, opened, query
@@ -54,7 +55,7 @@ def make_store_of_version_1(data_dir: Path) -> dict[str, str]:
     return ids
 
 
-async def column(database: Database, name: str) -> dict[str, object]:
+async def column(database: StoreDatabase, name: str) -> dict[str, object]:
     rows = await database.read(
         lambda db: db.execute(f"SELECT content, {name} FROM memories").fetchall()
     )
@@ -158,7 +159,7 @@ def make_store_of_version_4(data_dir: Path) -> dict[str, list[tuple[object, ...]
     return rows
 
 
-async def rows_of(database: Database, table: str) -> list[tuple[object, ...]]:
+async def rows_of(database: StoreDatabase, table: str) -> list[tuple[object, ...]]:
     return await database.read(lambda db: db.execute(f"SELECT * FROM {table}").fetchall())
 
 

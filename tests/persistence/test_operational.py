@@ -42,6 +42,7 @@ from synthorg_tui.persistence.entities import (
 )
 from synthorg_tui.persistence.errors import PersistenceConnectionError, QueryError
 from synthorg_tui.persistence.operational import DuckDBPersistence, create_backend
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.usage import UsageStore
 from synthorg_tui.providers.completion.usage import UsageRecord
 
@@ -172,7 +173,7 @@ class TestConnecting:
             await backend.connect()
         assert not backend.is_connected
 
-    async def test_a_database_of_somebody_else_is_left_open(self, database: Database) -> None:
+    async def test_a_database_of_somebody_else_is_left_open(self, database: StoreDatabase) -> None:
         backend = DuckDBPersistence(database)
         await backend.connect()
         await backend.disconnect()
@@ -183,19 +184,19 @@ class TestConnecting:
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
+async def database(tmp_path: Path) -> AsyncIterator[StoreDatabase]:
     database = Database.in_dir(tmp_path)
     await database.open()
     yield database
     await database.close()
 
 
-async def run(database: Database, sql: str, *values: object) -> None:
+async def run(database: StoreDatabase, sql: str, *values: object) -> None:
     await database.write(lambda db: db.execute(sql, list(values)))
 
 
 class TestWhatIsReadFromElsewhere:
-    async def test_an_answer_of_a_model_is_a_cost(self, database: Database) -> None:
+    async def test_an_answer_of_a_model_is_a_cost(self, database: StoreDatabase) -> None:
         store, costs = UsageStore(database), DuckDBPersistence(database).cost_records
         await store.add(UsageRecord(NOW, "m", 100, 10, 1.5, 0.25, "openai", "a", "run"))
         await store.add(UsageRecord(NOW + timedelta(1), "m", 1, 1, 0.5))
@@ -206,7 +207,9 @@ class TestWhatIsReadFromElsewhere:
         await costs.save(mine)
         assert await store.tokens_since(NOW) == 222
 
-    async def test_calls_and_approvals_are_entries_of_the_audit(self, database: Database) -> None:
+    async def test_calls_and_approvals_are_entries_of_the_audit(
+        self, database: StoreDatabase
+    ) -> None:
         call = "INSERT INTO agent_calls VALUES (?, ?, 'a', 'c', NULL, 'tool', ?, '{}', ?, 1, 2.5, "
         await run(
             database, call + "[], ?, ''::BLOB)", 1, datetime(2026, 1, 1), "search", True, False
@@ -233,7 +236,7 @@ class TestWhatIsReadFromElsewhere:
         assert await audit.query(risk_level=RiskLevel.HIGH, limit=1) == (rejected,)
 
     async def test_what_a_person_takes_from_an_agent_is_an_event_of_it(
-        self, database: Database
+        self, database: StoreDatabase
     ) -> None:
         trail = AuditTrail(database, keep=10)
         for rights in (
@@ -251,7 +254,7 @@ class TestWhatIsReadFromElsewhere:
         assert {(event.agent_id, event.initiated_by) for event in events} == {("a", "person")}
         assert abs(datetime.now(UTC) - events[0].timestamp) < timedelta(minutes=5)
 
-    async def test_sessions_and_rights_tell_what_agents_do(self, database: Database) -> None:
+    async def test_sessions_and_rights_tell_what_agents_do(self, database: StoreDatabase) -> None:
         session = "INSERT INTO agent_sessions VALUES (?, ?, '/p', [], ?, ?)"
         early, late = datetime(2026, 1, 1), datetime(2026, 1, 2)
         await run(database, session, "busy", "s1", early, None)
@@ -272,7 +275,7 @@ class TestWhatIsReadFromElsewhere:
         assert await states.get("busy") == own
         assert {state.agent_id for state in await states.get_active()} == {"busy", "stopped"}
 
-    async def test_steps_of_a_run_tell_how_it_goes_and_went(self, database: Database) -> None:
+    async def test_steps_of_a_run_tell_how_it_goes_and_went(self, database: StoreDatabase) -> None:
         backend = DuckDBPersistence(database)
         steps: list[dict[str, object]] = [
             {"kind": "given", "text": "digest"},
@@ -317,7 +320,7 @@ class TestWhatIsReadFromElsewhere:
         assert (asked.approval_id, asked.action_type, asked.task_id) == ("i", "run:parked", "r")
         assert allowed.arguments_hash == hashlib.sha256(b'{"c":"ls"}').hexdigest()
 
-    async def test_sessions_tell_of_projects_and_of_files(self, database: Database) -> None:
+    async def test_sessions_tell_of_projects_and_of_files(self, database: StoreDatabase) -> None:
         insert = "INSERT INTO executions (id, agent_id, project, path, line_count, record, files) "
         values = "VALUES (?, ?, ?, 'x', 1, ''::BLOB, ?)"
         files = ["/w/app/src/main.py", "/w/app/tests/test_main.py", "/w/app/README.md"]
@@ -343,7 +346,7 @@ class TestWhatIsReadFromElsewhere:
         assert await backend.artifacts.delete(found[0].id) is False
 
     async def test_a_row_that_another_program_spoilt_is_told_as_an_error(
-        self, database: Database
+        self, database: StoreDatabase
     ) -> None:
         tasks = DuckDBPersistence(database).tasks
         await tasks.save(task())

@@ -15,11 +15,12 @@ from synthorg_tui.persistence.call_log import erase_from_calls
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.entities import AuditEntry, Checkpoint, CostRecord, Task
 from synthorg_tui.persistence.operational import DuckDBPersistence
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.texts import text_columns
 from synthorg_tui.persistence.work_texts import ERASED, ERASED_ELSEWHERE
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    pass
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SAID = 'The key "of" the shed\nis under the größte pot'
@@ -28,7 +29,7 @@ LATER = "CREATE TABLE later (n BIGINT, said VARCHAR, list VARCHAR[])"
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
+async def database(tmp_path: Path) -> AsyncIterator[StoreDatabase]:
     database = Database.in_dir(tmp_path)
     await database.open()
     yield database
@@ -47,16 +48,18 @@ def checkpoint(number: int, step: dict[str, Any], run: str = "r1") -> Checkpoint
     )
 
 
-async def steps(database: Database, run: str = "r1") -> list[dict[str, object]]:
+async def steps(database: StoreDatabase, run: str = "r1") -> list[dict[str, object]]:
     found = await DuckDBPersistence(database).checkpoints.list_checkpoints(run)
     return [json.loads(each.context_json) for each in found]
 
 
-async def erase(database: Database, contents: list[str], ids: tuple[str, ...] = ()) -> None:
+async def erase(database: StoreDatabase, contents: list[str], ids: tuple[str, ...] = ()) -> None:
     await database.write(lambda db: erase_from_calls(db, ids, contents))
 
 
-async def test_words_go_from_every_table_that_is_not_erased_elsewhere(database: Database) -> None:
+async def test_words_go_from_every_table_that_is_not_erased_elsewhere(
+    database: StoreDatabase,
+) -> None:
     await database.write(lambda db: db.execute(LATER))
     reached = {"tasks", "messages", "checkpoints", "parked_contexts", "audit_records", "later"}
     columns = [
@@ -77,11 +80,11 @@ async def test_words_go_from_every_table_that_is_not_erased_elsewhere(database: 
             assert "shed" not in str(found), column
 
 
-def rows(db: "DuckDBPyConnection", sql: str) -> list[tuple[object, ...]]:
+def rows(db: "Connection", sql: str) -> list[tuple[object, ...]]:
     return db.execute(sql).fetchall()
 
 
-def fill(db: "DuckDBPyConnection", table: str) -> None:
+def fill(db: "Connection", table: str) -> None:
     """A row whose texts all have the words in them."""
     samples = {"VARCHAR": "?", "VARCHAR[]": "[?]", "TIMESTAMP": "TIMESTAMP '2026-01-01'"}
     columns = db.execute(f"DESCRIBE {table}").fetchall()
@@ -99,7 +102,7 @@ def fill(db: "DuckDBPyConnection", table: str) -> None:
 
 @pytest.mark.parametrize("others", [0, 50])
 async def test_of_a_step_only_the_texts_that_tell_are_blank(
-    database: Database, others: int
+    database: StoreDatabase, others: int
 ) -> None:
     checkpoints = DuckDBPersistence(database).checkpoints
     inner = json.dumps({"content": SAID})
@@ -114,7 +117,7 @@ async def test_of_a_step_only_the_texts_that_tell_are_blank(
 
 
 async def test_a_digest_that_names_a_memory_is_blank_and_short_words_too(
-    database: Database,
+    database: StoreDatabase,
 ) -> None:
     checkpoints = DuckDBPersistence(database).checkpoints
     given: dict[str, Any] = {
@@ -135,7 +138,7 @@ async def test_a_digest_that_names_a_memory_is_blank_and_short_words_too(
     assert await steps(database) == [given | {"text": ERASED}, call | {"text": ERASED}, other]
 
 
-async def test_with_the_record_of_a_run_its_task_and_steps_go(database: Database) -> None:
+async def test_with_the_record_of_a_run_its_task_and_steps_go(database: StoreDatabase) -> None:
     backend = DuckDBPersistence(database)
     for run in ("gone", "stays"):
         await backend.tasks.save(
@@ -185,12 +188,14 @@ async def test_with_the_record_of_a_run_its_task_and_steps_go(database: Database
     assert reasons == {"gone": ERASED, "stays": SAID}
 
 
-async def test_a_run_is_found_by_the_session_that_its_record_became(database: Database) -> None:
+async def test_a_run_is_found_by_the_session_that_its_record_became(
+    database: StoreDatabase,
+) -> None:
     """Columns beyond those named are filled with anything: the table is the runtime's."""
     named = {"id": "r9", "execution_id": "generic:a.r9", "request": json.dumps({"task": SAID})}
     columns = "id VARCHAR, execution_id VARCHAR, request VARCHAR"
 
-    def add(db: "DuckDBPyConnection") -> None:
+    def add(db: "Connection") -> None:
         db.execute(f"CREATE TABLE IF NOT EXISTS agent_runs ({columns})")
         known = [(name, kind) for name, kind, *_ in db.execute("DESCRIBE agent_runs").fetchall()]
         other = {"VARCHAR": "-", "TIMESTAMP": NOW.replace(tzinfo=None)}

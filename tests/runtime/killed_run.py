@@ -11,6 +11,7 @@ from pathlib import Path
 
 from synthorg_tui.core.events import Events
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.providers.completion.config import OpenAIModelConfig
 from synthorg_tui.providers.completion.openai import OpenAICompletion
 from synthorg_tui.runtime.engine import AgentEngine, EngineParts
@@ -55,7 +56,7 @@ async def _work(place: Place, ready: Connection) -> None:
     await database.close()
 
 
-def service_of(database: Database, place: Place) -> RunService:
+def service_of(database: StoreDatabase, place: Place) -> RunService:
     """The service of runs with the tools of the kit and a model on a server."""
     kit = Runtime(database, place.workspace)
     config = OpenAIModelConfig(type="openai", base_url=place.url, model="m")

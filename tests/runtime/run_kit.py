@@ -12,8 +12,8 @@ from typing import Any
 from synthorg_tui.core.clock import SystemClock
 from synthorg_tui.core.enums import ToolAccessLevel, ToolCategory
 from synthorg_tui.memory.tools import BaseTool, ToolRegistry, ToolResult
-from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.operational import DuckDBPersistence
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.providers.completion.protocol import Completion, CompletionOptions, TokenUsage
 from synthorg_tui.providers.completion.usage import Prices
 from synthorg_tui.providers.enums import FinishReason
@@ -140,7 +140,7 @@ class Runtime:
     ``note`` writes; in a run that asks it waits until ``decisions`` has something for its item.
     """
 
-    def __init__(self, database: Database, workspace: Path, **settings: Any) -> None:
+    def __init__(self, database: StoreDatabase, workspace: Path, **settings: Any) -> None:
         self.workspace = workspace
         self.decisions: dict[str, ParkedDecision] = {}
         self.parked: list[ToolUse] = []

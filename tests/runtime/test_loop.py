@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from synthorg_tui.core.enums import CallOutcome, TerminationReason
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.providers.completion.errors import CompletionError
 from synthorg_tui.providers.completion.usage import DailyLimitError
 from synthorg_tui.providers.enums import MessageRole
@@ -258,7 +258,7 @@ async def test_a_resumed_run_is_asked_the_same_as_it_would_have_been(runtime: Ru
 
 
 async def test_secrets_are_redacted_in_what_is_stored_and_done_as_the_model_wrote_them(
-    runtime: Runtime, store_database: Database
+    runtime: Runtime, store_database: StoreDatabase
 ) -> None:
     token = "gsk_" + "A1b2C3d4" * 6 + "Wxyz"
     await carried_out(runtime, runtime.engine(calls(("note", {"line": token})), says("Done.")))

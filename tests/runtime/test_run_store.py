@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from synthorg_tui.core.enums import TerminationReason
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.work_texts import ERASED
 from synthorg_tui.runtime.models import RunStatus, RunStep, StepKind
 from tests.runtime.run_kit import Runtime
@@ -65,7 +65,7 @@ async def test_whoever_stops_a_run_that_is_stored_as_parked_leaves_it_so(runtime
 
 
 async def test_a_run_whose_texts_were_erased_as_a_whole_is_still_read(
-    runtime: Runtime, store_database: Database
+    runtime: Runtime, store_database: StoreDatabase
 ) -> None:
     await runtime.begin(runtime.request())
     await runtime.store.add("run-1", "heron", step(1, prompt_tokens=5))

@@ -10,8 +10,8 @@ import pytest
 from synthorg_tui.approvals.models import DecisionRefusedError
 from synthorg_tui.approvals.person import Person, Policy
 from synthorg_tui.core.types import LOGGER_NAME
-from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.lock import own_database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.settings_kv import put_facts
 from synthorg_tui.settings import environment as paths
 from synthorg_tui.settings.agreed import AgreedSettings, hold
@@ -29,7 +29,7 @@ AGENT = {"CLAUDECODE": "1"}
 class Store:
     """A store with the person's settings file, opened as each part of the program opens it."""
 
-    def __init__(self, database: Database, file: Path, patch: pytest.MonkeyPatch) -> None:
+    def __init__(self, database: StoreDatabase, file: Path, patch: pytest.MonkeyPatch) -> None:
         self.database = database
         self.file = file
         self._patch = patch

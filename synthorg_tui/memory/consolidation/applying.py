@@ -47,7 +47,7 @@ from synthorg_tui.memory.store.writes import Changes
 from synthorg_tui.persistence.values import naive_utc
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 ACTOR: Final = plans.PROGRAM
 """Whom the history names for what a plan does; who decided on it stands with the plan."""

@@ -32,7 +32,7 @@ from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import Core
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 MAX_COMPARED: Final = 10_000
 """Memories whose texts and vectors are held at once; the next are compared among themselves."""

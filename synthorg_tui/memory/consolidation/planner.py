@@ -32,7 +32,7 @@ from synthorg_tui.memory.store.rows import STORED, StoredMemory, listed
 from synthorg_tui.persistence.values import naive_utc
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 MAX_GROUP: Final = 1000
 """Memories that leave in one transaction: no write waits longer than for these."""

@@ -23,7 +23,7 @@ from synthorg_tui.memory.org.log import (
 from synthorg_tui.memory.org.models import OrgFactAuthor, OrgFactWriteRequest
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 MAX_LOOKED_AT: Final = 200
 """Acts that are looked through for one that can be taken back."""

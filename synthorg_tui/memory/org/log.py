@@ -20,7 +20,7 @@ from synthorg_tui.memory.org.models import (
 from synthorg_tui.persistence.values import aware, insert, naive_utc
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 PUBLISH: Final = "PUBLISH"
 RETRACT: Final = "RETRACT"

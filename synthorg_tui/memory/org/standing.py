@@ -15,7 +15,7 @@ from synthorg_tui.memory.org.log import facts_stamp, known_id, tag_rows, tags_of
 from synthorg_tui.memory.org.tags import OrgTraits
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 GIVEN_UP: Final = ("superseded", "deprecated", "rejected", "withdrawn", "retired", "obsolete")
 """Statuses of decisions that don't hold, as ADRs begin them: "Superseded by ADR-9"."""

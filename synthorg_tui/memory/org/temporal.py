@@ -29,7 +29,7 @@ from synthorg_tui.memory.org.tags import OrgTraits
 from synthorg_tui.persistence.values import naive_utc
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 _MAX_TOLD: Final = 80
 

@@ -30,7 +30,7 @@ from synthorg_tui.memory.store.writes import Changes
 from synthorg_tui.providers.embedding.protocol import Vectors
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
     MayEdit = Callable[[Connection, str], None]
 

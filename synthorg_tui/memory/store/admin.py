@@ -65,12 +65,12 @@ from synthorg_tui.memory.store.writes import Changes
 from synthorg_tui.persistence.values import naive
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from synthorg_tui.persistence.port import Connection
 
 T = TypeVar("T")
 
 
-def _anything(db: "DuckDBPyConnection", memory_id: str) -> None:
+def _anything(db: "Connection", memory_id: str) -> None:
     """The rule where every memory may be edited."""
 
 
@@ -83,7 +83,7 @@ class StoreAdmin:
     """
 
     def __init__(
-        self, core: Core, *, may_edit: "Callable[[DuckDBPyConnection, str], None]" = _anything
+        self, core: Core, *, may_edit: "Callable[[Connection, str], None]" = _anything
     ) -> None:
         self._core = core
         self._may_edit = may_edit
@@ -321,7 +321,7 @@ class StoreAdmin:
     async def change_together(
         self,
         bundle: MemoryBundle,
-        within: "Callable[[DuckDBPyConnection, BundleOutcome], T]",
+        within: "Callable[[Connection, BundleOutcome], T]",
         *,
         actor: str,
     ) -> T:
@@ -338,7 +338,7 @@ class StoreAdmin:
     async def redact_together(
         self,
         clean: Callable[[str], str],
-        within: "Callable[[DuckDBPyConnection], T]",
+        within: "Callable[[Connection], T]",
         *,
         actor: str,
     ) -> T:

@@ -42,7 +42,7 @@ from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 VECTORS_AT_ONCE: Final = 2000
 """Vectors in memory at once during a search, three megabytes of them."""

@@ -29,7 +29,7 @@ from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 MAX_SCANNED: Final = 20_000
 """Memories that one search looks at: the newest of those known at the time."""

@@ -16,7 +16,7 @@ from synthorg_tui.memory.store.edges import edges_of
 from synthorg_tui.memory.store.queries import WhereClause
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 _LINE: Final = "TRY_CAST(regexp_extract(m.source, '#L(\\d+)', 1) AS BIGINT)"
 _RUN: Final = "split_part(coalesce(m.source, ''), '#', 1)"

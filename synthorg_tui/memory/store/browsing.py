@@ -24,7 +24,7 @@ from synthorg_tui.memory.store.queries import (
 from synthorg_tui.persistence.values import naive_utc
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from synthorg_tui.persistence.port import Connection
 
 _FOLDED_TAGS: Final = "(chr(31) || lower(array_to_string(m.tags, chr(31))) || chr(31))"
 """All tags in lower case between separators: a third of the time of lowering each in a list."""
@@ -56,7 +56,7 @@ def add_words(where: WhereClause, words: Sequence[str], without: Sequence[str]) 
     where.reads_texts = bool(words or without)
 
 
-def sole_spellings(db: "DuckDBPyConnection", tags: Sequence[str]) -> list[str]:
+def sole_spellings(db: "Connection", tags: Sequence[str]) -> list[str]:
     """Return those of the tags, as they are stored, that are spelled in one way only."""
     if not tags:
         return []
@@ -68,9 +68,7 @@ def sole_spellings(db: "DuckDBPyConnection", tags: Sequence[str]) -> list[str]:
     return [spellings[0] for _, spellings in rows if len(spellings) == 1]
 
 
-def count_groups(
-    db: "DuckDBPyConnection", what: BrowseFilter, now: datetime, ages: AgeRules
-) -> Facets:
+def count_groups(db: "Connection", what: BrowseFilter, now: datetime, ages: AgeRules) -> Facets:
     """Return the numbers of memories by group that a filter lists.
 
     Within each sort of group its own part of the filter doesn't count, so that the numbers of the
@@ -85,7 +83,7 @@ def count_groups(
     return _summed([_Cell(*row[:4]) for row in rows], [row[4] for row in rows], what)
 
 
-def count_all(db: "DuckDBPyConnection", now: datetime, ages: AgeRules) -> Facets:
+def count_all(db: "Connection", now: datetime, ages: AgeRules) -> Facets:
     """Return the numbers of live memories by group, without kinds, which take far longer.
 
     The archived ones are counted, too.

@@ -18,7 +18,7 @@ from synthorg_tui.persistence.database_file import MIN_MEMORY
 from synthorg_tui.persistence.leftovers import replaced_databases
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
 

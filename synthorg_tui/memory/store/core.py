@@ -28,16 +28,15 @@ from synthorg_tui.memory.store.policy import AgeRules, LiveBound, StorePolicy, U
 from synthorg_tui.memory.store.residue import Remains, Residue, Share
 from synthorg_tui.memory.store.rows import StoredMemory, listed
 from synthorg_tui.memory.store.sync import Projection
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Embedder, Vectors
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
-
     from synthorg_tui.memory.index.protocol import Visibility
     from synthorg_tui.memory.store.writes import Changes
+    from synthorg_tui.persistence.port import Connection
 
 
 T = TypeVar("T")
@@ -69,7 +68,7 @@ class Core:
     def __init__(
         self,
         *,
-        database: Database,
+        database: StoreDatabase,
         index: VectorIndex,
         embedder: Embedder,
         clock: Clock | None = None,

@@ -23,7 +23,7 @@ from synthorg_tui.memory.store.search import Search, SearchScope
 from synthorg_tui.persistence.values import naive_utc
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 T = TypeVar("T")
 

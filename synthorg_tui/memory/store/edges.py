@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from synthorg_tui.memory.enums import ArchiveReason, EdgeKind
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 
 class MemoryEdge(NamedTuple):

@@ -22,7 +22,7 @@ from synthorg_tui.memory.store.edges import MemoryEdge, edges_of, remove_edges
 from synthorg_tui.memory.store.rows import STORED, StoredMemory
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 _PERSONS = (SourceKind.USER, SourceKind.OPERATOR)
 

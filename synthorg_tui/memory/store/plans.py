@@ -25,9 +25,8 @@ from synthorg_tui.memory.enums import ArchiveReason
 from synthorg_tui.persistence.values import insert, naive_utc
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
-
     from synthorg_tui.memory.store.rows import StoredMemory
+    from synthorg_tui.persistence.port import Connection
 
 _MERGED: Final = (ArchiveReason.DUPLICATE.value, ArchiveReason.CONSOLIDATED.value)
 PROGRAM: Final = "consolidation"

@@ -16,7 +16,7 @@ from synthorg_tui.memory.index.protocol import EndedByAge
 from synthorg_tui.memory.listing import ListedMemory
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 _NOTED: Final = "retention"
 """Name of the rules in the table ``meta``."""

@@ -20,7 +20,7 @@ from synthorg_tui.memory.store.rows import StoredMemory
 from synthorg_tui.memory.store.writes import Changes
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 
 class PublishedMemories:

@@ -15,11 +15,10 @@ from synthorg_tui.memory.store.rows import LISTED, STORED, RowShape, RowT, Store
 from synthorg_tui.persistence.values import naive_utc
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
-
     from synthorg_tui.memory.index.protocol import Visibility
     from synthorg_tui.memory.listing import ListedMemory, SortOrder
     from synthorg_tui.memory.models import MemoryQuery
+    from synthorg_tui.persistence.port import Connection
 
 _ALIKE = "m.import_key, m.id"
 """Orders rows that are alike: ids are random, the keys of an import the same in every store."""

@@ -28,7 +28,7 @@ from synthorg_tui.memory.store.rows import listed
 from synthorg_tui.persistence.call_log import CallGiven, calls_given
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from synthorg_tui.persistence.port import Connection
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ T = TypeVar("T")
 class Readable(Protocol):
     """A source that runs read-only functions on a database snapshot."""
 
-    async def read(self, work: "Callable[[DuckDBPyConnection], T]") -> T:
+    async def read(self, work: "Callable[[Connection], T]") -> T:
         """Run ``work`` on a snapshot and return its result."""
         ...
 
@@ -54,7 +54,7 @@ class StoreReader:
         """Return one page of the memories that match a filter; ties are ordered by id."""
         now, order = self._clock.now(), queries.ORDERS[sort]
 
-        def work(db: "DuckDBPyConnection") -> MemoryPage:
+        def work(db: "Connection") -> MemoryPage:
             ages = AgeRules.load(db)
             where = browsing.browse_where(what, now, ages)
             rows, total = queries.page(db, where, order=order, limit=limit, offset=offset)
@@ -67,7 +67,7 @@ class StoreReader:
         """Return the number of live memories by group, or of those that a filter lists."""
         now = self._clock.now()
 
-        def work(db: "DuckDBPyConnection") -> Facets:
+        def work(db: "Connection") -> Facets:
             ages = AgeRules.load(db)
             if what is None:
                 return browsing.count_all(db, now, ages)
@@ -99,7 +99,7 @@ class StoreReader:
     async def stands_for(self, memory_id: str) -> ListedMemory | None:
         """Return what stands for an archived memory, the newest of several; ``None`` without."""
 
-        def work(db: "DuckDBPyConnection") -> ListedMemory | None:
+        def work(db: "Connection") -> ListedMemory | None:
             row = queries.row_by_id(db, memory_id)
             if row is None or row.archived_why is None:
                 return None
@@ -113,7 +113,7 @@ class StoreReader:
     async def uses(self, memory_id: str, *, limit: int = 20) -> tuple[MemoryUse, ...]:
         """Return the recorded calls of agents that were given a memory, newest first."""
 
-        def work(db: "DuckDBPyConnection") -> tuple[MemoryUse, ...]:
+        def work(db: "Connection") -> tuple[MemoryUse, ...]:
             calls = calls_given(db, memory_id, limit=limit)
             return tuple(use_of(memory_id, call) for call in calls)
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.errors import duckdb_error
 from synthorg_tui.memory.store import queries
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ class Residue:
     Whoever calls ``erase_database`` or ``note_index_erased`` keeps memories from being changed.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._database = database
         self._in_database = False
         self._purged = 0

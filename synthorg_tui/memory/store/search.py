@@ -46,7 +46,7 @@ from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 ROWS_AT_ONCE = 50
 """Candidates to be explained, if that is enough: DuckDB takes twice as long to find 51."""

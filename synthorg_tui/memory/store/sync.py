@@ -18,12 +18,12 @@ from synthorg_tui.memory.org.tags import OrgTraits
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.rows import StoredMemory
-from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.values import aware
 from synthorg_tui.providers.embedding.protocol import Vectors
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
 
@@ -39,7 +39,9 @@ class Projection:
     before it is used again.
     """
 
-    def __init__(self, database: Database, index: VectorIndex, tokenizer: BM25Tokenizer) -> None:
+    def __init__(
+        self, database: StoreDatabase, index: VectorIndex, tokenizer: BM25Tokenizer
+    ) -> None:
         self._database = database
         self.index = index
         self._tokenizer = tokenizer

@@ -42,7 +42,7 @@ from synthorg_tui.persistence.values import naive, naive_utc
 from synthorg_tui.providers.embedding.protocol import Vectors
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from synthorg_tui.persistence.port import Connection
 
 
 _log = logging.getLogger(__name__)
@@ -96,7 +96,7 @@ class MemoryWriter:
     async def change_together(
         self,
         bundle: MemoryBundle,
-        within: "Callable[[DuckDBPyConnection, BundleOutcome], T]",
+        within: "Callable[[Connection, BundleOutcome], T]",
         *,
         actor: str,
     ) -> T:
@@ -246,9 +246,7 @@ class _Known:
     purged: frozenset[str]
 
     @classmethod
-    def load(
-        cls, db: "DuckDBPyConnection", agent_id: str, rows: Sequence[StoredMemory]
-    ) -> "_Known":
+    def load(cls, db: "Connection", agent_id: str, rows: Sequence[StoredMemory]) -> "_Known":
         keys = [row.import_key for row in rows if row.import_key]
         hashes = [row.content_hash for row in rows]
         shared = any(row.shared for row in rows)

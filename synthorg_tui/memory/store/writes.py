@@ -39,7 +39,7 @@ from synthorg_tui.persistence.values import insert
 from synthorg_tui.providers.embedding.protocol import Vectors
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 _MEMORY_TYPES = {
     "id": "UUID",

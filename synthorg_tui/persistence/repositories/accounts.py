@@ -1,14 +1,14 @@
 """Repositories of what a person sets and owns: settings, presets, accounts and their keys."""
 
-from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.entities import ApiKey, CustomPreset, Setting, User
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.repositories.table import EntityTable
 
 
 class DuckDBSettings:
     """Values that were set in the app, which the settings of the next start are made with."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         key = ("namespace", "key")
         self._settings = EntityTable(database, Setting, "settings", key=key)
 
@@ -38,7 +38,7 @@ class DuckDBPresets:
     only programs and the export use it.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._presets = EntityTable(database, CustomPreset, "custom_presets", key=("name",))
 
     async def save(self, preset: CustomPreset) -> None:
@@ -64,7 +64,7 @@ class DuckDBUsers:
     decision asks for an account.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._users = EntityTable(database, User, "users")
 
     async def save(self, user: User) -> None:
@@ -94,7 +94,7 @@ class DuckDBApiKeys:
     account can read, which takes no key.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._keys = EntityTable(database, ApiKey, "api_keys")
 
     async def save(self, key: ApiKey) -> None:

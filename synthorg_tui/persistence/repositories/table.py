@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar, get_origin
 from pydantic import ValidationError
 
 from synthorg_tui.core.types import FrozenModel
-from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.errors import (
     DuplicateRecordError,
     PersistenceConnectionError,
     QueryError,
 )
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.values import aware, naive_utc
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 Entity = TypeVar("Entity", bound=FrozenModel)
 NOT_CONNECTED: Final = "operational data isn't connected"
@@ -42,7 +42,7 @@ class EntityTable(Generic[Entity]):
 
     def __init__(
         self,
-        database: Database,
+        database: StoreDatabase,
         entity: type[Entity],
         table: str,
         *,

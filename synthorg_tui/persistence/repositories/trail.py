@@ -4,7 +4,6 @@ from datetime import datetime
 from typing import Final
 
 from synthorg_tui.core.enums import RiskLevel, SecurityVerdictType
-from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.entities import (
     AuditEntry,
     CollaborationMetric,
@@ -12,6 +11,7 @@ from synthorg_tui.persistence.entities import (
     Message,
     TaskMetric,
 )
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.repositories.table import EntityTable
 
 AUDIT: Final = """
@@ -57,7 +57,7 @@ class DuckDBAudit:
     recorded anyway, and so not stored twice: ids ``step:ID``, ``call:N`` and ``approval:N``.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._entries = EntityTable(database, AuditEntry, "audit_records", source=AUDIT)
 
     async def save(self, entry: AuditEntry) -> None:
@@ -92,7 +92,7 @@ class DuckDBMessages:
     to nobody, so that only programs and the export use it.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._messages = EntityTable(database, Message, "messages")
 
     async def save(self, message: Message) -> None:
@@ -106,7 +106,7 @@ class DuckDBMessages:
 class DuckDBLifecycleEvents:
     """What happened to agents, such as that a person paused one or took its right to write."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._events = EntityTable(database, LifecycleEvent, "lifecycle_events")
 
     async def save(self, event: LifecycleEvent) -> None:
@@ -149,7 +149,7 @@ class DuckDBTaskMetrics:
     A run's duration is from its first to its last step, with what it waited in between.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._metrics = EntityTable(database, TaskMetric, "task_metrics", source=METRICS)
 
     async def save(self, metric: TaskMetric) -> None:
@@ -173,7 +173,7 @@ class DuckDBCollaborationMetrics:
     have task metrics of their own.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._metrics = EntityTable(database, CollaborationMetric, "collaboration_metrics")
 
     async def save(self, metric: CollaborationMetric) -> None:

@@ -4,7 +4,6 @@ from datetime import datetime
 from typing import Final
 
 from synthorg_tui.core.enums import ActivityStatus, ArtifactType, ProjectStatus, TaskStatus
-from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.entities import (
     AgentRuntimeState,
     Artifact,
@@ -15,6 +14,7 @@ from synthorg_tui.persistence.entities import (
     Project,
     Task,
 )
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.repositories.table import EntityTable
 
 _LATEST: Final = "turn_number DESC, created_at DESC, id DESC"
@@ -23,7 +23,7 @@ _LATEST: Final = "turn_number DESC, created_at DESC, id DESC"
 class DuckDBTasks:
     """Tasks, by id in lists. A run of an agent writes its own; runs are listed by them."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._tasks = EntityTable(database, Task, "tasks")
 
     async def save(self, task: Task) -> None:
@@ -49,7 +49,7 @@ class DuckDBTasks:
 class DuckDBCostRecords:
     """What models used. Every answer of the configured model is one (``persistence.usage``)."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._records = EntityTable(database, CostRecord, "cost_records")
 
     async def save(self, record: CostRecord) -> None:
@@ -71,7 +71,7 @@ class DuckDBCostRecords:
 class DuckDBParkedContexts:
     """Runs that wait for a person. A run that parks writes one; going on deletes it."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._contexts = EntityTable(database, ParkedContext, "parked_contexts")
 
     async def save(self, context: ParkedContext) -> None:
@@ -102,7 +102,7 @@ class DuckDBParkedContexts:
 class DuckDBCheckpoints:
     """States of runs after each step. A run writes them, and is resumed from the latest."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._checkpoints = EntityTable(database, Checkpoint, "checkpoints")
 
     async def save(self, checkpoint: Checkpoint) -> None:
@@ -128,7 +128,7 @@ class DuckDBCheckpoints:
 class DuckDBHeartbeats:
     """Signs of life of runs. A stale one tells that the process of a run is gone."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         key = ("execution_id",)
         self._heartbeats = EntityTable(database, Heartbeat, "heartbeats", key=key)
 
@@ -186,7 +186,7 @@ class DuckDBAgentStates:
     and the rights that a person took from an agent, which is paused then.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._states = EntityTable(
             database, AgentRuntimeState, "agent_states", key=("agent_id",), source=STATES
         )
@@ -230,7 +230,7 @@ class DuckDBArtifacts:
     It can't be deleted here: it goes with its session.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._artifacts = EntityTable(database, Artifact, "artifacts", source=ARTIFACTS)
 
     async def save(self, artifact: Artifact) -> None:
@@ -271,7 +271,7 @@ class DuckDBProjects:
     Saving one with that id takes its place; it comes back when that is deleted.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._projects = EntityTable(database, Project, "projects", source=PROJECTS)
 
     async def save(self, project: Project) -> None:

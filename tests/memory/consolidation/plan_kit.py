@@ -18,7 +18,7 @@ from synthorg_tui.memory.store.rows import StoredMemory
 from tests.memory.store.store_kit import AGENT, draft, request
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
+    from synthorg_tui.persistence.port import Connection
 
 OF_STATE = ("revision", "archived_at", "archived_why", "archived_mode", "deleted_at")
 """Fields that say in which state a memory is, and not what it says."""

@@ -1,6 +1,7 @@
 """Files of one folder: whatever a path says and whatever is made meanwhile, nothing leads out."""
 
 import os
+import shutil
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -156,12 +157,19 @@ class TestRaces:
         (root / "link").symlink_to(away)
         stop = threading.Event()
 
+        def move(name: str, to: str) -> None:
+            try:
+                (root / name).rename(root / to)
+            except OSError:  # writing has made the folder that was missing for a moment
+                shutil.rmtree(root / to)
+                (root / name).rename(root / to)
+
         def swap() -> None:
             while not stop.is_set():
-                (root / "real").rename(root / "spare")
-                (root / "link").rename(root / "real")
-                (root / "real").rename(root / "link")
-                (root / "spare").rename(root / "real")
+                for name, to in (("real", "spare"), ("link", "real")):
+                    move(name, to)
+                for name, to in (("real", "link"), ("spare", "real")):
+                    move(name, to)
 
         swapping = threading.Thread(target=swap)
         swapping.start()

@@ -9,6 +9,7 @@ found by a mark in its environment, where the system shows that.
 import asyncio
 import os
 import signal
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,6 +24,10 @@ from synthorg_tui.core.redaction_assignments import secret_name
 CHUNK: Final = 65_536
 GRACE_SECONDS: Final = 1.0
 """How long a program that is told to end may take, and its pipe to be empty after it has."""
+_MAX_LOOKS: Final = 20
+_LOOK_AGAIN: Final = 0.01
+_STARTS_WITHIN: Final = 2.0
+_HAS_PROC: Final = Path("/proc/self/environ").exists()
 _MARK: Final = "SYNTHORG_RUN_MARK"
 _OWN: Final = "SYNTHORG_"
 _CLIENTS: Final = ("CLAUDE", "CODEX_", "CURSOR_", "GEMINI_", "OPENCODE", "COPILOT_", "ANTHROPIC_")
@@ -182,20 +187,40 @@ def _signal_group(pid: int, number: int) -> bool:
 
 
 def _end_strays(mark: str) -> bool:
-    """Kill what carries the mark in its environment but left the group; whether there was any."""
+    """Kill what carries the mark in its environment but left the group; whether there was any.
+
+    Looks again as long as there was one, which may have started another, and where a program is
+    just being started, which shows no environment for a moment.
+    """
     found = False
     wanted = f"{_MARK}={mark}".encode()
-    with suppress(OSError):
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdecimal() and wanted in _environ_of(entry):
+    for _ in range(_MAX_LOOKS):
+        again = False
+        for process in Path("/proc").iterdir() if _HAS_PROC else ():
+            environ = _bytes_of(process / "environ") if process.name.isdecimal() else None
+            if environ and wanted in environ.split(b"\0"):
                 with suppress(ProcessLookupError, PermissionError):
-                    os.kill(int(entry.name), signal.SIGKILL)
-                    found = True
+                    os.kill(int(process.name), signal.SIGKILL)
+                    found = again = True
+            elif environ == b"":
+                again = again or _is_starting(process)
+        if not again:
+            break
+        time.sleep(_LOOK_AGAIN)
     return found
 
 
-def _environ_of(process: Path) -> list[bytes]:
+def _bytes_of(file: Path) -> bytes | None:
     try:
-        return (process / "environ").read_bytes().split(b"\0")
+        return file.read_bytes()
     except OSError:
-        return []
+        return None
+
+
+def _is_starting(process: Path) -> bool:
+    """Whether it began a moment ago, by ``proc(5)``'s field 22, and is none that has ended."""
+    _, _, fields = (_bytes_of(process / "stat") or b"").rpartition(b") ")
+    if not fields or fields.startswith((b"Z", b"X")):
+        return False
+    began = int(fields.split()[19]) / os.sysconf("SC_CLK_TCK")
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - began < _STARTS_WITHIN

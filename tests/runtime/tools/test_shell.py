@@ -98,6 +98,15 @@ class TestEnds:
         assert found.content.startswith("done")
         assert running("62.25") == []
 
+    async def test_what_is_just_being_started_beside_the_group_is_found(
+        self, tmp_path: Path
+    ) -> None:
+        """Each that leaves starts the next one, so that some are at it whenever one looks."""
+        leaving = '[ $0 = 0 ] || setsid sh -c "$1" $(($0 - 1)) "$1" & sleep 63.25'
+        found = await run(tmp_path, f'export L=\'{leaving}\'; sh -c "$L" 30 "$L" & sleep 0.01')
+        assert not found.is_error
+        assert running("63.25") == []
+
     async def test_a_cancel_ends_the_whole_group(self, tmp_path: Path) -> None:
         task = asyncio.ensure_future(run(tmp_path, "sleep 63.25 & touch begun; sleep 63.25"))
         await until((tmp_path / "begun").exists)

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -46,7 +47,13 @@ class HashEmbedder:
     def _vector(self, text: str) -> Vectors:
         total = np.zeros(self.dims, np.float32)
         for word in text.lower().split():
-            seed = hashlib.blake2b(f"{self.fingerprint}{word}".encode(), digest_size=8).digest()
-            total += np.random.default_rng(int.from_bytes(seed)).standard_normal(self.dims)
+            total += _direction(f"{self.fingerprint}{word}", self.dims)
         norm = float(np.linalg.norm(total))
         return (total / norm if norm else total).astype(np.float32)
+
+
+@lru_cache(maxsize=4096)
+def _direction(seed: str, dims: int) -> Vectors:
+    """The direction of a word; making its generator takes longer than all else here."""
+    digest = hashlib.blake2b(seed.encode(), digest_size=8).digest()
+    return np.random.default_rng(int.from_bytes(digest)).standard_normal(dims)

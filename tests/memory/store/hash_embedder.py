@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
@@ -53,7 +54,7 @@ class HashEmbedder:
 
 
 @lru_cache(maxsize=4096)
-def _direction(seed: str, dims: int) -> Vectors:
+def _direction(seed: str, dims: int) -> NDArray[np.float64]:
     """The direction of a word; making its generator takes longer than all else here."""
     digest = hashlib.blake2b(seed.encode(), digest_size=8).digest()
     return np.random.default_rng(int.from_bytes(digest)).standard_normal(dims)

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import secrets
 import shutil
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from _pytest.unraisableexception import gc_collect_iterations_key
 from hypothesis import HealthCheck, settings
 
 from synthorg_tui.core.actors import AGENT_MARKS
+from synthorg_tui.persistence.port import Connection
 from tests import REPO
 
 # How long an example takes says how busy the machine is, and the same tree passes or fails the
@@ -108,6 +110,53 @@ def _one_model_a_worker() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(onnx.MiniLMEmbedder, "_load_session", share)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_schema_a_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Copy a new store's file from the first one, with an identity of its own.
+
+    Thousands of tests open a new store, and creating its tables takes a third of that.
+    """
+    from synthorg_tui.persistence import database, database_file, migrations
+
+    first = tmp_path_factory.mktemp("schema") / "first.duckdb"
+    copies = set[Path]()
+
+    def create(path: Path) -> None:
+        if not first.exists():
+            database_file.create_file(first)
+        draft = path.with_name(path.name + ".new")
+        shutil.copyfile(first, draft)
+        draft.chmod(0o600)
+        draft.rename(path)
+        copies.add(path)
+
+    def update(connection: Connection, path: Path) -> None:
+        if path in copies:
+            copies.remove(path)
+            own = [(secrets.token_hex(8), "epoch"), (secrets.token_hex(16), "salt")]
+            connection.executemany("UPDATE meta SET value = ? WHERE name = ?", own)
+        migrations.update_schema(connection, path)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(database, "create_file", create)
+        patch.setattr(database, "update_schema", update)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _holes_stay_holes() -> Iterator[None]:
+    """Reserve no blocks for the indexes of these stores, which would be 200 MB each.
+
+    What reserving is for, a disk that fills up, is tested where a test makes such a disk, in a
+    process of its own.
+    """
+    from synthorg_tui.memory.index import edge_files
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(edge_files, "fill_holes", lambda *_, **__: None)
         yield
 
 

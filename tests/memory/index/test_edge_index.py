@@ -17,8 +17,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from synthorg_tui.core import disk_space
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.errors import VectorIndexError
+from synthorg_tui.memory.index import edge_files
 from synthorg_tui.memory.index.edge import EdgeIndex
 from synthorg_tui.memory.index.protocol import IndexFilter, IndexPoint, SparseVector
 
@@ -334,7 +336,10 @@ async def test_kill_9_loses_nothing_acknowledged_and_claims_nothing_missing(path
 
 
 @pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="the system can't do it")
-async def test_what_closing_writes_has_its_blocks_from_the_opening_on(tmp_path: Path) -> None:
+async def test_what_closing_writes_has_its_blocks_from_the_opening_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(edge_files, "fill_holes", disk_space.fill_holes)
     path = tmp_path / "index"
     await build(path)
     index = EdgeIndex(path)

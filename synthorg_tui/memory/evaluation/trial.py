@@ -138,9 +138,8 @@ class EmbedderTrial:
         dense = await self._dense(question, view)
         return AskedQuestion(question.relevant, question.category, dense, fused, seconds)
 
-    async def _given(
-        self, agent_id: str, text: str, view: Visibility | None
-    ) -> tuple[Candidate, ...]:
+    async def _given(self, agent_id: str, text: str, view: Visibility | None) -> list[Candidate]:
+        """What an agent is given, the best by score first: a digest puts what was learnt first."""
         request = InjectionRequest(
             agent_id,
             text,
@@ -149,7 +148,8 @@ class EmbedderTrial:
             visibility=view,
             digest_v1=False,
         )
-        return (await self._injection.prepare(request)).explanation.included
+        given = (await self._injection.prepare(request)).explanation.included
+        return sorted(given, key=lambda candidate: candidate.rank or _ENOUGH)
 
     async def _dense(self, question: EvalQuestion, view: Visibility | None) -> tuple[str, ...]:
         """The own and the shared memories nearest in meaning, whatever else is known of them."""

@@ -37,6 +37,7 @@ from synthorg_tui.memory.evaluation.trial import AskingClock, EmbedderTrial, sam
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.providers.embedding.config import EmbeddingConfig
+from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class ComparisonParts:
     """What a comparison works with: the store in use, and where questions come from.
 
     ``folder`` is where the scratch stores are. Each of ``sources`` returns questions that were
-    recorded.
+    recorded. ``make`` makes an embedder of a configuration.
     """
 
     core: Core
@@ -82,6 +83,7 @@ class ComparisonParts:
     active: EmbeddingConfig
     sources: "Sequence[Callable[[], Awaitable[Sequence[EvalQuestion]]]]"
     folder: Path
+    make: Callable[[EmbeddingConfig], Embedder] = create_embedder
 
 
 class EmbedderComparison:
@@ -111,7 +113,7 @@ class EmbedderComparison:
         if self._running.locked():
             raise DomainError("an evaluation of embedders is running already")
         async with self._running:
-            tried = contenders(self._parts.active, plan.embedders)
+            tried = contenders(self._parts.active, plan.embedders, self._parts.make)
             corpora = await self._corpora(plan)
             await self._parts.core.embedder.unload()
             run = _Run(self._parts, plan, corpora, progress or (lambda *_: None), cancel)

@@ -6,6 +6,7 @@ An embedder is named as in the settings, on one line: its type, and after a colo
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -86,10 +87,15 @@ def sends_to(config: EmbeddingConfig) -> str:
     return "" if host is None or host in _LOCAL else host
 
 
-def contenders(active: EmbeddingConfig, named: Sequence[str]) -> tuple[Contender, ...]:
+def contenders(
+    active: EmbeddingConfig,
+    named: Sequence[str],
+    make: Callable[[EmbeddingConfig], Embedder] = create_embedder,
+) -> tuple[Contender, ...]:
     """Return the active embedder, the bundled one and those that are named, each once.
 
-    Raises ``EmbedderNameError``, also when there are more than ``MAX_EMBEDDERS``.
+    ``make`` makes an embedder of a configuration. Raises ``EmbedderNameError``, also when there are
+    more than ``MAX_EMBEDDERS``.
     """
     configs = [active, MiniLMConfig(), *map(parse_embedder, named)]
     known: list[EmbeddingConfig] = []
@@ -101,13 +107,12 @@ def contenders(active: EmbeddingConfig, named: Sequence[str]) -> tuple[Contender
             f"{len(known)} embedders are too many at once",
             remedy=f"Name fewer than {MAX_EMBEDDERS}.",
         )
-    return tuple(_contender(config, is_active=config == active) for config in known)
-
-
-def _contender(config: EmbeddingConfig, *, is_active: bool) -> Contender:
-    return Contender(
-        name=name_of(config),
-        is_active=is_active,
-        runs_here=not hasattr(config, "base_url"),
-        make=lambda: create_embedder(config),
+    return tuple(
+        Contender(
+            name=name_of(config),
+            is_active=config == active,
+            runs_here=not hasattr(config, "base_url"),
+            make=partial(make, config),
+        )
+        for config in known
     )

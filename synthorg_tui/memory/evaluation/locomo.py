@@ -43,6 +43,8 @@ def read_conversations(path: Path, *, questions: int, memories: int) -> Corpus:
         if path.stat().st_size > MAX_FILE:
             raise DialogueFileError(f"{path.name} is larger than {MAX_FILE // 10**6} MB")
         data = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(data, list):
+            raise TypeError("it is no list")
         return _corpus(path.name, data, questions, memories)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DialogueFileError(

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from synthorg_tui.persistence.integrity import ReadProgress
     from synthorg_tui.settings.agent_entry import EntryChange
     from synthorg_tui.settings.roster import AgentFacts
+    from synthorg_tui.tui.models.adapter import ModelDesk
     from synthorg_tui.tui.runs.adapter import RunDesk
 
 
@@ -108,6 +109,13 @@ class StoreManagement:
         from synthorg_tui.tui.runs.adapter import RunDesk
 
         return RunDesk(self._engine)
+
+    @cached_property
+    def models(self) -> "ModelDesk":
+        """The embedders that are tried, for their screen."""
+        from synthorg_tui.tui.models.adapter import ModelDesk
+
+        return ModelDesk(self._engine)
 
     async def doctor(
         self, *, fix: bool, progress: "ReadProgress", cancel: threading.Event

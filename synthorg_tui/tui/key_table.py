@@ -199,6 +199,7 @@ EXCEPTIONS: Final[Mapping[tuple[str, str], str]] = {
     ("consolidation.cancel", "c"): _STOPS,
     ("consolidation.close", "f10"): _TOGGLE,
     ("runs.cancel", "c"): _STOPS,
+    ("models.cancel", "c"): _STOPS,
     ("runs.close", "ampersand"): _TOGGLE,
     ("connecting.scope", "s"): "nothing is searched here; s is the first letter of what it turns",
     ("connecting.hooks", "h"): "no value is turned by arrows here; h is the first letter",

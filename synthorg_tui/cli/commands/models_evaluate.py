@@ -1,5 +1,6 @@
 """``models evaluate``: tries embedders side by side on the memories that are here."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from synthorg_tui.cli.arguments import Subparsers, add_command, path, whole
@@ -35,45 +36,24 @@ def add(actions: Subparsers) -> None:
             "models evaluate --locomo conversations.json --only-files --json",
         ),
     )
-    parser.add_argument(
+    add = parser.add_argument
+    add(
         "--embedder",
         action="append",
         default=[],
         metavar="NAME",
         help="another one, besides the active and the bundled: its type, and fields after a colon",
     )
-    parser.add_argument(
-        "--locomo",
-        action="append",
-        default=[],
-        type=path,
-        metavar="FILE",
-        help="ask about the conversations of this file, too",
-    )
-    parser.add_argument(
-        "--only-files", action="store_true", help="leave your own memories out of it"
-    )
-    parser.add_argument(
-        "--limit",
-        type=whole(1, 10_000),
-        default=300,
-        metavar="N",
-        help="questions at most of each place (default 300)",
-    )
-    parser.add_argument(
-        "--memories",
-        type=whole(1, 100_000),
-        default=5_000,
-        metavar="N",
-        help="memories at most (default 5000)",
-    )
-    parser.add_argument(
-        "--minutes",
-        type=whole(1, 1_440),
-        default=10,
-        metavar="N",
-        help="to embed with one model at most; fewer memories then (default 10)",
-    )
+    asked = "ask about the conversations of this file, too"
+    add("--locomo", action="append", default=[], type=path, metavar="FILE", help=asked)
+    add("--only-files", action="store_true", help="leave your own memories out of it")
+    _add_bound(add, "--limit", 10_000, 300, "questions at most of each place")
+    _add_bound(add, "--memories", 100_000, 5_000, "memories at most")
+    _add_bound(add, "--minutes", 1_440, 10, "to embed with one model; fewer memories then")
+
+
+def _add_bound(add: Callable[..., object], name: str, most: int, usual: int, told: str) -> None:
+    add(name, type=whole(1, most), default=usual, metavar="N", help=f"{told} (default {usual})")
 
 
 async def run_evaluate(context: "Context") -> int:

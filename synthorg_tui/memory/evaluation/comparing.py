@@ -116,7 +116,7 @@ class EmbedderComparison:
             tried = contenders(self._parts.active, plan.embedders, self._parts.make)
             corpora = await self._corpora(plan)
             await self._parts.core.embedder.unload()
-            run = _Run(self._parts, plan, corpora, progress or (lambda *_: None), cancel)
+            run = _ComparisonRun(self._parts, plan, corpora, progress or (lambda *_: None), cancel)
             return await run.report(tried)
 
     async def _corpora(self, plan: ComparisonPlan) -> list[Corpus]:
@@ -131,7 +131,7 @@ class EmbedderComparison:
         return corpora
 
 
-class _Run:
+class _ComparisonRun:
     """One run: what it found so far."""
 
     def __init__(

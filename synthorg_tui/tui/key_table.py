@@ -8,6 +8,7 @@ the registry in ``actions``; a test holds the registry to it.
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from synthorg_tui.tui.models import MODEL_COMMANDS
 from synthorg_tui.tui.organisation import ORG_COMMANDS
 from synthorg_tui.tui.overview import OVERVIEW_COMMANDS
 from synthorg_tui.tui.runs import RUN_COMMANDS
@@ -61,6 +62,7 @@ CONTEXTS: Final[Mapping[str, str]] = {
     "agents": "Agents",
     "settings": "Settings",
     "runs": "Runs",
+    "models": "Models",
     "form": "Writing a memory",
     "confirm": "Confirming",
 }
@@ -79,6 +81,7 @@ MEANINGS: Final[tuple[KeyMeaning, ...]] = (
     KeyMeaning("f8", "scenarios, from any pane", "scenarios"),
     KeyMeaning("f9", "jobs", "jobs"),
     KeyMeaning("f10", "plans of consolidation", "consolidation"),
+    KeyMeaning("f12", "embedding models", "models"),
     KeyMeaning("q,ctrl+q", "quit", "quit"),
     KeyMeaning("T", "trail of decisions", "trail"),
     KeyMeaning("1", "Memories", "memories"),
@@ -196,6 +199,7 @@ EXCEPTIONS: Final[Mapping[tuple[str, str], str]] = {
     ("consolidation.cancel", "c"): _STOPS,
     ("consolidation.close", "f10"): _TOGGLE,
     ("runs.cancel", "c"): _STOPS,
+    ("models.cancel", "c"): _STOPS,
     ("runs.close", "ampersand"): _TOGGLE,
     ("connecting.scope", "s"): "nothing is searched here; s is the first letter of what it turns",
     ("connecting.hooks", "h"): "no value is turned by arrows here; h is the first letter",
@@ -334,13 +338,10 @@ COMMANDS: Final[Mapping[str, str]] = {
     "app.backups": "backup",
     "app.settings": "config explain",
     "app.scenarios": "scenarios list",
-    "doctor.again": "doctor",
-    "doctor.repair": "doctor",
-    "backups.create": "backup",
-    "backups.restore": "restore",
+    "doctor.again": "doctor", "doctor.repair": "doctor",
+    "backups.create": "backup", "backups.restore": "restore",
     "app.jobs": "jobs list",
-    "jobs.run": "jobs run",
-    "jobs.cancel": "jobs cancel",
+    "jobs.run": "jobs run", "jobs.cancel": "jobs cancel",
     "jobs.read": "jobs log",
     "app.projects": "projects list",
     "memories.known": "projects show",
@@ -366,8 +367,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "connecting.hooks": "connect",
     "app.agents": "agents show",
     "agents.edit": "config path",
-    "agents.pause": "agents pause",
-    "agents.read_only": "agents read-only",
+    "agents.pause": "agents pause", "agents.read_only": "agents read-only",
     "agents.memories": "memories list",
     "agents.reload": "agents show",
     "settings.filter": "config explain",
@@ -378,6 +378,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     **ORG_COMMANDS,
     **RUN_COMMANDS,
     **OVERVIEW_COMMANDS,
+    **MODEL_COMMANDS,
 }  # fmt: skip
 """The command that does without a screen what an action does, by the action's id."""
 

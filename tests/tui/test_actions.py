@@ -36,6 +36,7 @@ from synthorg_tui.tui.memories.importing import ImportScreen
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from synthorg_tui.tui.memories.versions import VersionsScreen
 from synthorg_tui.tui.memories.welcome import WelcomeScreen
+from synthorg_tui.tui.models.screen import ModelsScreen
 from synthorg_tui.tui.organisation.screen import OrganisationScreen
 from synthorg_tui.tui.organisation.widgets import TimeBar
 from synthorg_tui.tui.overview.calendar import CalendarBlock
@@ -90,6 +91,7 @@ OWNERS: dict[str, type] = {
     "agents": AgentsScreen,
     "settings": SettingsScreen,
     "runs": RunsScreen,
+    "models": ModelsScreen,
     "form": MemoryForm,
     "confirm": ConfirmDialog,
 }
@@ -113,6 +115,7 @@ FOOTERS = (
     ("sessions", "app"),
     ("organisation", "app"),
     ("overview", "app"),
+    ("models", "app"),
     ("review", "app"),
     ("source", "app"),
     ("deleted", "app"),

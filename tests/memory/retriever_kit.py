@@ -1,11 +1,12 @@
 """Backends whose answers are given beforehand, and what is asked of an explanation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from synthorg_tui.memory.backends.inmemory import InMemoryBackend
 from synthorg_tui.memory.extensions import SearchHit, SearchResult
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation, Verdict
+from synthorg_tui.memory.retrieval.neighbours import Neighbours
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 from synthorg_tui.memory.retriever import ContextInjectionStrategy
 from tests.conftest import FixedClock
@@ -52,7 +53,7 @@ class Source(Backend):
         self,
         *hits: SearchHit,
         degraded: str = "",
-        neighbours: Mapping[str, tuple[str, ...]] | None = None,
+        neighbours: Neighbours | None = None,
     ) -> None:
         super().__init__()
         self.hits = hits

@@ -18,6 +18,7 @@ from synthorg_tui.memory.ranking import ScoredMemory
 if TYPE_CHECKING:
     from synthorg_tui.memory.index.protocol import Visibility
     from synthorg_tui.memory.protocol import MemoryBackend
+    from synthorg_tui.memory.retrieval.neighbours import Beside
     from synthorg_tui.providers.embedding.protocol import Vectors
 
 
@@ -26,7 +27,8 @@ class SearchHit:
     """A memory returned by a search, with its raw scores and the fused score.
 
     ``dense`` is the cosine similarity, ``sparse`` the raw BM25 score; each is ``None`` when the
-    respective ranking didn't return the memory. ``fused`` is in [0, 1] and orders the hits.
+    respective ranking didn't return the memory, both when it only stands beside one that was found.
+    ``fused`` is in [0, 1] and orders the hits.
     """
 
     entry: MemoryEntry
@@ -54,14 +56,14 @@ class HitPlace(NamedTuple):
 class SearchResult:
     """Hits of a search, best first.
 
-    ``neighbours`` are the ids of what stands before and after a hit in its session, ``copies`` the
-    copies of a hit, which are no hits themselves, ``made_of`` what a lesson among the hits was made
-    of. ``degraded`` says in words which source was missing; empty when none was.
+    ``neighbours`` are what stands before and after a hit in its session, ``copies`` the copies of a
+    hit, which are no hits themselves, ``made_of`` what a lesson among the hits was made of.
+    ``degraded`` says in words which source was missing; empty when none was.
     """
 
     hits: tuple[SearchHit, ...]
     degraded: str = ""
-    neighbours: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    neighbours: "Mapping[str, Beside]" = field(default_factory=dict)
     copies: Mapping[str, CopiesOf] = field(default_factory=dict)
     places: Mapping[str, HitPlace] = field(default_factory=dict)
     made_of: Mapping[str, frozenset[str]] = field(default_factory=dict)

@@ -91,7 +91,9 @@ class Selection:
             reason = "found by keywords only, which linear fusion doesn't read"
         for hit in hits:
             if hit.entry.id not in seen:
-                self._out(hit.entry.id, Verdict.BEYOND_MAXIMUM, reason)
+                is_found = hit.dense is not None or hit.sparse is not None
+                why = reason if is_found else "only stands beside a hit, which this fusion skips"
+                self._out(hit.entry.id, Verdict.BEYOND_MAXIMUM, why)
 
     def ranked(
         self,

@@ -4,6 +4,7 @@ Plain functions on a connection, of one query each, as a search of 100,000 memor
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -11,9 +12,17 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.enums import EdgeKind
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.retrieval.hits import CopiesOf, HitPlace
+from synthorg_tui.memory.retrieval.neighbours import (
+    NEIGHBOUR_FACTOR,
+    Beside,
+    Neighbours,
+    beside,
+    loans_of,
+)
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.edges import edges_of
 from synthorg_tui.memory.store.queries import WhereClause
+from synthorg_tui.memory.store.rows import LISTED
 
 if TYPE_CHECKING:
     from synthorg_tui.persistence.port import Connection
@@ -22,27 +31,71 @@ _LINE: Final = "TRY_CAST(regexp_extract(m.source, '#L(\\d+)', 1) AS BIGINT)"
 _RUN: Final = "split_part(coalesce(m.source, ''), '#', 1)"
 """The execution that a memory was drawn from: a session may hold those of several subagents."""
 
+MAX_WITH_NEIGHBOURS: Final = 5
+"""Hits, best first, whose neighbours are hits, too, even if neither meaning nor words find them."""
+
 
 def neighbours_of(
-    db: "Connection", where: WhereClause, ids: Sequence[str], sessions: Sequence[str]
-) -> dict[str, tuple[str, ...]]:
-    """Return the ids of the matching memories before and after each of ``ids`` in its session.
+    db: "Connection", where: WhereClause, rows: Sequence[ListedMemory]
+) -> dict[str, Beside]:
+    """Return the matching memories before and after each of those of ``rows`` that match, by id.
 
-    ``sessions`` are those of the memories. The order is that of the lines which they were drawn
-    from, else that of time.
+    The order is that of the lines which they were drawn from, else that of time.
     """
-    if not ids or not sessions:
+    sessions = sorted({row.session_id for row in rows if row.session_id})
+    if not sessions:
         return {}
-    rows = db.execute(
+    ids = [row.id for row in rows if row.session_id]
+    found = db.execute(
         "SELECT id, before, after FROM (SELECT m.id::VARCHAR AS id, "
         "lag(m.id::VARCHAR) OVER w AS before, lead(m.id::VARCHAR) OVER w AS after "
         f"FROM memories m WHERE {where} AND m.session_id IN (SELECT unnest(?::VARCHAR[])) "
         f"WINDOW w AS (PARTITION BY m.agent_id, m.session_id, {_RUN} "
         f"ORDER BY m.created_at, {_LINE} NULLS FIRST, m.id)) "
         "WHERE id IN (SELECT unnest(?::VARCHAR[]))",
-        [*where.values, list(sessions), list(ids)],
+        [*where.values, sessions, ids],
     ).fetchall()
-    return {key: tuple(filter(None, (before, after))) for key, before, after in rows}
+    return {key: Beside(before, after) for key, before, after in found if before or after}
+
+
+def rows_beside(
+    db: "Connection",
+    where: WhereClause,
+    rows: Sequence[ListedMemory],
+    neighbours: Neighbours,
+) -> list[ListedMemory]:
+    """Return what stands beside the first ``MAX_WITH_NEIGHBOURS`` rows, matches and isn't there.
+
+    Nothing is known of it but where it stands: it has no raw scores, and the lowest fused one.
+    Copies of the rows are counted already.
+    """
+    first = [row.id for row in rows[:MAX_WITH_NEIGHBOURS]]
+    near = beside(first, neighbours) - {row.id for row in rows}
+    if not near:
+        return []
+    found = queries.in_order(db, where, sorted(near), LISTED)
+    lowest = min(row.fused or 0.0 for row in rows)
+    said = {row.content for row in rows}
+    return [replace(row, fused=lowest) for row in found if row.content not in said]
+
+
+def with_loans(
+    rows: Sequence[ListedMemory],
+    near: Sequence[ListedMemory],
+    neighbours: Neighbours,
+    least: float,
+) -> list[ListedMemory]:
+    """Return hits and what stands beside them by the score that they have with what they are lent.
+
+    Of ``near`` only what is lent something and then reaches the least score.
+    """
+    scores = {row.id: row.fused or 0.0 for row in (*rows, *near)}
+    texts = {row.id: row.content for row in rows}
+    loans = loans_of(scores, texts, neighbours, factor=NEIGHBOUR_FACTOR)
+    total = {key: min(1.0, scores[key] + loan.amount) for key, loan in loans.items()}
+    found = [*rows, *(row for row in near if total.get(row.id, -1.0) >= least)]
+    found = [replace(row, fused=total.get(row.id, row.fused)) for row in found]
+    return sorted(found, key=lambda row: -(row.fused or 0.0))
 
 
 class HitFacts(NamedTuple):

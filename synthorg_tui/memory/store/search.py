@@ -23,6 +23,7 @@ from synthorg_tui.memory.listing import BrowseFilter, FoundMemories, ListedMemor
 from synthorg_tui.memory.models import MAX_QUERY_LIMIT, MemoryEntry, MemoryQuery
 from synthorg_tui.memory.retrieval.clusters import lines_of
 from synthorg_tui.memory.retrieval.hits import CopiesOf, SearchHit, SearchResult
+from synthorg_tui.memory.retrieval.neighbours import Beside
 from synthorg_tui.memory.retrieval.relevance import (
     SEARCH_DEPTH,
     FusedHit,
@@ -38,6 +39,8 @@ from synthorg_tui.memory.store.beside import (
     facts_of,
     first_copies,
     neighbours_of,
+    rows_beside,
+    with_loans,
 )
 from synthorg_tui.memory.store.core import Core, entry_of
 from synthorg_tui.memory.store.rows import LISTED
@@ -96,6 +99,14 @@ class _Pool(NamedTuple):
 
     rows: list[ListedMemory]
     foreign: set[str]
+
+
+class _Near(NamedTuple):
+    """What stands beside hits without being one, what stands beside which, and facts of all."""
+
+    rows: list[ListedMemory]
+    neighbours: dict[str, Beside]
+    facts: HitFacts
 
 
 class Search:
@@ -193,19 +204,14 @@ class Search:
             left_out = {key for each in copies.values() for key in each.ids}
             rankings = await self._rankings(question, query, scopes, depth + len(left_out))
             pool = await self._pool([_without(hits, left_out) for hits in rankings], query)
+        near = await self._near(pool.rows, query, own)
         found = (
             SearchHit(
                 entry_of(row), row.dense, row.sparse, row.fused or 0.0, row.id in pool.foreign
             )
-            for row in pool.rows
+            for row in (*pool.rows, *near.rows)
         )
-        where = self._own(own)
-
-        def beyond(db: "Connection") -> tuple[dict[str, tuple[str, ...]], HitFacts]:
-            return _neighbours(db, where, pool.rows), self._facts(db, pool.rows)
-
-        beside, (places, made_of) = await self._core.read(beyond)
-        return SearchResult(tuple(found), question.degraded, beside, copies, places, made_of)
+        return SearchResult(tuple(found), question.degraded, near.neighbours, copies, *near.facts)
 
     async def _pool(self, rankings: Sequence[IndexHits], query: MemoryQuery) -> "_Pool":
         """The hits to look at: the first of each ranking, and more of the fused ones."""
@@ -227,15 +233,32 @@ class Search:
         where = self._core.live_where()
         return await self._core.read(lambda db: copies_of(db, where, kept, MAX_COPIES))
 
+    async def _near(
+        self, rows: Sequence[ListedMemory], query: MemoryQuery, scope: SearchScope
+    ) -> "_Near":
+        """What stands beside the rows, and what else is known of all of them."""
+        seen = self._own(scope)
+        asked = self._own(scope)
+        queries.add_query(asked, query)
+        now, ages = naive_utc(self._core.clock.now()), self._core.ages
+
+        def read(db: "Connection") -> _Near:
+            neighbours = neighbours_of(db, seen, rows)
+            near = [ages.shown(row) for row in rows_beside(db, asked, rows, neighbours)]
+            keyed = [row.id for row in near if row.is_fact]
+            former = facts.held(db, keyed, now) if keyed else {}
+            left = [row for row in near if row.id not in former]
+            known = facts_of(db, (*rows, *left), self._core.embedder.fingerprint)
+            return _Near(left, neighbours, known)
+
+        return await self._core.read(read)
+
     def _own(self, scope: SearchScope) -> queries.WhereClause:
         """What is the agent's and may be seen."""
         where = self._core.live_where(shared=scope.shared, visibility=scope.visibility)
         if scope.agents is not None:
             where.add("list_contains(?::VARCHAR[], m.agent_id)", sorted(scope.agents))
         return where
-
-    def _facts(self, db: "Connection", rows: Sequence[ListedMemory]) -> HitFacts:
-        return facts_of(db, rows, self._core.embedder.fingerprint)
 
     async def _question(self, text: str) -> _Question:
         """The vectors of a text; what the answer will lack is said in words."""
@@ -297,16 +320,17 @@ class Search:
     async def matching(self, query: MemoryQuery, scope: SearchScope) -> tuple[MemoryEntry, ...]:
         """Search by text, or by the filters alone when the query has no text.
 
-        What says the same is one memory of the answer to a text, and what a lesson of the answer
-        was made of isn't in it.
+        What stands beside a hit in its session is lent a share of its score. What says the same is
+        one memory of the answer to a text, and what a lesson of the answer was made of isn't in it.
         """
         if query.text is None:
             return await self.newest(query, scope)
         more = query.model_copy(update={"limit": min(MAX_QUERY_LIMIT, _SPARE * query.limit)})
-        rows = (await self.hybrid(more, scope)).hits
-        places, made_of = await self._core.read(lambda db: self._facts(db, rows))
+        found = (await self.hybrid(more, scope)).hits
+        near = await self._near(found, query, scope)
+        rows = with_loans(found, near.rows, near.neighbours, query.min_relevance)
         now = self._core.clock.now()
-        return lines_of(tuple(map(entry_of, rows)), places, made_of, now=now)[: query.limit]
+        return lines_of(tuple(map(entry_of, rows)), *near.facts, now=now)[: query.limit]
 
     async def _is_current(self) -> bool:
         projection = await self._core.indexed()
@@ -368,15 +392,6 @@ def _counted(row: ListedMemory, copies: CopiesOf | None) -> ListedMemory:
         return row
     last = max(copies.last, row.created_at)
     return replace(row, seen_times=1 + len(copies.ids), last_seen=last)
-
-
-def _neighbours(
-    db: "Connection", where: queries.WhereClause, rows: Sequence[ListedMemory]
-) -> dict[str, tuple[str, ...]]:
-    """What stands beside those of the rows that match."""
-    sessions = {row.session_id for row in rows if row.session_id}
-    ids = [row.id for row in rows if row.session_id]
-    return neighbours_of(db, where, ids, sorted(sessions))
 
 
 def _scored(row: ListedMemory, hit: FusedHit) -> ListedMemory:

@@ -1,0 +1,1 @@
+"""How well embedders find the memories that are here: questions, figures, a comparison."""

@@ -14,6 +14,7 @@ from synthorg_tui.memory.fine_tune.store import TrainingQuestion
 from synthorg_tui.memory.fine_tune.training import Numbers
 from synthorg_tui.memory.index.protocol import IndexFilter, IndexHit, IndexHits
 from synthorg_tui.memory.retrieval.relevance import (
+    DEFAULT_CUTOFF,
     SEARCH_DEPTH,
     fuse_hits,
     joined,
@@ -161,10 +162,8 @@ class Bench:
     def cutoff(self, questions: Sequence[TrainingQuestion], matrix: Numbers) -> CutoffValues:
         """Return the cutoffs for a matrix: moved as far as it moves what is no answer.
 
-        So as many unrelated memories pass them as with the base.
+        They aren't raised further than it takes to let as few unrelated memories pass as before.
         """
-        import numpy as np
-
         before, after = [], []
         for question in questions:
             pool = self._pools[question.agent_id]
@@ -173,16 +172,27 @@ class Bench:
             if far.any():
                 before.append(float(base[far].max()))
                 after.append(float((pool.vectors @ mapped(question, matrix))[far].max()))
-        moved = 0.0
-        if before:
-            moved = float(np.percentile(after, _TAIL) - np.percentile(before, _TAIL))
-        moved = round(moved, 4)
+        moved = round(_moved(before, after), 4)
         fitted = moved_cutoff(moved)
         return CutoffValues(
             moved=moved,
             convincing=round(fitted.convincing, 4),
             plausible=round(fitted.plausible, 4),
         )
+
+
+def _moved(before: Sequence[float], after: Sequence[float]) -> float:
+    """How far cutoffs move, given the best unrelated memory of each question before and after."""
+    import numpy as np
+
+    if not before:
+        return 0.0
+    shift = float(np.percentile(after, _TAIL) - np.percentile(before, _TAIL))
+    if shift <= 0:
+        return shift
+    passed = float(np.mean(np.asarray(before) >= DEFAULT_CUTOFF.convincing))
+    enough = float(np.quantile(after, 1 - passed)) - DEFAULT_CUTOFF.convincing
+    return min(shift, max(0.0, enough))
 
 
 def mapped(question: TrainingQuestion, matrix: Numbers | None) -> Numbers:

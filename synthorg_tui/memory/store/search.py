@@ -30,6 +30,7 @@ from synthorg_tui.memory.retrieval.relevance import (
     fuse_hits,
     joined,
     meaning_of,
+    moved_cutoff,
     relevant_hits,
 )
 from synthorg_tui.memory.store import browsing, facts, queries
@@ -150,6 +151,7 @@ class Search:
             found[:wanted],
             coverage=lambda hit: self._core.tokenizer.coverage(terms, hit.content),
             limit=query.limit,
+            cutoff=moved_cutoff(self._core.moved),
         )
         return FoundMemories(hits=relevant, degraded=question.degraded)
 
@@ -211,7 +213,9 @@ class Search:
             )
             for row in (*pool.rows, *near.rows)
         )
-        return SearchResult(tuple(found), question.degraded, near.neighbours, copies, *near.facts)
+        return SearchResult(
+            tuple(found), question.degraded, near.neighbours, copies, *near.facts, self._core.moved
+        )
 
     async def _pool(self, rankings: Sequence[IndexHits], query: MemoryQuery) -> "_Pool":
         """The hits to look at: the first of each ranking, and more of the fused ones."""

@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.errors import DomainError
@@ -32,6 +32,7 @@ from synthorg_tui.settings.agreed import hold
 from synthorg_tui.settings.root import RootConfig, SettingsPolicy
 
 if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
+    from synthorg_tui.agents.administration import AdminServices
     from synthorg_tui.agents.gateway import AgentGateway
     from synthorg_tui.agents.toolbox import ToolServices
     from synthorg_tui.approvals.queue import ApprovalQueue
@@ -41,6 +42,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.ingest.service import ImportService, Learner
     from synthorg_tui.jobs.scheduler import JobScheduler
     from synthorg_tui.memory.extensions import BatchStore, MemoryAdmin
+    from synthorg_tui.memory.service import MemoryService
     from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.organisation.service import OrganisationService
     from synthorg_tui.persistence.port import Connection
@@ -137,9 +139,10 @@ async def _leave_counts(database: StoreDatabase, directory: Path) -> None:
     await leave_counts(database, directory)
 
 
-async def finish_decisions(base: Foundation, queue: "Callable[[], ApprovalQueue]") -> None:
+async def finish_decisions(base: Foundation, part: Callable[[str], Any]) -> None:
     """Finish decisions that were interrupted when the program last stopped.
 
+    ``part`` returns a service of the engine by its name.
     When the data directory has been moved, the registered paths are changed to the new place first.
     Files of evaluations go whose results were erased.
     """
@@ -151,9 +154,11 @@ async def finish_decisions(base: Foundation, queue: "Callable[[], ApprovalQueue]
 
         await relocate(base.database, base.own_skills)
     if is_open:
+        from synthorg_tui.curation.administration import AdminActs
         from synthorg_tui.curation.journal import Journal
 
-        await Journal(base.database, queue()).roll_forward()
+        acts = AdminActs(lambda: part("memory_service"))
+        await Journal(base.database, part("approvals"), acts.perform).roll_forward()
     if (evaluations := base.data_dir / EVALUATIONS_DIR).is_dir():
         from synthorg_tui.evaluation.folders import remove_unnamed
         from synthorg_tui.evaluation.store import EvaluationStore
@@ -290,6 +295,7 @@ def build_tools(
     registry: "SkillRegistry",
     imports: "Callable[[BatchStore], ImportService]",
     organisation: "Callable[[], OrganisationService]",
+    memory_service: "Callable[[], MemoryService]",
 ) -> "ToolServices":
     """Build what agents' tools use; where settings want approval, writes go to the queue."""
     from synthorg_tui.agents.organisation import OrgServices
@@ -314,7 +320,29 @@ def build_tools(
         org=lambda: OrgServices(
             organisation().reads, queue, settings.org_memory, settings.seniority
         ),
+        admin=partial(_admin, base, queue, memory_service, {}),
+        administrator=lambda: base.settings.agent_access.administrator,
         pending=pending,
+    )
+
+
+def _admin(
+    base: Foundation,
+    queue: "ApprovalQueue",
+    memory_service: "Callable[[], MemoryService]",
+    begun: dict[str, str],
+) -> "AdminServices":
+    """What the administrator's tools stand on; ``begun`` are the runs that it began."""
+    from synthorg_tui.agents.administration import AdminServices
+    from synthorg_tui.agents.pending import PendingWrites
+
+    return AdminServices(
+        service=memory_service,
+        queue=queue,
+        clock=base.clock,
+        source_dir=str(base.data_dir.absolute()),
+        pending=PendingWrites(queue, clock=base.clock, level=base.settings.level),
+        begun=begun,
     )
 
 

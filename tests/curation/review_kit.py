@@ -1,6 +1,6 @@
 """A store with a queue and a desk to decide at, for tests."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -29,6 +29,7 @@ from synthorg_tui.memory.errors import VectorIndexError
 from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.memory.index.edge import EdgeIndex
 from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.memory.service import MemoryService
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.persistence import INDEX_DIR
 from synthorg_tui.settings.root import RootConfig
@@ -122,6 +123,7 @@ async def office(
     approvals: Mapping[str, object] | None = None,
     searches: bool = False,
     knows_roots: bool = True,
+    memory_service: Callable[[], MemoryService] = MemoryService,
 ) -> AsyncIterator[Office]:
     """Open the queue and the review service over a data directory, after crash recovery.
 
@@ -162,6 +164,7 @@ async def office(
             agents=lambda: agents,
             executions=ExecutionStore(database),
             settings=settings,
+            memory_service=memory_service,
         )
         await parts.journal.roll_forward()
         if knows_roots:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.learning.promotion import EvolutionService
     from synthorg_tui.learning.service import LearnService
     from synthorg_tui.memory.absences import Absences
+    from synthorg_tui.memory.evaluation.comparing import EmbedderComparison
     from synthorg_tui.memory.extensions import BatchStore, MemoryAdmin
     from synthorg_tui.memory.org.protocol import OrgMemoryBackend
     from synthorg_tui.memory.scenarios import ScenarioService
@@ -194,20 +195,12 @@ class Engine:
     @property
     def evolution(self) -> "EvolutionService":
         """The service that proposes lessons for all agents that several have learnt."""
-        from synthorg_tui.learning.promotion import EvolutionService
-
-        config, clock = self.settings.memory, self._base.clock
-        return EvolutionService(config, self.executions, self.ledger, self.approvals, clock)
+        return wiring.build_evolution(self._base, self.executions, self.ledger, self.approvals)
 
     @cached_property
     def pruning(self) -> "PruneService":
         """The service that proposes which skills to remove, and counts what came of each."""
-        from synthorg_tui.curation.pruning import PruneService
-        from synthorg_tui.learning.effects import LessonEffects
-
-        config, clock = self.settings.memory.procedural, self._base.clock
-        effects = LessonEffects(self._database, self.ledger, clock).all
-        return PruneService(config, self.ledger, self.approvals, clock, effects)
+        return wiring.build_pruning(self._base, self.ledger, self.approvals)
 
     @cached_property
     def injection(self) -> "InjectionService":
@@ -220,6 +213,13 @@ class Engine:
         from synthorg_tui.wiring.evaluation import evaluation_of
 
         return evaluation_of(self._base, partial(getattr, self))
+
+    @cached_property
+    def comparison(self) -> "EmbedderComparison":
+        """The service that tries embedders side by side; needs the local backend."""
+        from synthorg_tui.wiring.evaluation import build_comparison
+
+        return build_comparison(self._base, self.injection, self.ledger)
 
     @property
     def absences(self) -> "Absences":

@@ -75,14 +75,14 @@ class AdminActs:
     def __init__(self, service: "Callable[[], MemoryService]") -> None:
         self._service = service
 
-    async def perform(self, act: AdminPayload) -> str:
+    async def perform(self, act: AdminPayload, actor: str) -> str:
         """Do an act, or nothing when it is in effect already; return why it can't be done.
 
-        Empty means that it is done. It never raises: a decision must not stay open for ever
+        ``actor`` is who approved it. Empty means that it is done. It never raises: a decision must not stay open for ever
         because of what it is about.
         """
         try:
-            await _ACTS[act.action](self._service(), act.target_id)
+            await _ACTS[act.action](self._service(), act.target_id, actor)
         except DomainError as error:
             _log.warning("%s %s: %s", act.action, act.target_id, error.message)
             return f"{error.message}. {error.remedy}" if error.remedy else error.message
@@ -94,35 +94,35 @@ class AdminActs:
         return ""
 
 
-async def _deploy(service: "MemoryService", checkpoint_id: str) -> None:
+async def _deploy(service: "MemoryService", checkpoint_id: str, actor: str) -> None:
     if not (await service.get_checkpoint(checkpoint_id)).is_active:
-        await service.deploy_checkpoint(checkpoint_id)
+        await service.deploy_checkpoint(checkpoint_id, actor=actor)
 
 
-async def _roll_back(service: "MemoryService", checkpoint_id: str) -> None:
+async def _roll_back(service: "MemoryService", checkpoint_id: str, actor: str) -> None:
     if (await service.get_checkpoint(checkpoint_id)).is_active:
-        await service.rollback_checkpoint(checkpoint_id)
+        await service.rollback_checkpoint(checkpoint_id, actor=actor)
 
 
-async def _delete(service: "MemoryService", checkpoint_id: str) -> None:
+async def _delete(service: "MemoryService", checkpoint_id: str, _: str) -> None:
     try:
         await service.delete_checkpoint(checkpoint_id)
     except CheckpointNotFoundError:
         _log.info("checkpoint %s is gone already", checkpoint_id)
 
 
-async def _cancel(service: "MemoryService", run_id: str) -> None:
+async def _cancel(service: "MemoryService", run_id: str, _: str) -> None:
     if (await service.get_fine_tune_status()).run_id == run_id:
         await service.cancel_fine_tune()
 
 
-async def _resume(service: "MemoryService", run_id: str) -> None:
+async def _resume(service: "MemoryService", run_id: str, _: str) -> None:
     run = await service.get_run(run_id)
     if not run.stage.is_active and run.stage is not FineTuneStage.COMPLETE:
         await service.resume_fine_tune(run_id)
 
 
-_ACTS: Final[Mapping[AdminAction, Callable[["MemoryService", str], Awaitable[None]]]] = (
+_ACTS: Final[Mapping[AdminAction, Callable[["MemoryService", str, str], Awaitable[None]]]] = (
     MappingProxyType(
         {
             AdminAction.DEPLOY: _deploy,

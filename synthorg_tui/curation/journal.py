@@ -136,8 +136,8 @@ class Operation(FrozenModel):
 _COLUMNS = "number, kind, item_id, title, actor, happened_at, state, undone_by, effects"
 
 
-Perform: TypeAlias = Callable[[AdminPayload], Awaitable[str]]
-"""Does an act, and returns why it can't be done; doing it again changes nothing."""
+Perform: TypeAlias = Callable[[AdminPayload, str], Awaitable[str]]
+"""Does an act in somebody's name, and returns why it can't be done; twice is as once."""
 
 
 class Journal:
@@ -162,7 +162,7 @@ class Journal:
                 left_alone.append(step)
         paths = tuple(str(step.path) for step in left_alone)
         act = operation.effects.act
-        failure = await self._perform(act) if act is not None else ""
+        failure = await self._perform(act, operation.actor) if act is not None else ""
         effects = operation.effects.model_copy(update={"left_alone": paths, "failure": failure})
         done = operation.model_copy(update={"state": OperationState.DONE, "effects": effects})
         await self._database.write(lambda db: self._finished(db, done, left_alone))

@@ -176,6 +176,7 @@ CALLS: Final = RemoteApi(
             ("known",),
             ("look", "look_at_all", "look_at_report"),
         ),
+        "comparison": ApiGroup(f"{_MEMORY}.evaluation.comparing:EmbedderComparison", ("run",)),
         "scenarios": ApiGroup(
             f"{_MEMORY}.scenarios:ScenarioService", ("list", "run"), ("save", "delete")
         ),

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from synthorg_tui.learning.promotion import EvolutionService
     from synthorg_tui.learning.service import LearnService
     from synthorg_tui.memory.absences import Absences
+    from synthorg_tui.memory.evaluation.comparing import EmbedderComparison
     from synthorg_tui.memory.extensions import MemoryAdmin
     from synthorg_tui.memory.listing import AgentSummary
     from synthorg_tui.memory.protocol import MemoryBackend
@@ -167,6 +168,7 @@ class RemoteEngine:
         self.erasure = cast("Erasure", self._group("erasure"))
         self.sessions = cast("SessionErasure", self._group("sessions"))
         self.evaluation = cast("EvaluationService", self._group("evaluation"))
+        self.comparison = cast("EmbedderComparison", self._group("comparison"))
         self.knowledge = cast("KnowledgeService", self._group("knowledge"))
         self.organisation = cast("OrganisationService", self._group("organisation"))
         self.memory = cast("MemoryBackend", self._group("memory"))

@@ -6,6 +6,7 @@ INDEX_DIR = "index"
 BACKUP_DIR = "backups"
 REVIEW_DIR = "in-the-editor"
 EVALUATIONS_DIR = "evaluations"
+SCRATCH_DIR = "scratch"
 STATUS_FILE = "status.json"
 OWN_FILES = (
     DATABASE_FILE,

@@ -84,6 +84,34 @@ def calls_given(db: "Connection", memory_id: str, *, limit: int) -> tuple[CallGi
     )
 
 
+class RecordedCall(NamedTuple):
+    """A recorded call that worked, and the memories that it returned."""
+
+    number: int
+    at: datetime
+    agent_id: str
+    project: str | None
+    name: str
+    arguments: str
+    memory_ids: tuple[str, ...]
+
+
+def successful_calls(
+    db: "Connection", *, names: Sequence[str], limit: int
+) -> tuple[RecordedCall, ...]:
+    """Return the latest calls of these names that returned memories, oldest first."""
+    rows = db.execute(
+        "SELECT number, called_at, agent_id, project, name, arguments, memory_ids "
+        "FROM agent_calls WHERE name IN (SELECT unnest(?::VARCHAR[])) AND NOT is_error "
+        "AND NOT wrote AND len(memory_ids) > 0 ORDER BY number DESC LIMIT ?",
+        [list(names), limit],
+    ).fetchall()
+    return tuple(
+        RecordedCall(number, at, agent_id, project, name, arguments, tuple(ids))
+        for number, at, agent_id, project, name, arguments, ids in reversed(rows)
+    )
+
+
 def _explanation(texts: bytes) -> str:
     import zstandard
 

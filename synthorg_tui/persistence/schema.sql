@@ -718,3 +718,34 @@ CREATE TABLE IF NOT EXISTS skill_evaluations (
     folder VARCHAR NOT NULL,
     result VARCHAR NOT NULL
 );
+
+-- Fine-tuning. Runs as JSON, with what training needs to go on ("state", empty unless it is at it);
+-- the pairs of question and memory that a run uses, whose questions are emptied when it is over
+-- ("split" says what a pair is for, "vector" is the question's); checkpoints as JSON, at most one
+-- of them in force. A pair goes with its memory and its session.
+CREATE TABLE IF NOT EXISTS fine_tune_runs (
+    id VARCHAR PRIMARY KEY,
+    started_at TIMESTAMP NOT NULL,
+    run VARCHAR NOT NULL,
+    state BLOB NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS fine_tune_pairs (
+    run_id VARCHAR NOT NULL,
+    number BIGINT NOT NULL,
+    memory_id VARCHAR NOT NULL,
+    question VARCHAR NOT NULL,
+    agent_id VARCHAR NOT NULL,
+    session_id VARCHAR NOT NULL,
+    split VARCHAR NOT NULL,
+    vector BLOB NOT NULL,
+    negatives VARCHAR[] NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS fine_tune_checkpoints (
+    id VARCHAR PRIMARY KEY,
+    run_id VARCHAR NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    is_active BOOLEAN NOT NULL,
+    record VARCHAR NOT NULL
+);

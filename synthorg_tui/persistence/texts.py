@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from synthorg_tui.persistence.port import Connection
 
-_NO_TEXT: Final = frozenset({("vectors", "vector")})
+_NO_TEXT: Final = frozenset(
+    {("vectors", "vector"), ("fine_tune_pairs", "vector"), ("fine_tune_runs", "state")}
+)
 """Columns of bytes that are numbers."""
 
 _TYPES: Final = ("VARCHAR", "VARCHAR[]", "BLOB")

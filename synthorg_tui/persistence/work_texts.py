@@ -50,6 +50,7 @@ _GOING: Final = (
     ("heartbeats", "execution_id"),
     ("artifacts", "task_id"),
     ("agent_runs", "id"),
+    ("fine_tune_pairs", "session_id"),
 )
 """What goes with the record of a run, found by the run's id; its figures stay."""
 
@@ -92,6 +93,7 @@ def erase_from_work(
     Contents of only a few characters are looked for where a memory's id stands. JSON stays JSON of
     the same shape, so that what is read of it can still be read.
     """
+    _forget_pairs(db, memory_ids)
     columns = [
         column
         for column in text_columns(db)
@@ -105,6 +107,14 @@ def erase_from_work(
 
     for change in find_changes(db, columns, clean):
         write(db, change)
+
+
+def _forget_pairs(db: "Connection", memory_ids: Collection[str]) -> None:
+    """Delete the questions that these memories answer, which an embedder was to be fitted to."""
+    db.execute(
+        "DELETE FROM fine_tune_pairs WHERE memory_id IN (SELECT unnest(?::VARCHAR[]))",
+        [list(memory_ids)],
+    )
 
 
 def _without(text: str, words: _Words, ids: Sequence[str], brief: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ pushed on ``Foundation.closing`` by its builder.
 """
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from synthorg_tui.memory.errors import MemoryCapabilityError
 from synthorg_tui.memory.factory import BackendContext, create_memory_backend
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
-from synthorg_tui.persistence import EVALUATIONS_DIR
+from synthorg_tui.persistence import EVALUATIONS_DIR, SCRATCH_DIR
 from synthorg_tui.persistence.lock import own_database
 from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.settings_kv import former_roots, has_open
@@ -36,11 +37,13 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.agents.gateway import AgentGateway
     from synthorg_tui.agents.toolbox import ToolServices
     from synthorg_tui.approvals.queue import ApprovalQueue
+    from synthorg_tui.curation.pruning import PruneService
     from synthorg_tui.curation.registry import SkillRegistry
     from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.figures.service import FigureService
     from synthorg_tui.ingest.service import ImportService, Learner
     from synthorg_tui.jobs.scheduler import JobScheduler
+    from synthorg_tui.learning.promotion import EvolutionService
     from synthorg_tui.memory.extensions import BatchStore, MemoryAdmin
     from synthorg_tui.memory.service import MemoryService
     from synthorg_tui.memory.strategies.service import InjectionService
@@ -144,7 +147,7 @@ async def finish_decisions(base: Foundation, part: Callable[[str], Any]) -> None
 
     ``part`` returns a service of the engine by its name.
     When the data directory has been moved, the registered paths are changed to the new place first.
-    Files of evaluations go whose results were erased.
+    Files of evaluations go whose results were erased, and what an interrupted one left.
     """
     is_open, was_elsewhere = await base.database.read(
         lambda db: (has_open(db), former_roots(db, str(base.own_skills)))
@@ -159,6 +162,8 @@ async def finish_decisions(base: Foundation, part: Callable[[str], Any]) -> None
 
         acts = AdminActs(lambda: part("memory_service"))
         await Journal(base.database, part("approvals"), acts.perform).roll_forward()
+    if (scratch := base.data_dir / SCRATCH_DIR).is_dir():  # a process was killed at its work
+        await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
     if (evaluations := base.data_dir / EVALUATIONS_DIR).is_dir():
         from synthorg_tui.evaluation.folders import remove_unnamed
         from synthorg_tui.evaluation.store import EvaluationStore
@@ -344,6 +349,29 @@ def _admin(
         pending=PendingWrites(queue, clock=base.clock, level=base.settings.level),
         begun=begun,
     )
+
+
+def build_evolution(
+    base: Foundation,
+    executions: "ExecutionStore",
+    registry: "SkillRegistry",
+    queue: "ApprovalQueue",
+) -> "EvolutionService":
+    """Build the service that proposes for all agents what several have learnt."""
+    from synthorg_tui.learning.promotion import EvolutionService
+
+    return EvolutionService(base.settings.memory, executions, registry, queue, base.clock)
+
+
+def build_pruning(
+    base: Foundation, registry: "SkillRegistry", queue: "ApprovalQueue"
+) -> "PruneService":
+    """Build the service that proposes which skills to remove."""
+    from synthorg_tui.curation.pruning import PruneService
+    from synthorg_tui.learning.effects import LessonEffects
+
+    effects = LessonEffects(base.database, registry, base.clock).all
+    return PruneService(base.settings.memory.procedural, registry, queue, base.clock, effects)
 
 
 def build_imports(

@@ -1,4 +1,4 @@
-"""Builds the service that evaluates skills, and what keeps its experiments out of experience."""
+"""Builds the services that evaluate skills and embedders, and what keeps experiments apart."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -12,7 +12,7 @@ from synthorg_tui.evaluation.replay import EVALUATOR
 from synthorg_tui.evaluation.service import EvaluationParts, EvaluationService
 from synthorg_tui.evaluation.store import EvaluationStore
 from synthorg_tui.evaluation.trigger import TriggerEvaluation
-from synthorg_tui.persistence import EVALUATIONS_DIR
+from synthorg_tui.persistence import EVALUATIONS_DIR, SCRATCH_DIR
 from synthorg_tui.persistence.work_texts import forget_work
 from synthorg_tui.runtime.models import BUILT_IN
 from synthorg_tui.wiring import Foundation
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from synthorg_tui.curation.registry import SkillRegistry
     from synthorg_tui.curation.service import ReviewService
     from synthorg_tui.executions.store import ExecutionStore
+    from synthorg_tui.memory.evaluation.comparing import EmbedderComparison
     from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.runtime.protocol import RunExecutor
     from synthorg_tui.runtime.service import RunService
@@ -70,6 +71,26 @@ def build_evaluation(base: Foundation, services: EvaluatedServices) -> Evaluatio
             forget=lambda *ids: _forget(base, services, *ids),
             folder=base.data_dir / EVALUATIONS_DIR,
             clock=base.clock,
+        )
+    )
+
+
+def build_comparison(
+    base: Foundation, injection: "InjectionService", registry: "SkillRegistry"
+) -> "EmbedderComparison":
+    """Build the service that tries embedders on the memories of one open data directory."""
+    from synthorg_tui.curation.asked import approved_questions
+    from synthorg_tui.memory.evaluation.comparing import ComparisonParts, EmbedderComparison
+    from synthorg_tui.memory.evaluation.recorded import RecordedQuestions
+
+    recorded = RecordedQuestions(base.database)
+    return EmbedderComparison(
+        ComparisonParts(
+            core=base.local().core,
+            injection=injection,
+            active=base.settings.embedding(),
+            sources=(recorded.all, partial(approved_questions, registry)),
+            folder=base.data_dir / SCRATCH_DIR,
         )
     )
 

@@ -21,7 +21,7 @@ from synthorg_tui.memory.fine_tune.models import (
     PreflightCheck,
     PreflightResult,
 )
-from synthorg_tui.memory.service import MemoryService
+from synthorg_tui.memory.service import A_PERSON, MemoryService
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 BETTER = EvalMetrics(
@@ -78,6 +78,7 @@ class ScriptedService(MemoryService):
     """Runs and checkpoints in memory; ``done`` are the changes, in order."""
 
     def __init__(self, *checkpoints: CheckpointRecord, runs: tuple[FineTuneRun, ...] = ()) -> None:
+        super().__init__(None, None, reason="this service is scripted")
         self.checkpoints = {each.id: each for each in checkpoints}
         self.runs = {each.id: each for each in runs}
         self.done: list[str] = []
@@ -142,10 +143,14 @@ class ScriptedService(MemoryService):
             raise CheckpointNotFoundError("there is no such checkpoint")
         return self.checkpoints[checkpoint_id]
 
-    async def deploy_checkpoint(self, checkpoint_id: str) -> CheckpointRecord:
+    async def deploy_checkpoint(
+        self, checkpoint_id: str, *, actor: str = A_PERSON
+    ) -> CheckpointRecord:
         return self._put(checkpoint_id, "deploy", is_active=True)
 
-    async def rollback_checkpoint(self, checkpoint_id: str) -> CheckpointRecord:
+    async def rollback_checkpoint(
+        self, checkpoint_id: str, *, actor: str = A_PERSON
+    ) -> CheckpointRecord:
         return self._put(checkpoint_id, "roll back", is_active=False)
 
     async def delete_checkpoint(self, checkpoint_id: str) -> CheckpointRecord:

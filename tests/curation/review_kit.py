@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -123,7 +124,9 @@ async def office(
     approvals: Mapping[str, object] | None = None,
     searches: bool = False,
     knows_roots: bool = True,
-    memory_service: Callable[[], MemoryService] = MemoryService,
+    memory_service: Callable[[], MemoryService] = partial(
+        MemoryService, None, None, reason="no service in this test"
+    ),
 ) -> AsyncIterator[Office]:
     """Open the queue and the review service over a data directory, after crash recovery.
 

@@ -1,9 +1,12 @@
-"""``models``: lists embedding and language models with their usage, and tests whether they work."""
+"""``models``: lists embedding and language models with their usage, and tests whether they work.
+
+How well embedding models find memories is measured in ``models_evaluate``.
+"""
 
 from typing import TYPE_CHECKING
 
 from synthorg_tui.cli.arguments import Subparsers, add_command, add_group
-from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.commands import COMMANDS, models_evaluate
 from synthorg_tui.cli.output import Console, ProgressLine
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted
@@ -23,7 +26,7 @@ def add(commands: Subparsers) -> None:
         commands,
         "models",
         COMMANDS["models"].summary,
-        examples=("models list", "models check"),
+        examples=("models list", "models check", "models evaluate"),
     )
     add_command(
         actions,
@@ -39,6 +42,7 @@ def add(commands: Subparsers) -> None:
         "load the configured models and measure them",
         more="Exits with 1 when one\ndoesn't work.",
     )
+    models_evaluate.add(actions)
 
 
 async def run_list(context: "Context") -> int:

@@ -6,7 +6,7 @@ stored.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -48,7 +48,8 @@ class EvalQuestion:
 
     ``relevant`` is never empty. ``session`` names where the question came up (a session's id, a
     scenario's name, a conversation of a file), so that a split keeps those of one place together;
-    empty where nothing is known of it.
+    empty where nothing is known of it. ``project`` is the folder in which it was asked, ``None``
+    where all memories were seen.
     """
 
     text: str
@@ -57,6 +58,7 @@ class EvalQuestion:
     category: RecallTask
     source: QuestionSource
     session: str = ""
+    project: str | None = None
 
 
 def task_of(categories: Iterable[MemoryCategory]) -> RecallTask | None:
@@ -79,14 +81,4 @@ def distinct(questions: Collection[EvalQuestion]) -> tuple[EvalQuestion, ...]:
         key = (question.agent_id, " ".join(question.text.casefold().split()))
         first.setdefault(key, question)
         relevant[key] = relevant.get(key, frozenset()) | question.relevant
-    return tuple(
-        EvalQuestion(
-            known.text,
-            known.agent_id,
-            relevant[key],
-            known.category,
-            known.source,
-            known.session,
-        )
-        for key, known in first.items()
-    )
+    return tuple(replace(known, relevant=relevant[key]) for key, known in first.items())

@@ -132,12 +132,13 @@ class FineTuneRunConfig(FrozenModel):
 
 
 ADAPTER_DEFAULTS: Final[dict[str, Any]] = {
-    "epochs": 120,
-    "learning_rate": 1e-3,
+    "epochs": 60,
+    "learning_rate": 3e-4,
     "temperature": 0.05,
     "top_k": 8,
 }
-"""Where the adapter differs: measured, see the decision on it. Training stops earlier by itself."""
+"""Where the adapter differs. Measured on long conversations: a rate of 1e-3 learns by heart within 20
+steps, this one gains for about 30; training stops earlier by itself."""
 
 
 class CurvePoint(FrozenModel):
@@ -225,6 +226,7 @@ class FineTuneRun(FrozenModel):
     pairs: int = Field(default=0, ge=0)
     curve: tuple[CurvePoint, ...] = ()
     metrics: EvalMetrics | None = None
+    cutoff: CutoffValues | None = None
     checkpoint_id: str | None = None
     note: str = ""
 

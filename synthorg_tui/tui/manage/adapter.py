@@ -5,7 +5,6 @@ files of others or replaces the store is refused where an agent runs the app.
 """
 
 import asyncio
-import os
 import resource
 import sys
 import threading
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.process_setup import resident_memory
 from synthorg_tui.tui.manage.setting_acts import SettingActs
 
 if TYPE_CHECKING:
@@ -400,8 +400,4 @@ def _memory() -> tuple[int, int]:
     """This process's resident memory now and at most, in bytes."""
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     most *= 1 if sys.platform == "darwin" else 1024
-    try:
-        pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
-    except (OSError, ValueError, IndexError):
-        return most, most
-    return pages * os.sysconf("SC_PAGE_SIZE"), most
+    return resident_memory(), most

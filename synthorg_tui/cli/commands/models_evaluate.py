@@ -1,0 +1,234 @@
+"""``models evaluate``: tries embedders side by side on the memories that are here."""
+
+from typing import TYPE_CHECKING
+
+from synthorg_tui.cli.arguments import Subparsers, add_command, path, whole
+from synthorg_tui.cli.errors import CANCELLED, UsageError
+from synthorg_tui.cli.output import Console, ProgressLine
+from synthorg_tui.cli.shapes import Json
+
+if TYPE_CHECKING:
+    from synthorg_tui.cli.context import Context
+    from synthorg_tui.memory.evaluation.comparing import ComparisonPlan
+    from synthorg_tui.memory.evaluation.metrics import Interval
+    from synthorg_tui.memory.evaluation.report import (
+        ComparisonReport,
+        EmbedderFigures,
+        RankingFigures,
+        SetFigures,
+        TaskFigures,
+    )
+
+
+def add(actions: Subparsers) -> None:
+    """Add the parser of ``models evaluate`` to the subcommands of ``models``."""
+    parser = add_command(
+        actions,
+        "evaluate",
+        run_evaluate,
+        "try embedding models side by side on your memories",
+        more="It asks what was recorded:\nscenarios, searches whose hit was opened, failures that "
+        "were put right, approved\nlessons and pins. Your store isn't touched.",
+        examples=(
+            "models evaluate",
+            "models evaluate --embedder gguf:path=~/models/some.gguf,pooling=cls",
+            "models evaluate --locomo conversations.json --only-files --json",
+        ),
+    )
+    parser.add_argument(
+        "--embedder",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="another one, besides the active and the bundled: its type, and fields after a colon",
+    )
+    parser.add_argument(
+        "--locomo",
+        action="append",
+        default=[],
+        type=path,
+        metavar="FILE",
+        help="ask about the conversations of this file, too",
+    )
+    parser.add_argument(
+        "--only-files", action="store_true", help="leave your own memories out of it"
+    )
+    parser.add_argument(
+        "--limit",
+        type=whole(1, 10_000),
+        default=300,
+        metavar="N",
+        help="questions at most of each place (default 300)",
+    )
+    parser.add_argument(
+        "--memories",
+        type=whole(1, 100_000),
+        default=5_000,
+        metavar="N",
+        help="memories at most (default 5000)",
+    )
+    parser.add_argument(
+        "--minutes",
+        type=whole(1, 1_440),
+        default=10,
+        metavar="N",
+        help="to embed with one model at most; fewer memories then (default 10)",
+    )
+
+
+async def run_evaluate(context: "Context") -> int:
+    """Compare embedders; returns 1 when one doesn't work, ``CANCELLED`` when stopped, else 0."""
+    from synthorg_tui.cli.context import cancelled_by_signal
+
+    plan = _plan(context)
+    _ask_before_sending(context, plan)
+    line = ProgressLine(context.console)
+    async with context.engine() as engine:
+        with cancelled_by_signal(context.console) as cancellation, line:
+            report = await engine.comparison.run(
+                plan,
+                progress=lambda done, total, told: line.update(f"{done / total:.0%} {told}"),
+                cancel=cancellation.requested,
+            )
+    if context.wants_json:
+        context.console.json(report_shape(report))
+    else:
+        show_report(context.console, report)
+    if not report.is_complete:
+        return CANCELLED
+    return 1 if any(each.problem for each in report.embedders) else 0
+
+
+def _plan(context: "Context") -> "ComparisonPlan":
+    from synthorg_tui.memory.evaluation.comparing import ComparisonPlan
+    from synthorg_tui.memory.evaluation.contenders import parse_embedder
+
+    args = context.args
+    if args.only_files and not args.locomo:
+        raise UsageError("there is nothing to ask about", remedy="Add --locomo FILE.")
+    for named in args.embedder:
+        parse_embedder(named)
+    return ComparisonPlan(
+        embedders=tuple(args.embedder),
+        files=tuple(file.absolute() for file in args.locomo),
+        with_own=not args.only_files,
+        questions=args.limit,
+        memories=args.memories,
+        minutes=args.minutes,
+    )
+
+
+def _ask_before_sending(context: "Context", plan: "ComparisonPlan") -> None:
+    """Have the person agree at the terminal before memories leave this machine.
+
+    An agent's command names no embedder: what it names would be given all memories.
+    """
+    from synthorg_tui.cli.terminal import controlling_terminal
+    from synthorg_tui.memory.evaluation.contenders import parse_embedder, sends_to
+
+    if plan.embedders and context.agent is not None:
+        raise UsageError(
+            f"{context.agent.name} may not name embedders: they would be given the memories",
+            remedy="A person runs this.",
+        )
+    named = map(parse_embedder, plan.embedders)
+    hosts = sorted({host for config in named if (host := sends_to(config))})
+    if hosts and plan.with_own:
+        with controlling_terminal() as terminal:
+            terminal.agree(f"Send up to {plan.memories:,} of your memories to {', '.join(hosts)}?")
+
+
+def show_report(console: Console, report: "ComparisonReport") -> None:
+    """Print the tables of a report, what limits them, and what they come to."""
+    from synthorg_tui.memory.evaluation import wording
+
+    for asked in report.sets:
+        console.line(f"{asked.name}: {wording.set_words(asked)}", "bold")
+        rows = wording.found_rows(report, asked.name)
+        if rows and asked.questions:
+            console.table(wording.FOUND_HEADER, [row.cells for row in rows])
+        console.line()
+    console.table(wording.TAKEN_HEADER, wording.taken_rows(report))
+    for problem in wording.problems(report):
+        console.parts([("FAIL", "red"), (problem,)])
+    console.line()
+    for sentence in report.advice:
+        console.block(sentence)
+    for note in report.notes:
+        console.note(note)
+    if any(asked.questions for asked in report.sets):
+        console.note(wording.LEGEND)
+    if not report.is_complete:
+        console.note("It was stopped: what isn't in the tables wasn't tried.")
+
+
+def report_shape(report: "ComparisonReport") -> Json:
+    """Return a report as JSON."""
+    return {
+        "complete": report.is_complete,
+        "seconds": round(report.seconds, 1),
+        "sets": [each.model_dump(mode="json") for each in report.sets],
+        "embedders": [_embedder_shape(each) for each in report.embedders],
+        "notes": list(report.notes),
+        "advice": list(report.advice),
+    }
+
+
+def _embedder_shape(each: "EmbedderFigures") -> Json:
+    return {
+        "name": each.name,
+        "active": each.is_active,
+        "problem": each.problem,
+        "fingerprint": each.fingerprint,
+        "dims": each.dims,
+        "load_seconds": round(each.load_seconds, 2),
+        "texts_per_second": round(each.texts_per_second, 1),
+        "memory_bytes": each.memory,
+        "sets": [_set_shape(figures) for figures in each.sets],
+    }
+
+
+def _set_shape(figures: "SetFigures") -> Json:
+    gain = figures.gain
+    return {
+        "name": figures.name,
+        "p50_ms": round(figures.p50_ms, 1),
+        "p95_ms": round(figures.p95_ms, 1),
+        "answered": round(figures.answered, 4),
+        "nonsense_rejected": round(figures.rejected, 4),
+        "gain": None
+        if gain is None
+        else {
+            "recall_10": _interval(gain.recall_10),
+            "ndcg_10": _interval(gain.ndcg_10),
+            "mrr": _interval(gain.mrr),
+        },
+        "tasks": [_task_shape(task) for task in figures.tasks],
+    }
+
+
+def _task_shape(figures: "TaskFigures") -> Json:
+    return {
+        "task": figures.task.value if figures.task is not None else "all",
+        "questions": figures.questions,
+        "given": _ranking_shape(figures.fused),
+        "by_meaning": _ranking_shape(figures.dense),
+    }
+
+
+def _ranking_shape(figures: "RankingFigures") -> Json:
+    return {
+        "recall_5": round(figures.recall_5, 4),
+        "recall_10": _interval(figures.recall_10),
+        "recall_20": round(figures.recall_20, 4),
+        "ndcg_10": _interval(figures.ndcg_10),
+        "mrr": _interval(figures.mrr),
+    }
+
+
+def _interval(interval: "Interval") -> Json:
+    return {
+        "mean": round(interval.mean, 4),
+        "low": round(interval.low, 4),
+        "high": round(interval.high, 4),
+    }

@@ -1,0 +1,104 @@
+"""What figures and machine come to, in words: which tier fits, and which embedder to choose.
+
+The documents know three tiers: full resources (models of 7 to 12 billion parameters), medium ones
+(1 to 4), and no more than a processor (less than one). A larger model isn't better at finding
+memories as such, so a tier says only what may be tried; what is chosen, the figures say.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from synthorg_tui.core.text import counted
+from synthorg_tui.memory.evaluation.metrics import Interval
+from synthorg_tui.memory.evaluation.report import EmbedderFigures, QuestionSet, SetFigures
+
+PATIENCE_MS: Final = 500.0
+"""How long an agent may wait for a digest: beyond it another embedder is no choice."""
+_GIGABYTE: Final = 1024**3
+_FULL: Final = (32 * _GIGABYTE, "full resources: models of 7 to 12 billion parameters")
+_MEDIUM: Final = (16 * _GIGABYTE, "medium resources: models of 1 to 4 billion parameters")
+_PROCESSOR: Final = "a processor alone: models of less than a billion parameters"
+_MANY_CORES: Final = 8
+_DEVICES: Final = ("/dev/nvidia0", "/dev/kfd")
+
+
+class Machine(NamedTuple):
+    """What models may use here: processor cores, memory in bytes, and whether there is a GPU."""
+
+    cores: int
+    memory: int
+    has_gpu: bool
+
+    @property
+    def tier(self) -> str:
+        """The largest of the three tiers whose models run here at a speed that agents wait for."""
+        if self.has_gpu and self.memory >= _FULL[0]:
+            return _FULL[1]
+        if self.memory >= _MEDIUM[0] and (self.has_gpu or self.cores >= _MANY_CORES):
+            return _MEDIUM[1]
+        return _PROCESSOR
+
+    @property
+    def words(self) -> str:
+        """The machine in a few words."""
+        gpu = "a GPU" if self.has_gpu else "no GPU that was found"
+        return f"{counted(self.cores, 'core')}, {self.memory / _GIGABYTE:.0f} GB, {gpu}"
+
+
+def this_machine() -> Machine:
+    """Return what there is here, as far as the system tells it."""
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (OSError, ValueError, AttributeError):
+        memory = 0
+    has_gpu = any(Path(device).exists() for device in _DEVICES) or (
+        sys.platform == "darwin" and os.uname().machine == "arm64"
+    )
+    return Machine(os.cpu_count() or 1, memory, has_gpu)
+
+
+def advice_for(
+    sets: Sequence[QuestionSet], embedders: Sequence[EmbedderFigures], machine: Machine
+) -> tuple[str, ...]:
+    """Return what to do, a sentence each: the tier first, then what each set of questions says."""
+    said = [f"This machine ({machine.words}) is of the tier {machine.tier}."]
+    for each in sets:
+        said.append(_on(each, embedders))
+    return tuple(said)
+
+
+def _on(asked: QuestionSet, embedders: Sequence[EmbedderFigures]) -> str:
+    place = f"By {asked.name}"
+    if not asked.questions:
+        return f"{place} nothing can be said: there is no question yet."
+    if asked.is_small:
+        return (
+            f"{place} nothing should be chosen yet: {counted(asked.questions, 'question')} "
+            "are too few. Keep what is active."
+        )
+    active = next((each for each in embedders if each.is_active), None)
+    if active is None or active.of(asked.name) is None:
+        return f"{place} nothing can be said: the active embedder has no figures."
+    better = [
+        (gain.mean, each.name, gain)
+        for each in embedders
+        if (gain := _gain_of(each.of(asked.name))) is not None
+    ]
+    if not better:
+        return f"{place} keep {active.name}: no other is better by more than the noise."
+    _, name, gain = max(better)
+    return (
+        f"{place} choose {name}: NDCG@10 is better by {gain.mean:+.3f} "
+        f"({gain.low:+.3f} to {gain.high:+.3f}) than with {active.name}."
+    )
+
+
+def _gain_of(figures: SetFigures | None) -> Interval | None:
+    """What an embedder gains on the active one, if that is no noise and it is quick enough."""
+    if figures is None or figures.gain is None or figures.p95_ms > PATIENCE_MS:
+        return None
+    gain = figures.gain.ndcg_10
+    return gain if gain.low > 0 else None

@@ -1,0 +1,202 @@
+"""One embedder tried on a corpus: its index is filled, and every question is asked twice.
+
+By meaning alone, straight from the index; and as an agent asks, through the same service that
+prepares digests, with everything the settings say of ranking, cutoff and filters.
+"""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import cycle, islice
+from typing import Final
+
+from synthorg_tui.core.clock import Clock
+from synthorg_tui.core.errors import CancelledByUserError
+from synthorg_tui.memory.enums import InjectionStrategy
+from synthorg_tui.memory.evaluation.corpus import Corpus, put_edges, put_rows
+from synthorg_tui.memory.evaluation.metrics import percentile
+from synthorg_tui.memory.evaluation.nonsense import nonsense_for
+from synthorg_tui.memory.evaluation.questions import EvalQuestion
+from synthorg_tui.memory.evaluation.report import (
+    DEPTH,
+    AskedQuestion,
+    SetFigures,
+    task_figures,
+)
+from synthorg_tui.memory.index.protocol import IndexFilter, Visibility
+from synthorg_tui.memory.retrieval.explanation import Candidate
+from synthorg_tui.memory.retrieval.relevance import joined, meaning_of
+from synthorg_tui.memory.store.backend import LocalMemoryBackend
+from synthorg_tui.memory.strategies.service import InjectionRequest, InjectionService
+
+BATCH: Final = 64
+"""Texts that are embedded between two looks at whether to stop."""
+_ENOUGH: Final = 1_000_000
+"""A token budget that every memory fits into: packing isn't tried here."""
+
+Step = Callable[[int, int], None]
+"""Told of how much of how much is done."""
+
+
+class AskingClock:
+    """A clock that can be turned to when a question was asked; else it tells the time."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._at: datetime | None = None
+
+    def turn_to(self, at: datetime | None) -> None:
+        """Stand at this time from now on; ``None`` tells the time again."""
+        self._at = at
+
+    def now(self) -> datetime:
+        return self._at or self._clock.now()
+
+
+class EmbedderTrial:
+    """Tries the embedder of a scratch store on a corpus.
+
+    Args:
+        store: Empty; its clock must be ``clock``.
+        clock: Is turned to the times at which questions are asked.
+        injection: The service in use, of which the settings are taken.
+        cancel: Once set, everything raises ``CancelledByUserError`` at the next step.
+    """
+
+    def __init__(
+        self,
+        store: LocalMemoryBackend,
+        clock: AskingClock,
+        injection: InjectionService,
+        cancel: threading.Event | None = None,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._cancel = cancel
+        self._injection = replace(
+            injection,
+            memory=store,
+            clock=clock,
+            model=lambda: None,  # a language model would rerank for hours
+            applications=None,
+            organisation=None,
+            enabled=True,
+        )
+
+    async def fill(self, corpus: Corpus, vectors: Mapping[str, bytes], step: Step) -> None:
+        """Store and index the corpus; ``vectors`` are those that are known already, by id.
+
+        Raises ``EmbeddingError``.
+        """
+        await self._store.core.indexed()
+        known = [row for row in corpus.rows if row.id in vectors]
+        others = [row for row in corpus.rows if row.id not in vectors]
+        done = 0
+        for rows in (known, others):
+            for first in range(0, len(rows), BATCH):
+                batch = rows[first : first + BATCH]
+                stored = [vectors[row.id] for row in batch] if rows is known else None
+                await put_rows(self._store.core, batch, stored)
+                done += len(batch)
+                step(done, len(corpus.rows))
+                await self._pause()
+        await put_edges(self._store.core, corpus.edges)
+
+    async def ask_all(self, corpus: Corpus, step: Step) -> list[AskedQuestion]:
+        """Ask every question of the corpus, and return what came of each, in their order."""
+        answers = []
+        for number, question in enumerate(corpus.questions, 1):
+            self._clock.turn_to(corpus.moments.get(question.agent_id))
+            answers.append(await self._ask(question))
+            step(number, len(corpus.questions))
+            await self._pause()
+        return answers
+
+    async def figures(self, corpus: Corpus, answers: Sequence[AskedQuestion]) -> SetFigures:
+        """Return the figures of these answers, with those of nonsense that is asked now."""
+        rejected = await self._rejected(corpus)
+        waited = [each.seconds * 1000 for each in answers]
+        count = max(1, len(answers))
+        return SetFigures(
+            name=corpus.name,
+            tasks=await asyncio.to_thread(task_figures, answers),
+            p50_ms=percentile(waited, 0.5),
+            p95_ms=percentile(waited, 0.95),
+            answered=sum(bool(each.fused) for each in answers) / count,
+            rejected=rejected,
+        )
+
+    async def _ask(self, question: EvalQuestion) -> AskedQuestion:
+        view = Visibility(None, question.project) if question.project else None
+        started = time.perf_counter()
+        given = await self._given(question.agent_id, question.text, view)
+        seconds = time.perf_counter() - started
+        fused = tuple(_credited(each, question.relevant) for each in given[:DEPTH])
+        dense = await self._dense(question, view)
+        return AskedQuestion(question.relevant, question.category, dense, fused, seconds)
+
+    async def _given(
+        self, agent_id: str, text: str, view: Visibility | None
+    ) -> tuple[Candidate, ...]:
+        request = InjectionRequest(
+            agent_id,
+            text,
+            _ENOUGH,
+            strategy=InjectionStrategy.CONTEXT,
+            visibility=view,
+            digest_v1=False,
+        )
+        return (await self._injection.prepare(request)).explanation.included
+
+    async def _dense(self, question: EvalQuestion, view: Visibility | None) -> tuple[str, ...]:
+        """The own and the shared memories nearest in meaning, whatever else is known of them."""
+        core = self._store.core
+        now = self._clock.now()
+        index = (await core.indexed()).index
+        vector = await core.embedder.embed_query(meaning_of(question.text))
+        every = IndexFilter(now=now, visibility=view, ended=core.ages.ended_points(now))
+        agent = question.agent_id
+        scopes = (
+            replace(every, agents=frozenset({agent}), shared=False),
+            replace(every, exclude_agent=agent, shared=True),
+        )
+        rankings = [
+            await index.search(scope, dense=vector, sparse=None, limit=DEPTH) for scope in scopes
+        ]
+        return tuple(hit.id for hit in joined(rankings).dense[:DEPTH])
+
+    async def _rejected(self, corpus: Corpus) -> float:
+        """The share of nonsense for which agents are given nothing."""
+        queries = await asyncio.to_thread(nonsense_for, [row.content for row in corpus.rows])
+        if not corpus.agents:
+            return 0.0
+        silent = 0
+        for agent, query in zip(cycle(corpus.agents), queries, strict=False):
+            self._clock.turn_to(corpus.moments.get(agent))
+            silent += not await self._given(agent, query, None)
+            await self._pause()
+        return silent / len(queries)
+
+    async def _pause(self) -> None:
+        """Let others run between two steps, and stop if that is wanted."""
+        if self._cancel is not None and self._cancel.is_set():
+            raise CancelledByUserError("the evaluation was stopped")
+        await asyncio.sleep(0)
+
+
+def _credited(candidate: Candidate, relevant: frozenset[str]) -> str:
+    """The id of a line of a digest: that of an answer for which it stands, else its own."""
+    standing = (candidate.entry.id, *candidate.members)
+    return next((key for key in standing if key in relevant), candidate.entry.id)
+
+
+def sample_of(corpora: Sequence[Corpus], count: int) -> list[str]:
+    """Return texts to measure speed with, from all corpora in turn; repeated where there are few.
+
+    None where there are no memories.
+    """
+    texts = [row.content for corpus in corpora for row in corpus.rows[:count]]
+    return list(islice(cycle(texts), count)) if texts else []

@@ -1,0 +1,195 @@
+"""Ranks memories for the questions of a run with any matrix, as a search would, and compares.
+
+By meaning everything is scored exactly, here; by words the index is asked, once a question. What
+comes of both is fused as in a search, without the cutoff: that is fitted afterwards.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from synthorg_tui.memory.evaluation.metrics import ndcg_at, paired_difference, recall_at
+from synthorg_tui.memory.fine_tune.mining import MemoryPool, far_from_answers
+from synthorg_tui.memory.fine_tune.models import CutoffValues, EvalMetrics
+from synthorg_tui.memory.fine_tune.store import TrainingQuestion
+from synthorg_tui.memory.fine_tune.training import Numbers
+from synthorg_tui.memory.index.protocol import IndexFilter, IndexHit, IndexHits
+from synthorg_tui.memory.retrieval.relevance import (
+    DEFAULT_CUTOFF,
+    SEARCH_DEPTH,
+    RelevanceCutoff,
+    fuse_hits,
+    joined,
+)
+from synthorg_tui.memory.store.core import Core
+
+if TYPE_CHECKING:
+    from synthorg_tui.persistence.port import Connection
+
+MAX_POOL: Final = 20_000
+"""Memories of one agent that questions are asked among; those that answer come first."""
+AT: Final = 10
+_TAIL: Final = 90
+"""Percentile of unrelated memories' similarities that stays below the cutoff as before."""
+
+
+class RankedIds(NamedTuple):
+    """Ids of memories for a question, best first: by meaning alone, and as agents get them."""
+
+    dense: list[str]
+    fused: list[str]
+
+
+class Bench:
+    """Ranks the memories of one store for questions; what was read of it is kept."""
+
+    def __init__(self, core: Core, seed_ids: Sequence[str] = ()) -> None:
+        self._core = core
+        self._first = sorted(set(seed_ids))
+        self._pools: dict[str, MemoryPool] = {}
+        self._worded: dict[int, tuple[IndexHit, ...]] = {}
+
+    async def pool(self, agent_id: str) -> MemoryPool:
+        """Return the live memories with vectors that an agent is given answers from."""
+        known = self._pools.get(agent_id)
+        if known is None:
+            known = self._pools[agent_id] = await self._core.read(
+                lambda db: self._load(db, agent_id)
+            )
+        return known
+
+    def _load(self, db: "Connection", agent_id: str) -> MemoryPool:
+        import numpy as np
+
+        where = self._core.live_where()
+        where.add("(m.agent_id = ? OR m.shared)", agent_id)
+        rows = db.execute(
+            "SELECT m.id::VARCHAR, coalesce(m.session_id, m.source, m.id::VARCHAR), v.vector "
+            "FROM memories m JOIN vectors v ON v.memory_id = m.id "
+            f"WHERE {where} AND v.fingerprint = ? "
+            "ORDER BY list_contains(?::VARCHAR[], m.id::VARCHAR) DESC, m.id LIMIT ?",
+            [*where.values, self._core.embedder.fingerprint, self._first, MAX_POOL],
+        ).fetchall()
+        rows.sort(key=lambda row: str(row[0]))
+        vectors = [np.frombuffer(row[2], np.float32) for row in rows]
+        return MemoryPool(
+            tuple(str(row[0]) for row in rows),
+            tuple(str(row[1]) for row in rows),
+            np.stack(vectors) if vectors else np.zeros((0, self._core.embedder.dims), np.float32),
+        )
+
+    async def by_words(self, question: TrainingQuestion) -> tuple[IndexHit, ...]:
+        """Return the ranking by words of a question; the index is asked once."""
+        found = self._worded.get(question.number)
+        if found is None:
+            index = (await self._core.indexed()).index
+            now = self._core.clock.now()
+            ended = self._core.ages.ended_points(now)
+            agents = frozenset({question.agent_id})
+            sparse = self._core.tokenizer.encode(question.text)
+            scopes = (
+                IndexFilter(now=now, ended=ended, agents=agents),
+                IndexFilter(now=now, ended=ended, exclude_agent=question.agent_id, shared=True),
+            )
+            parts = [
+                await index.search(scope, dense=None, sparse=sparse, limit=SEARCH_DEPTH)
+                for scope in scopes
+            ]
+            found = self._worded[question.number] = joined(parts).sparse
+        return found
+
+    async def prepare(self, questions: Sequence[TrainingQuestion]) -> None:
+        """Read all that ``ranked`` needs for these questions."""
+        for question in questions:
+            await self.pool(question.agent_id)
+            await self.by_words(question)
+
+    def ranked(self, question: TrainingQuestion, matrix: Numbers | None) -> RankedIds:
+        """Rank for a question that was prepared; ``None`` is the base without a map."""
+        import numpy as np
+
+        pool = self._pools[question.agent_id]
+        scores = pool.vectors @ mapped(question, matrix)
+        order = np.argsort(-scores, kind="stable")[:SEARCH_DEPTH]
+        dense = tuple(IndexHit(pool.ids[row], float(scores[row])) for row in order)
+        hits = IndexHits(dense=dense, sparse=self._worded[question.number])
+        fused = fuse_hits(hits, limit=SEARCH_DEPTH)
+        return RankedIds([hit.id for hit in dense], [hit.id for hit in fused])
+
+    def ndcg(self, questions: Sequence[TrainingQuestion], matrix: Numbers | None) -> float:
+        """Return the mean NDCG@10 of the fused rankings of prepared questions."""
+        values = [ndcg_at(self.ranked(q, matrix).fused, q.relevant, AT) for q in questions]
+        return sum(values) / max(1, len(values))
+
+    def compare(self, questions: Sequence[TrainingQuestion], matrix: Numbers) -> EvalMetrics:
+        """Return the figures of a matrix beside those of the base, on prepared questions."""
+        ours = [self.ranked(question, matrix) for question in questions]
+        base = [self.ranked(question, None) for question in questions]
+        relevant = [question.relevant for question in questions]
+
+        def ndcg(ranked: list[RankedIds], *, dense: bool = False) -> list[float]:
+            lists = [each.dense if dense else each.fused for each in ranked]
+            return [ndcg_at(ids, wanted, AT) for ids, wanted in zip(lists, relevant, strict=True)]
+
+        def recall(ranked: list[RankedIds], *, dense: bool = False) -> float:
+            lists = [each.dense if dense else each.fused for each in ranked]
+            return _mean(
+                [recall_at(ids, wanted, AT) for ids, wanted in zip(lists, relevant, strict=True)]
+            )
+
+        gain = paired_difference(ndcg(ours), ndcg(base))
+        return EvalMetrics(
+            ndcg_at_10=_mean(ndcg(ours)),
+            recall_at_10=recall(ours),
+            base_ndcg_at_10=_mean(ndcg(base)),
+            base_recall_at_10=recall(base),
+            dense_ndcg_at_10=_mean(ndcg(ours, dense=True)),
+            dense_recall_at_10=recall(ours, dense=True),
+            base_dense_ndcg_at_10=_mean(ndcg(base, dense=True)),
+            base_dense_recall_at_10=recall(base, dense=True),
+            questions=len(questions),
+            gain_low=round(gain.low, 6),
+            gain_high=round(gain.high, 6),
+        )
+
+    def cutoff(self, questions: Sequence[TrainingQuestion], matrix: Numbers) -> CutoffValues:
+        """Return the cutoffs for a matrix: moved as far as it moves what is no answer.
+
+        So as many unrelated memories pass them as with the base.
+        """
+        import numpy as np
+
+        before, after = [], []
+        for question in questions:
+            pool = self._pools[question.agent_id]
+            base = pool.vectors @ mapped(question, None)
+            far = far_from_answers(question.relevant, pool, base)
+            if far.any():
+                before.append(float(base[far].max()))
+                after.append(float((pool.vectors @ mapped(question, matrix))[far].max()))
+        moved = 0.0
+        if before:
+            moved = float(np.percentile(after, _TAIL) - np.percentile(before, _TAIL))
+        return CutoffValues(
+            convincing=round(DEFAULT_CUTOFF.convincing + moved, 4),
+            plausible=round(DEFAULT_CUTOFF.plausible + moved, 4),
+            unknown_dense=round(DEFAULT_CUTOFF.unknown_dense + moved, 4),
+        )
+
+
+def relevance_cutoff(values: CutoffValues | None) -> RelevanceCutoff:
+    """Return the cutoff that a checkpoint was fitted to, the default without one."""
+    return DEFAULT_CUTOFF if values is None else DEFAULT_CUTOFF._replace(**values.model_dump())
+
+
+def mapped(question: TrainingQuestion, matrix: Numbers | None) -> Numbers:
+    """Return the unit vector of a question under a matrix, ``None`` for the base's own."""
+    import numpy as np
+
+    from synthorg_tui.providers.embedding.adapted import QueryAdapter
+
+    vector: Numbers = np.frombuffer(question.vector, np.float32)
+    return vector if matrix is None else QueryAdapter("", matrix).apply(vector)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / max(1, len(values))

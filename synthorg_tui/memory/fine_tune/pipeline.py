@@ -1,0 +1,266 @@
+"""The stages of one run, in order; each stores what it makes and finds what is stored already.
+
+A run that was killed or cancelled goes on after the last step that is stored, and ends with the
+same bytes as one that wasn't. What a stage makes is in the database instead of in files, where
+erasing a memory or a session reaches it.
+"""
+
+import asyncio
+import hashlib
+import threading
+import uuid
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias, TypeVar
+
+from synthorg_tui.core.pauses import pause_point
+from synthorg_tui.memory.evaluation.questions import EvalQuestion
+from synthorg_tui.memory.fine_tune.bench import Bench
+from synthorg_tui.memory.fine_tune.checkpoints import EmbedderInForce
+from synthorg_tui.memory.fine_tune.errors import FineTuneCancelledError
+from synthorg_tui.memory.fine_tune.generating import questions_in, training_questions
+from synthorg_tui.memory.fine_tune.mining import negatives_of, training_groups
+from synthorg_tui.memory.fine_tune.models import (
+    WORK_STAGES,
+    CheckpointRecord,
+    FineTuneRun,
+    FineTuneStage,
+)
+from synthorg_tui.memory.fine_tune.store import FineTuneStore, PairSplit, TrainingQuestion
+from synthorg_tui.memory.fine_tune.training import TrainingState, train
+from synthorg_tui.memory.retrieval.relevance import meaning_of
+from synthorg_tui.memory.store.core import Core
+from synthorg_tui.providers.embedding.adapted import QueryAdapter
+
+BATCH: Final = 32
+"""Questions embedded or mined between two steps that are stored."""
+
+T = TypeVar("T")
+AskedQuestions: TypeAlias = Callable[[], Awaitable[Sequence[EvalQuestion]]]
+"""Returns the questions of the store itself: what was asked, with what answered it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunParts:
+    """What the stages of every run use."""
+
+    core: Core
+    store: FineTuneStore
+    in_force: EmbedderInForce
+    asked: AskedQuestions
+    data_dir: Path
+
+
+class FineTuningPipeline:
+    """Carries out one run, stage by stage.
+
+    Args:
+        run: The run as stored.
+        parts: What the stages use.
+        cancel: Once set, the run ends with its next step by raising ``FineTuneCancelledError``.
+    """
+
+    def __init__(self, run: FineTuneRun, parts: RunParts, cancel: threading.Event) -> None:
+        self.run = run
+        self._parts = parts
+        self._cancel = cancel
+        self._questions: tuple[TrainingQuestion, ...] = ()
+        self._bench: Bench | None = None
+
+    async def carry_out(self) -> FineTuneRun:
+        """Run the stages that aren't complete and return the complete run.
+
+        Raises ``FineTuneCancelledError``, and whatever a stage raises; what is stored then is where
+        the next attempt begins.
+        """
+        stages = {
+            FineTuneStage.GENERATING_DATA: self.generate_training_data,
+            FineTuneStage.MINING_NEGATIVES: self.mine_hard_negatives,
+            FineTuneStage.TRAINING: self.fine_tune,
+            FineTuneStage.EVALUATING: self.evaluate,
+            FineTuneStage.DEPLOYING: self.offer,
+        }
+        for stage in WORK_STAGES:
+            if stage in self.run.stages_completed:
+                continue
+            await self._note(stage=stage, progress=0.0)
+            await stages[stage]()
+            if stage is not FineTuneStage.DEPLOYING:
+                done = (*self.run.stages_completed, stage)
+                await self._note(stages_completed=done, progress=1.0)
+        return self.run
+
+    async def generate_training_data(self) -> None:
+        """Collect the questions, decide what each is for, and embed them.
+
+        Raises ``TooFewPairsError``.
+        """
+        store, run = self._parts.store, self.run
+        if not await store.questions(run.id):
+            asked = await self._asked()
+            bench = Bench(self._parts.core, [key for q in asked for key in q.relevant])
+            pools = {agent: await bench.pool(agent) for agent in {q.agent_id for q in asked}}
+            share, seed = run.config.validation_split, run.request.seed
+            found = training_questions(asked, pools, validation=share, seed=seed)
+            await store.put_questions(run.id, found)
+        questions = await store.questions(run.id)
+        await self._note(pairs=len(questions))
+        waiting = [question for question in questions if not question.vector]
+        for done, batch in _batches(waiting):
+            texts = [meaning_of(question.text) for question in batch]
+            vectors = await self._parts.core.embedder.embed(texts)
+            rows = {q.number: v.tobytes() for q, v in zip(batch, vectors, strict=True)}
+            await store.put_vectors(run.id, rows)
+            await self._step(done / max(1, len(waiting)))
+
+    async def _asked(self) -> list[EvalQuestion]:
+        """The store's own questions, and those of the plan's folder."""
+        asked = list(await self._parts.asked())
+        folder = source_of(self.run.request.source_dir, self._parts.data_dir)
+        if folder is not None:
+            asked += await asyncio.to_thread(questions_in, folder)
+        return asked
+
+    async def mine_hard_negatives(self) -> None:
+        """Find for each question the memories of other sessions that look most like an answer."""
+        import numpy as np
+
+        bench, store = await self._prepared(()), self._parts.store
+        waiting = [q for q in self._questions if not q.negatives]
+        for done, batch in _batches(waiting):
+            found = {}
+            for question in batch:
+                pool = await bench.pool(question.agent_id)
+                worded = [hit.id for hit in await bench.by_words(question)]
+                vector = np.frombuffer(question.vector, np.float32)
+                k = self.run.config.top_k
+                found[question.number] = negatives_of(question, vector, pool, worded, k)
+            await store.put_negatives(self.run.id, found)
+            await self._step(done / max(1, len(waiting)))
+        self._bench = None  # the questions have changed
+
+    async def fine_tune(self) -> None:
+        """Train until the questions that validate gain no more; every few steps are stored."""
+        bench = await self._prepared((PairSplit.VALIDATION,))
+        learned = [q for q in self._questions if q.split is PairSplit.TRAINING]
+        pools = {agent: await bench.pool(agent) for agent in {q.agent_id for q in learned}}
+        groups = await asyncio.to_thread(training_groups, learned, pools)
+        checked = [q for q in self._questions if q.split is PairSplit.VALIDATION]
+        config, state = self.run.config, await self._state()
+
+        def attempt() -> bool:
+            return train(state, groups, config, lambda matrix: bench.ndcg(checked, matrix))
+
+        goes_on = not state.is_stuck and state.step < config.epochs
+        while goes_on:
+            goes_on = await asyncio.to_thread(attempt)
+            curve = tuple(state.curve)
+            await self._step(state.step / config.epochs, state=state.to_bytes(), curve=curve)
+
+    async def evaluate(self) -> None:
+        """Compare with the base on the sessions that were held out, and fit the cutoffs."""
+        bench = await self._prepared((PairSplit.HELD_OUT,))
+        state = await self._state()
+        held_out = [q for q in self._questions if q.split is PairSplit.HELD_OUT]
+        rest = [q for q in self._questions if q.split is not PairSplit.HELD_OUT]
+        for question in rest:
+            await bench.pool(question.agent_id)
+        metrics = await asyncio.to_thread(bench.compare, held_out, state.best)
+        cutoff = await asyncio.to_thread(bench.cutoff, rest, state.best)
+        await self._step(1.0, metrics=metrics, cutoff=cutoff)
+
+    async def offer(self) -> None:
+        """Write the checkpoint, which a person may deploy if it is surely better."""
+        run, parts = self.run, self._parts
+        matrix = (await self._state()).best
+        adapter = QueryAdapter(parts.in_force.base_model, matrix)
+        content = adapter.to_bytes()
+        checkpoint_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"checkpoint:{run.id}"))
+        await asyncio.to_thread(parts.in_force.files.write, checkpoint_id, content)
+        if run.request.output_dir is not None:
+            copy = Path(run.request.output_dir) / f"{checkpoint_id}.adapter"
+            await asyncio.to_thread(copy.write_bytes, content)
+        now = parts.core.clock.now()
+        record = CheckpointRecord(
+            id=checkpoint_id,
+            run_id=run.id,
+            model_path=parts.in_force.files.path_of(checkpoint_id),
+            base_model=adapter.base,
+            fingerprint=adapter.fingerprint,
+            sha256=hashlib.sha256(content).hexdigest(),
+            doc_count=sum(len(question.relevant) for question in self._questions),
+            eval_metrics=run.metrics,
+            cutoff=run.cutoff,
+            size_bytes=len(content),
+            created_at=now,
+        )
+        self.run = run.model_copy(
+            update={
+                "stage": FineTuneStage.COMPLETE,
+                "stages_completed": (*run.stages_completed, FineTuneStage.DEPLOYING),
+                "checkpoint_id": checkpoint_id,
+                "completed_at": now,
+                "updated_at": now,
+                "progress": 1.0,
+                "note": _verdict(run),
+            }
+        )
+        await parts.store.finish(self.run, record)
+
+    async def _prepared(self, splits: Sequence[PairSplit]) -> Bench:
+        """The bench with the questions of the run, ready to rank those of some splits."""
+        if self._bench is None:
+            self._questions = await self._parts.store.questions(self.run.id)
+            ids = [key for question in self._questions for key in question.relevant]
+            self._bench = Bench(self._parts.core, ids)
+        await self._bench.prepare([q for q in self._questions if q.split in splits])
+        return self._bench
+
+    async def _state(self) -> TrainingState:
+        if not self._questions:
+            await self._prepared(())
+        content = await self._parts.store.state(self.run.id)
+        if content:
+            return TrainingState.from_bytes(content)
+        return TrainingState.new(self._parts.core.embedder.dims)
+
+    async def _step(
+        self, progress: float, *, state: bytes | None = None, **changed: object
+    ) -> None:
+        """Store how far the run is, and end it here if it was cancelled."""
+        await self._note(state=state, progress=min(1.0, progress), **changed)
+        await pause_point()
+        if self._cancel.is_set():
+            raise FineTuneCancelledError(
+                f"cancelled while {self.run.stage.value.replace('_', ' ')}"
+            )
+
+    async def _note(self, *, state: bytes | None = None, **changed: object) -> None:
+        now = self._parts.core.clock.now()
+        self.run = self.run.model_copy(update={**changed, "updated_at": now})
+        await self._parts.store.save(self.run, state)
+
+
+def source_of(source_dir: str, data_dir: Path) -> Path | None:
+    """Return the folder with files of questions, ``None`` when it is the data directory itself."""
+    folder = Path(source_dir)
+    return None if folder.absolute() == data_dir.absolute() else folder
+
+
+def _verdict(run: FineTuneRun) -> str:
+    """What can be done with the checkpoint, in words."""
+    if run.metrics is None:
+        return ""
+    if run.metrics.is_surely_better:
+        return f"better than the base and ready to be deployed: {run.metrics.words}"
+    return f"not surely better than the base, so it can't be deployed: {run.metrics.words}"
+
+
+def _batches(
+    questions: Sequence[TrainingQuestion],
+) -> Iterator[tuple[int, Sequence[TrainingQuestion]]]:
+    """The questions in parts, each with how many are done after it."""
+    for start in range(0, len(questions), BATCH):
+        part = questions[start : start + BATCH]
+        yield start + len(part), part

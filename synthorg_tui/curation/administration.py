@@ -78,8 +78,8 @@ class AdminActs:
     async def perform(self, act: AdminPayload, actor: str) -> str:
         """Do an act, or nothing when it is in effect already; return why it can't be done.
 
-        ``actor`` is who approved it. Empty means that it is done. It never raises: a decision must not stay open for ever
-        because of what it is about.
+        ``actor`` is who approved it. Empty means that it is done. It never raises: a decision must
+        not stay open for ever because of what it is about.
         """
         try:
             await _ACTS[act.action](self._service(), act.target_id, actor)

@@ -96,8 +96,8 @@ class ScriptedService(MemoryService):
         return run
 
     async def resume_fine_tune(self, run_id: str) -> FineTuneRun:
-        self._note(f"resume {run_id}")
         self.runs[run_id] = tuning_run(run_id)
+        self._note(f"resume {run_id}")
         return self.runs[run_id]
 
     async def get_fine_tune_status(self, run_id: str | None = None) -> FineTuneStatus:

@@ -1,9 +1,8 @@
 """A store with a queue and a desk to decide at, for tests."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -43,6 +42,7 @@ from tests.conftest import FixedClock
 from tests.memory.store.store_kit import AGENT, opened
 
 PERSON = Person("tui")
+NO_SERVICE = MemoryService(None, None, reason="no service in this test")
 OWN = "skills"
 USER = "user-skills"
 SHIPPED = "shipped-skills"
@@ -124,9 +124,7 @@ async def office(
     approvals: Mapping[str, object] | None = None,
     searches: bool = False,
     knows_roots: bool = True,
-    memory_service: Callable[[], MemoryService] = partial(
-        MemoryService, None, None, reason="no service in this test"
-    ),
+    memory_service: MemoryService | None = None,
 ) -> AsyncIterator[Office]:
     """Open the queue and the review service over a data directory, after crash recovery.
 
@@ -167,7 +165,7 @@ async def office(
             agents=lambda: agents,
             executions=ExecutionStore(database),
             settings=settings,
-            memory_service=memory_service,
+            memory_service=lambda: memory_service or NO_SERVICE,
         )
         await parts.journal.roll_forward()
         if knows_roots:

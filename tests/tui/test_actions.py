@@ -15,6 +15,7 @@ from synthorg_tui.tui.digest.dialogs import AgentDialog
 from synthorg_tui.tui.digest.scenarios import ScenariosScreen
 from synthorg_tui.tui.digest.screen import DigestScreen
 from synthorg_tui.tui.digest.widgets import OptionsList
+from synthorg_tui.tui.fine_tune.screen import FineTuneScreen
 from synthorg_tui.tui.key_table import (
     COMMANDS,
     CONTEXTS,
@@ -90,6 +91,7 @@ OWNERS: dict[str, type] = {
     "agents": AgentsScreen,
     "settings": SettingsScreen,
     "runs": RunsScreen,
+    "tuning": FineTuneScreen,
     "form": MemoryForm,
     "confirm": ConfirmDialog,
 }
@@ -128,6 +130,7 @@ FOOTERS = (
     ("connecting", "app"),
     ("agents", "app"),
     ("settings", "app"),
+    ("tuning", "app"),
     ("runs", "app"),
 )
 

@@ -31,9 +31,10 @@ SCREENS: Final = {
     "settings": "SettingsScreen",
     "overview": "OverviewScreen",
     "runs": "RunsScreen",
+    "fine_tune": "FineTuneScreen",
 }
 """The screens: module in this room and class."""
-ROOMS: Final = {"overview": "overview.screen", "runs": "runs.screen"}
+ROOMS: Final = {name: f"{name}.screen" for name in ("overview", "runs", "fine_tune")}
 """The modules of the screens that have a room of their own."""
 
 

@@ -50,6 +50,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.memory.extensions import BatchStore, MemoryAdmin
     from synthorg_tui.memory.org.protocol import OrgMemoryBackend
     from synthorg_tui.memory.scenarios import ScenarioService
+    from synthorg_tui.memory.service import MemoryService
     from synthorg_tui.memory.store.maintenance import Maintenance
     from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.organisation.importing import OrgImports
@@ -220,6 +221,13 @@ class Engine:
         from synthorg_tui.wiring.evaluation import build_comparison
 
         return build_comparison(self._base, self.injection, self.ledger)
+
+    @cached_property
+    def memory_service(self) -> "MemoryService":
+        """The service of fine-tuning: runs, checkpoints, and which embedder is in force."""
+        from synthorg_tui.wiring.tuning import build_memory_service
+
+        return build_memory_service(self._base, lambda: self.ledger, lambda: self.kept)
 
     @property
     def absences(self) -> "Absences":
@@ -395,21 +403,7 @@ class Engine:
     @cached_property
     def jobs(self) -> "JobScheduler":
         """The service that runs by itself what is due, while its ``keep`` is awaited."""
-        from synthorg_tui.jobs.registry import JOB_SERVICES, JobParts, build_jobs
-
-        parts = JobParts(
-            settings=self.settings,
-            data_dir=self.data_dir,
-            clock=self._base.clock,
-            events=self.events,
-            **{name: partial(getattr, self, name) for name in JOB_SERVICES},
-        )
-        return build_jobs(
-            self._database,
-            parts,
-            agent_waits=lambda: self.gateway.is_waited_for,
-            tokens_since=self.usage.tokens_since,
-        )
+        return wiring.build_scheduler(self._base, partial(getattr, self))
 
     @cached_property
     def runs(self) -> "RunService":

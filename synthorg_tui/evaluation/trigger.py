@@ -21,7 +21,7 @@ from synthorg_tui.evaluation.prompts import (
     prompts_for,
 )
 from synthorg_tui.executions.facts import unpack_record
-from synthorg_tui.memory.retrieval.relevance import DEFAULT_CUTOFF, meaning_of
+from synthorg_tui.memory.retrieval.relevance import meaning_of, moved_cutoff
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.strategies.service import InjectionService, agents_request
 from synthorg_tui.persistence.port import StoreDatabase
@@ -120,11 +120,11 @@ class TriggerEvaluation:
         if vectors is not None:
             asked = await self._core.embedder.embed_query(meaning_of(prompt.text))
         terms = frozenset(self._core.tokenizer.tokenize(prompt.text))
-        found = []
+        found, cutoff = [], moved_cutoff(self._core.moved)
         for at, text in enumerate(texts):
             dense = None if asked is None or vectors is None else float(vectors[at] @ asked)
-            evidence = DEFAULT_CUTOFF.evidence(dense, self._core.tokenizer.coverage(terms, text))
-            found.append(evidence >= DEFAULT_CUTOFF.convincing)
+            evidence = cutoff.evidence(dense, self._core.tokenizer.coverage(terms, text))
+            found.append(evidence >= cutoff.convincing)
         return found[0], found[1]
 
     async def _embedded(self, texts: Sequence[str]) -> Vectors | None:

@@ -177,6 +177,14 @@ CALLS: Final = RemoteApi(
             ("look", "look_at_all", "look_at_report"),
         ),
         "comparison": ApiGroup(f"{_MEMORY}.evaluation.comparing:EmbedderComparison", ("run",)),
+        "memory_service": ApiGroup(
+            f"{_MEMORY}.service:MemoryService",
+            (
+                *("run_preflight", "get_fine_tune_status", "get_run", "list_runs"),
+                *("list_checkpoints", "get_checkpoint", "get_active_embedder"),
+            ),
+            ("start_fine_tune", "resume_fine_tune", "cancel_fine_tune", "delete_run"),
+        ),
         "scenarios": ApiGroup(
             f"{_MEMORY}.scenarios:ScenarioService", ("list", "run"), ("save", "delete")
         ),

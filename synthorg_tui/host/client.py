@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.listing import AgentSummary
     from synthorg_tui.memory.protocol import MemoryBackend
     from synthorg_tui.memory.scenarios import ScenarioService
+    from synthorg_tui.memory.service import MemoryService
     from synthorg_tui.memory.store.maintenance import Maintenance
     from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.organisation.importing import OrgImports
@@ -169,6 +170,7 @@ class RemoteEngine:
         self.sessions = cast("SessionErasure", self._group("sessions"))
         self.evaluation = cast("EvaluationService", self._group("evaluation"))
         self.comparison = cast("EmbedderComparison", self._group("comparison"))
+        self.memory_service = cast("MemoryService", self._group("memory_service"))
         self.knowledge = cast("KnowledgeService", self._group("knowledge"))
         self.organisation = cast("OrganisationService", self._group("organisation"))
         self.memory = cast("MemoryBackend", self._group("memory"))

@@ -19,6 +19,7 @@ from synthorg_tui.memory.consolidation.config import (
     renamed,
 )
 from synthorg_tui.memory.digest.config import MemoryV1Config
+from synthorg_tui.memory.fine_tune import EmbeddingFineTuneConfig
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig, SelfEditingMemoryConfig
 
 ANY_MODEL: Final = "example-small-001"
@@ -241,6 +242,7 @@ class CompanyMemoryConfig(FrozenModel):
     v1: MemoryV1Config = MemoryV1Config.model_construct(enabled=False)
     consolidation: ConsolidationConfig = ConsolidationConfig.model_construct()
     procedural: ProceduralMemoryConfig = ProceduralMemoryConfig.model_construct()
+    fine_tune: EmbeddingFineTuneConfig = EmbeddingFineTuneConfig.model_construct()
     embedder: EmbedderOverrideConfig | None = None
     composite: CompositeBackendConfig | None = None
 

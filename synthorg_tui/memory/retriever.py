@@ -38,7 +38,7 @@ from synthorg_tui.memory.retrieval.explanation import (
 )
 from synthorg_tui.memory.retrieval.hits import SearchHit
 from synthorg_tui.memory.retrieval.neighbours import lend
-from synthorg_tui.memory.retrieval.relevance import judge_hits, pool_size, rank_hits
+from synthorg_tui.memory.retrieval.relevance import judge_hits, moved_cutoff, pool_size, rank_hits
 from synthorg_tui.memory.retrieval.selection import Selection
 from synthorg_tui.memory.retrieval.sensitivity import SensitivityFilter
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
@@ -267,7 +267,9 @@ class ContextInjectionStrategy:
             return gathered.hits
         terms = frozenset(self._tokenizer.tokenize(query.text or ""))
         judgement = judge_hits(
-            gathered.hits, coverage=lambda hit: self._tokenizer.coverage(terms, hit.entry.content)
+            gathered.hits,
+            coverage=lambda hit: self._tokenizer.coverage(terms, hit.entry.content),
+            cutoff=moved_cutoff(gathered.found.moved),
         )
         return selection.relevant(gathered.hits, judgement, gathered.found.neighbours)
 

@@ -246,26 +246,26 @@ class MemoryService:
                 "a run is active already", remedy="Wait for its end, or cancel it."
             )
 
-    async def _begin(self, run: FineTuneRun, parts: RunParts, timeout: float | None) -> FineTuneRun:
+    async def _begin(self, run: FineTuneRun, parts: RunParts, seconds: float | None) -> FineTuneRun:
         self._cancel = threading.Event()
         await parts.store.save(run)
         pipeline = self._pipeline = FineTuningPipeline(run, parts, self._cancel)
         _tell(MEMORY_FINE_TUNE_STARTED, run)
-        self._task = asyncio.create_task(self._carry_out(pipeline, parts, timeout))
+        self._task = asyncio.create_task(self._carry_out(pipeline, parts, seconds))
         return run
 
     async def _carry_out(
-        self, pipeline: FineTuningPipeline, parts: RunParts, timeout: float | None
+        self, pipeline: FineTuningPipeline, parts: RunParts, seconds: float | None
     ) -> FineTuneRun:
         """The run as it ended; failures are stored with it, and never raised."""
         error, event = "", MEMORY_FINE_TUNE_COMPLETED
         try:
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout(seconds):
                 await pipeline.carry_out()
         except (FineTuneCancelledError, asyncio.CancelledError) as problem:
             error, event = str(problem) or "interrupted", MEMORY_FINE_TUNE_CANCELLED
         except TimeoutError:
-            error, event = f"took longer than {timeout:.0f} seconds", MEMORY_FINE_TUNE_FAILED
+            error, event = f"took longer than {seconds:.0f} seconds", MEMORY_FINE_TUNE_FAILED
         except DomainError as problem:
             error, event = problem.message, MEMORY_FINE_TUNE_FAILED
         except (MemoryError, RecursionError):

@@ -27,6 +27,7 @@ from synthorg_tui.persistence import EVALUATIONS_DIR, SCRATCH_DIR
 from synthorg_tui.persistence.lock import own_database
 from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.settings_kv import former_roots, has_open
+from synthorg_tui.providers.embedding.adapted import AdaptedEmbedder
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder
 from synthorg_tui.settings.agreed import hold
@@ -45,6 +46,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.jobs.scheduler import JobScheduler
     from synthorg_tui.learning.promotion import EvolutionService
     from synthorg_tui.memory.extensions import BatchStore, MemoryAdmin
+    from synthorg_tui.memory.fine_tune.checkpoints import EmbedderInForce
     from synthorg_tui.memory.service import MemoryService
     from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.organisation.service import OrganisationService
@@ -69,6 +71,7 @@ class Foundation:
     clock: Clock
     events: Events
     closing: AsyncExitStack
+    tuned: "EmbedderInForce | None" = None
 
     def local(self) -> LocalMemoryBackend:
         """Return the local backend; raises ``MemoryCapabilityError`` if another is configured."""
@@ -120,7 +123,7 @@ async def open_foundation(
         if database is None:
             database = await stack.enter_async_context(own_database(directory))
         settings = await hold(settings, database, clock=clock)
-        embedder = embedder or create_embedder(settings.embedding())
+        embedder = AdaptedEmbedder(embedder or create_embedder(settings.embedding()))
         stack.push_async_callback(embedder.close)
         context = BackendContext(
             data_dir=directory,
@@ -133,7 +136,17 @@ async def open_foundation(
         await memory.connect()
         stack.push_async_callback(memory.disconnect)
         stack.push_async_callback(_leave_counts, database, directory)
-        yield Foundation(settings, directory, memory, database, clock, Events(), stack)
+        base = Foundation(settings, directory, memory, database, clock, Events(), stack)
+        await follow_deployed(base)
+        yield base
+
+
+async def follow_deployed(base: Foundation) -> None:
+    """Put in force the checkpoint that was deployed; see ``tuning``."""
+    if base.settings.memory.fine_tune.enabled or base.settings.layers is None:
+        from synthorg_tui.wiring.tuning import follow_deployed as follow
+
+        await follow(base)
 
 
 async def _leave_counts(database: StoreDatabase, directory: Path) -> None:
@@ -392,6 +405,25 @@ def guarded_desk(base: Foundation) -> "MemoryAdmin":
     from synthorg_tui.memory.store.admin import StoreAdmin
 
     return StoreAdmin(base.local().core, may_edit=require_no_skill)
+
+
+def build_scheduler(base: Foundation, service: Callable[[str], Any]) -> "JobScheduler":
+    """Build the service that runs by itself what is due; ``service`` returns one by its name."""
+    from synthorg_tui.jobs.registry import JOB_SERVICES, JobParts, build_jobs
+
+    parts = JobParts(
+        settings=base.settings,
+        data_dir=base.data_dir,
+        clock=base.clock,
+        events=base.events,
+        **{name: partial(service, name) for name in JOB_SERVICES},
+    )
+    return build_jobs(
+        base.database,
+        parts,
+        agent_waits=lambda: service("gateway").is_waited_for,
+        tokens_since=service("usage").tokens_since,
+    )
 
 
 def build_figures(base: Foundation, jobs: "Callable[[], JobScheduler]") -> "FigureService":

@@ -1,12 +1,13 @@
 """``models``: lists embedding and language models with their usage, and tests whether they work.
 
-How well embedding models find memories is measured in ``models_evaluate``.
+How well embedding models find memories is measured in ``models_evaluate``, and fitting one to them
+is in ``models_tune``.
 """
 
 from typing import TYPE_CHECKING
 
 from synthorg_tui.cli.arguments import Subparsers, add_command, add_group
-from synthorg_tui.cli.commands import COMMANDS, models_evaluate
+from synthorg_tui.cli.commands import COMMANDS, models_evaluate, models_tune
 from synthorg_tui.cli.output import Console, ProgressLine
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted
@@ -26,7 +27,7 @@ def add(commands: Subparsers) -> None:
         commands,
         "models",
         COMMANDS["models"].summary,
-        examples=("models list", "models check", "models evaluate"),
+        examples=("models list", "models check", "models evaluate", "models tune"),
     )
     add_command(
         actions,
@@ -43,6 +44,7 @@ def add(commands: Subparsers) -> None:
         more="Exits with 1 when one\ndoesn't work.",
     )
     models_evaluate.add(actions)
+    models_tune.add(actions)
 
 
 async def run_list(context: "Context") -> int:

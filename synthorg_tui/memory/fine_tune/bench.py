@@ -16,9 +16,9 @@ from synthorg_tui.memory.index.protocol import IndexFilter, IndexHit, IndexHits
 from synthorg_tui.memory.retrieval.relevance import (
     DEFAULT_CUTOFF,
     SEARCH_DEPTH,
-    RelevanceCutoff,
     fuse_hits,
     joined,
+    moved_cutoff,
 )
 from synthorg_tui.memory.store.core import Core
 
@@ -116,9 +116,17 @@ class Bench:
         return RankedIds([hit.id for hit in dense], [hit.id for hit in fused])
 
     def ndcg(self, questions: Sequence[TrainingQuestion], matrix: Numbers | None) -> float:
-        """Return the mean NDCG@10 of the fused rankings of prepared questions."""
-        values = [ndcg_at(self.ranked(q, matrix).fused, q.relevant, AT) for q in questions]
-        return sum(values) / max(1, len(values))
+        """Return the mean NDCG@10 of prepared questions, of both rankings: what training watches.
+
+        The fused one alone moves by single questions between two looks, the dense one steadily.
+        """
+        return _mean(
+            [
+                ndcg_at(ids, question.relevant, AT)
+                for question in questions
+                for ids in self.ranked(question, matrix)
+            ]
+        )
 
     def compare(self, questions: Sequence[TrainingQuestion], matrix: Numbers) -> EvalMetrics:
         """Return the figures of a matrix beside those of the base, on prepared questions."""
@@ -154,10 +162,8 @@ class Bench:
     def cutoff(self, questions: Sequence[TrainingQuestion], matrix: Numbers) -> CutoffValues:
         """Return the cutoffs for a matrix: moved as far as it moves what is no answer.
 
-        So as many unrelated memories pass them as with the base.
+        They aren't raised further than it takes to let as few unrelated memories pass as before.
         """
-        import numpy as np
-
         before, after = [], []
         for question in questions:
             pool = self._pools[question.agent_id]
@@ -166,19 +172,27 @@ class Bench:
             if far.any():
                 before.append(float(base[far].max()))
                 after.append(float((pool.vectors @ mapped(question, matrix))[far].max()))
-        moved = 0.0
-        if before:
-            moved = float(np.percentile(after, _TAIL) - np.percentile(before, _TAIL))
+        moved = round(_moved(before, after), 4)
+        fitted = moved_cutoff(moved)
         return CutoffValues(
-            convincing=round(DEFAULT_CUTOFF.convincing + moved, 4),
-            plausible=round(DEFAULT_CUTOFF.plausible + moved, 4),
-            unknown_dense=round(DEFAULT_CUTOFF.unknown_dense + moved, 4),
+            moved=moved,
+            convincing=round(fitted.convincing, 4),
+            plausible=round(fitted.plausible, 4),
         )
 
 
-def relevance_cutoff(values: CutoffValues | None) -> RelevanceCutoff:
-    """Return the cutoff that a checkpoint was fitted to, the default without one."""
-    return DEFAULT_CUTOFF if values is None else DEFAULT_CUTOFF._replace(**values.model_dump())
+def _moved(before: Sequence[float], after: Sequence[float]) -> float:
+    """How far cutoffs move, given the best unrelated memory of each question before and after."""
+    import numpy as np
+
+    if not before:
+        return 0.0
+    shift = float(np.percentile(after, _TAIL) - np.percentile(before, _TAIL))
+    if shift <= 0:
+        return shift
+    passed = float(np.mean(np.asarray(before) >= DEFAULT_CUTOFF.convincing))
+    enough = float(np.quantile(after, 1 - passed)) - DEFAULT_CUTOFF.convincing
+    return min(shift, max(0.0, enough))
 
 
 def mapped(question: TrainingQuestion, matrix: Numbers | None) -> Numbers:

@@ -14,7 +14,6 @@ from typing import Final
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.files import PRIVATE_FILE, ensure_private_dir, write_atomically
 from synthorg_tui.memory.fine_tune import EmbeddingFineTuneConfig
-from synthorg_tui.memory.fine_tune.bench import relevance_cutoff
 from synthorg_tui.memory.fine_tune.errors import CheckpointDamagedError, FineTuneError
 from synthorg_tui.memory.fine_tune.models import CheckpointRecord
 from synthorg_tui.memory.fine_tune.store import FineTuneStore
@@ -97,8 +96,9 @@ class EmbedderInForce:
     def fingerprint(self) -> str:
         """Fingerprint of what questions are embedded with."""
         embedder = self._core.embedder
-        is_adapted = isinstance(embedder, AdaptedEmbedder)
-        return embedder.query_fingerprint if is_adapted else embedder.fingerprint
+        if isinstance(embedder, AdaptedEmbedder):
+            return embedder.query_fingerprint
+        return embedder.fingerprint
 
     @property
     def dims(self) -> int:
@@ -126,7 +126,7 @@ class EmbedderInForce:
                 raise FineTuneError("this embedder takes no checkpoint")
             return
         embedder.use(adapter)
-        self._core.cutoff = relevance_cutoff(record.cutoff if record else None)
+        self._core.moved = record.cutoff.moved if record and record.cutoff else 0.0
         self.checkpoint_id = record.id if record else None
         self.problem = ""
 
@@ -137,6 +137,11 @@ class EmbedderInForce:
             return
         try:
             record = await _at(config.checkpoint_path, store)
+            if config.base_model != record.base_model:
+                raise CheckpointDamagedError(
+                    f"memory.fine_tune.base_model is {config.base_model}, and the checkpoint was "
+                    f"trained for {record.base_model}"
+                )
             self.use(record, await self.load(record))
         except DomainError as error:
             self.use(None, None)

@@ -137,8 +137,8 @@ ADAPTER_DEFAULTS: Final[dict[str, Any]] = {
     "temperature": 0.05,
     "top_k": 8,
 }
-"""Where the adapter differs. Measured on long conversations: a rate of 1e-3 learns by heart within 20
-steps, this one gains for about 30; training stops earlier by itself."""
+"""Where the adapter differs. Measured on long conversations: a rate of 1e-3 learns by heart within
+20 steps, this one gains for about 30; training stops earlier by itself."""
 
 
 class CurvePoint(FrozenModel):
@@ -198,11 +198,11 @@ class EvalMetrics(FrozenModel):
 
 
 class CutoffValues(FrozenModel):
-    """The cutoffs of relevance fitted to a checkpoint; see ``retrieval.relevance``."""
+    """The cutoffs of relevance fitted to a checkpoint, and how far they are moved for that."""
 
+    moved: float
     convincing: float
     plausible: float
-    unknown_dense: float
 
 
 class FineTuneRun(FrozenModel):

@@ -4,10 +4,10 @@ What a stage has made is stored here and nowhere else, so that a run goes on aft
 have it, and erasing a memory or a session reaches it (``persistence.work_texts``).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from synthorg_tui.memory.fine_tune.errors import CheckpointNotFoundError, FineTuneRunNotFoundError
 from synthorg_tui.memory.fine_tune.models import CheckpointRecord, FineTuneRun
@@ -16,8 +16,6 @@ from synthorg_tui.persistence.values import naive_utc
 
 if TYPE_CHECKING:
     from synthorg_tui.persistence.port import Connection
-
-T = TypeVar("T")
 
 
 class PairSplit(StrEnum):
@@ -102,7 +100,7 @@ class FineTuneStore:
 
     async def put_questions(self, run_id: str, questions: Sequence[TrainingQuestion]) -> None:
         """Store all questions of a run, in place of earlier ones."""
-        rows = [
+        rows: list[tuple[object, ...]] = [
             (run_id, q.number, memory, q.text, q.agent_id, q.session, q.split.value, q.vector, [])
             for q in questions
             for memory in q.relevant
@@ -173,6 +171,10 @@ class FineTuneStore:
 
         await self._database.write(work)
 
+    async def has_checkpoint(self, run_id: str) -> bool:
+        """Tell whether a run's checkpoint is still there."""
+        return bool(await self._checkpoints("WHERE c.run_id = ?", run_id))
+
     async def checkpoint(self, checkpoint_id: str) -> CheckpointRecord:
         """Return a checkpoint; raises ``CheckpointNotFoundError``."""
         found = await self._checkpoints("WHERE c.id = ?", checkpoint_id)
@@ -231,11 +233,8 @@ class FineTuneStore:
         )
         return tuple(_record(text, is_active, left) for text, is_active, left in rows)
 
-    async def _rows(self, sql: str, *values: object) -> list[tuple[object, ...]]:
-        return await self._read(lambda db: db.execute(sql, list(values)).fetchall())
-
-    async def _read(self, work: "Callable[[Connection], T]") -> T:
-        return await self._database.read(work)
+    async def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        return await self._database.read(lambda db: db.execute(sql, list(values)).fetchall())
 
 
 def _json(record: CheckpointRecord) -> str:

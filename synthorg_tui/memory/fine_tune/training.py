@@ -94,9 +94,8 @@ class TrainingState:
         flat = np.frombuffer(content, "<f4", offset=4 + length).astype(np.float32)
         arrays = flat.reshape(4, about["dims"], about["dims"])
         curve = [CurvePoint.model_validate(point) for point in about["curve"]]
-        return cls(
-            *(array.copy() for array in arrays), about["step"], about["best_step"], curve
-        )  # fmt: skip
+        matrix, first, second, best = (array.copy() for array in arrays)
+        return cls(matrix, first, second, best, about["step"], about["best_step"], curve)
 
 
 def train(

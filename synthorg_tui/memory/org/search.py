@@ -27,6 +27,7 @@ from synthorg_tui.memory.retrieval.relevance import (
     FusedHit,
     fuse_hits,
     meaning_of,
+    moved_cutoff,
     relevant_hits,
 )
 from synthorg_tui.providers.embedding.errors import EmbeddingError
@@ -179,6 +180,7 @@ class OrgSearch:
                 question.terms, match.matched.content
             ),
             limit=wanted,
+            cutoff=moved_cutoff(self._core.moved),
         )
         return _each_once(relevant)
 

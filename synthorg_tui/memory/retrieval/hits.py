@@ -56,7 +56,8 @@ class SearchResult:
 
     ``neighbours`` are the ids of what stands before and after a hit in its session, ``copies`` the
     copies of a hit, which are no hits themselves, ``made_of`` what a lesson among the hits was made
-    of. ``degraded`` says in words which source was missing; empty when none was.
+    of. ``degraded`` says in words which source was missing; empty when none was. ``moved`` is how
+    much higher similarities are than with the base embedder, for the cutoffs.
     """
 
     hits: tuple[SearchHit, ...]
@@ -65,6 +66,7 @@ class SearchResult:
     copies: Mapping[str, CopiesOf] = field(default_factory=dict)
     places: Mapping[str, HitPlace] = field(default_factory=dict)
     made_of: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    moved: float = 0.0
 
 
 @runtime_checkable

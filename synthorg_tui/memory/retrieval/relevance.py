@@ -118,6 +118,17 @@ class RelevanceCutoff(NamedTuple):
 DEFAULT_CUTOFF = RelevanceCutoff()
 
 
+def moved_cutoff(by: float) -> RelevanceCutoff:
+    """Return the default cutoffs for similarities that all lie ``by`` higher than the usual ones.
+
+    So it is with a tuned embedder, whose checkpoint says by how much.
+    """
+    if not by:
+        return DEFAULT_CUTOFF
+    convincing, plausible, weight, unknown = DEFAULT_CUTOFF
+    return RelevanceCutoff(convincing + by, plausible + by, weight, unknown + by)
+
+
 class RawScores(Protocol):
     """Any object with the raw scores of a hit."""
 

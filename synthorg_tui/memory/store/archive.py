@@ -29,6 +29,7 @@ from synthorg_tui.memory.retrieval.relevance import (
     SEARCH_DEPTH,
     fuse_hits,
     meaning_of,
+    moved_cutoff,
     relevant_hits,
 )
 from synthorg_tui.memory.shared import require_agent_id
@@ -136,6 +137,7 @@ class MemoryArchive:
             scored,
             coverage=lambda hit: self._core.tokenizer.coverage(wanted, hit.content),
             limit=query.limit,
+            cutoff=moved_cutoff(self._core.moved),
         )
         if vector is not None and (lacking := await self._core.read(self._count_without_vector)):
             degraded = f"{lacking} archived memories have no vector and are found by keywords only"

@@ -19,6 +19,7 @@ from synthorg_tui.memory.retrieval.relevance import (
     SEARCH_DEPTH,
     fuse_hits,
     meaning_of,
+    moved_cutoff,
     relevant_hits,
 )
 from synthorg_tui.memory.store import facts, queries
@@ -65,6 +66,7 @@ class AsOf:
             wanted,
             coverage=lambda hit: self._core.tokenizer.coverage(terms, hit.content),
             limit=query.limit,
+            cutoff=moved_cutoff(self._core.moved),
         )
         return FoundMemories(hits=relevant, degraded=degraded)
 
@@ -88,7 +90,7 @@ class AsOf:
             )
             for row in found
         )
-        return SearchResult(tuple(hits), degraded)
+        return SearchResult(tuple(hits), degraded, moved=self._core.moved)
 
     async def _ranked(
         self, query: MemoryQuery, at: datetime, where: queries.WhereClause

@@ -81,6 +81,7 @@ class Core:
         self.policy = policy or UniformPolicy()
         self.ages = AgeRules.of(self.policy)
         self.live_bounds: dict[str, LiveBound] = {}
+        self.moved = 0.0  # how much higher similarities are than with the base embedder
         self.tokenizer = BM25Tokenizer()
         self._projection = Projection(database, index, self.tokenizer)
         self.salt = ""

@@ -29,6 +29,7 @@ from synthorg_tui.memory.retrieval.relevance import (
     fuse_hits,
     joined,
     meaning_of,
+    moved_cutoff,
     relevant_hits,
 )
 from synthorg_tui.memory.store import browsing, facts, queries
@@ -139,6 +140,7 @@ class Search:
             found[:wanted],
             coverage=lambda hit: self._core.tokenizer.coverage(terms, hit.content),
             limit=query.limit,
+            cutoff=moved_cutoff(self._core.moved),
         )
         return FoundMemories(hits=relevant, degraded=question.degraded)
 
@@ -205,7 +207,8 @@ class Search:
             return _neighbours(db, where, pool.rows), self._facts(db, pool.rows)
 
         beside, (places, made_of) = await self._core.read(beyond)
-        return SearchResult(tuple(found), question.degraded, beside, copies, places, made_of)
+        moved = self._core.moved
+        return SearchResult(tuple(found), question.degraded, beside, copies, places, made_of, moved)
 
     async def _pool(self, rankings: Sequence[IndexHits], query: MemoryQuery) -> "_Pool":
         """The hits to look at: the first of each ranking, and more of the fused ones."""

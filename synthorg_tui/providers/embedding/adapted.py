@@ -115,9 +115,7 @@ class AdaptedEmbedder:
 
         Raises ``EmbeddingError`` for one that was made for another base.
         """
-        if adapter is not None and (
-            adapter.base != self._base.fingerprint or adapter.dims != self._base.dims
-        ):
+        if adapter is not None and adapter.base != self._base.fingerprint:
             raise EmbeddingError(
                 f"the adapter was trained for {adapter.base}, and {self._base.fingerprint} is used",
                 remedy="Train one for this embedder, or choose that embedder again.",

@@ -19,7 +19,7 @@ from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.ranking import ScoredMemory
 from synthorg_tui.memory.retrieval.candidates import CandidateSearch
-from synthorg_tui.memory.retrieval.relevance import judge_hits, rank_hits
+from synthorg_tui.memory.retrieval.relevance import judge_hits, moved_cutoff, rank_hits
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 
@@ -125,7 +125,9 @@ class SemanticWorker:
         if gathered.has_raw_scores:
             terms = frozenset(self._tokenizer.tokenize(query.text))
             judgement = judge_hits(
-                hits, coverage=lambda hit: self._tokenizer.coverage(terms, hit.entry.content)
+                hits,
+                coverage=lambda hit: self._tokenizer.coverage(terms, hit.entry.content),
+                cutoff=moved_cutoff(gathered.found.moved),
             )
             hits = tuple(hit for place, hit in enumerate(hits) if judgement.is_relevant(place))
         ranked = rank_hits(hits, config=self._config, now=self._clock.now())

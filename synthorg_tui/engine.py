@@ -115,7 +115,7 @@ class Engine:
             embedder=embedder,
         ) as base:
             engine = cls(base)
-            await wiring.finish_decisions(base, lambda: engine.approvals)
+            await wiring.finish_decisions(base, partial(getattr, engine))
             if await base.database.read(has_due):
                 await engine.consolidation.resume()
             if base.memory.backend_name == "local":
@@ -250,6 +250,7 @@ class Engine:
             registry=self.ledger,
             imports=self._imports_into,
             organisation=lambda: self.organisation,
+            memory_service=partial(getattr, self, "memory_service"),
         )
 
     @cached_property
@@ -285,9 +286,8 @@ class Engine:
     def _curation(self) -> "CurationServices":
         from synthorg_tui.wiring.curation import curation_of
 
-        return curation_of(
-            self._base, self.approvals, self.ledger, self.skill_library, self.executions
-        )
+        parts = (self.approvals, self.ledger, self.skill_library, self.executions)
+        return curation_of(self._base, *parts, partial(getattr, self, "memory_service"))
 
     @cached_property
     def skills(self) -> "SkillOverview":

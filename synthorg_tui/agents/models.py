@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple
 from pydantic import Field
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.core.types import FrozenModel
+from synthorg_tui.core.types import FrozenModel, NotBlankStr
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,13 +154,15 @@ class AgentAccessConfig(FrozenModel):
     has approved each write and deletion (``approval``). An agent may write ``writes_per_minute``
     memories a minute, and as many at once after a pause. ``digest_token_budget`` is the token
     budget of digests for which an agent names none; ``audit_calls`` is how many calls stay on
-    record.
+    record. ``administrator`` is the id of the agent that gets the tools of administration; what it
+    would change with them waits for a person all the same.
     """
 
     writes: Literal["direct", "approval", "off"] = "direct"
     writes_per_minute: int = Field(default=60, ge=1, le=10_000)
     digest_token_budget: int = Field(default=1500, ge=0, le=100_000)
     audit_calls: int = Field(default=20_000, ge=100)
+    administrator: NotBlankStr | None = None
 
 
 class AgentRefusedError(DomainError):

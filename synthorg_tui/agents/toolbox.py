@@ -23,8 +23,10 @@ from synthorg_tui.agents.models import (
 from synthorg_tui.agents.own_memories import OwnMemories, OwnStores
 from synthorg_tui.agents.reports import Reports
 from synthorg_tui.agents.tools import ErrorCode
+from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.untrusted import wrap_untrusted
+from synthorg_tui.curation.administration import log_executed
 from synthorg_tui.curation.registry import readable_by
 from synthorg_tui.memory.enums import SourceKind
 from synthorg_tui.memory.errors import WriteRefusedError
@@ -43,6 +45,7 @@ from synthorg_tui.providers.models import ToolDefinition
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from synthorg_tui.agents.administration import AdminServices, AdminTools
     from synthorg_tui.agents.organisation import OrgServices, OrgTools
     from synthorg_tui.agents.pending import PendingWrites
     from synthorg_tui.agents.recall import Recall
@@ -102,7 +105,8 @@ class ToolServices:
 
     With ``pending`` agents' writes become proposals and are stored only when a person approves.
     ``own`` is what commands that an agent runs change, ``recall`` what hints come from, ``org``
-    returns what the whole organisation knows.
+    returns what the whole organisation knows, ``admin`` what the tools of the agent
+    named by ``administrator`` stand on.
     """
 
     injection: InjectionService
@@ -111,6 +115,8 @@ class ToolServices:
     own: OwnStores
     recall: "Recall"
     org: "Callable[[], OrgServices]"
+    admin: "Callable[[], AdminServices]"
+    administrator: "Callable[[], str | None]"
     pending: "PendingWrites | None" = None
 
 
@@ -134,8 +140,16 @@ class Toolbox:
         self._memory = services.injection.scoped(visibility)
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
-        """Return the tools of the configured memory strategy and those that every agent has."""
-        return (*self._strategy.get_tool_definitions(), *tools.definitions())
+        """Return the tools of the configured memory strategy and those that every agent has.
+
+        The one that administers gets those of administration, too.
+        """
+        offered = (*self._strategy.get_tool_definitions(), *tools.definitions())
+        if not self._administers:
+            return offered
+        from synthorg_tui.agents import admin_tools
+
+        return (*offered, *admin_tools.definitions())
 
     async def skill_cards(self) -> tuple[SkillCard, ...]:
         """Return the skills that the agent may read, sorted by name."""
@@ -151,13 +165,17 @@ class Toolbox:
         if name == tools.REPORT_OUTCOME:
             return await self._services.reports.take(self._identity, arguments, self._allowance)
         if name == tools.LIST_SKILLS:
-            cards = await self.skill_cards()
-            listed = [{"name": card.name, "description": card.description} for card in cards]
-            return tools.ok({"skills": listed})
+            return await self._list_skills()
         if name == tools.READ_SKILL:
             return await self._skill(arguments.get("name"))
         if name == tools.DELETE_ENTRY:
             return await self._delete(arguments)
+        if name in tools.ADMINISTRATION:
+            return await self._administer(name, arguments)
+        return await self._ask_known(name, arguments)
+
+    async def _ask_known(self, name: str, arguments: dict[str, Any]) -> CallReply:
+        """A reply of the organisation's tools or of the memory strategy's."""
         if name in tools.ORGANISATION:
             return await self._org.answer(name, arguments)
         if name not in self._memory_tools:
@@ -169,6 +187,23 @@ class Toolbox:
         from synthorg_tui.agents.organisation import OrgTools
 
         return OrgTools(self._identity, self._services.org(), self._allowance)
+
+    async def _administer(self, name: str, arguments: Mapping[str, Any]) -> CallReply:
+        from synthorg_tui.agents import admin_tools
+
+        if not self._administers:
+            return admin_tools.not_offered(name)
+        return await self._admin.answer(name, arguments)
+
+    @cached_property
+    def _admin(self) -> "AdminTools":
+        from synthorg_tui.agents.administration import AdminTools
+
+        return AdminTools(self._identity, self._services.admin(), self._allowance)
+
+    @property
+    def _administers(self) -> bool:
+        return self._services.administrator() == self._identity.agent_id
 
     @cached_property
     def own(self) -> OwnMemories:
@@ -183,6 +218,11 @@ class Toolbox:
             ids = ", ".join(map(safe_text, reply.ids))
             content += f"\nIn this order, for {RECALL_MEMORY}: {ids}"
         return CallReply(content, reply.is_error, memory_ids=reply.ids, waiting=reply.waiting)
+
+    async def _list_skills(self) -> CallReply:
+        cards = await self.skill_cards()
+        listed = [{"name": card.name, "description": card.description} for card in cards]
+        return tools.ok({"skills": listed})
 
     async def _skill(self, name: object) -> CallReply:
         if not isinstance(name, str) or not 0 < len(name) <= tools.MAX_SKILL_NAME:
@@ -203,18 +243,25 @@ class Toolbox:
             if isinstance(memory_id, str) and memory_id
             else None
         )
-        if entry is None or ORIGIN_TAG not in entry.metadata.tags:
+        is_own = entry is not None and ORIGIN_TAG in entry.metadata.tags
+        if entry is None or not (is_own or self._administers):
             problem = "no memory that you wrote has this id"
             return tools.error("MemoryNotFound", problem, ErrorCode.NOT_FOUND)
-        if self._services.pending is not None:
-            return await self._propose_deletion(entry, str(arguments["reason"]))
+        pending = self._services.pending
+        if not is_own:
+            pending = self._services.admin().pending
+        reason = str(arguments["reason"])
+        if pending is not None:
+            return await self._propose_deletion(pending, entry, reason)
         await self._memory.delete(self._identity.agent_id, entry.id)
+        log_executed(self._identity.agent_id, redact_text(reason, RedactionTally()), entry.id)
         return replace(tools.ok({"deleted": entry.id}), memory_ids=(entry.id,))
 
-    async def _propose_deletion(self, entry: MemoryEntry, reason: str) -> CallReply:
-        assert self._services.pending is not None
+    async def _propose_deletion(
+        self, pending: "PendingWrites", entry: MemoryEntry, reason: str
+    ) -> CallReply:
         try:
-            return tools.waits(await self._services.pending.delete(entry, reason))
+            return tools.waits(await pending.delete(entry, reason))
         except WriteRefusedError as error:
             return tools.error("WriteRefused", error.message, ErrorCode.CONFLICT)
 

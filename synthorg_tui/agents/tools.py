@@ -88,14 +88,40 @@ ORG_PROPOSE: Final = "org_propose"
 ORGANISATION: Final = frozenset({ORG_SEARCH, ORG_POLICIES, ORG_PROPOSE})
 """Tools about what the whole organisation knows."""
 
+
+class AdminTool(StrEnum):
+    """The tools of the agent that administers; see ``agents.admin_tools``."""
+
+    START = "synthorg_memory_start_fine_tune"
+    RESUME = "synthorg_memory_resume_fine_tune"
+    STATUS = "synthorg_memory_get_fine_tune_status"
+    CANCEL = "synthorg_memory_cancel_fine_tune"
+    PREFLIGHT = "synthorg_memory_run_preflight"
+    CHECKPOINTS = "synthorg_memory_list_checkpoints"
+    DEPLOY = "synthorg_memory_deploy_checkpoint"
+    ROLL_BACK = "synthorg_memory_rollback_checkpoint"
+    DELETE = "synthorg_memory_delete_checkpoint"
+    RUNS = "synthorg_memory_list_runs"
+    ACTIVE = "synthorg_memory_get_active_embedder"
+
+
+ADMINISTRATION: Final = frozenset(each.value for each in AdminTool)
+DESTRUCTIVE: Final = frozenset(
+    {DELETE_ENTRY, AdminTool.CANCEL.value, AdminTool.ROLL_BACK.value, AdminTool.DELETE.value}
+)
+"""Tools that need ``confirm: true`` and a reason."""
+
 WRITING: Final = frozenset(
     {
         MemoryTool.CORE_WRITE.value,
         MemoryTool.ARCHIVAL_WRITE.value,
         MemoryTool.RECALL_WRITE.value,
         REPORT_OUTCOME,
-        DELETE_ENTRY,
         ORG_PROPOSE,
+        AdminTool.START.value,
+        AdminTool.RESUME.value,
+        AdminTool.DEPLOY.value,
+        *DESTRUCTIVE,
     }
 )
 """Tools that change the store."""

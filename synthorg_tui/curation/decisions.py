@@ -21,6 +21,7 @@ from synthorg_tui.approvals.person import Person, Policy
 from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.curation import journal, models, registry
+from synthorg_tui.curation.administration import ActFailedError, AdminPayload
 from synthorg_tui.curation.journal import Effects, FileStep, Journal, Operation
 from synthorg_tui.curation.lesson_sources import forget_sources
 from synthorg_tui.curation.models import ProceduralMemoryScope
@@ -52,7 +53,8 @@ class Cause:
     ``payload`` is the item's payload before the person edited it, ``None`` when it wasn't edited.
     ``item_id`` is ``None`` when the decision is about a skill rather than an item. ``bulk`` is a
     common mark of decisions that are taken and undone together, empty for a single one. A decision
-    that ``is_used_later`` has no effect by itself: whoever asked for it acts on it.
+    that ``is_used_later`` has no effect by itself: whoever asked for it acts on it. ``act`` is done
+    once it is taken.
     """
 
     kind: DecisionKind
@@ -61,6 +63,7 @@ class Cause:
     payload: str | None = None
     bulk: str = ""
     is_used_later: bool = False
+    act: AdminPayload | None = None
 
 
 class DecisionRunner:
@@ -139,6 +142,7 @@ class DecisionRunner:
                         "payload_before": cause.payload,
                         "bulk": cause.bulk,
                         "is_used_later": cause.is_used_later,
+                        "act": cause.act,
                     }
                 ),
             )
@@ -202,6 +206,8 @@ class DecisionRunner:
             finally:
                 if self._on_decision is not None:
                     self._on_decision(_decision(operation))
+            if operation.effects.failure:
+                raise _in_vain(operation)
             return _decision(operation)
 
         task = asyncio.ensure_future(run())
@@ -228,6 +234,11 @@ def _unfinished(operation: Operation, error: SkillWriteError) -> SkillWriteError
         f"{operation.title!r} is {operation.kind.value.replace('_', ' ')}, but {error.message}",
         remedy="Make room or give access: it is finished with the next decision or start.",
     )
+
+
+def _in_vain(operation: Operation) -> ActFailedError:
+    """The error of a decision that stands though what it allows couldn't be done."""
+    return ActFailedError(f"{operation.title!r} is approved, but {operation.effects.failure}")
 
 
 def _as_one(undone: Sequence[Decision]) -> Decision:

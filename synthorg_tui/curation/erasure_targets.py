@@ -17,6 +17,7 @@ from synthorg_tui.curation.journal import Operation
 from synthorg_tui.curation.models import PrunePayload
 from synthorg_tui.curation.registry import RegisteredSkill, SkillStatus
 from synthorg_tui.curation.review import (
+    ADMIN_ACTION,
     CONFLICT_ACTION,
     DELETE_ACTION,
     FILE_CHANGE_ACTION,
@@ -142,7 +143,7 @@ def adopted_by(operation: Operation) -> str | None:
     return next(iter(fresh or before), None)
 
 
-_NAMING = (DELETE_ACTION, CONFLICT_ACTION, MERGE_ACTION, ORG_ACTION, RUN_ACTION)
+_NAMING = (DELETE_ACTION, CONFLICT_ACTION, MERGE_ACTION, ORG_ACTION, RUN_ACTION, ADMIN_ACTION)
 """Requests whose payload holds ids of stored memories or facts, whatever becomes of these."""
 _ASKING = (WRITE_ACTION, *_NAMING)
 

@@ -8,17 +8,18 @@ the rows of earlier versions. What a decision changes is worked out in ``plan``.
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from pydantic import AwareDatetime, Field
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.types import FrozenModel
 from synthorg_tui.curation import registry
+from synthorg_tui.curation.administration import AdminPayload
 from synthorg_tui.curation.registry import RegisteredSkill, VersionEvent
 from synthorg_tui.curation.review import DecisionKind
 from synthorg_tui.persistence.port import StoreDatabase
@@ -93,7 +94,8 @@ class Effects(FrozenModel):
     item's payload from before the person edited it. ``left_alone`` are paths of files that were not
     written because somebody else had changed them. Decisions that were taken in bulk have the same
     ``bulk``; it is empty for others. What ``is_used_later`` changed nothing by itself, and can be
-    undone until whoever asked for the decision acts on it.
+    undone until whoever asked for the decision acts on it. ``act`` is done last; ``failure`` says
+    why it couldn't be, empty when it was.
     """
 
     files: tuple[FileStep, ...] = ()
@@ -105,6 +107,8 @@ class Effects(FrozenModel):
     left_alone: tuple[str, ...] = ()
     bulk: str = ""
     is_used_later: bool = False
+    act: AdminPayload | None = None
+    failure: str = ""
 
     @property
     def touched(self) -> tuple[str, ...]:
@@ -132,19 +136,24 @@ class Operation(FrozenModel):
 _COLUMNS = "number, kind, item_id, title, actor, happened_at, state, undone_by, effects"
 
 
-class Journal:
-    """Reads the recorded decisions and writes their files."""
+Perform: TypeAlias = Callable[[AdminPayload, str], Awaitable[str]]
+"""Does an act in somebody's name, and returns why it can't be done; twice is as once."""
 
-    def __init__(self, database: StoreDatabase, queue: "ApprovalQueue") -> None:
+
+class Journal:
+    """Reads the recorded decisions, writes their files and has their acts done by ``perform``."""
+
+    def __init__(self, database: StoreDatabase, queue: "ApprovalQueue", perform: Perform) -> None:
         self._database = database
         self._queue = queue
+        self._perform = perform
 
     async def finish(self, operation: Operation) -> Operation:
-        """Write the files of a decision and mark it as done; doing so again changes nothing.
+        """Write the files of a decision, do its act and mark it as done.
 
-        A file that somebody else has changed is left alone, and named in the returned operation's
-        effects. Raises ``SkillWriteError`` when a file can't be written: the decision stands and
-        stays open.
+        Doing so again changes nothing. A file that somebody else has changed is left alone, and
+        named in the returned operation's effects, as is why an act couldn't be done. Raises
+        ``SkillWriteError`` when a file can't be written: the decision stands and stays open.
         """
         left_alone = []
         for step in operation.effects.files:
@@ -152,7 +161,9 @@ class Journal:
             if not await asyncio.to_thread(write_step, step, content):
                 left_alone.append(step)
         paths = tuple(str(step.path) for step in left_alone)
-        effects = operation.effects.model_copy(update={"left_alone": paths})
+        act = operation.effects.act
+        failure = await self._perform(act, operation.actor) if act is not None else ""
+        effects = operation.effects.model_copy(update={"left_alone": paths, "failure": failure})
         done = operation.model_copy(update={"state": OperationState.DONE, "effects": effects})
         await self._database.write(lambda db: self._finished(db, done, left_alone))
         return done
@@ -192,7 +203,8 @@ class Journal:
             "UPDATE operations SET state = ?, effects = ? WHERE number = ?",
             [operation.state.value, effects.model_dump_json(), operation.number],
         )
-        has_effect = operation.kind is DecisionKind.APPROVED and not effects.is_used_later
+        is_acted_on = effects.act is not None or not effects.is_used_later
+        has_effect = operation.kind is DecisionKind.APPROVED and is_acted_on
         if has_effect and operation.item_id is not None:
             self._queue.consume_in(db, operation.item_id)
 

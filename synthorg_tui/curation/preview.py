@@ -20,6 +20,7 @@ from synthorg_tui.approvals.models import (
 from synthorg_tui.approvals.scan import scan
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.curation import plan as plans
+from synthorg_tui.curation.administration import AdminPayload
 from synthorg_tui.curation.edits import ProposalEdit, edited_subject
 from synthorg_tui.curation.models import (
     FileChangeKind,
@@ -101,7 +102,7 @@ class ApprovalPreview:
                 return await self._file_change(entry, change)
             case PrunePayload() as prune:
                 return await self._prune(entry, prune)
-            case WritePayload() | OrgPayload() | RunCallPayload() as write:
+            case WritePayload() | OrgPayload() | RunCallPayload() | AdminPayload() as write:
                 return await self._write(entry, write)
             case MergePayload() as merge:
                 return await self._merge(entry, merge)
@@ -279,9 +280,11 @@ class ApprovalPreview:
         )
 
     async def _write(
-        self, entry: InboxEntry, write: WritePayload | OrgPayload | RunCallPayload
+        self, entry: InboxEntry, write: WritePayload | OrgPayload | RunCallPayload | AdminPayload
     ) -> Preview:
-        """What an agent asks for: a memory of its own, what all shall know, or leave for a call."""
+        """What an agent asks for: a memory of its own, what all shall know, a call, or an act."""
+        if isinstance(write, AdminPayload):
+            return Preview(entry, CurationPlan())
         if isinstance(write, RunCallPayload):
             return await asyncio.to_thread(call_preview, entry, write)
         if isinstance(write, OrgPayload):

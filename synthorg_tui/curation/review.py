@@ -16,6 +16,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from synthorg_tui.approvals.models import ApprovalItem, Flag, StaleReviewError
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
+from synthorg_tui.curation.administration import AdminPayload
 from synthorg_tui.curation.models import (
     LESSON_ACTION,
     WORDED_FIELDS,
@@ -113,6 +114,7 @@ Subject: TypeAlias = (
     | MergePayload
     | OrgPayload
     | RunCallPayload
+    | AdminPayload
 )
 """What an item's payload can hold."""
 
@@ -120,6 +122,7 @@ Subject: TypeAlias = (
 class SubjectKind(StrEnum):
     """The kinds of subject an approval item can have; an ``UNREADABLE`` one can only be rejected.
 
+    ``ADMIN`` is an act of administration that an agent asks for.
     ``MERGE`` is a model's text for several memories, which a plan of consolidation proposes.
     ``ORG`` are writes to organisation memory, which an agent or a changed file asks for.
     ``RUN`` is a tool call that a run here waits with.
@@ -137,6 +140,7 @@ class SubjectKind(StrEnum):
     MERGE = "merge"
     ORG = "org"
     RUN = "run"
+    ADMIN = "admin"
     UNREADABLE = "unreadable"
 
 
@@ -310,6 +314,9 @@ MERGE_ACTION: Final = "memory:merge"
 ORG_ACTION: Final = "org:write"
 CONFLICT_ACTION: Final = "memory:conflict"
 RUN_ACTION: Final = "run:call"
+ADMIN_ACTION: Final = "memory:admin"
+BY_ITSELF: Final = (SubjectKind.RUN, SubjectKind.ADMIN)
+"""Kinds that are approved one by one, each in its review, and never together with others."""
 
 _KINDS: Final = {
     LESSON_ACTION: SubjectKind.LESSON,
@@ -323,6 +330,7 @@ _KINDS: Final = {
     ORG_ACTION: SubjectKind.ORG,
     CONFLICT_ACTION: SubjectKind.DELETE,
     RUN_ACTION: SubjectKind.RUN,
+    ADMIN_ACTION: SubjectKind.ADMIN,
 }
 _EXPECTED: Final = {
     SubjectKind.FILE_CHANGE: FileChangePayload,
@@ -332,6 +340,7 @@ _EXPECTED: Final = {
     SubjectKind.MERGE: MergePayload,
     SubjectKind.ORG: OrgPayload,
     SubjectKind.RUN: RunCallPayload,
+    SubjectKind.ADMIN: AdminPayload,
 }
 _SUBJECTS: TypeAdapter[Subject] = TypeAdapter(Annotated[Subject, Field(discriminator="type")])
 
@@ -392,6 +401,8 @@ def texts_of(entry: InboxEntry) -> dict[str, str]:
         return {**texts, "tags": tags, "evidence": evidence}
     if isinstance(entry.subject, OrgPayload):
         return {**texts, "why": entry.subject.why}
+    if isinstance(entry.subject, AdminPayload):
+        return {"reason": entry.subject.reason}
     if isinstance(entry.subject, RunCallPayload):
         return {
             name if isinstance(value, str) else f"{name} (JSON)": text_in(value)

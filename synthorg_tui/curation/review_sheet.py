@@ -22,7 +22,7 @@ from synthorg_tui.curation.models import (
     ProceduralMemoryProposal,
     ProceduralMemoryScope,
 )
-from synthorg_tui.curation.review import OrgPayload, Review, RunCallPayload
+from synthorg_tui.curation.review import BY_ITSELF, OrgPayload, Review
 from synthorg_tui.curation.scopes import scope_of, scopes_of
 from synthorg_tui.executions.output_lines import one_line
 
@@ -137,13 +137,13 @@ def summary(verdicts: Sequence[SheetVerdict]) -> str:
 def is_doubtful(review: Review) -> bool:
     """Return whether an item is flagged, contradicts a skill, or can't be approved like this.
 
-    That is one with a problem, and a call of a run, which is approved by itself.
+    That is one with a problem, and one that is approved by itself.
     """
     subject = review.entry.subject
     both = subject is not None and subject.type == "file_change" and subject.change == "conflict"
     contradicts = any(near.verdict == "conflict" for near in review.near)
-    is_call = isinstance(subject, RunCallPayload)
-    return bool(review.flags or review.problem or both or contradicts or is_call)
+    is_single = review.entry.kind in BY_ITSELF
+    return bool(review.flags or review.problem or both or contradicts or is_single)
 
 
 def _approves(verdict: SheetVerdict) -> bool:
@@ -185,7 +185,7 @@ def _remarks(review: Review) -> list[str]:
 def _request_remarks(review: Review) -> list[str]:
     """What writes to organisation memory say and replace, and calls do, which no text tells."""
     subject = review.entry.subject
-    if isinstance(subject, RunCallPayload):
+    if review.entry.kind in BY_ITSELF:
         return [_BY_ITSELF, *(review.diff or review.text.splitlines())]
     if not isinstance(subject, OrgPayload):
         return []

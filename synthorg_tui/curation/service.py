@@ -23,6 +23,7 @@ from synthorg_tui.approvals.person import Person, Policy
 from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.approvals.rows import payload_hash
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.curation.administration import AdminPayload
 from synthorg_tui.curation.adoption import Adoption
 from synthorg_tui.curation.decisions import Cause, DecisionRunner
 from synthorg_tui.curation.edits import ProposalEdit
@@ -31,6 +32,7 @@ from synthorg_tui.curation.plan import CurationPlan, Preview, same_memories
 from synthorg_tui.curation.preview import ApprovalPreview
 from synthorg_tui.curation.registry import SkillRegistry, SkillVersion
 from synthorg_tui.curation.review import (
+    BY_ITSELF,
     BulkOutcome,
     Decision,
     DecisionKind,
@@ -185,8 +187,8 @@ class ReviewService:
             preview = await self._as_shown(verdict.item_id, verdict.shown)
             return await self._reject(preview, verdict.reason, person, bulk=bulk)
         preview = await self._approvable(verdict.item_id, verdict.shown)
-        if preview.entry.kind is SubjectKind.RUN:
-            raise DecisionRefusedError("a call of a run is approved by itself, not with others")
+        if preview.entry.kind in BY_ITSELF:
+            raise DecisionRefusedError("this is approved by itself, not with others")
         if verdict.edit is not None:
             preview = await self._preview.edited(preview, verdict.edit)
         return await self._approve(preview, person, bulk=bulk)
@@ -308,8 +310,9 @@ class ReviewService:
             )
 
         before = item.payload if preview.payload is not None else None
-        later = preview.entry.kind is SubjectKind.RUN
-        cause = Cause(DecisionKind.APPROVED, item.title, item.id, before, bulk, later)
+        later = preview.entry.kind in BY_ITSELF
+        act = preview.entry.subject if isinstance(preview.entry.subject, AdminPayload) else None
+        cause = Cause(DecisionKind.APPROVED, item.title, item.id, before, bulk, later, act)
         return await self._commit(preview, preview.plan, cause, person, decide)
 
     async def _commit(

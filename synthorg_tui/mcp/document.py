@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from synthorg_tui.agents import tools
+from synthorg_tui.agents import admin_tools, tools
 from synthorg_tui.agents.guarded import ORIGIN_TAG
 from synthorg_tui.agents.models import AgentAccessConfig
 from synthorg_tui.agents.reports import MAX_REPORT
@@ -74,6 +74,16 @@ made at the first start, and the server refuses to start while others can read t
 | 421 | the `Host` is another than `{HOST}` or `localhost` with the server's port |
 """
 
+_ADMINISTRATION: Final = f"""\
+and, the agent that `agent_access.administrator` names, fine-tuning and its checkpoints. Any other is answered `not_supported`.
+What reads answers at once. What an agent started itself it may stop and resume. To deploy, roll back or delete a checkpoint, to
+stop or resume a run of somebody else, and to delete a memory of its own that it didn't write makes an item that a person decides
+on: `"waiting": ["admin-..."]` names it, the same for the same target, whoever asks. It is done when the person approves; a rejected
+one is refused from then on with the person's reason, which the status tells, too. An agent trains on the store's own memories
+alone: `{"`, `".join(sorted(admin_tools.NOT_FOR_AGENTS))}` are refused. Lists have
+`"pagination": {{"total", "offset", "limit"}}` beside `data`.
+"""
+
 _NOTES: Final = f"""\
 ## Progress, cancelling, changes
 
@@ -122,7 +132,8 @@ def document() -> str:
     parts = [_START, "## Tools\n\nEvery agent has\n", *_tools(tools.definitions())]
     parts += ["and, where `memory.retrieval.strategy` is `context` or `tool_based`,\n"]
     parts += [*_tools(_searching()), "or, where it is `self_editing`,\n"]
-    parts += [*_tools(schemas.definitions()), _prompt(), _resources(), _NOTES]
+    parts += [*_tools(schemas.definitions()), _ADMINISTRATION]
+    parts += [*_tools(admin_tools.definitions()), _prompt(), _resources(), _NOTES]
     parts += [
         _table(("`domain_code`", "Why"), [(f"`{code}`", _REASONS[code]) for code in ErrorCode])
     ]

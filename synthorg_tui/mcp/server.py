@@ -50,7 +50,7 @@ from mcp_types import (
 
 from synthorg_tui import __version__
 from synthorg_tui.agents.models import AgentRefusedError, SkillNotFoundError
-from synthorg_tui.agents.tools import DELETE_ENTRY, WRITING
+from synthorg_tui.agents.tools import DESTRUCTIVE, WRITING
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.untrusted import untrusted_content_directive
@@ -262,7 +262,7 @@ def as_tool(definition: ToolDefinition) -> Tool:
         input_schema=dict(definition.parameters),
         annotations=ToolAnnotations(
             read_only_hint=not writes,
-            destructive_hint=definition.name == DELETE_ENTRY if writes else None,
+            destructive_hint=definition.name in DESTRUCTIVE if writes else None,
             open_world_hint=False,
         ),
     )

@@ -39,6 +39,7 @@ SAFETY: Final[Mapping[str, SafetySetting]] = MappingProxyType(
         "agent_access.writes": SafetySetting(_WRITES.index, "agents write unasked"),
         "agent_access.writes_per_minute": SafetySetting(lambda count: -count),
         "agent_access.audit_calls": SafetySetting(lambda count: count),
+        "agent_access.administrator": SafetySetting(lambda agent: agent is None),
         "memory.procedural.require_approval": SafetySetting(bool, "approval off"),
     }
 )

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from synthorg_tui.tui.models import MODEL_COMMANDS
+from synthorg_tui.tui.fine_tune import TUNING_COMMANDS
 from synthorg_tui.tui.organisation import ORG_COMMANDS
 from synthorg_tui.tui.overview import OVERVIEW_COMMANDS
 from synthorg_tui.tui.runs import RUN_COMMANDS
@@ -63,6 +64,7 @@ CONTEXTS: Final[Mapping[str, str]] = {
     "settings": "Settings",
     "runs": "Runs",
     "models": "Models",
+    "tuning": "Fine-tune",
     "form": "Writing a memory",
     "confirm": "Confirming",
 }
@@ -82,6 +84,7 @@ MEANINGS: Final[tuple[KeyMeaning, ...]] = (
     KeyMeaning("f9", "jobs", "jobs"),
     KeyMeaning("f10", "plans of consolidation", "consolidation"),
     KeyMeaning("f12", "embedding models", "models"),
+    KeyMeaning("tilde", "fine-tuning", "fine_tune"),
     KeyMeaning("q,ctrl+q", "quit", "quit"),
     KeyMeaning("T", "trail of decisions", "trail"),
     KeyMeaning("1", "Memories", "memories"),
@@ -173,7 +176,12 @@ _QUESTION: Final = "a question has two answers, and those keys are written on it
 _VALUE: Final = "the arrows and their letters turn the value under the cursor, in this list only"
 _STOPS: Final = "what runs is stopped; there are no changes to show"
 _TOGGLE: Final = "the key that opened the screen closes it"
+_STOPPING: Final = (
+    "backups", "consolidation", "deleted", "doctor", "importing", "jobs", "project", "projects",
+    "models", "runs", "tuning",
+)  # fmt: skip
 EXCEPTIONS: Final[Mapping[tuple[str, str], str]] = {
+    **{(f"{each}.cancel", "c"): _STOPS for each in _STOPPING},
     ("confirm.yes", "y"): _QUESTION,
     ("confirm.no", "n"): _QUESTION,
     ("deleting.yes", "y"): _QUESTION,
@@ -189,21 +197,12 @@ EXCEPTIONS: Final[Mapping[tuple[str, str], str]] = {
     ("source.close", "p"): _TOGGLE,
     ("scenarios.close", "S"): _TOGGLE,
     ("deleted.close", "U"): _TOGGLE,
-    ("deleted.cancel", "c"): _STOPS,
     ("versions.close", "H"): _TOGGLE,
-    ("doctor.cancel", "c"): _STOPS,
-    ("backups.cancel", "c"): _STOPS,
-    ("jobs.cancel", "c"): _STOPS,
-    ("projects.cancel", "c"): _STOPS,
-    ("project.cancel", "c"): _STOPS,
-    ("consolidation.cancel", "c"): _STOPS,
     ("consolidation.close", "f10"): _TOGGLE,
-    ("runs.cancel", "c"): _STOPS,
-    ("models.cancel", "c"): _STOPS,
     ("runs.close", "ampersand"): _TOGGLE,
+    ("tuning.close", "tilde"): _TOGGLE,
     ("connecting.scope", "s"): "nothing is searched here; s is the first letter of what it turns",
     ("connecting.hooks", "h"): "no value is turned by arrows here; h is the first letter",
-    ("importing.cancel", "c"): _STOPS,
     ("welcome.close", "e"): "the first run has nothing to edit: e starts with an empty store",
 }
 """Actions with a key whose meaning is another here, and why."""
@@ -377,6 +376,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "settings.check": "config check",
     **ORG_COMMANDS,
     **RUN_COMMANDS,
+    **TUNING_COMMANDS,
     **OVERVIEW_COMMANDS,
     **MODEL_COMMANDS,
 }  # fmt: skip

@@ -34,6 +34,7 @@ from synthorg_tui.settings.agreed import hold
 from synthorg_tui.settings.root import RootConfig, SettingsPolicy
 
 if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
+    from synthorg_tui.agents.administration import AdminServices
     from synthorg_tui.agents.gateway import AgentGateway
     from synthorg_tui.agents.toolbox import ToolServices
     from synthorg_tui.approvals.queue import ApprovalQueue
@@ -46,6 +47,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.learning.promotion import EvolutionService
     from synthorg_tui.memory.extensions import BatchStore, MemoryAdmin
     from synthorg_tui.memory.fine_tune.checkpoints import EmbedderInForce
+    from synthorg_tui.memory.service import MemoryService
     from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.organisation.service import OrganisationService
     from synthorg_tui.persistence.port import Connection
@@ -153,9 +155,10 @@ async def _leave_counts(database: StoreDatabase, directory: Path) -> None:
     await leave_counts(database, directory)
 
 
-async def finish_decisions(base: Foundation, queue: "Callable[[], ApprovalQueue]") -> None:
+async def finish_decisions(base: Foundation, part: Callable[[str], Any]) -> None:
     """Finish decisions that were interrupted when the program last stopped.
 
+    ``part`` returns a service of the engine by its name.
     When the data directory has been moved, the registered paths are changed to the new place first.
     Files of evaluations go whose results were erased, and what an interrupted one left.
     """
@@ -167,9 +170,11 @@ async def finish_decisions(base: Foundation, queue: "Callable[[], ApprovalQueue]
 
         await relocate(base.database, base.own_skills)
     if is_open:
+        from synthorg_tui.curation.administration import AdminActs
         from synthorg_tui.curation.journal import Journal
 
-        await Journal(base.database, queue()).roll_forward()
+        acts = AdminActs(lambda: part("memory_service"))
+        await Journal(base.database, part("approvals"), acts.perform).roll_forward()
     if (scratch := base.data_dir / SCRATCH_DIR).is_dir():  # a process was killed at its work
         await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
     if (evaluations := base.data_dir / EVALUATIONS_DIR).is_dir():
@@ -308,6 +313,7 @@ def build_tools(
     registry: "SkillRegistry",
     imports: "Callable[[BatchStore], ImportService]",
     organisation: "Callable[[], OrganisationService]",
+    memory_service: "Callable[[], MemoryService]",
 ) -> "ToolServices":
     """Build what agents' tools use; where settings want approval, writes go to the queue."""
     from synthorg_tui.agents.organisation import OrgServices
@@ -332,7 +338,29 @@ def build_tools(
         org=lambda: OrgServices(
             organisation().reads, queue, settings.org_memory, settings.seniority
         ),
+        admin=partial(_admin, base, queue, memory_service, {}),
+        administrator=lambda: base.settings.agent_access.administrator,
         pending=pending,
+    )
+
+
+def _admin(
+    base: Foundation,
+    queue: "ApprovalQueue",
+    memory_service: "Callable[[], MemoryService]",
+    begun: dict[str, str],
+) -> "AdminServices":
+    """What the administrator's tools stand on; ``begun`` are the runs that it began."""
+    from synthorg_tui.agents.administration import AdminServices
+    from synthorg_tui.agents.pending import PendingWrites
+
+    return AdminServices(
+        service=memory_service,
+        queue=queue,
+        clock=base.clock,
+        source_dir=str(base.data_dir.absolute()),
+        pending=PendingWrites(queue, clock=base.clock, level=base.settings.level),
+        begun=begun,
     )
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.curation.service import ReviewService
     from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.learning.evidence import LessonEvidence
+    from synthorg_tui.memory.service import MemoryService
     from synthorg_tui.memory.store.admin import StoreAdmin
     from synthorg_tui.skills.library import SkillLibrary
 
@@ -67,6 +68,7 @@ def curation_of(
     registry: "SkillRegistry",
     library: "SkillLibrary",
     executions: "ExecutionStore",
+    memory_service: "Callable[[], MemoryService]",
 ) -> CurationServices:
     """Build the services of one open data directory; a decision is told as ``skills``."""
     parts = CurationBase(
@@ -84,6 +86,7 @@ def curation_of(
         executions=executions,
         settings=base.settings,
         on_decision=lambda decision: base.events.emit("skills", decision.title),
+        memory_service=memory_service,
     )
 
 
@@ -93,13 +96,16 @@ def build_curation(
     agents: "Callable[[], Sequence[KnownAgent]]",
     executions: "ExecutionStore",
     settings: RootConfig,
+    memory_service: "Callable[[], MemoryService]",
     on_decision: "Callable[[Decision], None] | None" = None,
 ) -> CurationServices:
     """Build the services that decide about skills.
 
-    ``agents`` returns the agents that may get copies of lessons; ``on_decision`` is called with
-    each decision once it has taken effect.
+    ``agents`` returns the agents that may get copies of lessons; ``memory_service`` returns what
+    approved acts are done with. ``on_decision`` is called with each decision once it has taken
+    effect.
     """
+    from synthorg_tui.curation.administration import AdminActs
     from synthorg_tui.curation.decisions import DecisionRunner
     from synthorg_tui.curation.disk_sync import PreexistingSkills
     from synthorg_tui.curation.journal import Journal
@@ -107,7 +113,7 @@ def build_curation(
     from synthorg_tui.learning.evidence import LessonEvidence
 
     registry = base.registry
-    journal = Journal(base.database, base.queue)
+    journal = Journal(base.database, base.queue, AdminActs(memory_service).perform)
     runner = DecisionRunner(
         journal=journal,
         registry=registry,

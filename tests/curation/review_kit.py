@@ -29,6 +29,7 @@ from synthorg_tui.memory.errors import VectorIndexError
 from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.memory.index.edge import EdgeIndex
 from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.memory.service import MemoryService
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.persistence import INDEX_DIR
 from synthorg_tui.settings.root import RootConfig
@@ -41,6 +42,7 @@ from tests.conftest import FixedClock
 from tests.memory.store.store_kit import AGENT, opened
 
 PERSON = Person("tui")
+NO_SERVICE = MemoryService(None, None, reason="no service in this test")
 OWN = "skills"
 USER = "user-skills"
 SHIPPED = "shipped-skills"
@@ -122,6 +124,7 @@ async def office(
     approvals: Mapping[str, object] | None = None,
     searches: bool = False,
     knows_roots: bool = True,
+    memory_service: MemoryService | None = None,
 ) -> AsyncIterator[Office]:
     """Open the queue and the review service over a data directory, after crash recovery.
 
@@ -162,6 +165,7 @@ async def office(
             agents=lambda: agents,
             executions=ExecutionStore(database),
             settings=settings,
+            memory_service=lambda: memory_service or NO_SERVICE,
         )
         await parts.journal.roll_forward()
         if knows_roots:

@@ -32,6 +32,7 @@ STRICT: Mapping[str, object] = {
     "agent_access.writes": "off",
     "agent_access.writes_per_minute": 1,
     "agent_access.audit_calls": 50_000,
+    "agent_access.administrator": None,
     "memory.procedural.require_approval": True,
 }
 LOOSE: Mapping[str, object] = {
@@ -41,6 +42,7 @@ LOOSE: Mapping[str, object] = {
     "agent_access.writes": "direct",
     "agent_access.writes_per_minute": 9_000,
     "agent_access.audit_calls": 100,
+    "agent_access.administrator": "ada",
     "memory.procedural.require_approval": False,
 }
 EACH = pytest.mark.parametrize("path", SAFETY)

@@ -15,6 +15,7 @@ from synthorg_tui.tui.digest.dialogs import AgentDialog
 from synthorg_tui.tui.digest.scenarios import ScenariosScreen
 from synthorg_tui.tui.digest.screen import DigestScreen
 from synthorg_tui.tui.digest.widgets import OptionsList
+from synthorg_tui.tui.fine_tune.screen import FineTuneScreen
 from synthorg_tui.tui.key_table import (
     COMMANDS,
     CONTEXTS,
@@ -92,6 +93,7 @@ OWNERS: dict[str, type] = {
     "settings": SettingsScreen,
     "runs": RunsScreen,
     "models": ModelsScreen,
+    "tuning": FineTuneScreen,
     "form": MemoryForm,
     "confirm": ConfirmDialog,
 }
@@ -131,6 +133,7 @@ FOOTERS = (
     ("connecting", "app"),
     ("agents", "app"),
     ("settings", "app"),
+    ("tuning", "app"),
     ("runs", "app"),
 )
 

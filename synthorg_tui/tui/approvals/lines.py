@@ -31,6 +31,7 @@ KINDS = {
     "merge": ("⇉", "merge", "accent"),
     "org": ("§", "org", "accent"),
     "run": ("▶", "call", "warn"),
+    "admin": ("◇", "admin", "warn"),
     "unreadable": ("▪", "unreadable", "bad"),
 }
 """Glyph, word and role of each kind of item: the colour is never the only sign."""

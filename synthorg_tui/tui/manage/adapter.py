@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from synthorg_tui.settings.agent_entry import EntryChange
     from synthorg_tui.settings.roster import AgentFacts
     from synthorg_tui.tui.models.adapter import ModelDesk
+    from synthorg_tui.tui.fine_tune.adapter import FineTuneDesk
     from synthorg_tui.tui.runs.adapter import RunDesk
 
 
@@ -116,6 +117,13 @@ class StoreManagement:
         from synthorg_tui.tui.models.adapter import ModelDesk
 
         return ModelDesk(self._engine)
+
+    @property
+    def fine_tune(self) -> "FineTuneDesk":
+        """Fine-tuning and its checkpoints, for their screen."""
+        from synthorg_tui.tui.fine_tune.adapter import FineTuneDesk
+
+        return FineTuneDesk(self._engine)
 
     async def doctor(
         self, *, fix: bool, progress: "ReadProgress", cancel: threading.Event

@@ -32,9 +32,10 @@ SCREENS: Final = {
     "overview": "OverviewScreen",
     "runs": "RunsScreen",
     "models": "ModelsScreen",
+    "fine_tune": "FineTuneScreen",
 }
 """The screens: module in this room and class."""
-ROOMS: Final = {name: f"{name}.screen" for name in ("overview", "runs", "models")}
+ROOMS: Final = {name: f"{name}.screen" for name in ("overview", "runs", "models", "fine_tune")}
 """The modules of the screens that have a room of their own."""
 
 

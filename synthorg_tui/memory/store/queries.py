@@ -43,9 +43,11 @@ DRAWN_FROM = (
 """That a memory ``m`` was drawn from a session ``s``, or from what was made of that."""
 
 HAS_PURGED = "has_purged"
+"""Name of the fact that the file may hold what was purged; it outlives a crash."""
 REDACTED = "redacted"
 """Name of the revision at which stored memories were redacted last."""
-"""Name of the fact that the file may hold what was purged; it outlives a crash."""
+LEAST_REVISION = "least_revision"
+"""Name of a revision that was taken, though no row has it any more."""
 
 
 class WhereClause:
@@ -265,7 +267,9 @@ def last_revision(db: "Connection") -> int:
         db,
         "SELECT greatest((SELECT coalesce(max(revision), 0) FROM history), "
         "(SELECT coalesce(max(revision), 0) FROM vectors), "
-        "(SELECT coalesce(max(revision), 0) FROM org_facts))",
+        "(SELECT coalesce(max(revision), 0) FROM org_facts), "
+        "(SELECT coalesce(max(value::BIGINT), 0) FROM meta WHERE name = ?))",
+        [LEAST_REVISION],
     )
 
 

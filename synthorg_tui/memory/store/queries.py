@@ -284,7 +284,7 @@ def changes_since(db: "Connection", revision: int, limit: int) -> list[tuple[str
         " UNION ALL SELECT memory_id, revision FROM vectors WHERE revision > $1"
         " UNION ALL SELECT memory_id, revision FROM tombstones WHERE revision > $1"
         " UNION ALL SELECT fact_id, revision FROM org_facts WHERE revision > $1"
-        f") GROUP BY memory_id ORDER BY last LIMIT {int(limit)}",
+        f") AS changed GROUP BY memory_id ORDER BY last LIMIT {int(limit)}",
         [revision],
     ).fetchall()
 
@@ -309,13 +309,13 @@ _UNEMBEDDED = (
 
 def count_unembedded(db: "Connection", fingerprint: str) -> int:
     """Return how many live memories and facts have no vector of the embedder's fingerprint."""
-    return _number(db, f"SELECT count(*) FROM ({_UNEMBEDDED})", [fingerprint])
+    return _number(db, f"SELECT count(*) FROM ({_UNEMBEDDED}) AS waiting", [fingerprint])
 
 
 def unembedded(db: "Connection", fingerprint: str, limit: int) -> list[tuple[str, str]]:
     """Return id and content of live memories and facts without a vector from this embedder."""
     return db.execute(
-        f"SELECT id::VARCHAR, content FROM ({_UNEMBEDDED}) LIMIT {int(limit)}", [fingerprint]
+        f"SELECT id::VARCHAR, content FROM ({_UNEMBEDDED}) AS waiting LIMIT {int(limit)}", [fingerprint]
     ).fetchall()
 
 

@@ -415,7 +415,7 @@ class Core:
             if self._erasing is not None:
                 self._erasing.cancel()
                 await asyncio.gather(self._erasing, return_exceptions=True)
-            if self.database.path.stat().st_size > ERASED_ON_CLOSE:
+            if not self.database.is_shared and self.database.path.stat().st_size > ERASED_ON_CLOSE:
                 return
             if self._index_open:
                 await self._erase_index()

@@ -309,13 +309,14 @@ _UNEMBEDDED = (
 
 def count_unembedded(db: "Connection", fingerprint: str) -> int:
     """Return how many live memories and facts have no vector of the embedder's fingerprint."""
-    return _number(db, f"SELECT count(*) FROM ({_UNEMBEDDED}) AS waiting", [fingerprint])
+    return _number(db, f"SELECT count(*) FROM ({_UNEMBEDDED}) AS w", [fingerprint])
 
 
 def unembedded(db: "Connection", fingerprint: str, limit: int) -> list[tuple[str, str]]:
     """Return id and content of live memories and facts without a vector from this embedder."""
     return db.execute(
-        f"SELECT id::VARCHAR, content FROM ({_UNEMBEDDED}) AS waiting LIMIT {int(limit)}", [fingerprint]
+        f"SELECT id::VARCHAR, content FROM ({_UNEMBEDDED}) AS waiting LIMIT {int(limit)}",
+        [fingerprint],
     ).fetchall()
 
 

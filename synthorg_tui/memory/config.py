@@ -5,7 +5,7 @@ opens with all memory settings checked.
 """
 
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
 
@@ -99,6 +99,9 @@ BACKENDS: Final = frozenset({"composite", "inmemory", "local", "mem0"})
 VECTOR_STORES: Final = frozenset({"qdrant", "qdrant-external"})
 MAX_DAILY_BACKUPS: Final = 30
 MAX_IDLE_SECONDS: Final = 86_400
+MAX_SHARDS: Final = 1_000
+MAX_REPLICAS: Final = 16
+CopiesRead: TypeAlias = Annotated[int, Field(ge=1, le=MAX_REPLICAS)]
 HISTORY_STORES: Final = frozenset({"postgresql", "sqlite"})
 
 
@@ -118,12 +121,19 @@ def _fill_data_dir(value: object) -> object:
 class QdrantServerConfig(FrozenModel):
     """Connection to a Qdrant server or cluster, for ``vector_store: qdrant-external``.
 
-    ``collection`` is a prefix: each embedding model has a collection of its own.
+    ``collection`` is a prefix: each embedding model has a collection of its own. A new one is made
+    of ``shards`` parts with ``replication_factor`` copies each; a write is done once
+    ``write_consistency_factor`` copies have it, and a search asks as many as ``read_consistency``
+    says. What is ``None`` is the server's default.
     """
 
     url: NotBlankStr
     api_key: SecretStr | None = None
     collection: NotBlankStr = "synthorg_memories"
+    shards: int | None = Field(default=None, ge=1, le=MAX_SHARDS)
+    replication_factor: int | None = Field(default=None, ge=1, le=MAX_REPLICAS)
+    write_consistency_factor: int | None = Field(default=None, ge=1, le=MAX_REPLICAS)
+    read_consistency: Literal["majority", "quorum", "all"] | CopiesRead | None = None
 
     @field_validator("url")
     @classmethod
@@ -132,6 +142,18 @@ class QdrantServerConfig(FrozenModel):
         if scheme.lower() not in {"http", "https"} or not separator or not rest.strip("/"):
             reject("url", url, "must be like http://localhost:6333 or https://host:6333")
         return url
+
+    @model_validator(mode="after")
+    def _validate_copies(self) -> Self:
+        copies = self.replication_factor or 1
+        asked = {
+            "write_consistency_factor": self.write_consistency_factor,
+            "read_consistency": self.read_consistency,
+        }
+        for name, number in asked.items():
+            if isinstance(number, int) and number > copies:
+                reject(name, number, f"is more than the {copies} of replication_factor")
+        return self
 
 
 class MemoryStorageConfig(FrozenModel):

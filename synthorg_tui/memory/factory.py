@@ -117,11 +117,18 @@ def create_vector_index(storage: MemoryStorageConfig, data_dir: Path) -> VectorI
         return EdgeIndex(data_dir / INDEX_DIR)
     if storage.server is None:
         raise MemoryConfigError("storage.server is required for vector_store 'qdrant-external'")
-    from synthorg_tui.memory.index.server import ServerIndex, server_at
+    from synthorg_tui.memory.index.server import Placement, ServerIndex, server_at
 
-    key = storage.server.api_key
-    connect = server_at(storage.server.url, api_key=key.get_secret_value() if key else None)
-    return ServerIndex(connect, collection=storage.server.collection)
+    server = storage.server
+    key = server.api_key
+    connect = server_at(server.url, api_key=key.get_secret_value() if key else None)
+    placement = Placement(
+        server.shards,
+        server.replication_factor,
+        server.write_consistency_factor,
+        server.read_consistency,
+    )
+    return ServerIndex(connect, collection=server.collection, placement=placement)
 
 
 def _inmemory(config: CompanyMemoryConfig, context: BackendContext) -> MemoryBackend:

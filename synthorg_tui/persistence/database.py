@@ -103,6 +103,10 @@ class Database:
         """Whether the database is open for reading and writing."""
         return self._writer is not None or self._given_up
 
+    @property
+    def is_shared(self) -> bool:
+        return False
+
     async def open(self) -> None:
         """Open the file, creating it if missing; do nothing when it is open already.
 

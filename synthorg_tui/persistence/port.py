@@ -79,6 +79,11 @@ class StoreDatabase(Protocol):
         """Whether it is open for reading and writing."""
         ...
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes may write to it meanwhile."""
+        ...
+
     async def open(self) -> None:
         """Open it, creating or updating its tables; do nothing when it is open already."""
         ...

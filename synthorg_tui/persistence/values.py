@@ -64,5 +64,10 @@ def insert(
         known = [value for value in rows[0] if value is not None]
         db.execute(parsed(db, f"INSERT INTO {table} VALUES ({values})"), known)
         return
+    if any(kind.endswith("[]") for kind in types) and not hasattr(db, "extract_statements"):
+        # PostgreSQL takes lists of lists apart to the last value, and sends many rows in one go.
+        values = ", ".join("?" for _ in types)
+        db.executemany(f"INSERT INTO {table} VALUES ({values})", rows)
+        return
     lists = ", ".join(f"unnest(?::{kind}[])" for kind in types)
     db.execute(f"INSERT INTO {table} SELECT {lists}", [list(c) for c in zip(*rows, strict=True)])

@@ -1,6 +1,7 @@
 """Memory configuration: defaults, ranges on both sides, and what is refused or warned about."""
 
 import logging
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -212,6 +213,24 @@ class TestStorage:
     def test_a_server_url_must_be_http(self, url: str) -> None:
         with pytest.raises(ValidationError, match="must be like"):
             QdrantServerConfig(url=url)
+
+    @pytest.mark.parametrize("name", ["write_consistency_factor", "read_consistency"])
+    def test_no_more_copies_are_asked_than_there_are(self, name: str) -> None:
+        fields = {"url": "http://host", "replication_factor": 2}
+        QdrantServerConfig.model_validate({**fields, name: 2})
+        with pytest.raises(ValidationError, match="more than the 2 of replication_factor"):
+            QdrantServerConfig.model_validate({**fields, name: 3})
+
+    def test_copies_may_be_asked_for_by_a_word(self) -> None:
+        fields = {"url": "http://host", "read_consistency": "majority"}
+        assert QdrantServerConfig.model_validate(fields).read_consistency == "majority"
+        with pytest.raises(ValidationError):
+            QdrantServerConfig.model_validate({**fields, "read_consistency": "most"})
+
+    @pytest.mark.parametrize(("shards", "fits"), [(0, False), (1, True), (1000, True)])
+    def test_a_collection_has_at_least_one_shard(self, shards: int, fits: bool) -> None:
+        with nullcontext() if fits else pytest.raises(ValidationError):
+            QdrantServerConfig(url="http://host", shards=shards)
 
     def test_the_api_key_is_not_shown(self) -> None:
         server = QdrantServerConfig.model_validate({"url": "http://host", "api_key": "s3cret"})

@@ -38,19 +38,13 @@ from synthorg_tui.memory.index.edge_types import (
     shard_config,
 )
 from synthorg_tui.memory.index.layout import DENSE, SPARSE, conditions
-from synthorg_tui.memory.index.protocol import (
-    IndexFilter,
-    IndexHits,
-    IndexPoint,
-    SparseVector,
-)
+from synthorg_tui.memory.index.protocol import IndexFilter, IndexHits, IndexPoint, SparseVector
 from synthorg_tui.providers.embedding.protocol import Vectors
 
 if TYPE_CHECKING:
     import qdrant_edge as edge
 
 T = TypeVar("T")
-
 _log = logging.getLogger(__name__)
 
 CHECKPOINT_CHANGES = 1_000
@@ -92,11 +86,8 @@ class EdgeIndex:
         self._shard: edge.EdgeShard | None = None
         self._state = EdgeState(fingerprint="", dims=0)
         self._packed: EdgeState | None = None
-        self._is_emptied = False
-        self._is_resting = False
-        self._applied = 0
-        self._changes = 0
-        self._unflushed = 0
+        self._is_emptied = self._is_resting = False
+        self._applied = self._changes = self._unflushed = 0
         self._checkpointed = 0.0
 
     async def open(self, *, fingerprint: str, dims: int) -> int:
@@ -128,8 +119,17 @@ class EdgeIndex:
         if self._executor is not None:
             await self._run("put the index to rest", self._rest)
 
+    async def applied(self) -> int:
+        return self._applied
+
     async def apply(
-        self, upserts: Sequence[IndexPoint], deletes: Sequence[str], *, revision: int
+        self,
+        upserts: Sequence[IndexPoint],
+        deletes: Sequence[str],
+        *,
+        revision: int,
+        as_of: int | None = None,
+        since: int = 0,
     ) -> None:
         """Insert, replace and delete points; ids in both lists are deleted."""
         await self._run("update the index", lambda: self._apply(upserts, deletes, revision))
@@ -161,7 +161,7 @@ class EdgeIndex:
             if offset is None:
                 return
 
-    async def clear(self) -> None:
+    async def clear(self, *, gradually: bool = False) -> None:
         """Replace the index by an empty one, and delete an earlier broken one."""
         await self._run("clear the index", self._clear)
 

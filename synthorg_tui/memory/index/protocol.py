@@ -154,12 +154,30 @@ class VectorIndex(Protocol):
         """Write everything to disk, save the latest applied revision, and close the index."""
         ...
 
+    async def applied(self) -> int:
+        """Return the latest revision it contains now.
+
+        Of an index that several processes bring up to date, another one may have raised it, or
+        begun anew.
+        """
+        ...
+
     async def apply(
-        self, upserts: Sequence[IndexPoint], deletes: Sequence[str], *, revision: int
+        self,
+        upserts: Sequence[IndexPoint],
+        deletes: Sequence[str],
+        *,
+        revision: int,
+        as_of: int | None = None,
+        since: int = 0,
     ) -> None:
         """Insert, replace and delete points, and record that ``revision`` is applied.
 
-        Idempotent: applying the same change again has no effect.
+        The points are as they were at ``as_of``, the revision of the snapshot that they were read
+        from, by default at ``revision``: a point that is already newer, since another process was
+        quicker, stays as it is. They are all that changed after ``since``: refused when another
+        process began the index anew, so that it doesn't contain that any more. Idempotent:
+        applying the same change again has no effect.
         """
         ...
 
@@ -182,8 +200,12 @@ class VectorIndex(Protocol):
         """Yield the ids of all points, in no particular order."""
         ...
 
-    async def clear(self) -> None:
-        """Delete all points; any revision may be applied next."""
+    async def clear(self, *, gradually: bool = False) -> None:
+        """Delete all points; any revision may be applied next.
+
+        With ``gradually`` an index that others search, too, keeps each point until it is applied
+        anew; what isn't is to be deleted in the end.
+        """
         ...
 
     async def pack(self, *, erase: bool = False) -> bool:

@@ -1,15 +1,19 @@
 """The vector index on a Qdrant server or cluster, for stores that outgrow one machine.
 
 It answers as the embedded one does, point for point: both share ``layout`` and one contract test.
+Several processes may bring one collection up to date: each point carries the revision that it is as
+of, and is only replaced by what is at least as new.
 """
 
 import hashlib
+import logging
 import re
-import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.memory.errors import VectorIndexError
 from synthorg_tui.memory.index.layout import (
     DENSE,
@@ -33,15 +37,27 @@ from synthorg_tui.memory.index.protocol import (
     IndexPoint,
     SparseVector,
 )
+from synthorg_tui.memory.index.server_mark import (
+    MARK_ID,
+    CollectionMark,
+    ReadConsistency,
+    consistency_of,
+)
 from synthorg_tui.providers.embedding.protocol import Vectors
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient, models
 
+_log = logging.getLogger(__name__)
+
+UNUSED_AFTER: Final = timedelta(days=7)
+"""How long no app must have used a collection of another embedder until it is dropped."""
+OLDEST_SERVER: Final = (1, 16)
+"""The version of Qdrant that can replace a point on a condition."""
 _BATCH = 256
 _PAGE = 1_000
-_META_ID = str(uuid.UUID(int=0))
-_REVISION = "applied_revision"
+_AS_OF: Final = "as_of"
+_GONE: Final = "gone"
 
 Connect = Callable[[], "AsyncQdrantClient"]
 
@@ -58,28 +74,53 @@ def server_at(url: str, *, api_key: str | None = None) -> Connect:
     return connect
 
 
+class Placement(NamedTuple):
+    """How a cluster holds a collection; ``None`` is the server's own default.
+
+    ``replicas`` copies of each of ``shards`` parts; a write is done once ``written_to`` copies have
+    it; ``read`` is how many copies a search asks.
+    """
+
+    shards: int | None = None
+    replicas: int | None = None
+    written_to: int | None = None
+    read: ReadConsistency = None
+
+
 class ServerIndex:
-    """``VectorIndex`` in a collection on a Qdrant server.
+    """``VectorIndex`` in a collection on a Qdrant server, which several processes may share.
 
-    The collection's name is ``collection`` followed by a hash that identifies the embedder. One
-    store owns all collections with that prefix: opening the index for another embedder deletes the
-    earlier ones, so that no memory purged later survives in them.
+    The collection's name is ``collection`` followed by a hash that identifies the embedder. Opening
+    the index deletes collections with that prefix which no app has used for ``UNUSED_AFTER``, so
+    that no memory purged later survives in them; until then what is deleted here is deleted there.
 
-    The applied revision is stored in a point of the same collection, without vectors. The server
-    writes it after the changes it refers to, so it is never ahead of them.
+    What is deleted leaves a point without vectors and with nothing but its revision, so that a
+    process that read it before can't bring it back. The applied revision is in a point of its own
+    (``CollectionMark``), written after the changes it refers to.
 
     Args:
         connect: Creates the client; called by ``open``.
         collection: Prefix of the collection's name.
+        placement: How a new collection is spread over a cluster, and how it is read.
+        clock: Tells how long a collection wasn't used.
     """
 
-    def __init__(self, connect: Connect, *, collection: str) -> None:
+    def __init__(
+        self,
+        connect: Connect,
+        *,
+        collection: str,
+        placement: Placement | None = None,
+        clock: Clock | None = None,
+    ) -> None:
         self._connect = connect
         self._prefix = collection
+        self._placement = placement or Placement()
+        self._clock = clock or SystemClock()
         self._client: AsyncQdrantClient | None = None
         self._collection = ""
         self._dims = 0
-        self._applied = 0
+        self._others: list[str] = []
 
     async def open(self, *, fingerprint: str, dims: int) -> int:
         """Connect, open or create the embedder's collection, and return its latest revision."""
@@ -91,12 +132,13 @@ class ServerIndex:
         try:
             with _server_errors("open the index"):
                 self._client = self._connect()
-                await self._drop_collections(keep=self._collection)
-                self._applied = await self._open_collection()
+                await self._require_version()
+                await self._open_collection()
+                self._others = await self._collections_in_use()
+                return await self._mark().begin(self._clock.now())
         except BaseException:
             await self.close()
             raise
-        return self._applied
 
     async def close(self) -> None:
         """Disconnect; all applied changes are on the server already."""
@@ -108,18 +150,55 @@ class ServerIndex:
     async def rest(self) -> None:
         """Do nothing: the memory is the server's."""
 
+    async def applied(self) -> int:
+        """Return the latest revision that the collection contains, whoever applied it."""
+        with _server_errors("read the index's revision"):
+            return (await self._mark().read()).revision
+
     async def apply(
-        self, upserts: Sequence[IndexPoint], deletes: Sequence[str], *, revision: int
+        self,
+        upserts: Sequence[IndexPoint],
+        deletes: Sequence[str],
+        *,
+        revision: int,
+        as_of: int | None = None,
+        since: int = 0,
     ) -> None:
         """Insert, replace and delete points; ids in both lists are deleted."""
-        client = self._opened()
+        from qdrant_client import models
+
+        moment = revision if as_of is None else as_of
         with _server_errors("update the index"):
-            for first in range(0, len(upserts), _BATCH):
-                batch = [_point(point) for point in upserts[first : first + _BATCH]]
-                await client.upsert(self._collection, batch, wait=True)
-            if deletes:
-                await client.delete(self._collection, list(deletes), wait=True)
-            await self._write_revision(max(self._applied, revision))
+            gone = [
+                models.PointStruct(id=key, vector={}, payload={_AS_OF: moment, _GONE: True})
+                for key in deletes
+            ]
+            mark = await self._mark().read()
+            if mark.revision < since:
+                raise VectorIndexError("the index was begun anew by another process")
+            await self._put([_point(point, moment) for point in upserts], moment)
+            await self._put(gone, moment)
+            for other in self._others if deletes else ():
+                with suppress(Exception):  # its own apps delete it, too
+                    await self._opened().delete(other, list(deletes), wait=False)
+            await self._mark().advance(mark, revision)
+
+    async def _put(self, points: "list[models.PointStruct]", moment: int) -> None:
+        from qdrant_client import models
+
+        is_older = models.Filter(
+            should=[
+                models.FieldCondition(key=_AS_OF, range=models.Range(lte=moment)),
+                models.IsEmptyCondition(is_empty=models.PayloadField(key=_AS_OF)),
+            ]
+        )
+        for first in range(0, len(points), _BATCH):
+            await self._opened().upsert(
+                self._collection,
+                points[first : first + _BATCH],
+                wait=True,
+                update_filter=is_older,
+            )
 
     async def search(
         self,
@@ -146,7 +225,9 @@ class ServerIndex:
             for using, query in queries.items()
         ]
         with _server_errors("search the index"):
-            answers = await client.query_batch_points(self._collection, requests)
+            answers = await client.query_batch_points(
+                self._collection, requests, consistency=consistency_of(self._placement.read)
+            )
         found = {
             using: _hits(answer.points) for using, answer in zip(queries, answers, strict=True)
         }
@@ -176,12 +257,16 @@ class ServerIndex:
             if offset is None:
                 return
 
-    async def clear(self) -> None:
-        """Delete the collection and create an empty one."""
-        client = self._opened()
+    async def clear(self, *, gradually: bool = False) -> None:
+        """Begin anew: any revision may be applied next.
+
+        What others apply meanwhile doesn't count, or it would make the index seem complete.
+        """
         with _server_errors("clear the index"):
-            await client.delete_collection(self._collection)
-            self._applied = await self._open_collection()
+            await self._mark().restart()
+            if not gradually:
+                await self._opened().delete(self._collection, _all_but_mark(), wait=True)
+                await self._mark().restart()
 
     async def pack(self, *, erase: bool = False) -> bool:
         """Never: the server rearranges its collections by itself."""
@@ -191,15 +276,46 @@ class ServerIndex:
         """Refused: there is no packed edition."""
         raise VectorIndexError("an index on a server has no packed edition")
 
-    async def _open_collection(self) -> int:
+    async def _require_version(self) -> None:
+        version = (await self._opened().info()).version
+        found = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+        if found < OLDEST_SERVER:
+            wanted = ".".join(map(str, OLDEST_SERVER))
+            raise VectorIndexError(
+                f"the Qdrant server is version {version}; {wanted} is the oldest that can be used",
+                remedy="Update the server, or set memory.storage.vector_store to qdrant.",
+            )
+
+    async def _open_collection(self) -> None:
         client = self._opened()
         if await client.collection_exists(self._collection):
-            meta = await client.retrieve(self._collection, [_META_ID])
-            if meta and meta[0].payload and isinstance(meta[0].payload.get(_REVISION), int):
-                return int(meta[0].payload[_REVISION])
+            params = (await client.get_collection(self._collection)).config.params
+            if DENSE in (params.vectors or {}):
+                self._tell_differences(params)
+                return
             await client.delete_collection(self._collection)  # its creation was cut short
-        await self._create_collection()
-        return 0
+        try:
+            await self._create_collection()
+        except Exception:
+            # Another app may have been quicker by a moment.
+            if not await client.collection_exists(self._collection):
+                raise
+
+    def _tell_differences(self, params: "models.CollectionParams") -> None:
+        placed = {
+            "shards": (self._placement.shards, params.shard_number),
+            "replication_factor": (self._placement.replicas, params.replication_factor),
+            "write_consistency_factor": (
+                self._placement.written_to,
+                params.write_consistency_factor,
+            ),
+        }
+        for name, (wanted, found) in placed.items():
+            if None not in (wanted, found) and wanted != found:
+                _log.warning(
+                    "collection %s has %s %s, not %s: delete it on the server to have it made anew",
+                    *(self._collection, name, found, wanted),
+                )
 
     async def _create_collection(self) -> None:
         from qdrant_client import models
@@ -214,6 +330,9 @@ class ServerIndex:
             self._collection,
             vectors_config={DENSE: dense},
             sparse_vectors_config={SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)},
+            shard_number=self._placement.shards,
+            replication_factor=self._placement.replicas,
+            write_consistency_factor=self._placement.written_to,
         )
         schemas: dict[str, models.KeywordIndexParams | models.FloatIndexParams] = {
             field: models.KeywordIndexParams(
@@ -225,21 +344,24 @@ class ServerIndex:
         schemas |= dict.fromkeys(NUMBER_FIELDS, number)
         for field, schema in schemas.items():
             await client.create_payload_index(self._collection, field, schema)
-        await self._write_revision(0)
 
-    async def _write_revision(self, revision: int) -> None:
-        from qdrant_client import models
-
-        meta = models.PointStruct(id=_META_ID, vector={}, payload={_REVISION: revision})
-        await self._opened().upsert(self._collection, [meta], wait=True)
-        self._applied = revision
-
-    async def _drop_collections(self, *, keep: str) -> None:
-        client = self._opened()
+    async def _collections_in_use(self) -> list[str]:
+        """Collections of other embedders, once those that nobody uses are dropped."""
+        client, kept = self._opened(), []
         mine = re.compile(re.escape(self._prefix) + r"_[0-9a-f]{12}")
-        for collection in (await client.get_collections()).collections:
-            if mine.fullmatch(collection.name) and collection.name != keep:
-                await client.delete_collection(collection.name)
+        now = self._clock.now()
+        for found in (await client.get_collections()).collections:
+            if not mine.fullmatch(found.name) or found.name == self._collection:
+                continue
+            with suppress(Exception):  # another app may be dropping it
+                if await CollectionMark(client, found.name).unused_for(now) < UNUSED_AFTER:
+                    kept.append(found.name)
+                else:
+                    await client.delete_collection(found.name)
+        return kept
+
+    def _mark(self) -> CollectionMark:
+        return CollectionMark(self._opened(), self._collection, read=self._placement.read)
 
     def _opened(self) -> "AsyncQdrantClient":
         if self._client is None:
@@ -259,14 +381,21 @@ def _server_errors(action: str) -> Iterator[None]:
         raise VectorIndexError(f"cannot {action}: {reason}") from error
 
 
-def _memories() -> "models.Filter":
-    """Every point but the one that holds the revision."""
+def _all_but_mark() -> "models.Filter":
     from qdrant_client import models
 
-    return models.Filter(must_not=[models.HasIdCondition(has_id=[_META_ID])])
+    return models.Filter(must_not=[models.HasIdCondition(has_id=[MARK_ID])])
 
 
-def _point(point: IndexPoint) -> "models.PointStruct":
+def _memories() -> "models.Filter":
+    """Every point that stands for a memory."""
+    from qdrant_client import models
+
+    is_gone = models.FieldCondition(key=_GONE, match=models.MatchValue(value=True))
+    return models.Filter(must_not=[models.HasIdCondition(has_id=[MARK_ID]), is_gone])
+
+
+def _point(point: IndexPoint, as_of: int) -> "models.PointStruct":
     from qdrant_client import models
 
     vectors: dict[str, list[float] | models.SparseVector] = {}
@@ -274,7 +403,8 @@ def _point(point: IndexPoint) -> "models.PointStruct":
         vectors[DENSE] = point.dense.tolist()
     if not point.sparse.is_empty:
         vectors[SPARSE] = _sparse(point.sparse)
-    return models.PointStruct(id=point.id, vector=vectors, payload=payload(point))
+    fields = {**payload(point), _AS_OF: as_of}
+    return models.PointStruct(id=point.id, vector=vectors, payload=fields)
 
 
 def _sparse(vector: SparseVector) -> "models.SparseVector":

@@ -30,6 +30,7 @@ from synthorg_tui.memory.retrieval.relevance import (
     moved_cutoff,
     relevant_hits,
 )
+from synthorg_tui.memory.store.following import is_current
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
 
@@ -201,10 +202,8 @@ class OrgSearch:
             agents=frozenset({ORG_OWNER}),
             namespaces=frozenset({ORG_NAMESPACE}),
         )
-        projection = await core.indexed()
-        if projection.is_behind:
-            await core.catch_up()
-        return await projection.index.search(
+        await is_current(core)
+        return await (await core.indexed()).index.search(
             where, dense=question.dense, sparse=question.sparse, limit=depth
         )
 

@@ -13,11 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.memory.errors import (
-    MemoryConnectionError,
-    VectorIndexError,
-    duckdb_error,
-)
+from synthorg_tui.memory.errors import MemoryConnectionError, VectorIndexError, duckdb_error
 from synthorg_tui.memory.index.protocol import VectorIndex
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata
@@ -25,7 +21,7 @@ from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.idle import IdleRelease
 from synthorg_tui.memory.store.policy import AgeRules, LiveBound, StorePolicy, UniformPolicy
-from synthorg_tui.memory.store.residue import Remains, Residue, Share
+from synthorg_tui.memory.store.residue import ERASED_AFTER, ERASED_ON_CLOSE, Remains, Residue, Share
 from synthorg_tui.memory.store.rows import StoredMemory, listed
 from synthorg_tui.memory.store.sync import Projection
 from synthorg_tui.persistence.port import StoreDatabase
@@ -42,14 +38,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
-
-ERASED_ON_CLOSE = 1024**3
-"""Bytes of a database up to which closing writes it anew after a purge, in at most a minute.
-
-A larger one is left to the next owner that stays open.
-"""
-ERASED_AFTER = 5.0
-"""Seconds after a purge until files are written anew, so that several purges share one writing."""
 
 
 class Core:
@@ -139,13 +127,12 @@ class Core:
                     epoch=self._epoch,
                     fingerprint=self.embedder.fingerprint,
                     dims=self.embedder.dims,
-                    revision=self._revision,
                     has_purged=self.remains.index,
                 )
                 self._index_open = True
                 if self._projection.was_empty:  # it never had what was purged before
                     await self._residue.note_index_erased(self._revision)
-                self._catching_up = asyncio.create_task(self._catch_up_beside())
+                self._catch_up_soon()
         return self._projection
 
     async def close(self) -> None:
@@ -235,8 +222,24 @@ class Core:
         if not self._order.locked():
             await self.with_index(lambda projection: projection.catch_up(batches=1))
 
+    async def learn(self, revision: int) -> None:
+        """Take note that others wrote to the database, up to ``revision``."""
+        if revision <= self._revision:
+            return
+        self._revision = revision
+        if self._unembedded:  # they may have embedded some
+            self._unembedded = None
+        await self.read(self._residue.look)
+        if self.remains.index:  # what they purged is in files here, too
+            self._erase_soon()
+        self._catch_up_soon()
+
+    def _catch_up_soon(self) -> None:
+        if self._catching_up is None or self._catching_up.done():
+            self._catching_up = asyncio.create_task(self._catch_up_beside())
+
     async def _catch_up_beside(self) -> None:
-        """Replay what the opening left; searches meanwhile say that something may be missing."""
+        """Replay what is left; searches meanwhile say that something may be missing."""
         projection, before = self._projection, -1
         while projection.is_behind and projection.applied > before:
             before = projection.applied
@@ -273,8 +276,9 @@ class Core:
     async def unembedded(self) -> int:
         """Return how many live memories have no vector from the current embedder."""
         async with self._counting:  # it looks at every memory: who asks meanwhile waits for it
-            if self._unembedded is not None:
+            if self._unembedded is not None and not self._projection.lacks_vectors:
                 return self._unembedded
+            self._projection.lacks_vectors = False
             fingerprint, revision = self.embedder.fingerprint, self._revision
             count = await self.read(lambda db: queries.count_unembedded(db, fingerprint))
             if revision == self._revision:
@@ -289,24 +293,25 @@ class Core:
             now, fingerprint = naive_utc(self.clock.now()), self.embedder.fingerprint
             started = self._revision
 
-            def transaction(db: "Connection") -> "tuple[T, Changes]":
-                changes = Changes(db, started, now, fingerprint, self.ages)
+            def transaction(db: "Connection") -> "tuple[T, Changes, int]":
+                since = queries.last_revision(db) if self.database.is_shared else started
+                changes = Changes(db, since, now, fingerprint, self.ages)
                 result = work(changes)
                 changes.finish()
-                return result, changes
+                return result, changes, since
 
             try:
-                result, changes = await self.database.write(transaction)
+                result, changes, since = await self.database.write(transaction)
             except BaseException:
                 await self._look_what_became_of_it(started)
                 raise
             self._revision = changes.revision
             if changes.has_purged:
-                self._residue.note_purge(changes.revision if changes.revision > started else None)
+                self._residue.note_purge(changes.revision if changes.revision > since else None)
             if changes.unembedded or self._unembedded:
                 self._unembedded = None
-            if changes.revision > started:
-                await self._project(changes)
+            if changes.revision > since:
+                await self._project(changes, since)
             if changes.has_purged:
                 self._erase_soon()
             return result
@@ -323,14 +328,16 @@ class Core:
             self._unembedded = None
             self._projection.is_behind = True
 
-    async def _project(self, changes: "Changes") -> None:
+    async def _project(self, changes: "Changes", since: int) -> None:
         """Bring the index up to a committed change; where that fails it catches up later."""
         try:
             projection = await self.indexed()
         except (VectorIndexError, EmbeddingError) as error:
             _log.warning("index is not open and will be replayed: %s", error)
             return
-        await projection.apply(changes.points, changes.touched, revision=changes.revision)
+        await projection.apply(
+            changes.points, changes.touched, since=since, revision=changes.revision
+        )
 
     def _load(self, db: "Connection") -> AgeRules:
         self._revision = queries.last_revision(db)
@@ -409,7 +416,7 @@ class Core:
             if self._erasing is not None:
                 self._erasing.cancel()
                 await asyncio.gather(self._erasing, return_exceptions=True)
-            if self.database.path.stat().st_size > ERASED_ON_CLOSE:
+            if not self.database.is_shared and self.database.path.stat().st_size > ERASED_ON_CLOSE:
                 return
             if self._index_open:
                 await self._erase_index()

@@ -43,9 +43,11 @@ DRAWN_FROM = (
 """That a memory ``m`` was drawn from a session ``s``, or from what was made of that."""
 
 HAS_PURGED = "has_purged"
+"""Name of the fact that the file may hold what was purged; it outlives a crash."""
 REDACTED = "redacted"
 """Name of the revision at which stored memories were redacted last."""
-"""Name of the fact that the file may hold what was purged; it outlives a crash."""
+LEAST_REVISION = "least_revision"
+"""Name of a revision that was taken, though no row has it any more."""
 
 
 class WhereClause:
@@ -265,7 +267,9 @@ def last_revision(db: "Connection") -> int:
         db,
         "SELECT greatest((SELECT coalesce(max(revision), 0) FROM history), "
         "(SELECT coalesce(max(revision), 0) FROM vectors), "
-        "(SELECT coalesce(max(revision), 0) FROM org_facts))",
+        "(SELECT coalesce(max(revision), 0) FROM org_facts), "
+        "(SELECT coalesce(max(value::BIGINT), 0) FROM meta WHERE name = ?))",
+        [LEAST_REVISION],
     )
 
 
@@ -280,7 +284,7 @@ def changes_since(db: "Connection", revision: int, limit: int) -> list[tuple[str
         " UNION ALL SELECT memory_id, revision FROM vectors WHERE revision > $1"
         " UNION ALL SELECT memory_id, revision FROM tombstones WHERE revision > $1"
         " UNION ALL SELECT fact_id, revision FROM org_facts WHERE revision > $1"
-        f") GROUP BY memory_id ORDER BY last LIMIT {int(limit)}",
+        f") AS changed GROUP BY memory_id ORDER BY last LIMIT {int(limit)}",
         [revision],
     ).fetchall()
 
@@ -305,13 +309,14 @@ _UNEMBEDDED = (
 
 def count_unembedded(db: "Connection", fingerprint: str) -> int:
     """Return how many live memories and facts have no vector of the embedder's fingerprint."""
-    return _number(db, f"SELECT count(*) FROM ({_UNEMBEDDED})", [fingerprint])
+    return _number(db, f"SELECT count(*) FROM ({_UNEMBEDDED}) AS w", [fingerprint])
 
 
 def unembedded(db: "Connection", fingerprint: str, limit: int) -> list[tuple[str, str]]:
     """Return id and content of live memories and facts without a vector from this embedder."""
     return db.execute(
-        f"SELECT id::VARCHAR, content FROM ({_UNEMBEDDED}) LIMIT {int(limit)}", [fingerprint]
+        f"SELECT id::VARCHAR, content FROM ({_UNEMBEDDED}) AS waiting LIMIT {int(limit)}",
+        [fingerprint],
     ).fetchall()
 
 

@@ -6,7 +6,9 @@ committed, so no crash loses it: ``meta`` says so of the database, and the tombs
 the revision up to which the index was made anew, say so of the index.
 """
 
+import hashlib
 import logging
+import platform
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -21,6 +23,13 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+ERASED_ON_CLOSE = 1024**3
+"""Bytes of a database up to which closing writes it anew after a purge, in at most a minute.
+
+A larger one is left to the next owner that stays open.
+"""
+ERASED_AFTER = 5.0
+"""Seconds after a purge until files are written anew, so that several purges share one writing."""
 _INDEX_ERASED: Final = "index_erased"
 """Name of the revision up to which the index's files hold no purged vector."""
 
@@ -65,12 +74,17 @@ class Residue:
         self._purged = 0
         self._index_erased = 0
         self._reasons: dict[str, str] = {}
+        self._erased_name = _erased_name(database)
 
     def load(self, db: "Connection") -> None:
         """Read what an earlier process left to be erased."""
         self._in_database = bool(queries.meta(db, queries.HAS_PURGED))
-        self._index_erased = int(queries.meta(db, _INDEX_ERASED) or 0)
+        self._index_erased = int(queries.meta(db, self._erased_name) or 0)
         self._purged = queries.last_purge(db)
+
+    def look(self, db: "Connection") -> None:
+        """Read what others have purged since; the files of their database are theirs to rewrite."""
+        self._purged = max(self._purged, queries.last_purge(db))
 
     def note_purge(self, revision: int | None) -> None:
         """Take note of a committed purge, of memories at ``revision`` or of other texts alone."""
@@ -103,7 +117,7 @@ class Residue:
         """Record that the index's files hold nothing that was purged up to ``revision``."""
         if self._purged <= self._index_erased:
             return
-        values = [_INDEX_ERASED, str(revision)]
+        values = [self._erased_name, str(revision)]
         try:
             await self._database.write(
                 lambda db: db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", values)
@@ -119,3 +133,11 @@ class Residue:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         self._reasons[part] = reason
         _log.warning("purged content may still be in the %s: %s", part, reason)
+
+
+def _erased_name(database: StoreDatabase) -> str:
+    """The name in ``meta`` for the index of this data directory: each app has its own."""
+    if not database.is_shared:
+        return _INDEX_ERASED
+    place = f"{platform.node()}:{database.path.parent.resolve()}"
+    return f"{_INDEX_ERASED}:{hashlib.sha256(place.encode()).hexdigest()[:16]}"

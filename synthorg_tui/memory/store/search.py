@@ -44,6 +44,7 @@ from synthorg_tui.memory.store.beside import (
     with_loans,
 )
 from synthorg_tui.memory.store.core import Core, entry_of
+from synthorg_tui.memory.store.following import is_current
 from synthorg_tui.memory.store.rows import LISTED
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.providers.embedding.errors import EmbeddingError
@@ -268,6 +269,7 @@ class Search:
         """The vectors of a text; what the answer will lack is said in words."""
         notes: list[str] = []
         dense = None
+        is_whole = await is_current(self._core)
         try:
             dense = await self._core.embedder.embed_query(meaning_of(text))
         except EmbeddingError as error:
@@ -277,7 +279,7 @@ class Search:
                 f"{waiting} memories wait for embedding and are found by keywords only; "
                 "`synthorg-tui reindex` embeds them"
             )
-        if not await self._is_current():
+        if not is_whole:
             notes.append("the index is being repaired; the newest memories may be missing")
         return _Question(dense, self._core.tokenizer.encode(text), "; ".join(notes))
 
@@ -299,7 +301,7 @@ class Search:
         The relevance of a result is its score divided by the best score.
         """
         sparse = self._core.tokenizer.encode(_text_of(query))
-        await self._is_current()
+        await is_current(self._core)
         hits = await (await self._core.indexed()).index.search(
             self._filter(query, scope), dense=None, sparse=sparse, limit=_depth(query.limit)
         )
@@ -335,12 +337,6 @@ class Search:
         rows = with_loans(found, near.rows, near.neighbours, query.min_relevance)
         now = self._core.clock.now()
         return lines_of(tuple(map(entry_of, rows)), *near.facts, now=now)[: query.limit]
-
-    async def _is_current(self) -> bool:
-        projection = await self._core.indexed()
-        if projection.is_behind:
-            await self._core.catch_up()
-        return not projection.is_behind
 
     async def _load(
         self,

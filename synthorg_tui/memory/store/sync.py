@@ -7,7 +7,7 @@ import logging
 from collections.abc import Sequence
 from datetime import UTC
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel, OrgFactCategory
 from synthorg_tui.memory.errors import VectorIndexError
@@ -32,6 +32,16 @@ OPENING_BATCHES = 10
 """Batches that opening waits for, a second or two; an index that is built anew takes a minute."""
 
 
+class _Missed(NamedTuple):
+    """A batch of changes up to ``revision``, as points of a snapshot at revision ``as_of``."""
+
+    size: int
+    upserts: list[IndexPoint]
+    deletes: list[str]
+    revision: int
+    as_of: int
+
+
 class Projection:
     """The vector index as a projection of the database, updated in order of revisions.
 
@@ -50,19 +60,23 @@ class Projection:
         self.is_behind = False
         self.was_empty = False
         """Whether the index was new when it was opened."""
+        self.lacks_vectors = False
+        """Whether a memory or fact that was read for the index had no vector."""
 
     async def open(
-        self, *, epoch: str, fingerprint: str, dims: int, revision: int, has_purged: bool = False
+        self, *, epoch: str, fingerprint: str, dims: int, has_purged: bool = False
     ) -> None:
         """Open the index and replay missed changes; raises ``VectorIndexError``.
 
         When there are many, only some are replayed and the index is behind afterwards. ``epoch``
         identifies the database file, so that an index built from another one, such as before a
-        restored backup, is discarded. ``revision`` is the database's latest revision. With
-        ``has_purged`` an index that starts anew leaves no damaged one beside it.
+        restored backup, is discarded. With ``has_purged`` an index that starts anew leaves no
+        damaged one beside it.
         """
         self._fingerprint = fingerprint
         self._applied = await self.index.open(fingerprint=f"{epoch}/{fingerprint}", dims=dims)
+        # Read after the index: other apps may apply to it what they have just written.
+        revision = await self._database.read(queries.last_revision)
         self.was_empty = self._applied == 0 or self._applied > revision
         if self._applied > revision or (self.was_empty and has_purged):
             await self.index.clear()
@@ -78,15 +92,18 @@ class Projection:
         points: Sequence[tuple[StoredMemory, Vectors | None]],
         touched: Sequence[str],
         *,
+        since: int,
         revision: int,
     ) -> None:
-        """Apply the changes of a committed transaction, the latest of which is ``revision``.
+        """Apply the changes of a committed transaction, from after ``since`` to ``revision``.
 
-        ``points`` are complete; ``touched`` are ids to be looked up in the database. A failure is
-        logged and leaves the index behind.
+        ``points`` are complete; ``touched`` are ids to be looked up in the database. Where the
+        index lacks what others wrote before, both are replayed. A failure is logged and leaves the
+        index behind.
         """
-        if self.is_behind:
-            await self.catch_up(batches=1)
+        if self.is_behind or self._applied < since:
+            was_behind, self.is_behind = self.is_behind, True
+            await self.catch_up(batches=1 if was_behind else OPENING_BATCHES)
             return
         self.is_behind = True  # until proven otherwise: being cancelled halfway counts as failed
         try:
@@ -95,7 +112,7 @@ class Projection:
             if touched:
                 loaded, deletes = await self._database.read(lambda db: self._load(db, touched))
                 upserts += loaded
-            await self.index.apply(upserts, deletes, revision=revision)
+            await self.index.apply(upserts, deletes, revision=revision, since=since)
         except VectorIndexError as error:
             _log.warning("index is behind and will be replayed: %s", error)
             return
@@ -120,24 +137,44 @@ class Projection:
                 _log.warning("index is still behind: %s", error)
                 return
 
+    async def look(self, revision: int) -> None:
+        """Find out whether the index contains ``revision``, whoever wrote and applied it."""
+        self._applied = await self.index.applied()
+        self.is_behind = self._applied < revision
+
     async def step(self) -> int:
         """Replay one batch of missed changes and return its size; raises ``VectorIndexError``."""
-        changes = await self._database.read(
-            lambda db: queries.changes_since(db, self._applied, REPLAY_BATCH)
-        )
-        ids = [memory_id for memory_id, _ in changes]
-        if ids:
-            upserts, deletes = await self._database.read(lambda db: self._load(db, ids))
-            await self.index.apply(upserts, deletes, revision=changes[-1][1])
-            self._applied = changes[-1][1]
-        self.is_behind = len(ids) == REPLAY_BATCH
-        return len(ids)
+        since = self._applied = await self.index.applied()
+        missed = await self._database.read(lambda db: self._missed(db, since))
+        if missed.size:
+            await self.index.apply(
+                missed.upserts,
+                missed.deletes,
+                revision=missed.revision,
+                as_of=missed.as_of,
+                since=since,
+            )
+            self._applied = missed.revision
+        self.is_behind = missed.size == REPLAY_BATCH
+        return missed.size
+
+    def _missed(self, db: "Connection", since: int) -> "_Missed":
+        """The next batch of changes, with what they are of one snapshot."""
+        changes = queries.changes_since(db, since, REPLAY_BATCH)
+        if not changes:
+            return _Missed(0, [], [], since, since)
+        upserts, deletes = self._load(db, [memory_id for memory_id, _ in changes])
+        as_of = queries.last_revision(db)
+        return _Missed(len(changes), upserts, deletes, changes[-1][1], as_of)
 
     async def start_over(self) -> None:
-        """Empty the index; it is behind until everything has been replayed."""
+        """Have everything replayed; the index is behind until then.
+
+        Where others search it, too, they find meanwhile what was in it.
+        """
         self.is_behind = True
         self._applied = 0
-        await self.index.clear()
+        await self.index.clear(gradually=True)
 
     async def packed(self) -> bool:
         """Whether there is a packed edition of the index now; raises ``VectorIndexError``."""
@@ -156,9 +193,15 @@ class Projection:
     async def repair(self, ids: Sequence[str]) -> None:
         """Make the index points of these memories match the database."""
         for first in range(0, len(ids), REPLAY_BATCH):
-            load = partial(self._load, ids=ids[first : first + REPLAY_BATCH])
-            upserts, deletes = await self._database.read(load)
-            await self.index.apply(upserts, deletes, revision=self._applied)
+            load = partial(self._present, ids=ids[first : first + REPLAY_BATCH])
+            upserts, deletes, as_of = await self._database.read(load)
+            await self.index.apply(upserts, deletes, revision=self._applied, as_of=as_of)
+
+    def _present(
+        self, db: "Connection", ids: Sequence[str]
+    ) -> tuple[list[IndexPoint], list[str], int]:
+        """What ``_load`` returns, and the revision that it is as of."""
+        return *self._load(db, ids), queries.last_revision(db)
 
     def _load(self, db: "Connection", ids: Sequence[str]) -> tuple[list[IndexPoint], list[str]]:
         """The points of live memories and active facts, and the ids of all others."""
@@ -171,6 +214,7 @@ class Projection:
         known = [*live, *facts]
         blobs = queries.vectors_by_id(db, known, self._fingerprint) if known else {}
         vectors = {i: np.frombuffer(blob, np.float32) for i, blob in blobs.items()}
+        self.lacks_vectors = self.lacks_vectors or len(vectors) < len(known)
         points = [self._point(row, vectors.get(i)) for i, row in live.items()]
         points += [self._fact_point(row, vectors.get(i)) for i, row in facts.items()]
         return points, [i for i in ids if i not in live and i not in facts]

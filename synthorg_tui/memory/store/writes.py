@@ -18,6 +18,7 @@ from synthorg_tui.memory.store.policy import AgeRules
 from synthorg_tui.memory.store.queries import (
     HALF_ARCHIVED,
     HAS_PURGED,
+    LEAST_REVISION,
     REDACTED,
     contents_by_id,
     known_ids,
@@ -273,6 +274,9 @@ class Changes:
         _, wrong = org_log.disagreeing(self.db)
         org_log.rebuild(self.db, wrong)
         self.remove_vectors(wrong)
+        self.db.execute(
+            "INSERT OR REPLACE INTO meta VALUES (?, ?)", [LEAST_REVISION, str(self.revision)]
+        )
         self.unembedded = True
 
     def remove_vectors(self, ids: Sequence[str]) -> None:

@@ -72,6 +72,10 @@ class PostgresDatabase:
         return self._link is not None
 
     @property
+    def is_shared(self) -> bool:
+        return True
+
+    @property
     def writer(self) -> UUID:
         """What this program is called in what others are told of its writes."""
         return self._writer

@@ -30,11 +30,17 @@ class FlakyIndex(EdgeIndex):
     broken = False
 
     async def apply(
-        self, upserts: Sequence[IndexPoint], deletes: Sequence[str], *, revision: int
+        self,
+        upserts: Sequence[IndexPoint],
+        deletes: Sequence[str],
+        *,
+        revision: int,
+        as_of: int | None = None,
+        since: int = 0,
     ) -> None:
         if self.broken:
             raise VectorIndexError("disk full")
-        await super().apply(upserts, deletes, revision=revision)
+        await super().apply(upserts, deletes, revision=revision, as_of=as_of, since=since)
 
 
 @asynccontextmanager

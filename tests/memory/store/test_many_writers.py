@@ -1,0 +1,239 @@
+"""Eight writers on one server, one killed, the server stopped and crashed: all confirmed stays.
+
+``SYNTHORG_SOAK_SECONDS`` says how long they write, a few seconds by default.
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import pytest
+
+from synthorg_tui.memory.store import queries
+from synthorg_tui.memory.store.backend import LocalMemoryBackend
+from synthorg_tui.memory.store.rows import StoredMemory
+from tests.memory.store import postgres_writer
+from tests.memory.store.shared_kit import app, live_ids
+from tests.memory.store.store_kit import AGENT, query, request
+from tests.postgres_server import PostgresServer, running_server
+from tests.pty_kit import LOADED
+
+WRITERS = 8
+KILLED = 3
+SECONDS = float(os.environ.get("SYNTHORG_SOAK_SECONDS", "4"))
+DURABLE = ("fsync=on", "synchronous_commit=on", "full_page_writes=on")
+TRIED = 40
+
+
+@dataclass
+class Expected:
+    """What the records must hold of one writer's memories, from what it was confirmed.
+
+    Of what began and wasn't confirmed either outcome is right.
+    """
+
+    texts: dict[str, set[str]] = field(default_factory=dict)
+    deleted: set[str] = field(default_factory=set)
+    unsure: set[str] = field(default_factory=set)
+    unsure_new: set[str] = field(default_factory=set)
+    shared: int = 0
+    shared_unsure: int = 0
+    failures: list[str] = field(default_factory=list)
+
+    def read(self, lines: list[list[object]]) -> "Expected":
+        """Take in a writer's notes, in order; a new life of the writer goes on in the same file."""
+        open_act: list[object] | None = None
+        for phase, *rest in lines:
+            if phase == "failed":
+                self.failures.append(str(rest[0]))
+            elif phase == "begin":
+                self._give_up(open_act)
+                open_act = rest
+            else:
+                self._take(*rest)  # type: ignore[arg-type]
+                open_act = None
+        self._give_up(open_act)
+        return self
+
+    def _take(self, kind: str, ids: list[str], texts: list[str]) -> None:
+        if kind == "share":
+            self.shared += 1
+        elif kind == "delete":
+            self.deleted.update(ids)
+        else:
+            self.texts.update({key: {text} for key, text in zip(ids, texts, strict=True)})
+
+    def _give_up(self, act: list[object] | None) -> None:
+        if act is None:
+            return
+        kind, ids, texts = act
+        if kind == "share":
+            self.shared_unsure += 1
+        elif kind == "delete":
+            self.unsure.update(ids)  # type: ignore[arg-type]
+        elif kind == "edit":
+            self.texts[ids[0]] |= set(texts)  # type: ignore[index, call-overload]
+        else:
+            self.unsure_new.update(texts)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def server() -> Iterator[PostgresServer]:
+    with running_server() as server:
+        server.stop()
+        server.start(*DURABLE)
+        yield server
+
+
+def start(url: str, folder: Path, number: int, seed: int, common: str) -> BaseProcess:
+    arguments = (url, str(folder), number, seed, common)
+    writer = LOADED.Process(target=postgres_writer.run, args=arguments)
+    writer.start()
+    return writer
+
+
+def notes(folder: Path, number: int) -> list[list[object]]:
+    """What a writer noted; the last line of one that was killed may be torn."""
+    found = []
+    for line in postgres_writer.journal(folder, number).read_text().splitlines():
+        try:
+            found.append(json.loads(line))
+        except json.JSONDecodeError:
+            continue
+    return found
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end, "the writers don't get on"
+        time.sleep(0.05)
+
+
+def have_done(folder: Path, count: int) -> bool:
+    """Whether every writer was confirmed so many changes."""
+    return all(done(folder, number) >= count for number in range(WRITERS))
+
+
+def done(folder: Path, number: int) -> int:
+    file = postgres_writer.journal(folder, number)
+    return file.read_text().count('"done"') if file.exists() else 0
+
+
+def live_through(server: PostgresServer, url: str, folder: Path, common: str) -> list[int | None]:
+    """Have all write while one is killed and the server ends twice; return how each ended."""
+    writers = [start(url, folder, number, number, common) for number in range(WRITERS)]
+    try:
+        wait_until(lambda: have_done(folder, 2))
+        time.sleep(SECONDS / 4)
+        writers[KILLED].kill()
+        writers[KILLED].join()
+        assert writers[KILLED].exitcode == -9
+        before = done(folder, KILLED)
+        writers[KILLED] = start(url, folder, KILLED, WRITERS, common)
+        time.sleep(SECONDS / 4)
+        wait_until(lambda: done(folder, KILLED) > before)
+        server.stop()
+        server.start(*DURABLE)
+        time.sleep(SECONDS / 4)
+        server.stop(crash=True)
+        server.start(*DURABLE)
+        time.sleep(SECONDS / 4)
+        (folder / "stop").touch()
+        wait_until(lambda: all((folder / f"stopped-{n}").exists() for n in range(WRITERS)))
+        (folder / "look").touch()
+        for writer in writers:
+            writer.join(60)
+    finally:
+        for writer in writers:
+            if writer.is_alive():
+                writer.kill()
+    return [writer.exitcode for writer in writers]
+
+
+async def test_eight_writers_lose_nothing_that_was_confirmed(
+    server: PostgresServer, tmp_path: Path
+) -> None:
+    url = server.new_store()
+    async with app(url, tmp_path / "first") as backend:
+        common = await backend.store(AGENT, request("note of all"))
+    ended = live_through(server, url, tmp_path, common)
+    assert ended == [0] * WRITERS
+    expected = [Expected().read(notes(tmp_path, number)) for number in range(WRITERS)]
+    async with app(url, tmp_path / "last") as backend:
+        await check_records(backend, expected, common)
+        await check_revisions(backend)
+        await check_indexes(backend, url, tmp_path)
+    confirmed = sum(len(each.texts) + len(each.deleted) + each.shared for each in expected)
+    failed = sum(len(each.failures) for each in expected)
+    unsure = sum(len(each.unsure) + len(each.unsure_new) for each in expected)
+    print(f"{confirmed} memories confirmed, {failed} calls failed, {unsure} unsure")
+
+
+async def check_records(backend: LocalMemoryBackend, expected: list[Expected], common: str) -> None:
+    for number, each in enumerate(expected):
+        rows = await rows_of(backend, f"agent-{number}")
+        for key in each.deleted:
+            assert not rows[key].is_current, f"deleted {key} is back"
+        for key, texts in each.texts.items():
+            assert key in rows, f"stored {key} is lost"
+            assert rows[key].content in texts, f"{key} has an older text"
+            is_gone = key in each.deleted
+            assert rows[key].is_current is not is_gone or key in each.unsure
+        unknown = [row for key, row in rows.items() if key not in each.texts]
+        words = {row.content.split(" ")[1] for row in unknown}
+        allowed = {text.split(" ")[1] for text in each.unsure_new}
+        assert words <= allowed, "a memory that nobody stored"
+    edits = await backend.admin.history(common)
+    made = sum(revision.kind == "edited" for revision in edits)
+    sure = sum(each.shared for each in expected)
+    assert sure <= made <= sure + sum(each.shared_unsure for each in expected)
+
+
+async def rows_of(backend: LocalMemoryBackend, agent: str) -> dict[str, StoredMemory]:
+    def read(db: object) -> dict[str, StoredMemory]:
+        found = db.execute(  # type: ignore[attr-defined]
+            "SELECT id::VARCHAR FROM memories WHERE agent_id = ?", [agent]
+        ).fetchall()
+        return queries.rows_by_id(db, [key for (key,) in found])  # type: ignore[arg-type]
+
+    return await backend.core.read(read)
+
+
+async def check_revisions(backend: LocalMemoryBackend) -> None:
+    """Each revision was given once, in an unbroken sequence, and rows agree with the history."""
+    count, distinct, last = await backend.core.read(
+        lambda db: db.execute(
+            "SELECT count(*), count(DISTINCT revision), max(revision) FROM history"
+        ).fetchone()
+    ) or (0, 0, 0)
+    assert count == distinct == last
+    wrong = await backend.core.read(
+        lambda db: db.execute(
+            "SELECT count(*) FROM memories m WHERE m.revision <> "
+            "(SELECT max(h.revision) FROM history h WHERE h.memory_id = m.id)"
+        ).fetchone()
+    )
+    assert wrong == (0,)
+    double = await backend.core.read(
+        lambda db: db.execute("SELECT count(*) - count(DISTINCT revision) FROM memories").fetchone()
+    )
+    assert double == (0,)
+
+
+async def check_indexes(backend: LocalMemoryBackend, url: str, folder: Path) -> None:
+    """Each writer's own index has exactly the live memories, with the texts they have now."""
+    live = sorted(await live_ids(backend))
+    for number in range(WRITERS):
+        assert json.loads((folder / f"index-{number}.json").read_text()) == live
+    async with app(url, folder / f"app-{KILLED}") as other:
+        for number in range(WRITERS):
+            rows = await rows_of(backend, f"agent-{number}")
+            current = [row for row in rows.values() if row.is_current][:TRIED]
+            for row in current[:: max(1, len(current) // 5)]:
+                found = await other.retrieve(f"agent-{number}", query(row.content))
+                assert row.id in {entry.id for entry in found}

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,6 +65,11 @@ class Foundation:
     clock: Clock
     events: Events
     closing: AsyncExitStack
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other people's programs may have the same store open."""
+        return self.settings.persistence.backend == "postgres"
 
     def local(self) -> LocalMemoryBackend:
         """Return the local backend; raises ``MemoryCapabilityError`` if another is configured."""
@@ -214,10 +220,22 @@ async def warm_up(base: Foundation) -> None:
 
 def build_queue(base: Foundation) -> "ApprovalQueue":
     """Build the approval queue; it emits ``approval.expired`` for each item that expires."""
-    from synthorg_tui.approvals.queue import queue_by
+    from synthorg_tui.approvals.queue import ApprovalQueue
+    from synthorg_tui.approvals.roles import DecisionRights
 
-    emit = partial(base.events.emit, "approval.expired")
-    return queue_by(base.settings.approvals, base.database, base.clock, emit)
+    def department_of(agent_id: str) -> str | None:
+        declared = base.settings.agent(agent_id)
+        return declared.department if declared else None
+
+    config = base.settings.approvals
+    days = config.expire_after_days
+    return ApprovalQueue(
+        base.database,
+        clock=base.clock,
+        expire_after=timedelta(days=days) if days is not None else None,
+        on_expire=lambda item: base.events.emit("approval.expired", item.id),
+        rights=DecisionRights(config, department_of, is_shared=base.is_shared),
+    )
 
 
 def build_injection(

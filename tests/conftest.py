@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from synthorg_tui.core.actors import AGENT_MARKS
 from tests import REPO
+from tests.postgres_server import postgres_server, postgres_url
 
 # How long an example takes says how busy the machine is, and the same tree passes or fails the
 # same way: `make fuzz` is what looks for new examples.
@@ -29,6 +30,8 @@ settings.register_profile(
     "fuzz", settings.get_profile("any machine"), derandomize=False, max_examples=1_000
 )
 settings.load_profile("any machine")
+
+__all__ = ["postgres_server", "postgres_url"]
 
 MEMORY = Path("/dev/shm")
 ROOM = 4 * 2**30

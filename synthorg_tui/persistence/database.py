@@ -7,7 +7,7 @@ is in ``migrations``. No query belongs here.
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,6 +38,7 @@ from synthorg_tui.persistence.database_file import (
 )
 from synthorg_tui.persistence.integrity import check_complete, damaged_blocks_in_child, log_cut_at
 from synthorg_tui.persistence.migrations import update_schema
+from synthorg_tui.persistence.port import StoreChange
 from synthorg_tui.persistence.values import parsed
 
 if TYPE_CHECKING:
@@ -126,6 +127,16 @@ class Database:
         """Run ``work`` on a consistent snapshot, on a reader thread, and return its result."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._read_threads, self._snapshot, work)
+
+    async def changes(self) -> AsyncIterator[StoreChange]:
+        """Yield nothing: while this program has the file, no other one writes to it."""
+        return
+        yield  # what makes it an iterator
+
+    @property
+    def trouble(self) -> str:
+        """Empty always: a file is there or damaged, but not away."""
+        return ""
 
     async def copy_to(self, target: Path, *, cancel: threading.Event | None = None) -> None:
         """Write a consistent copy of the database to ``target``; only writes wait meanwhile.

@@ -6,9 +6,9 @@ another one translates it. What belongs to one database alone, such as its files
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 T = TypeVar("T")
 
@@ -41,13 +41,24 @@ class Connection(Protocol):
         ...
 
     def cursor(self) -> Any:
-        """Return another connection to the same database, which the caller closes."""
+        """Return another one in the same database, which the caller closes."""
         ...
 
     @property
     def description(self) -> Sequence[Any]:
         """The columns of the result; each begins with its name."""
         ...
+
+
+class StoreChange(NamedTuple):
+    """Something was written by another program on the same store.
+
+    ``writer`` is what that program is called, empty when writes may have been missed: whoever keeps
+    something of the store looks again then. ``revision`` is the last one after it.
+    """
+
+    writer: str
+    revision: int
 
 
 class StoreDatabase(Protocol):
@@ -80,6 +91,15 @@ class StoreDatabase(Protocol):
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` on a consistent snapshot, in another thread, and return its result."""
+        ...
+
+    def changes(self) -> AsyncIterator[StoreChange]:
+        """Yield what other programs write from now on; where there can't be any, nothing."""
+        ...
+
+    @property
+    def trouble(self) -> str:
+        """Why the database can't be reached at the moment, in words; empty while it can."""
         ...
 
     async def give_back_memory(self) -> None:

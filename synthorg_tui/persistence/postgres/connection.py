@@ -1,0 +1,135 @@
+"""A connection to PostgreSQL as the rooms know one: DuckDB's SQL in, Python values as DuckDB's out.
+
+What becomes of the SQL is in ``dialect``; when a connection is opened and a transaction begins and
+ends is in ``database``.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import psycopg
+from psycopg.adapt import Buffer, Loader
+from psycopg.rows import TupleRow, tuple_row
+from psycopg.types.string import StrDumper
+
+from synthorg_tui.persistence.postgres.dialect import translated
+
+NUL: Final = "\x00"
+SHOWN_NUL: Final = "\u2400"
+"""What stands for a NUL, which PostgreSQL's texts can't hold: the sign that shows one."""
+CONNECT_TIMEOUT: Final = 10
+"""Seconds in which a server has to answer somebody who connects."""
+_STUCK: Final = "60s"
+"""How long a program may stay silent inside a transaction. Then the server ends it: another one
+that was stopped there would keep all from writing."""
+_SETTINGS: Final = (
+    "SET TIME ZONE 'UTC'",
+    f"SET idle_in_transaction_session_timeout = '{_STUCK}'",
+    "SET client_min_messages = warning",
+    # A search by id in a few of ten thousand rows is no work for a compiler.
+    "SET jit = off",
+)
+
+Raw = psycopg.Connection[TupleRow]
+
+
+class PostgresConnection:
+    """Runs SQL of DuckDB's dialect on a connection of psycopg, inside a transaction of its owner.
+
+    Raises ``psycopg.Error`` as DuckDB's connection raises ``duckdb.Error``.
+    """
+
+    def __init__(self, raw: Raw) -> None:
+        self._raw = raw
+        self._cursor = raw.cursor()
+
+    def cursor(self) -> "PostgresConnection":
+        """Return another one in the same transaction."""
+        return PostgresConnection(self._raw)
+
+    def close(self) -> None:
+        """Let go of the rows; the connection stays open."""
+        self._cursor.close()
+
+    def execute(self, query: str, parameters: Any = None, /) -> "PostgresConnection":
+        """Run one statement, or several without parameters."""
+        known = translated(query)
+        if known.is_script:
+            self._cursor.execute(known.sql, prepare=False)
+        else:
+            self._cursor.execute(known.sql, list(parameters) if parameters else None)
+        return self
+
+    def executemany(self, query: str, parameters: Any = None, /) -> "PostgresConnection":
+        """Run one statement once for each sequence of parameters."""
+        rows: Iterable[Sequence[object]] = parameters or ()
+        self._cursor.executemany(translated(query).sql, [list(row) for row in rows])
+        return self
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        return self._cursor.fetchone() if self._has_rows() else None
+
+    def fetchmany(self, size: int = 1, /) -> list[Any]:
+        return self._cursor.fetchmany(size) if self._has_rows() else []
+
+    def fetchall(self) -> list[Any]:
+        return self._cursor.fetchall() if self._has_rows() else []
+
+    @property
+    def description(self) -> Sequence[Any]:
+        return self._cursor.description or ()
+
+    def _has_rows(self) -> bool:
+        return self._cursor.description is not None
+
+
+def set_up(raw: Raw) -> None:
+    """Make a new connection one of ours: what values become, and how long it may be silent."""
+    for setting in _SETTINGS:
+        raw.execute(setting)
+    adapters = raw.adapters
+    adapters.register_dumper(str, _Text)
+    adapters.register_loader("numeric", _Number)
+    for kind in ("json", "jsonb", "tid", "timestamptz"):
+        adapters.register_loader(kind, _LOADERS.get(kind, _AsText))
+
+
+def connect_options() -> dict[str, Any]:
+    """Return how connections are opened; placeholders are ``$1``, as the server has them."""
+    return {
+        "autocommit": True,
+        "cursor_factory": psycopg.RawCursor,
+        "row_factory": tuple_row,
+        "connect_timeout": CONNECT_TIMEOUT,
+        "client_encoding": "utf-8",
+        "application_name": "synthorg-tui",
+        "keepalives_idle": 10,
+        "keepalives_interval": 5,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 30_000,
+    }
+
+
+class _Text(StrDumper):
+    """Texts without a type of their own, so that each becomes what its place asks for."""
+
+    oid = 0
+
+    def dump(self, obj: str) -> Buffer | None:
+        return super().dump(obj.replace(NUL, SHOWN_NUL) if NUL in obj else obj)
+
+
+class _Number(Loader):
+    """Sums of whole numbers as ``int``, and averages as ``float``: PostgreSQL has one type."""
+
+    def load(self, data: Buffer) -> int | float:
+        text = bytes(data)
+        return int(text) if text.lstrip(b"-").isdigit() else float(text)
+
+
+class _AsText(Loader):
+    def load(self, data: Buffer) -> str:
+        return bytes(data).decode()
+
+
+_LOADERS: Final[dict[str, type[Loader]]] = {}

@@ -60,11 +60,10 @@ class DecisionRights:
 
     def named(self, person: Person) -> Person:
         """Return the person with the name that is recorded."""
-        if self._name is not None:
-            return replace(person, name=self._name)
-        if self.names_people and person.name == _UNNAMED:
-            return replace(person, name=user_name())
-        return person
+        name = self._name
+        if name is None and self.names_people and person.name == _UNNAMED:
+            name = user_name()
+        return person if name is None else replace(person, name=name)
 
     def own_actors(self) -> tuple[str, ...]:
         """How the person's own decisions are recorded; empty where all are one person's."""
@@ -75,7 +74,7 @@ class DecisionRights:
 
     def refusal(self, about: DecisionSubject) -> str:
         """Return why the person here may not decide about this, and who may; empty if he may."""
-        return self._refusal(self.named(Person("tui")).name, about)
+        return self._refusal(self._name or user_name(), about)
 
     def require(self, person: Person | Policy, about: DecisionSubject) -> None:
         """Raise ``DecisionRefusedError`` if this person may not decide about this.

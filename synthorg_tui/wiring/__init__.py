@@ -134,7 +134,12 @@ async def open_foundation(
         await memory.connect()
         stack.push_async_callback(memory.disconnect)
         stack.push_async_callback(_leave_counts, database, directory)
-        yield Foundation(settings, directory, memory, database, clock, Events(), stack)
+        base = Foundation(settings, directory, memory, database, clock, Events(), stack)
+        if base.is_shared:
+            from synthorg_tui.wiring.hearing import hearing
+
+            await stack.enter_async_context(hearing(database, base.events, clock))
+        yield base
 
 
 async def _leave_counts(database: StoreDatabase, directory: Path) -> None:

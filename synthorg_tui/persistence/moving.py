@@ -24,6 +24,7 @@ from synthorg_tui.persistence.stored_tables import (
     MOVE_FACT,
     StoredTable,
     TableMark,
+    row_counts,
     stored_tables,
 )
 
@@ -131,9 +132,9 @@ class StoreMove:
 
     async def plan(self) -> MovePlan:
         """Return what ``run`` would copy; raises ``MoveRefusedError`` as it does."""
-        rows = await self._source.database.read(_counts)
+        rows = await self._source.database.read(row_counts)
         note = await self._require_ours()
-        present = await self._target.database.read(_counts) if note is not None else {}
+        present = await self._target.database.read(row_counts) if note is not None else {}
         return MovePlan(rows, sum(present.values()), note is not None)
 
     async def run(self) -> MoveReport:
@@ -153,7 +154,7 @@ class StoreMove:
         note = await self._target.database.read(note_of)
         if note is not None and note.source == self._source.name and not note.digest:
             return note
-        counts = await self._target.database.read(_counts)
+        counts = await self._target.database.read(row_counts)
         if not any(rows for name, rows in counts.items() if name != META):
             return None
         if await self._is_untouched(note):
@@ -185,13 +186,24 @@ class _Copying:
     done: int = 0
     total: int = 0
     marks: Marks = field(default_factory=dict)
+    rows: Mapping[str, int] = field(default_factory=dict)
+    there: Mapping[str, int] = field(default_factory=dict)
+    """How many rows the target had before."""
 
     def run(self, db: "Connection") -> MoveReport:
-        """Copy, compare, and note the end."""
-        self.total = sum(_counts(db).values())
+        """Copy, compare, and note the end; begun anew where the source's connection was lost."""
+        found = self._await(self.target.read(note_of))
+        if found is not None and found.source == self.name and not found.digest:
+            self.note = found
+        self.copied = self.done = 0
+        self.marks.clear()
+        self.rows, self.there = row_counts(db), self._await(self.target.read(row_counts))
+        self.total = sum(self.rows.values())
         redone: list[str] = []
         for table in self._left():
             start = self.note.rows if table.name == self.note.table else 0
+            if not start and self.there[table.name]:
+                self._await(self.target.write(partial(self._begin, table=table)))
             self._copy(db, table, start)
         self.done = 0
         for table in stored_tables():
@@ -217,8 +229,6 @@ class _Copying:
 
     def _copy(self, db: "Connection", table: StoredTable, start: int) -> None:
         """Copy a table from a row on; its mark is known when it was copied from the first."""
-        if not start and self._await(self.target.read(table.count)):
-            self._await(self.target.write(lambda to: self._begin(to, table)))
         mark, at = TableMark(), start
         for rows in table.rows_of(db, after=start):
             self._require_going_on()
@@ -239,10 +249,13 @@ class _Copying:
         self._require_going_on()
         if table.name not in self.marks:
             self.marks[table.name] = table.mark(db)
+        if not self.rows[table.name] and not self.there[table.name]:
+            return True
         return self._await(self.target.read(table.mark)) == self.marks[table.name]
 
     def _redo(self, db: "Connection", table: StoredTable) -> None:
         for _ in range(_ATTEMPTS):
+            self._await(self.target.write(partial(self._begin, table=table)))
             self._copy(db, table, 0)
             if self._is_equal(db, table):
                 return
@@ -276,12 +289,9 @@ def _add(to: "Connection", table: StoredTable, rows: list[tuple[Any, ...]], note
     note.put(to)
 
 
-def _counts(db: "Connection") -> dict[str, int]:
-    return {table.name: table.count(db) for table in stored_tables()}
-
-
 def _marks(db: "Connection") -> Marks:
-    return {table.name: table.mark(db) for table in stored_tables()}
+    counts = row_counts(db)
+    return {table.name: table.mark(db) for table in stored_tables() if counts[table.name]}
 
 
 def _digest(marks: Marks) -> str:

@@ -77,10 +77,10 @@ class StoredTable:
         while rows := found.fetchmany(self.batch):
             yield [tuple(row) for row in rows]
 
-    def count(self, db: "Connection") -> int:
-        """Return the number of rows."""
-        row = db.execute(f"SELECT count(*) FROM {self.name}{self._only()}").fetchone()
-        return int(row[0]) if row else 0
+    @property
+    def counting(self) -> str:
+        """The SQL that returns the table's name and its number of rows."""
+        return f"SELECT '{self.name}', count(*) FROM {self.name}{self._only()}"
 
     def mark(self, db: "Connection") -> TableMark:
         """Return the mark of all rows."""
@@ -95,7 +95,14 @@ class StoredTable:
 
     def add(self, db: "Connection", rows: Sequence[Sequence[Any]]) -> None:
         """Insert rows, within the caller's transaction."""
-        insert(db, f"{self.name} ({_named(self.columns)})", self.types, rows)
+        into, has_lists = f"{self.name} ({_named(self.columns)})", "VARCHAR[]" in self.types
+        if has_lists and not hasattr(
+            db, "extract_statements"
+        ):  # others unnest lists in lists whole
+            places = ", ".join("?" for _ in self.columns)
+            db.executemany(f"INSERT INTO {into} VALUES ({places})", rows)
+        else:
+            insert(db, into, self.types, rows)
 
     def _only(self) -> str:
         """The condition that leaves out what isn't of the stored things."""
@@ -103,6 +110,13 @@ class StoredTable:
             return ""
         names = ", ".join(f"'{name}'" for name in sorted(OWN_FACTS))
         return f" WHERE name NOT IN ({names})"
+
+
+def row_counts(db: "Connection") -> dict[str, int]:
+    """Return the number of rows of each table, by its name."""
+    counting = " UNION ALL ".join(table.counting for table in stored_tables())
+    found = {str(name): int(rows) for name, rows in db.execute(counting).fetchall()}
+    return {table.name: found[table.name] for table in stored_tables()}
 
 
 def _named(columns: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from synthorg_tui.persistence.port import Connection, StoreDatabase
-from synthorg_tui.persistence.stored_tables import StoredTable, stored_tables
+from synthorg_tui.persistence.stored_tables import StoredTable, row_counts, stored_tables
 
 TEXTS = ("", "plain", "O'Brien; DROP TABLE memories; --", 'Zoë "ß" 漢字 🦆', "a\\b\n\tc %s ? $1")
 
@@ -82,8 +82,9 @@ async def forget_all(database: StoreDatabase) -> None:
     """Delete every row that a move would copy."""
 
     def work(db: Connection) -> None:
+        counts = row_counts(db)
         for table in stored_tables():
-            if table.count(db):
+            if counts[table.name]:
                 table.clear(db)
 
     await database.write(work)

@@ -12,8 +12,10 @@ from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.errors import MoveRefusedError
 from synthorg_tui.persistence.moving import MoveStep, NamedStore, StoreMove
 from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.postgres.database import PostgresDatabase
 from synthorg_tui.persistence.stored_tables import stored_tables
 from tests.persistence.store_rows import all_rows, change, fill, forget_all
+from tests.postgres_server import PostgresServer
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -38,6 +40,18 @@ async def opened(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stor
     await database.close()
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def served(
+    postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[StoreDatabase]:
+    url = postgres_server.new_store()
+    database = PostgresDatabase(url, tmp_path_factory.mktemp("served"))
+    await database.open()
+    yield database
+    await database.close()
+    postgres_server.drop(url)
+
+
 @pytest_asyncio.fixture(loop_scope="module")
 async def target(opened: StoreDatabase) -> NamedStore:
     """A store without anything in it, not even the note of a move."""
@@ -56,6 +70,26 @@ async def test_every_row_of_every_table_arrives(target: NamedStore, tmp_path: Pa
     assert report.rows.keys() == {table.name for table in stored_tables()}
     assert min(report.rows.values()) == EACH
     assert (report.copied, report.redone) == (sum(report.rows.values()), ())
+    await database.close()
+
+
+async def test_every_row_goes_to_a_server_and_comes_back_the_same(
+    served: StoreDatabase, tmp_path: Path
+) -> None:
+    database = Database.in_dir(tmp_path)
+    await database.open()
+    await fill(database, EACH)
+    home, server, before = (
+        NamedStore("h", database),
+        NamedStore("s", served),
+        await all_rows(database),
+    )
+    assert (await StoreMove(home, server).run()).redone == ()
+    assert await all_rows(served) == before
+    await forget_all(database)
+    await change(database, "DELETE FROM meta WHERE name = 'move'")
+    assert (await StoreMove(server, home).run()).redone == ()
+    assert await all_rows(database) == before
     await database.close()
 
 

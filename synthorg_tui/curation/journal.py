@@ -8,7 +8,7 @@ the rows of earlier versions. What a decision changes is worked out in ``plan``.
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -133,11 +133,21 @@ _COLUMNS = "number, kind, item_id, title, actor, happened_at, state, undone_by, 
 
 
 class Journal:
-    """Reads the recorded decisions and writes their files."""
+    """Reads the recorded decisions and writes their files.
 
-    def __init__(self, database: StoreDatabase, queue: "ApprovalQueue") -> None:
+    ``is_here`` tells whether a folder of skills is one of this machine: what others decided in a
+    shared store is theirs to finish.
+    """
+
+    def __init__(
+        self,
+        database: StoreDatabase,
+        queue: "ApprovalQueue",
+        is_here: Callable[[str], bool] = lambda _: True,
+    ) -> None:
         self._database = database
         self._queue = queue
+        self._is_here = is_here
 
     async def finish(self, operation: Operation) -> Operation:
         """Write the files of a decision and mark it as done; doing so again changes nothing.
@@ -164,6 +174,8 @@ class Journal:
         """
         finished = []
         for operation in await self._database.read(open_operations):
+            if not all(self._is_here(step.root) for step in operation.effects.files):
+                continue
             try:
                 finished.append(await self.finish(operation))
             except DomainError as error:

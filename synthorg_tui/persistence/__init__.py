@@ -7,6 +7,7 @@ BACKUP_DIR = "backups"
 REVIEW_DIR = "in-the-editor"
 EVALUATIONS_DIR = "evaluations"
 STATUS_FILE = "status.json"
+COPIES_FILE = "skill-copies.json"
 OWN_FILES = (
     DATABASE_FILE,
     LOCK_FILE,
@@ -14,6 +15,7 @@ OWN_FILES = (
     "hooks.log",
     "mcp.token",
     "ui.json",
+    COPIES_FILE,
     STATUS_FILE,
     f"{STATUS_FILE}.reading",
 )

@@ -85,6 +85,10 @@ class Foundation:
         """The folder where the SKILL.md files of approved lessons are written."""
         return self.settings.own_skills(self.data_dir)
 
+    def has_skills_in(self, root: str) -> bool:
+        """Whether a folder of skills is on this machine, rather than another person's."""
+        return not self.is_shared or root == str(self.own_skills) or Path(root).is_dir()
+
     def skill_roots(self, projects: Sequence[Path] = ()) -> "tuple[SkillRoot, ...]":
         """The roots of skills of these projects, the user's, our own, and what is shipped."""
         from synthorg_tui.skills.library import shipped_folders, skill_roots
@@ -157,14 +161,14 @@ async def finish_decisions(base: Foundation, queue: "Callable[[], ApprovalQueue]
     is_open, was_elsewhere = await base.database.read(
         lambda db: (has_open(db), former_roots(db, str(base.own_skills)))
     )
-    if was_elsewhere:
+    if was_elsewhere and not base.is_shared:  # then it is another machine's
         from synthorg_tui.curation.relocation import relocate
 
         await relocate(base.database, base.own_skills)
     if is_open:
         from synthorg_tui.curation.journal import Journal
 
-        await Journal(base.database, queue()).roll_forward()
+        await Journal(base.database, queue(), base.has_skills_in).roll_forward()
     if (evaluations := base.data_dir / EVALUATIONS_DIR).is_dir():
         from synthorg_tui.evaluation.folders import remove_unnamed
         from synthorg_tui.evaluation.store import EvaluationStore

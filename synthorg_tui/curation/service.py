@@ -9,6 +9,7 @@ decision changes is worked out in ``preview`` and ``plan``; how it becomes true 
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
@@ -107,7 +108,9 @@ class ReviewService:
 
     async def review(self, item_id: str) -> Review:
         """Return everything that approving the item would do; raises ``ApprovalNotFoundError``."""
-        return await self._preview.review(await self._build(item_id))
+        review = await self._preview.review(await self._build(item_id))
+        barred = self._queue.rights.refusal(subject_of(review.entry))
+        return replace(review, barred=barred) if barred else review
 
     async def approve(
         self, item_id: str, *, shown: str, person: Person, edit: EditProposal | None = None

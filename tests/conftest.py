@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 from synthorg_tui.core.actors import AGENT_MARKS
 from tests import REPO
 from tests.postgres_server import postgres_server, postgres_url
+from tests.postgres_switch import stores_on_postgres
 
 # How long an example takes says how busy the machine is, and the same tree passes or fails the
 # same way: `make fuzz` is what looks for new examples.
@@ -31,7 +32,7 @@ settings.register_profile(
 )
 settings.load_profile("any machine")
 
-__all__ = ["postgres_server", "postgres_url"]
+__all__ = ["postgres_server", "postgres_url", "stores_on_postgres"]
 
 MEMORY = Path("/dev/shm")
 ROOM = 4 * 2**30

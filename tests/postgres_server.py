@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +22,7 @@ import pytest
 _USER = "store"
 _PATIENCE = 30.0
 _OTHERS = ("postgres", "nobody")
+_EMPTY = "TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C.UTF-8'"
 _SETTINGS = (
     "fsync=off",
     "synchronous_commit=off",
@@ -105,18 +106,33 @@ class PostgresServer:
     def new_database(self) -> str:
         """Return the URL of an empty database."""
         name = f"store_{uuid4().hex}"
-        self._run(f'CREATE DATABASE "{name}" TEMPLATE template0')
+        self._run(f'CREATE DATABASE "{name}" {_EMPTY}')
         return self.url(name)
 
     def new_store(self) -> str:
         """Return the URL of a database that has the tables of a store, and nothing in them."""
         if self._template is None:
             self._template = f"store_{uuid4().hex}"
-            self._run(f'CREATE DATABASE "{self._template}" TEMPLATE template0')
+            self._run(f'CREATE DATABASE "{self._template}" {_EMPTY}')
             _make_tables(self.url(self._template))
         name = f"store_{uuid4().hex}"
         self._run(f'CREATE DATABASE "{name}" TEMPLATE "{self._template}"')
         return self.url(name)
+
+    @contextmanager
+    def stores(self) -> Iterator[Callable[[], str]]:
+        """What makes databases with the tables of a store, which are dropped afterwards."""
+        made: list[str] = []
+
+        def new() -> str:
+            made.append(self.new_store())
+            return made[-1]
+
+        try:
+            yield new
+        finally:
+            for url in made:
+                self.drop(url)
 
     def drop(self, url: str) -> None:
         name = url.rpartition("/")[2].partition("?")[0]

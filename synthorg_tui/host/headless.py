@@ -78,7 +78,8 @@ async def _opened(settings: "RootConfig", data_dir: Path | None) -> AsyncIterato
     loading = asyncio.create_task(_loaded(embedder))
     try:
         async with AsyncExitStack() as stack:
-            owning = asyncio.create_task(stack.enter_async_context(own_database(directory)))
+            owned = own_database(directory, settings.persistence)
+            owning = asyncio.create_task(stack.enter_async_context(owned))
             await asyncio.sleep(0)
             if owning.done():  # somebody else's, which is known at once
                 await owning

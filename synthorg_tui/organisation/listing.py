@@ -25,21 +25,22 @@ MAX_PAGE: Final = 1000
 _COLUMNS: Final = ", ".join(("fact_id::VARCHAR", *FactRow._fields[1:]))
 _NOW: Final = "SELECT * FROM org_facts WHERE {some}"
 _THEN: Final = """
-    SELECT * EXCLUDE (who), who.a AS author_agent_id, who.s AS author_seniority,
-        who.h AS author_is_human, who.l AS author_autonomy_level
-    FROM (
-        SELECT fact_id, max(revision) AS revision,
-            arg_max(content, version) FILTER (operation_type = 'PUBLISH') AS content,
-            arg_max(category, version) AS category, arg_max(tags, version) AS tags,
-            arg_max(struct_pack(a := author_agent_id, s := author_seniority,
-                h := author_is_human, l := author_autonomy_level), version)
-                FILTER (operation_type = 'PUBLISH') AS who,
-            min(made_at) AS created_at, max(made_at) AS changed_at,
-            CASE WHEN arg_max(operation_type, version) = 'RETRACT' THEN max(made_at) END
-                AS retracted_at,
-            max(version) AS version
-        FROM org_operations WHERE made_at <= ? AND {some} GROUP BY fact_id
-    )
+    SELECT fact_id, max(revision) AS revision,
+        arg_max(content, version) FILTER (operation_type = 'PUBLISH') AS content,
+        arg_max(category, version) AS category, arg_max(tags, version) AS tags,
+        arg_max_null(author_agent_id, version) FILTER (operation_type = 'PUBLISH')
+            AS author_agent_id,
+        arg_max_null(author_seniority, version) FILTER (operation_type = 'PUBLISH')
+            AS author_seniority,
+        arg_max_null(author_is_human, version) FILTER (operation_type = 'PUBLISH')
+            AS author_is_human,
+        arg_max_null(author_autonomy_level, version) FILTER (operation_type = 'PUBLISH')
+            AS author_autonomy_level,
+        min(made_at) AS created_at, max(made_at) AS changed_at,
+        CASE WHEN arg_max(operation_type, version) = 'RETRACT' THEN max(made_at) END
+            AS retracted_at,
+        max(version) AS version
+    FROM org_operations WHERE made_at <= ? AND {some} GROUP BY fact_id
 """
 """The state of each fact at a moment, by the log up to then; ``some`` says of which facts."""
 _ALL: Final = "true"

@@ -34,7 +34,8 @@ def erase_from_calls(
     about = {number for (number,) in db.execute(listed, [list(memory_ids)]).fetchall()}
     about.update(_saying(db, words))
     db.execute(
-        "UPDATE agent_calls SET arguments = '{}', texts = ? WHERE number IN (SELECT unnest(?))",
+        "UPDATE agent_calls SET arguments = '{}', texts = ? "
+        "WHERE number IN (SELECT unnest(?::BIGINT[]))",
         [ERASED, sorted(about)],
     )
     erase_from_work(db, memory_ids, contents)

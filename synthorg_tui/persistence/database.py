@@ -95,6 +95,10 @@ class Database:
         return self._path
 
     @property
+    def kind(self) -> str:
+        return "duckdb"
+
+    @property
     def is_open(self) -> bool:
         """Whether the database is open for reading and writing."""
         return self._writer is not None or self._given_up

@@ -123,6 +123,10 @@ def _read_table(cursor: "Connection", name: str) -> Iterator[int]:
     import duckdb
 
     last = cursor.execute(f'SELECT max(rowid) FROM "{name}"').fetchone()
+    if last is not None and isinstance(last[0], str):  # a server's rows have no numbers
+        row = cursor.execute(f'SELECT count(*), bit_xor(hash(t)) FROM "{name}" t').fetchone()
+        yield int(row[0]) if row else 0
+        return
     end = -1 if last is None or last[0] is None else int(last[0])
     for start in range(0, end + 1, _ROWS_AT_ONCE):
         part = f'FROM "{name}" t WHERE rowid BETWEEN {start} AND {start + _ROWS_AT_ONCE - 1}'

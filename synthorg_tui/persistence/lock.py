@@ -15,14 +15,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
-from synthorg_tui.core.errors import StoreLockedError
+from synthorg_tui.core.errors import ConfigError, StoreLockedError
 from synthorg_tui.core.files import PRIVATE_FILE, ensure_private_dir
 from synthorg_tui.persistence import LOCK_FILE
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.leftovers import remove_leftovers
 from synthorg_tui.persistence.port import StoreDatabase
+
+if TYPE_CHECKING:
+    from synthorg_tui.persistence.config import PersistenceConfig
 
 LEAVING_PATIENCE: Final = 30.0
 """Seconds to wait for a process that says that it is closing the store."""
@@ -166,9 +169,31 @@ def _locked(data_dir: Path, owner: dict[str, Any]) -> StoreLockedError:
     )
 
 
+def store_database(data_dir: Path, settings: "PersistenceConfig | None") -> StoreDatabase:
+    """Return the database of a store, not opened yet.
+
+    Raises ``ConfigError`` when the settings name a server, but its address or what is needed to
+    talk to it is missing.
+    """
+    if settings is None or not settings.is_postgres:
+        return Database.in_dir(data_dir)
+    try:
+        from synthorg_tui.persistence.postgres.database import PostgresDatabase
+    except ImportError as error:
+        raise ConfigError(
+            f"persistence.backend postgres needs more than is installed: {error.name}",
+            remedy="Install it with: pip install 'synthorg-tui[postgres]'",
+        ) from error
+    return PostgresDatabase(settings.address(), data_dir, pool_size=settings.pool_size)
+
+
 @asynccontextmanager
-async def own_database(data_dir: Path) -> AsyncIterator[StoreDatabase]:
+async def own_database(
+    data_dir: Path, settings: "PersistenceConfig | None" = None
+) -> AsyncIterator[StoreDatabase]:
     """Lock a data directory and yield its open database; close and unlock it afterwards.
+
+    It is the DuckDB file in the directory, unless ``settings`` name a server.
 
     What killed work left in the directory is removed first. Raises ``StoreLockedError`` when
     another process owns the directory and ``StoreCorruptError`` when the database can't be read.
@@ -177,7 +202,7 @@ async def own_database(data_dir: Path) -> AsyncIterator[StoreDatabase]:
     await lock.wait()
     with lock:
         remove_leftovers(data_dir)
-        database = Database.in_dir(data_dir)
+        database = store_database(data_dir, settings)
         try:
             await database.open()
             yield database

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from synthorg_tui.core.errors import ConfigError, DomainError
 from synthorg_tui.core.paths import expand_home
-from synthorg_tui.persistence.config import IN_MEMORY, PersistenceConfig
+from synthorg_tui.persistence.config import IN_MEMORY, POSTGRES, PersistenceConfig
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.errors import (
     MigrationError,
     PersistenceConnectionError,
 )
+from synthorg_tui.persistence.lock import store_database
 from synthorg_tui.persistence.migrations import create_missing
 from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.repositories.accounts import (
@@ -88,7 +89,7 @@ class DuckDBPersistence:
 
     @property
     def backend_name(self) -> str:
-        return "duckdb"
+        return self._database.kind
 
     @property
     def tasks(self) -> DuckDBTasks:
@@ -164,6 +165,38 @@ class DuckDBPersistence:
         return repository(self._database)
 
 
+class PostgresPersistenceBackend(DuckDBPersistence):
+    """Repositories on a PostgreSQL server, to which ``connect`` connects."""
+
+    def __init__(self, config: PersistenceConfig) -> None:
+        self._config = config
+        self._closing = ExitStack()
+        super().__init__(Database(Path(IN_MEMORY)))
+
+    async def connect(self) -> None:
+        """Connect; raises ``PersistenceConnectionError`` with what is wrong with the server."""
+        if self.is_connected:
+            return
+        folder = Path(self._closing.enter_context(TemporaryDirectory(prefix="synthorg-")))
+        try:
+            self._database = store_database(folder, self._config)
+            await self._database.open()
+        except (MigrationError, PersistenceConnectionError):
+            self._closing.close()
+            raise
+        except DomainError as error:
+            self._closing.close()
+            raise PersistenceConnectionError(error.message, remedy=error.remedy) from error
+
+    async def disconnect(self) -> None:
+        await self._database.close()
+        self._closing.close()
+
+    @property
+    def backend_name(self) -> str:
+        return POSTGRES
+
+
 class OwnDuckDBPersistence(DuckDBPersistence):
     """Repositories on a DuckDB file of their own, which ``connect`` opens."""
 
@@ -199,9 +232,12 @@ class OwnDuckDBPersistence(DuckDBPersistence):
 def create_backend(config: PersistenceConfig) -> "PersistenceBackend":
     """Return a new backend for the database that the settings name; it is disconnected.
 
-    Each has a database of its own: two companies share nothing. Raises ``ConfigError`` when the
-    settings name no path: the data of an open engine is ``Engine.operations``.
+    Each has a database of its own: two companies share nothing, unless they name one server's.
+    Raises ``ConfigError`` when the settings name no path: the data of an open engine is
+    ``Engine.operations``.
     """
+    if config.is_postgres:
+        return PostgresPersistenceBackend(config)
     if config.path is None:
         raise ConfigError(
             "persistence.path is not set: a database of its own needs a path",

@@ -70,6 +70,11 @@ class StoreDatabase(Protocol):
         ...
 
     @property
+    def kind(self) -> str:
+        """The database system's name, as ``persistence.backend`` has it."""
+        ...
+
+    @property
     def is_open(self) -> bool:
         """Whether it is open for reading and writing."""
         ...

@@ -53,7 +53,7 @@ def text_columns(db: "Connection") -> tuple[TextColumn, ...]:
     }
     columns = db.execute(
         "SELECT c.table_name, c.column_name FROM duckdb_columns() c JOIN duckdb_tables() t "
-        "USING (table_oid) WHERE NOT c.internal AND c.data_type IN (SELECT unnest(?)) "
+        "USING (table_oid) WHERE NOT c.internal AND c.data_type IN (SELECT unnest(?::VARCHAR[])) "
         "ORDER BY c.table_name, c.column_index",
         [list(_TYPES)],
     ).fetchall()

@@ -123,7 +123,9 @@ async def open_foundation(
     clock = clock or SystemClock()
     async with AsyncExitStack() as stack:
         if database is None:
-            database = await stack.enter_async_context(own_database(directory))
+            database = await stack.enter_async_context(
+                own_database(directory, settings.persistence)
+            )
         settings = await hold(settings, database, clock=clock)
         embedder = embedder or create_embedder(settings.embedding())
         stack.push_async_callback(embedder.close)

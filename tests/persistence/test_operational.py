@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
 from synthorg_tui.agents.audit import AuditTrail
 from synthorg_tui.agents.models import AgentRights
@@ -121,12 +121,58 @@ class TestSettings:
 
     @pytest.mark.parametrize(
         ("backend", "said"),
-        [("postgres", "comes later"), ("mariadb", "comes later"), ("mongo", "Unknown backend")],
+        [("mariadb", "comes later"), ("mongo", "Unknown backend")],
     )
     def test_another_backend_is_refused_with_what_is_allowed(self, backend: str, said: str) -> None:
         with pytest.raises(ValidationError, match=said) as refused:
             PersistenceConfig(backend=backend)
-        assert "['duckdb', 'sqlite']" in str(refused.value)
+        assert "['duckdb', 'sqlite', 'postgres']" in str(refused.value)
+
+    @pytest.mark.parametrize("name", ["postgres", "postgresql"])
+    def test_a_server_is_named_by_its_address_or_where_it_is(
+        self, name: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        address = "postgresql://ada:pass@db.example/desk"
+        config = PersistenceConfig(backend=name, url=SecretStr(address))
+        assert (config.backend, config.address(), config.pool_size) == ("postgres", address, 10)
+        assert "pass" not in repr(config)
+        monkeypatch.setenv("DESK_DATABASE", address)
+        assert PersistenceConfig(backend=name, url_env="DESK_DATABASE").address() == address
+
+    @pytest.mark.parametrize(
+        ("values", "said"),
+        [
+            ({"backend": "postgres"}, "needs its address"),
+            ({"backend": "postgres", "url": "postgresql://h/d", "url_env": "X"}, "not both"),
+            ({"backend": "postgres", "url": "mysql://h/secret"}, "must begin with postgresql://"),
+            ({"url": "postgresql://h/secret"}, "only backend 'postgres' has an address"),
+            ({"url_env": "X"}, "only backend 'postgres' has an address"),
+            ({"backend": "postgres", "url_env": "X", "path": "x.db"}, "leave path out"),
+            ({"backend": "postgres", "url_env": "X", "pool_size": 1}, "greater than or equal to 2"),
+            (
+                {"backend": "postgres", "url_env": "X", "pool_size": 101},
+                "less than or equal to 100",
+            ),
+        ],
+    )
+    def test_an_address_that_fits_nothing_is_refused(
+        self, values: dict[str, Any], said: str, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        with pytest.raises(ValidationError, match=said):
+            PersistenceConfig.model_validate(values)
+        assert "secret" not in caplog.text
+
+    def test_an_environment_without_the_address_is_told_by_its_name(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        config = PersistenceConfig(backend="postgres", url_env="DESK_DATABASE")
+        monkeypatch.delenv("DESK_DATABASE", raising=False)
+        with pytest.raises(ConfigError, match=r"DESK_DATABASE.*isn't set"):
+            config.address()
+        monkeypatch.setenv("DESK_DATABASE", "secret")
+        with pytest.raises(ConfigError, match="isn't the address") as caught:
+            config.address()
+        assert "secret" not in caught.value.message
 
     @pytest.mark.parametrize(
         "values", [{"backend": "sqlite"}, {"wal_mode": False}, {"journal_size_limit": 0}]

@@ -3,13 +3,14 @@
 A second backend is added by one more entry in ``BACKENDS``.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from synthorg_tui.core.enums import (
     ActivityStatus,
@@ -31,11 +32,10 @@ from synthorg_tui.persistence.errors import (
 from synthorg_tui.persistence.operational import create_backend
 from synthorg_tui.persistence.protocol import PersistenceBackend
 from tests.conftest import FixedClock
+from tests.postgres_server import PostgresServer
 
 NOW = FixedClock().now()
-BACKENDS: dict[str, Callable[[Path], PersistenceBackend]] = {
-    "duckdb": lambda folder: create_backend(PersistenceConfig(path=str(folder / "own.duckdb"))),
-}
+BACKENDS = ("duckdb", "postgres")
 REPOSITORIES = {
     "tasks": protocol.TaskRepository,
     "cost_records": protocol.CostRecordRepository,
@@ -264,10 +264,23 @@ def checkpoint_of(name: str, turn: int, run: str = "r1", **changes: Any) -> enti
 
 
 @pytest.fixture(params=BACKENDS)
+def made_in(request: pytest.FixtureRequest) -> Iterator[Callable[[Path], PersistenceBackend]]:
+    """Makes a backend with a database of its own for a folder; it is disconnected."""
+    if request.param == "duckdb":
+        yield lambda folder: create_backend(PersistenceConfig(path=str(folder / "own.duckdb")))
+        return
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    with server.stores() as new_store:
+        yield lambda _: create_backend(
+            PersistenceConfig(backend="postgres", url=SecretStr(new_store()))
+        )
+
+
+@pytest.fixture
 async def backend(
-    request: pytest.FixtureRequest, tmp_path: Path
+    made_in: Callable[[Path], PersistenceBackend], tmp_path: Path
 ) -> AsyncIterator[PersistenceBackend]:
-    backend = BACKENDS[request.param](tmp_path)
+    backend = made_in(tmp_path)
     await backend.connect()
     yield backend
     await backend.disconnect()
@@ -526,11 +539,10 @@ async def test_text_that_is_no_unicode_is_refused_in_words(backend: PersistenceB
 
 
 @pytest.mark.parametrize("name", REPOSITORIES)
-@pytest.mark.parametrize("made", BACKENDS)
 async def test_a_repository_is_there_from_connecting_until_disconnecting(
-    made: str, name: str, tmp_path: Path
+    made_in: Callable[[Path], PersistenceBackend], name: str, tmp_path: Path
 ) -> None:
-    backend = BACKENDS[made](tmp_path)
+    backend = made_in(tmp_path)
     with pytest.raises(PersistenceConnectionError, match="isn't connected"):
         getattr(backend, name)
     if name != "tasks":
@@ -545,9 +557,10 @@ async def test_a_repository_is_there_from_connecting_until_disconnecting(
         await found["tasks"].get("t")
 
 
-@pytest.mark.parametrize("made", BACKENDS)
-async def test_connecting_and_disconnecting_can_be_done_twice(made: str, tmp_path: Path) -> None:
-    backend = BACKENDS[made](tmp_path)
+async def test_connecting_and_disconnecting_can_be_done_twice(
+    made_in: Callable[[Path], PersistenceBackend], tmp_path: Path
+) -> None:
+    backend = made_in(tmp_path)
     assert (backend.is_connected, await backend.health_check()) == (False, False)
     with pytest.raises(PersistenceConnectionError):
         await backend.migrate()
@@ -566,9 +579,10 @@ async def test_connecting_and_disconnecting_can_be_done_twice(made: str, tmp_pat
     await backend.disconnect()
 
 
-@pytest.mark.parametrize("made", BACKENDS)
-async def test_two_companies_share_nothing(made: str, tmp_path: Path) -> None:
-    one, two = (BACKENDS[made](tmp_path / name) for name in ("one", "two"))
+async def test_two_companies_share_nothing(
+    made_in: Callable[[Path], PersistenceBackend], tmp_path: Path
+) -> None:
+    one, two = (made_in(tmp_path / name) for name in ("one", "two"))
     await one.connect()
     await two.connect()
     await one.tasks.save(_task("t"))

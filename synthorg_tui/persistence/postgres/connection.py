@@ -4,15 +4,18 @@ What becomes of the SQL is in ``dialect``; when a connection is opened and a tra
 ends is in ``database``.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 import psycopg
 from psycopg.adapt import Buffer, Loader
 from psycopg.rows import TupleRow, tuple_row
 from psycopg.types.string import StrDumper
+from sqlglot.errors import SqlglotError
 
-from synthorg_tui.persistence.postgres.dialect import translated
+from synthorg_tui.core.errors import DiskFullError
+from synthorg_tui.persistence.postgres.dialect import Translated, translated
 
 NUL: Final = "\x00"
 SHOWN_NUL: Final = "\u2400"
@@ -36,12 +39,14 @@ Raw = psycopg.Connection[TupleRow]
 class PostgresConnection:
     """Runs SQL of DuckDB's dialect on a connection of psycopg, inside a transaction of its owner.
 
-    Raises ``psycopg.Error`` as DuckDB's connection raises ``duckdb.Error``.
+    Raises ``duckdb.Error``, as DuckDB's connection does, with that of psycopg as its cause: what
+    the rooms know of errors then holds for both. A full disk of the server is ``DiskFullError``.
     """
 
     def __init__(self, raw: Raw) -> None:
         self._raw = raw
         self._cursor = raw.cursor()
+        self._changed: int | None = None
 
     def cursor(self) -> "PostgresConnection":
         """Return another one in the same transaction."""
@@ -53,34 +58,76 @@ class PostgresConnection:
 
     def execute(self, query: str, parameters: Any = None, /) -> "PostgresConnection":
         """Run one statement, or several without parameters."""
-        known = translated(query)
+        with _told():
+            self._execute(translated(query), parameters)
+        return self
+
+    def _execute(self, known: Translated, parameters: Any) -> None:
         if known.is_script:
             self._cursor.execute(known.sql, prepare=False)
         else:
+            if known.names:
+                parameters = [parameters[name] for name in known.names]
             self._cursor.execute(known.sql, list(parameters) if parameters else None)
-        return self
+        self._changed = self._cursor.rowcount if self._cursor.rowcount >= 0 else None
 
     def executemany(self, query: str, parameters: Any = None, /) -> "PostgresConnection":
         """Run one statement once for each sequence of parameters."""
         rows: Iterable[Sequence[object]] = parameters or ()
-        self._cursor.executemany(translated(query).sql, [list(row) for row in rows])
+        with _told():
+            self._cursor.executemany(translated(query).sql, [list(row) for row in rows])
         return self
 
     def fetchone(self) -> tuple[Any, ...] | None:
-        return self._cursor.fetchone() if self._has_rows() else None
+        if self._cursor.description is not None:
+            return self._cursor.fetchone()
+        rows = self._counted()
+        return rows[0] if rows else None
 
     def fetchmany(self, size: int = 1, /) -> list[Any]:
-        return self._cursor.fetchmany(size) if self._has_rows() else []
+        has_rows = self._cursor.description is not None
+        return self._cursor.fetchmany(size) if has_rows else self._counted()
 
     def fetchall(self) -> list[Any]:
-        return self._cursor.fetchall() if self._has_rows() else []
+        has_rows = self._cursor.description is not None
+        return self._cursor.fetchall() if has_rows else self._counted()
 
     @property
     def description(self) -> Sequence[Any]:
         return self._cursor.description or ()
 
-    def _has_rows(self) -> bool:
-        return self._cursor.description is not None
+    def _counted(self) -> list[Any]:
+        """What a statement without rows gives once: how many it changed, as DuckDB says it."""
+        count, self._changed = self._changed, None
+        return [] if count is None else [(count,)]
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Raises what the server says as the error that DuckDB would raise."""
+    import duckdb
+
+    try:
+        yield
+    except psycopg.IntegrityError as error:
+        raise duckdb.ConstraintException(_in_a_line(error)) from error
+    except psycopg.errors.DiskFull as error:
+        raise DiskFullError("The disk of the database's server is full.") from error
+    except psycopg.errors.UndefinedTable as error:
+        raise duckdb.CatalogException(_in_a_line(error)) from error
+    except (psycopg.Error, SqlglotError) as error:
+        raise duckdb.Error(_in_a_line(error)) from error
+
+
+def cause_of(error: BaseException) -> psycopg.Error | None:
+    """Return what psycopg said, of an error of its own or of one that was made of it."""
+    while error is not None and not isinstance(error, psycopg.Error):
+        error = error.__cause__ or error.__context__  # type: ignore[assignment]
+    return error
+
+
+def _in_a_line(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def set_up(raw: Raw) -> None:

@@ -16,22 +16,23 @@ from uuid import UUID, uuid4
 import psycopg
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.persistence import DATABASE_FILE
+from synthorg_tui.core.files import PRIVATE_FILE, ensure_private_dir, write_atomically
+from synthorg_tui.persistence import SERVER_FILE
+from synthorg_tui.persistence.config import POOL_SIZE, POSTGRES
 from synthorg_tui.persistence.errors import PersistenceConnectionError
 from synthorg_tui.persistence.port import Connection, StoreChange
-from synthorg_tui.persistence.postgres.connection import PostgresConnection, Raw
+from synthorg_tui.persistence.postgres.connection import PostgresConnection, Raw, cause_of
 from synthorg_tui.persistence.postgres.link import Link, Patience, told_changes
 from synthorg_tui.persistence.postgres.schema import channel_of, lock_key, prepare_schema
 
 T = TypeVar("T")
 
-POOL_SIZE: Final = 10
 MAX_READERS: Final = 6
 """Reads at once of one program; more only compete for its processor."""
 _LOCK_WAIT: Final = 60
 """Seconds that a write waits for those of other programs."""
 _LOCKED_OUT: Final = "55P03"
-_ROLLED_BACK: Final = "ROLLBACK"
+_TABLES: Final = "SELECT table_name FROM duckdb_tables() ORDER BY table_name"
 
 
 class PostgresDatabase:
@@ -41,11 +42,11 @@ class PostgresDatabase:
     ``read`` sees a snapshot and waits for nobody. Both try again when the connection is lost; a
     write whose commit nobody answered is looked up by its token first, and never done twice. Both
     raise ``PersistenceConnectionError`` when the server stays away for longer than
-    ``link.PATIENCE``, and pass on other errors of psycopg after rolling back.
+    ``link.PATIENCE``, and pass on other errors after rolling back.
     """
 
     def __init__(self, url: str, data_dir: Path, *, pool_size: int = POOL_SIZE) -> None:
-        self._path = data_dir / DATABASE_FILE
+        self._path = data_dir / SERVER_FILE
         self._url = url
         self._pool_size = pool_size
         self._writer = uuid4()
@@ -60,6 +61,10 @@ class PostgresDatabase:
     @property
     def path(self) -> Path:
         return self._path
+
+    @property
+    def kind(self) -> str:
+        return POSTGRES
 
     @property
     def is_open(self) -> bool:
@@ -121,13 +126,32 @@ class PostgresDatabase:
         """Do nothing: the memory is the server's."""
 
     async def rewrite(self, progress: Callable[[float], None] | None = None) -> None:
-        _refuse("rewritten", "The server's autovacuum frees it; VACUUM FULL does so at once.")
+        """Have the server free what was deleted, so that later rows are written over it.
+
+        Takes seconds and keeps nobody from reading or writing. What the server's log and its
+        backups still have of it is for whoever administers them, as is ``VACUUM FULL``, which gives
+        the room back to the disk. ``progress`` is told the share of the tables that are done.
+        """
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._write_thread, self._free, progress)
 
     async def copy_to(self, target: Path, *, cancel: threading.Event | None = None) -> None:
         _refuse("copied to a file", "Back it up with pg_dump, and restore it with pg_restore.")
 
     async def damaged_blocks(self) -> int:
         _refuse("checked block by block", "Use pg_amcheck, or checksums of the server's files.")
+
+    def _free(self, progress: Callable[[float], None] | None) -> None:
+        link = self._standing()
+        try:
+            with link.connect() as raw:
+                names = PostgresConnection(raw).execute(_TABLES).fetchall()
+                for done, (name,) in enumerate(names, 1):
+                    raw.execute(f'VACUUM "{name}"'.encode(), prepare=False)
+                    if progress is not None:
+                        progress(done / len(names))
+        except psycopg.Error as error:
+            raise link.away(error) from error
 
     def _open(self) -> None:
         link = Link(self._url, self._pool_size)
@@ -145,6 +169,8 @@ class PostgresDatabase:
         except BaseException:
             link.close()
             raise
+        ensure_private_dir(self._path.parent)
+        write_atomically(self._path, f"{link.place}\n".encode(), mode=PRIVATE_FILE)
         self._link = link
 
     def _close(self) -> None:
@@ -167,14 +193,11 @@ class PostgresDatabase:
                     raw.execute("COMMIT")
                     link.found()
                     return result
-                except psycopg.Error as error:
+                except BaseException as error:
                     _roll_back(raw)
-                    if not link.lost(raw, error):
+                    lost = cause_of(error)
+                    if lost is None or not link.lost(raw, lost):
                         raise
-                    lost = error
-                except BaseException:
-                    _roll_back(raw)
-                    raise
             if not patience.pause():
                 raise link.away(lost) from lost
 
@@ -197,16 +220,15 @@ class PostgresDatabase:
                     self._commit(raw, token)
                     link.found()
                     return result
-                except psycopg.Error as error:
+                except BaseException as error:
                     _roll_back(raw)
-                    if not link.lost(raw, error):
-                        raise _told(error) from error
+                    lost = cause_of(error)
+                    if lost is not None and lost.sqlstate == _LOCKED_OUT:
+                        raise _locked_out() from error
+                    if lost is None or not link.lost(raw, lost):
+                        raise
                     if is_committing and not raw.closed:
                         unknown = None  # the server answered: it was rolled back
-                    lost = error
-                except BaseException:
-                    _roll_back(raw)
-                    raise
             if not patience.pause():
                 raise link.away(lost) from lost
 
@@ -237,14 +259,12 @@ class PostgresDatabase:
 def _roll_back(raw: Raw) -> None:
     try:
         if not raw.closed:
-            raw.execute(_ROLLED_BACK)
+            raw.execute("ROLLBACK")
     except psycopg.Error:
         raw.close()
 
 
-def _told(error: psycopg.Error) -> Exception:
-    if error.sqlstate != _LOCKED_OUT:
-        return error
+def _locked_out() -> PersistenceConnectionError:
     return PersistenceConnectionError(
         f"other programs have been writing to the database for {_LOCK_WAIT} seconds",
         remedy="Try again; nothing was changed.",

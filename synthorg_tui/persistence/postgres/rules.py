@@ -1,0 +1,270 @@
+"""What is different in PostgreSQL than in DuckDB, where sqlglot leaves it as it is.
+
+Each rule takes a node of a parsed statement and returns what stands for it.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final
+
+import sqlglot
+from sqlglot import exp
+
+from synthorg_tui.persistence.migrations import schema_text
+
+_BYTES: Final = "C"
+_SERVERS: Final = "default"
+
+
+def adapted(tree: exp.Expr) -> exp.Expr:
+    """Return a statement of DuckDB's with the rules applied; it may be the same, changed."""
+    if isinstance(tree, exp.Insert):
+        _conflicts(tree)
+    _name_columns(tree)
+    # The innermost first, so that what a rule takes in is what stands for it.
+    for node in reversed(list(tree.find_all(*_RULES))):
+        told = _RULES[type(node)](node)
+        if told is not node:
+            node.replace(told)
+    _name_queries(tree)
+    return tree
+
+
+def _name_queries(tree: exp.Expr) -> None:
+    """A query in FROM has to have a name."""
+    for number, node in enumerate(tree.find_all(exp.Subquery)):
+        if not node.alias and isinstance(node.parent, exp.From | exp.Join):
+            node.set("alias", exp.TableAlias(this=exp.to_identifier(f"q{number}")))
+
+
+def _column_def(node: exp.Expr) -> exp.Expr:
+    """Sort and compare texts by their bytes, as DuckDB does, whatever the server's language."""
+    kind = node.args.get("kind")
+    if kind is not None and _is_text(kind):
+        collation = exp.CollateColumnConstraint(this=exp.to_identifier(_BYTES, quoted=True))
+        node.append("constraints", exp.ColumnConstraint(kind=collation))
+    return node
+
+
+def _is_text(kind: exp.Expr) -> bool:
+    if kind.args.get("this") in exp.DataType.TEXT_TYPES:
+        return True
+    return any(_is_text(part) for part in kind.expressions if isinstance(part, exp.DataType))
+
+
+def _column(node: exp.Expr) -> exp.Expr:
+    """``rowid`` is where the row lies; it stays so until the row is changed."""
+    if node.name.lower() == "rowid" and not node.this.args.get("quoted"):
+        node.this.set("this", "ctid")
+    return node
+
+
+def _is(node: exp.Expr) -> exp.Expr:
+    """``? IS NULL`` says nothing of its type."""
+    if isinstance(node.this, exp.Placeholder):
+        node.set("this", exp.cast(node.this.copy(), "TEXT"))
+    return node
+
+
+def _cased(node: exp.Expr) -> exp.Expr:
+    """Letters of all languages have a case, which the order by bytes knows nothing of."""
+    inner = exp.Collate(this=exp.paren(node.this), expression=_collation(_SERVERS))
+    again = type(node)(this=inner)
+    return exp.paren(exp.Collate(this=again, expression=_collation(_BYTES)), copy=False)
+
+
+def _collation(name: str) -> exp.Expr:
+    return exp.to_identifier(name, quoted=True)
+
+
+def _group(node: exp.Expr) -> exp.Expr:
+    """``GROUP BY ALL`` is by every column that isn't counted or summed."""
+    select = node.parent
+    if node.args.get("all") and isinstance(select, exp.Select):
+        places = [
+            exp.Literal.number(place)
+            for place, column in enumerate(select.expressions, 1)
+            if not column.find(exp.AggFunc)
+        ]
+        return exp.Group(expressions=places)
+    return node
+
+
+def _hash_of(node: exp.Expr) -> exp.Expr:
+    length = node.args.get("length")
+    if length is not None and length.name != "256":
+        return node
+    return exp.func("sha256_hex", node.this.copy())
+
+
+def _json_text(node: exp.Expr) -> exp.Expr:
+    """What isn't JSON has nothing in it; several paths give a list."""
+    told = node.this
+    is_json = isinstance(told, exp.Anonymous)
+    document = told.copy() if is_json else exp.func("try_json", _text(told))
+    paths = node.expression
+    if isinstance(paths, exp.Array):
+        parts = [exp.func("json_at", document.copy(), path.copy()) for path in paths.expressions]
+        return exp.Array(expressions=parts)
+    path = exp.Literal.string(paths.sql(dialect="duckdb").strip("'"))
+    return exp.func("json_at", document, path)
+
+
+def _text(node: exp.Expr) -> exp.Expr:
+    return exp.cast(node.copy(), "TEXT")
+
+
+def _try(node: exp.Expr) -> exp.Expr:
+    """Only reading JSON is ever tried, which gives nothing then."""
+    tried: exp.Expr = node.this
+    return tried.copy()
+
+
+def _try_cast(node: exp.Expr) -> exp.Expr:
+    is_json = node.args["to"].is_type("JSON")
+    return exp.func("try_json", _text(node.this)) if is_json else node
+
+
+def _holds(node: exp.Expr) -> exp.Expr:
+    """Whether a list has a value; said so that the type of either follows from the other's."""
+    return exp.paren(
+        exp.EQ(this=node.expression.copy(), expression=exp.Any(this=exp.paren(node.this)))
+    )
+
+
+def _arg_max(node: exp.Expr) -> exp.Expr:
+    """The value of the row where another column is greatest; one that is null doesn't count."""
+    return _extreme(node, node.this, node.expression, keeps_null=False)
+
+
+def _anonymous(node: exp.Expr) -> exp.Expr:
+    if node.name.lower() == "arg_max_null":
+        value, by = node.expressions
+        return _extreme(node, value, by, keeps_null=True)
+    return node
+
+
+def _extreme(node: exp.Expr, value: exp.Expr, by: exp.Expr, *, keeps_null: bool) -> exp.Expr:
+    ordered = exp.Ordered(this=by.copy(), desc=not isinstance(node, exp.ArgMin), nulls_first=False)
+    listed: exp.Expr = exp.ArrayAgg(this=exp.Order(this=value.copy(), expressions=[ordered]))
+    there = exp.Not(this=exp.Is(this=value.copy(), expression=exp.null()))
+    conditions: list[exp.Expr] = [] if keeps_null else [there]
+    outer = node.parent if isinstance(node.parent, exp.Filter) else None
+    if outer is not None:
+        conditions.append(exp.paren(outer.expression.this))
+    if conditions:
+        listed = exp.Filter(this=listed, expression=exp.Where(this=exp.and_(*conditions)))
+    first = exp.func("list_first", listed)
+    if outer is None:
+        return first
+    outer.replace(first)
+    return node
+
+
+Rule = Callable[[exp.Expr], exp.Expr]
+_RULES: Final[dict[type[exp.Expr], Rule]] = {
+    exp.ColumnDef: _column_def,
+    exp.Column: _column,
+    exp.Is: _is,
+    exp.Lower: _cased,
+    exp.Upper: _cased,
+    exp.Group: _group,
+    exp.SHA2: _hash_of,
+    exp.JSONExtractScalar: _json_text,
+    exp.Try: _try,
+    exp.ArrayContains: _holds,
+    exp.TryCast: _try_cast,
+    exp.ArgMax: _arg_max,
+    exp.ArgMin: _arg_max,
+    exp.Anonymous: _anonymous,
+}
+
+
+def _conflicts(tree: exp.Insert) -> None:
+    """``INSERT OR REPLACE`` and ``OR IGNORE`` by the key of the table."""
+    what = str(tree.args.get("alternative") or "").upper()
+    if what not in ("REPLACE", "IGNORE"):
+        return
+    tree.set("alternative", None)
+    table = tree.find(exp.Table)
+    assert table is not None  # an INSERT without a table doesn't parse
+    columns, keys = tables()[table.name]
+    rest = [name for name in columns if name not in keys]
+    action = "DO NOTHING"
+    if what == "REPLACE" and rest:
+        action = "DO UPDATE SET " + ", ".join(f'"{name}" = excluded."{name}"' for name in rest)
+    key = ", ".join(f'"{name}"' for name in keys)
+    sample = f"INSERT INTO t VALUES (1) ON CONFLICT ({key}) {action}"
+    tree.set("conflict", sqlglot.parse_one(sample, read="postgres").args["conflict"])
+
+
+def _name_columns(tree: exp.Expr) -> None:
+    """``UNION BY NAME``: the columns of the first query, in its order; what one lacks is null."""
+    known = {cte.alias: cte.this for cte in tree.find_all(exp.CTE)}
+    for union in list(tree.find_all(exp.Union)):
+        if union.args.get("by_name"):
+            first: exp.Query = union
+            while isinstance(first, exp.Union):
+                first = first.this
+            _expand(first, known)
+            source = first.find(exp.Table)
+            kinds = _kinds().get(source.name, {}) if source is not None else {}
+            _arrange(union.expression, first.named_selects, known, kinds)
+            union.set("by_name", None)
+
+
+def _expand(select: exp.Expr, known: dict[str, exp.Expr]) -> None:
+    """Name the columns that ``*`` stands for."""
+    if not (isinstance(select, exp.Select) and select.is_star):
+        return
+    table = select.find(exp.Table)
+    assert table is not None  # a star is of something
+    found = known.get(table.name)
+    names = found.named_selects if isinstance(found, exp.Query) else tables()[table.name][0]
+    select.set("expressions", [exp.column(name, quoted=True) for name in names])
+
+
+def _arrange(
+    select: exp.Expr,
+    names: list[str],
+    known: dict[str, exp.Expr],
+    kinds: dict[str, exp.Expr],
+) -> None:
+    _expand(select, known)
+    by_name = {column.alias_or_name: column for column in select.expressions}
+    columns = [by_name.get(name) or _nothing(name, kinds.get(name)) for name in names]
+    select.set("expressions", columns)
+
+
+def _nothing(name: str, kind: exp.Expr | None) -> exp.Expr:
+    null: exp.Expr = exp.null()
+    if kind is not None:
+        null = exp.Cast(this=null, to=kind.copy())
+    return exp.alias_(null, name, quoted=True)
+
+
+@lru_cache(1)
+def tables() -> dict[str, tuple[list[str], list[str]]]:
+    """Return the columns and the key's columns of each table of the schema."""
+    found: dict[str, tuple[list[str], list[str]]] = {}
+    for table in _made():
+        columns = list(table.find_all(exp.ColumnDef))
+        keys = [each.name for each in columns if each.find(exp.PrimaryKeyColumnConstraint)]
+        for key in table.find_all(exp.PrimaryKey):
+            keys += [each.name for each in key.expressions]
+        found[table.this.name] = ([each.name for each in columns], keys)
+    return found
+
+
+@lru_cache(1)
+def _kinds() -> dict[str, dict[str, exp.Expr]]:
+    """The types of the columns of each table."""
+    return {
+        table.this.name: {each.name: each.args["kind"] for each in table.find_all(exp.ColumnDef)}
+        for table in _made()
+    }
+
+
+def _made() -> list[exp.Expr]:
+    trees = sqlglot.parse(schema_text(), read="duckdb")
+    return [tree.this for tree in trees if isinstance(tree, exp.Create) and tree.kind == "TABLE"]

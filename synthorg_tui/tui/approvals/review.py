@@ -228,6 +228,9 @@ class ReviewScreen(RewordingScreen):
         if (status := review.item.status) != "pending":
             toast(self, f"It is {status}: nothing is left to decide", severity="warning")
             return None
+        if review.barred:
+            toast(self, review.barred, severity="warning")
+            return None
         return review
 
     # Elsewhere

@@ -11,6 +11,7 @@ from typing import Self
 
 from pydantic import AwareDatetime, Field, model_validator
 
+from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.enums import RiskLevel as RiskLevel
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
@@ -70,6 +71,14 @@ class ApprovalItem(FrozenModel):
         if self.consumed_at is not None and self.status not in _DECIDED:
             raise ValueError("only a decided item can have taken effect")
         return self
+
+
+def decided_words(item: ApprovalItem) -> str:
+    """Return by whom a decided item was decided, and when in this machine's time."""
+    if item.decided_by is None or item.decided_at is None:
+        return "nobody decided it"
+    at = item.decided_at.astimezone()
+    return f"{actor_words(item.decided_by)} decided at {at:%H:%M} on {at:%Y-%m-%d}"
 
 
 class ApprovalEventKind(StrEnum):
@@ -150,6 +159,10 @@ class ApprovalNotFoundError(ApprovalError):
 
 class ApprovalConflictError(ApprovalError):
     """The item's state doesn't allow the operation, or an item with its id exists already."""
+
+
+class OvertakenError(ApprovalError):
+    """Another program decided something while this decision was worked out; try it anew."""
 
 
 class QueueFullError(ApprovalError):

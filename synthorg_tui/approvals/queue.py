@@ -22,9 +22,11 @@ from synthorg_tui.approvals.models import (
     QueueFullError,
     RiskLevel,
     StaleReviewError,
+    decided_words,
 )
 from synthorg_tui.approvals.person import Person, Policy, decision_event
 from synthorg_tui.approvals.proposals import MAX_PENDING, is_agents
+from synthorg_tui.approvals.roles import DecisionRights, DecisionSubject
 from synthorg_tui.approvals.rows import payload_hash as payload_hash
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.failsafe import raise_fatal
@@ -57,6 +59,7 @@ class ApprovalQueue:
         clock: Decides what "now" is.
         expire_after: Lifetime of an item that has no ``expires_at``; ``None`` is without end.
         on_expire: Called with each item that has expired.
+        rights: Who may decide what; ``None`` lets the person decide all.
     """
 
     def __init__(
@@ -66,11 +69,13 @@ class ApprovalQueue:
         clock: Clock,
         expire_after: timedelta | None = None,
         on_expire: Callable[[ApprovalItem], None] | None = None,
+        rights: DecisionRights | None = None,
     ) -> None:
         self._database = database
         self._clock = clock
         self._expire_after = expire_after
         self._on_expire = on_expire
+        self.rights = rights or DecisionRights(ApprovalsConfig())
 
     async def add(self, item: ApprovalItem) -> None:
         """Add a pending item.
@@ -215,6 +220,7 @@ class ApprovalQueue:
 
         def work(db: "Connection") -> ApprovalItem:
             before = self._pending(db, item_id)
+            self.rights.require(person, DecisionSubject.of(before))
             asleep = max(before.snoozed_until or now, now)
             expires = before.expires_at and before.expires_at + ((until or now) - asleep)
             item = _changed(before, snoozed_until=until, expires_at=expires)
@@ -248,12 +254,14 @@ class ApprovalQueue:
         reason: str | None,
         payload_hash: str,
         payload: str | None = None,
+        about: DecisionSubject | None = None,
     ) -> ApprovalItem:
         """Approve or reject an item within the caller's transaction, and return it.
 
         A policy can only approve, and a rejection needs a reason. ``payload_hash`` is that of the
         item that the person was shown; ``payload`` replaces the item's own where the person edited
-        it, and is ``None`` otherwise.
+        it, and is ``None`` otherwise. ``about`` is what roles are asked of, where it isn't as the
+        item's metadata have it.
 
         Raises:
             ApprovalNotFoundError: There is no such item.
@@ -266,6 +274,7 @@ class ApprovalQueue:
         before = self._pending(db, item_id)
         if rows.payload_hash(before) != payload_hash:
             raise StaleReviewError(f"proposal {item_id} has changed since it was shown")
+        self.rights.require(person, about or DecisionSubject.of(before))
         item = _changed(
             before,
             status=status,
@@ -334,6 +343,7 @@ class ApprovalQueue:
         before, now = rows.known(db, item_id), self._clock.now()
         if before.status in _OPEN:
             raise ApprovalConflictError(f"proposal {item_id} is {before.status}, not decided")
+        self.rights.require(person, DecisionSubject.of(before))
         expires = before.expires_at
         if expires is not None and expires <= now:
             expires = now + (expires - before.created_at)
@@ -351,11 +361,17 @@ class ApprovalQueue:
         self._record(db, item, ApprovalEventKind.REOPENED, str(person), reason)
         return item
 
+    def require_open(self, item: ApprovalItem) -> None:
+        """Raise ``ApprovalConflictError`` for a decided item, with by whom and when it was."""
+        if item.status not in _OPEN:
+            told = f"is {item.status}, not pending: {decided_words(item)}"
+            raise ApprovalConflictError(f"proposal {item.id} {told}")
+
     def _pending(self, db: "Connection", item_id: str) -> ApprovalItem:
         item = rows.known(db, item_id)
-        if item.status is not ApprovalStatus.PENDING:
-            raise ApprovalConflictError(f"proposal {item_id} is {item.status}, not pending")
-        if item.expires_at is not None and item.expires_at <= self._clock.now():
+        self.require_open(item)
+        is_late = item.expires_at is not None and item.expires_at <= self._clock.now()
+        if item.status is ApprovalStatus.EXPIRED or is_late:
             raise ApprovalConflictError(f"proposal {item_id} has expired")
         return item
 
@@ -432,16 +448,3 @@ def _require_room(db: "Connection", requested_by: str) -> None:
             f"{MAX_PENDING} of your proposals wait for a person: no more are taken",
             remedy="Go on without; it can be tried again once the person has decided.",
         )
-
-
-def queue_by(
-    config: ApprovalsConfig, database: StoreDatabase, clock: Clock, expired: Callable[[str], None]
-) -> ApprovalQueue:
-    """Return the queue by the settings; ``expired`` is called with the id of each that expires."""
-    days = config.expire_after_days
-    return ApprovalQueue(
-        database,
-        clock=clock,
-        expire_after=timedelta(days=days) if days is not None else None,
-        on_expire=lambda item: expired(item.id),
-    )

@@ -265,6 +265,7 @@ def review(preview: "Review", trail: "Sequence[ApprovalEvent]") -> Json:
         **proposal(preview.entry),
         "hash": short_hash(preview),
         "problem": preview.problem,
+        "barred": preview.barred,
         "flags": [
             {"kind": flag.kind.value, "place": flag.place, "found": flag.found}
             for flag in preview.flags

@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synthorg_tui.approvals.models import ApprovalConflictError
+from synthorg_tui.approvals.models import ApprovalConflictError, OvertakenError
 from synthorg_tui.approvals.person import Person, Policy
 from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.core.clock import Clock
@@ -96,15 +96,20 @@ class DecisionRunner:
         self._queue = queue
         self._clock = clock
         self._on_decision = on_decision
+        self._seen = 0
+        """The last decision that the plan of the present turn can know of."""
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
         """Hold the lock that admits one decision at a time, for the length of an ``async with``.
 
         First writes the files of earlier decisions that aren't written yet, as far as possible.
+        Where other programs decide on the same store, the lock is of this one alone: what is
+        carried out then raises ``OvertakenError`` when one of them was quicker.
         """
         async with self._registry.deciding:
             await self._journal.roll_forward()
+            self._seen = await self._journal.latest()
             yield
 
     async def history(self) -> tuple[Operation, ...]:
@@ -151,19 +156,21 @@ class DecisionRunner:
         _log_superseded(plan)
         return decision
 
-    async def undoable(self) -> tuple[str, ...]:
+    async def undoable(self, actors: Sequence[str] = ()) -> tuple[str, ...]:
         """Return the titles of the decisions that ``undo`` would undo, latest first."""
-        return tuple(operation.title for operation in await self._journal.last_undoable())
+        return tuple(operation.title for operation in await self._journal.last_undoable(actors))
 
-    async def undo(self, person: Person) -> Decision | None:
+    async def undo(self, person: Person, actors: Sequence[str] = ()) -> Decision | None:
         """Undo the last decision that can be undone; ``None`` when there is none. Needs a ``turn``.
+
+        With ``actors`` only what they decided is undone.
 
         Decisions that were taken in bulk are undone together, latest first, each in its own
         transaction; after a crash the next undo continues with the rest. Raises
         ``ApprovalConflictError``, with nothing changed, when a file that one of them wrote or a
         fact has been changed since.
         """
-        operations = await self._journal.last_undoable()
+        operations = await self._journal.last_undoable(actors)
         await asyncio.to_thread(check_undoable, operations)
         later: dict[str, FactState] = {}
         for operation in operations:
@@ -196,9 +203,16 @@ class DecisionRunner:
         ``within`` runs in the transaction and returns the decision as it recorded it. Once begun
         this runs to its end, even when the caller is cancelled.
         """
+        seen = self._seen
+
+        def in_turn(db: "Connection", outcome: BundleOutcome) -> Operation:
+            if journal.latest(db) != seen:
+                raise OvertakenError("somebody else decided at the same moment")
+            return within(db, outcome)
 
         async def run() -> Decision:
-            operation = await self._store.change_together(bundle, within, actor=actor)
+            operation = await self._store.change_together(bundle, in_turn, actor=actor)
+            self._seen = operation.number
             try:
                 operation = await self._journal.finish(operation)
             except SkillWriteError as error:

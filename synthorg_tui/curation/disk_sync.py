@@ -192,6 +192,7 @@ class FileChanges:
         in a root at first sight is only recorded, and what is shipped comes up by ``offer`` alone.
         """
         async with self._registry.deciding:
+            await self._before()
             survey = await asyncio.to_thread(self._library.survey)
             records = {record.path: record for record in await self._registry.all()}
             preexisting = await self._record_new_roots(survey, records)
@@ -226,6 +227,17 @@ class FileChanges:
             if not {stored[key] for key in record.memory_ids if key in stored}
             <= _approved_texts(record)
         )
+
+    def placed(self, records: Mapping[str, RegisteredSkill]) -> dict[str, RegisteredSkill]:
+        """Return the records by the paths of their files, as they are on this machine."""
+        return dict(records)
+
+    async def _before(self) -> None:
+        """What is to be done before disk and registry are compared."""
+
+    def _is_here(self, path: str) -> bool:
+        """Whether a file that isn't there is missing, rather than on another machine."""
+        return True
 
     async def _record_new_roots(
         self, survey: Survey, records: Mapping[str, RegisteredSkill]
@@ -264,7 +276,8 @@ class FileChanges:
         ]
         changes += await self._offered(survey, records)
         for path, record in records.items():
-            if path not in by_path and record.status is SkillStatus.ACTIVE:
+            is_away = path not in by_path and self._is_here(path)
+            if is_away and record.status is SkillStatus.ACTIVE:
                 changes.append(await self._missing(record))
         return [change for change in changes if change is not None]
 
@@ -338,7 +351,9 @@ class FileChanges:
         for item in await self._queue.list(
             status=ApprovalStatus.PENDING, action_type=FILE_CHANGE_ACTION, snoozed=True
         ):
-            if item.id not in changes and isinstance(entry_of(item).subject, FileChangePayload):
+            subject = entry_of(item).subject
+            is_over = item.id not in changes and isinstance(subject, FileChangePayload)
+            if is_over and self._is_here(item.metadata.get("path", "")):
                 expired = item.model_copy(
                     update={"status": ApprovalStatus.EXPIRED, "snoozed_until": None}
                 )

@@ -141,12 +141,23 @@ Perform: TypeAlias = Callable[[AdminPayload, str], Awaitable[str]]
 
 
 class Journal:
-    """Reads the recorded decisions, writes their files and has their acts done by ``perform``."""
+    """Reads the recorded decisions, writes their files and has their acts done by ``perform``.
 
-    def __init__(self, database: StoreDatabase, queue: "ApprovalQueue", perform: Perform) -> None:
+    ``is_here`` tells whether a folder of skills is one of this machine: what others decided in a
+    shared store is theirs to finish.
+    """
+
+    def __init__(
+        self,
+        database: StoreDatabase,
+        queue: "ApprovalQueue",
+        perform: Perform,
+        is_here: Callable[[str], bool] = lambda _: True,
+    ) -> None:
         self._database = database
         self._queue = queue
         self._perform = perform
+        self._is_here = is_here
 
     async def finish(self, operation: Operation) -> Operation:
         """Write the files of a decision, do its act and mark it as done.
@@ -175,6 +186,8 @@ class Journal:
         """
         finished = []
         for operation in await self._database.read(open_operations):
+            if not all(self._is_here(step.root) for step in operation.effects.files):
+                continue
             try:
                 finished.append(await self.finish(operation))
             except DomainError as error:
@@ -185,12 +198,16 @@ class Journal:
         """Return every decision, oldest first."""
         return await self._database.read(every)
 
-    async def last_undoable(self) -> tuple[Operation, ...]:
+    async def latest(self) -> int:
+        """Return the number of the last decision, 0 when there is none."""
+        return await self._database.read(latest)
+
+    async def last_undoable(self, actors: Sequence[str] = ()) -> tuple[Operation, ...]:
         """Return the last decision that can be undone; with it, latest first, those taken in bulk.
 
-        Empty when there is none.
+        With ``actors`` only theirs count. Empty when there is none.
         """
-        return await self._database.read(last_undoable)
+        return await self._database.read(lambda db: last_undoable(db, actors))
 
     def _finished(
         self, db: "Connection", operation: Operation, left_alone: Sequence[FileStep]
@@ -263,9 +280,8 @@ def record_in(
     effects: Effects,
 ) -> Operation:
     """Record a decision as open, within the transaction that makes it, and return it."""
-    row = db.execute("SELECT coalesce(max(number), 0) + 1 FROM operations").fetchone()
     operation = Operation(
-        number=int(row[0]) if row else 1,
+        number=latest(db) + 1,
         kind=kind,
         item_id=item_id,
         title=title,
@@ -331,7 +347,13 @@ def open_operations(db: "Connection") -> tuple[Operation, ...]:
     return _select(db, "WHERE state = 'open' ORDER BY number")
 
 
-def last_undoable(db: "Connection") -> tuple[Operation, ...]:
+def latest(db: "Connection") -> int:
+    """Return the number of the last decision, 0 when there is none."""
+    row = db.execute("SELECT coalesce(max(number), 0) FROM operations").fetchone()
+    return int(row[0]) if row else 0
+
+
+def last_undoable(db: "Connection", actors: Sequence[str] = ()) -> tuple[Operation, ...]:
     """Return the last decision that can be undone, with those taken in bulk with it, latest first.
 
     Empty when there is none: an undo or a purge can't be undone, nor what was acted on since.
@@ -341,11 +363,14 @@ def last_undoable(db: "Connection") -> tuple[Operation, ...]:
         """AND NOT (contains(effects, '"is_used_later":true') """
         "AND item_id IN (SELECT id FROM approvals WHERE consumed_at IS NOT NULL))"
     )
-    last = _select(db, f"{undoable} ORDER BY number DESC LIMIT 1")
+    if actors:
+        undoable += f" AND actor IN ({', '.join('?' for _ in actors)})"
+    last = _select(db, f"{undoable} ORDER BY number DESC LIMIT 1", actors)
     bulk = last[0].effects.bulk if last else ""
     if not bulk:
         return last
-    return _select(db, f"{undoable} AND contains(effects, ?) ORDER BY number DESC", [bulk])
+    undoable += " AND contains(effects, ?)"
+    return _select(db, f"{undoable} ORDER BY number DESC", [*actors, bulk])
 
 
 def _select(db: "Connection", clause: str, values: Sequence[object] = ()) -> tuple[Operation, ...]:

@@ -115,7 +115,8 @@ class SkillOverview:
         """Every skill on disk and in the registry, as of now."""
         await self._update_roots()
         survey = await asyncio.to_thread(self._library.survey)
-        records = {record.path: record for record in await self._registry.all()}
+        known = {record.path: record for record in await self._registry.all()}
+        records = self._changes.placed(known)
         reworded = await self._changes.reworded(records.values())
         waiting = await self._waiting()
         seen, rejected = await self._changes.seen(), await self._rejected()
@@ -132,7 +133,7 @@ class SkillOverview:
         row = next((row for row in state.rows if row.path == path), None)
         if row is None:
             raise NoSkillAtPathError(f"there is no skill at {path}")
-        record = await self._registry.get(path)
+        record = await self._registry.get(self._registry.copies.get(path, path))
         on_disk = {str(file.path): file for file in await asyncio.to_thread(self._library.scan)}
         if path in on_disk:
             text = on_disk[path].text
@@ -142,7 +143,7 @@ class SkillOverview:
             row=row,
             text=text,
             memory_ids=record.memory_ids if record else (),
-            versions=await self._registry.versions(path),
+            versions=await self._registry.versions(record.path if record else path),
             evidence=record.evidence if record else (),
         )
 

@@ -171,6 +171,9 @@ class ApprovalPreview:
         if self._library.is_shipped(record.root):
             problem = f"{path} comes with the program and is never written"
             raise SkillPathError(problem, remedy="Agents are given the approved text as it is.")
+        if record.path != path:
+            problem = f"{path} is a copy of a skill that was approved on another machine"
+            raise SkillPathError(problem, remedy="Delete your text: the next approval writes it.")
         if state.sha256 == record.sha256:
             raise ApprovalConflictError(f"{path} is as it should be")
         if only_if_gone and state.sha256:
@@ -381,14 +384,17 @@ class ApprovalPreview:
         return replaced, tuple(sorted(named))
 
     async def _record_and_state(self, path: str) -> tuple[RegisteredSkill | None, FileState]:
-        """A skill in the registry and its file as it is now."""
-        return await self._registry.get(path), await asyncio.to_thread(state_of, Path(path))
+        """The skill in the registry that this file is of, and the file as it is now."""
+        record = await self._registry.get(self._registry.copies.get(path, path))
+        return record, await asyncio.to_thread(state_of, Path(path))
 
     async def _active_skill(self, path: str) -> tuple[RegisteredSkill, FileState]:
         """The skill whose file may be written or removed, and the file as it is now."""
         record, state = await self._record_and_state(path)
         if record is None or record.status is not SkillStatus.ACTIVE:
             raise ApprovalNotFoundError(f"no skill that counts has the file {path}")
+        if record.path != path:  # others write and remove it where it was approved
+            return record, FileState()
         skill_path(Path(record.root), record.name)
         if state.sha256 == IRREGULAR:
             problem = f"{path} is no plain file of at most 1 MB"

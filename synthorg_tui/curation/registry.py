@@ -163,6 +163,9 @@ class SkillRegistry:
         self._database = database
         self.deciding = asyncio.Lock()
         """Held while a decision is taken, when the files may be behind the registry."""
+        self.copies: dict[str, str] = {}
+        """Files on this machine of skills that were approved on another one: their paths here, with
+        those in the registry."""
 
     async def all(self) -> tuple[RegisteredSkill, ...]:
         """Return every skill that was ever approved, by path; erased ones are not among them."""

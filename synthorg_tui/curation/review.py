@@ -229,6 +229,7 @@ class Review:
     ``replaces`` are the memories it would remove, ``agents`` those who would get a copy.
     ``problem`` says why it can only be rejected, empty when it can be approved. ``reach`` names for
     each scope that the item could have the agents who would be given it; empty where it has none.
+    ``barred`` says why the person here may not decide about it, and who may; empty if he may.
     """
 
     entry: InboxEntry
@@ -242,6 +243,7 @@ class Review:
     agents: tuple[str, ...] = ()
     problem: str = ""
     reach: Mapping[ProceduralMemoryScope, tuple[str, ...]] = field(default_factory=dict)
+    barred: str = ""
 
     @property
     def item(self) -> ApprovalItem:

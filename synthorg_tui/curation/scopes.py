@@ -8,9 +8,16 @@ wrote is for it alone or for all. Choosing is the reviewer's; how a scope is car
 from collections.abc import Mapping, Sequence
 
 from synthorg_tui.approvals.models import DecisionRefusedError
+from synthorg_tui.approvals.roles import DecisionSubject
 from synthorg_tui.curation.models import Lesson, LessonKind, ProceduralMemoryScope
 from synthorg_tui.curation.propagation import Propagation
-from synthorg_tui.curation.review import Subject, WritePayload
+from synthorg_tui.curation.review import (
+    InboxEntry,
+    OrgPayload,
+    Subject,
+    WritePayload,
+    entry_of,
+)
 
 _ALONE_OR_ALL = (ProceduralMemoryScope.AGENT, ProceduralMemoryScope.ORG)
 
@@ -34,6 +41,21 @@ def scope_of(subject: Subject | None) -> ProceduralMemoryScope | None:
     if isinstance(subject, WritePayload):
         return ProceduralMemoryScope.ORG if subject.shared else ProceduralMemoryScope.AGENT
     return subject.proposal.scope if isinstance(subject, Lesson) else None
+
+
+def subject_of(entry: InboxEntry, payload: str | None = None) -> DecisionSubject:
+    """Return what roles are asked of about an item, as a person edited it where one did.
+
+    ``payload`` is what it became then. What is written to organisation memory is for all.
+    """
+    if payload is not None:
+        entry = entry_of(entry.item.model_copy(update={"payload": payload}))
+    about, subject = DecisionSubject.of(entry.item), entry.subject
+    agent = about.agent_id or getattr(subject, "agent_id", "")
+    scope = scope_of(subject)
+    if isinstance(subject, OrgPayload):
+        scope = ProceduralMemoryScope.ORG
+    return DecisionSubject(agent, scope.value if scope is not None else about.scope)
 
 
 def scoped(subject: Subject | None, scope: ProceduralMemoryScope) -> Lesson | WritePayload:

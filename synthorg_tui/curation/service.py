@@ -7,9 +7,12 @@ decision changes is worked out in ``preview`` and ``plan``; how it becomes true 
 """
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 from uuid import uuid4
 
 from synthorg_tui.approvals.models import (
@@ -17,10 +20,12 @@ from synthorg_tui.approvals.models import (
     ApprovalNotFoundError,
     ApprovalStatus,
     DecisionRefusedError,
+    OvertakenError,
     StaleReviewError,
 )
 from synthorg_tui.approvals.person import Person, Policy
 from synthorg_tui.approvals.queue import ApprovalQueue
+from synthorg_tui.approvals.roles import DecisionSubject
 from synthorg_tui.approvals.rows import payload_hash
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.curation.administration import AdminPayload
@@ -43,6 +48,7 @@ from synthorg_tui.curation.review import (
     entry_of,
 )
 from synthorg_tui.curation.review_sheet import SheetDecision, SheetVerdict
+from synthorg_tui.curation.scopes import subject_of
 from synthorg_tui.executions.store import Excerpt, ExecutionStore
 from synthorg_tui.memory.extensions import BundleOutcome
 from synthorg_tui.memory.org.errors import OrgMemoryWriteError
@@ -51,6 +57,10 @@ if TYPE_CHECKING:
     from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
+
+_Taken = TypeVar("_Taken")
+_TRIES: Final = 4
+"""How often a decision is worked out while other programs decide, before that is said."""
 
 EditProposal: TypeAlias = Callable[[InboxEntry], ProposalEdit]
 """What a person makes of an item as it is at the moment of the decision."""
@@ -100,7 +110,9 @@ class ReviewService:
 
     async def review(self, item_id: str) -> Review:
         """Return everything that approving the item would do; raises ``ApprovalNotFoundError``."""
-        return await self._preview.review(await self._build(item_id))
+        review = await self._preview.review(await self._build(item_id))
+        barred = self._queue.rights.refusal(subject_of(review.entry))
+        return replace(review, barred=barred) if barred else review
 
     async def approve(
         self, item_id: str, *, shown: str, person: Person, edit: EditProposal | None = None
@@ -123,23 +135,29 @@ class ReviewService:
             MemoryStoreError: The agent may store nothing more; nothing was changed.
             SkillWriteError: It is approved, but its file can't be written yet.
         """
-        async with self._runner.turn():
+
+        async def act() -> Decision:
             preview = await self._approvable(item_id, shown)
             if edit is not None:
                 preview = await self._preview.edited(preview, edit(preview.entry))
             return await self._approve(preview, person)
 
+        return await self._in_turn(act)
+
     async def reject(self, item_id: str, *, shown: str, reason: str, person: Person) -> Decision:
         """Reject a proposal for good; ``shown`` and the errors are those of ``approve``."""
-        async with self._runner.turn():
+
+        async def act() -> Decision:
             return await self._reject(await self._as_shown(item_id, shown), reason, person)
+
+        return await self._in_turn(act)
 
     async def _reject(
         self, preview: Preview, reason: str, person: Person, *, bulk: str = ""
     ) -> Decision:
         item = preview.entry.item
 
-        def decide(db: "Connection") -> None:
+        def decide(db: "Connection", person: Person | Policy) -> None:
             self._queue.decide_in(
                 db,
                 item.id,
@@ -147,6 +165,7 @@ class ReviewService:
                 person=person,
                 reason=reason,
                 payload_hash=payload_hash(item),
+                about=subject_of(preview.entry),
             )
 
         later = preview.entry.kind is SubjectKind.RUN
@@ -174,8 +193,8 @@ class ReviewService:
         for verdict in verdicts:
             try:
                 if verdict.decision is not SheetDecision.LATER:
-                    async with self._runner.turn():
-                        decisions.append(await self._carry_out(verdict, person, bulk))
+                    act = partial(self._carry_out, verdict, person, bulk)
+                    decisions.append(await self._in_turn(act))
             except ReviewChangedError as error:
                 stale.append(error.review)
             except DomainError as error:
@@ -199,20 +218,22 @@ class ReviewService:
         Raises ``ApprovalNotFoundError``, and ``ApprovalConflictError`` when it isn't pending or the
         time is in the past.
         """
-        return await self._queue.snooze(item_id, until, person)
+        return await self._queue.snooze(item_id, until, self._queue.rights.named(person))
 
     async def undo(self, person: Person) -> Decision | None:
         """Undo the last decision that can be undone; ``None`` when there is none.
 
-        Approvals that were made in bulk are undone together. Raises ``ApprovalConflictError`` when
-        a file that was written has been changed since.
+        Where several people decide, that is the person's own last one. Approvals that were made in
+        bulk are undone together. Raises ``ApprovalConflictError`` when a file that was written has
+        been changed since, and ``DecisionRefusedError`` for what the person may not decide about.
         """
-        async with self._runner.turn():
-            return await self._runner.undo(person)
+        rights = self._queue.rights
+        undo = partial(self._runner.undo, rights.named(person), rights.own_actors())
+        return await self._in_turn(undo)
 
     async def undoable(self) -> tuple[str, ...]:
         """Return the titles of the decisions that ``undo`` would undo, latest first."""
-        return await self._runner.undoable()
+        return await self._runner.undoable(self._queue.rights.own_actors())
 
     async def retire(self, path: str, person: Person) -> Decision:
         """Retire a skill: remove its file and its memories, which an undo restores.
@@ -220,9 +241,12 @@ class ReviewService:
         Raises ``ApprovalNotFoundError`` when no active skill has this file, and
         ``SkillPathError`` when it isn't one that can be removed and written.
         """
-        async with self._runner.turn():
+
+        async def act() -> Decision:
             plan = await self._preview.retirement(path)
-            return await self._runner.commit(plan, _cause(DecisionKind.RETIRED, plan), person)
+            return await self._of_skill(DecisionKind.RETIRED, plan, person)
+
+        return await self._in_turn(act)
 
     async def restore_file(
         self, path: str, person: Person, *, only_if_gone: bool = False
@@ -235,9 +259,20 @@ class ReviewService:
         ``ApprovalConflictError`` when it has that text already or is to be left alone, and
         ``SkillPathError`` when it isn't one that can be removed and written.
         """
-        async with self._runner.turn():
+
+        async def act() -> Decision:
             plan = await self._preview.restoration(path, only_if_gone=only_if_gone)
-            return await self._runner.commit(plan, _cause(DecisionKind.FILE_RESTORED, plan), person)
+            return await self._of_skill(DecisionKind.FILE_RESTORED, plan, person)
+
+        return await self._in_turn(act)
+
+    async def _of_skill(self, kind: DecisionKind, plan: CurationPlan, person: Person) -> Decision:
+        """Carry out a decision about the one skill that a plan changes, rather than an item."""
+        (skill,) = plan.changed
+        person = self._queue.rights.named(person)
+        about = DecisionSubject(skill.agent_id, skill.proposal.scope.value)
+        self._queue.rights.require(person, about)
+        return await self._runner.commit(plan, Cause(kind, skill.name), person)
 
     async def adopt_by_policy(self) -> tuple[Decision, ...]:
         """Approve without a person what the settings let be adopted, and return the decisions.
@@ -283,6 +318,7 @@ class ReviewService:
 
     async def _as_shown(self, item_id: str, shown: str) -> Preview:
         preview = await self._build(item_id)
+        self._queue.require_open(preview.entry.item)
         if preview.shown != shown:
             raise ReviewChangedError(await self._preview.review(preview))
         return preview
@@ -298,7 +334,7 @@ class ReviewService:
     ) -> Decision:
         item = preview.entry.item
 
-        def decide(db: "Connection") -> None:
+        def decide(db: "Connection", person: Person | Policy) -> None:
             self._queue.decide_in(
                 db,
                 item.id,
@@ -307,6 +343,7 @@ class ReviewService:
                 reason=None,
                 payload_hash=payload_hash(item),
                 payload=preview.payload,
+                about=subject_of(preview.entry, preview.payload),
             )
 
         before = item.payload if preview.payload is not None else None
@@ -321,15 +358,17 @@ class ReviewService:
         plan: CurationPlan,
         cause: Cause,
         person: Person | Policy,
-        decide: "Callable[[Connection], None]",
+        decide: "Callable[[Connection, Person | Policy], None]",
     ) -> Decision:
         """Carry a plan out unless a memory or fact it removes has changed since it was shown."""
+        if isinstance(person, Person):
+            person = self._queue.rights.named(person)
 
         def also(db: "Connection", outcome: BundleOutcome) -> None:
             leaves = plan.bundle.remove or plan.bundle.archive
             if leaves and not same_memories(preview.replaces, outcome.removed):
                 raise StaleReviewError("a memory has changed since it was shown")
-            decide(db)
+            decide(db, person)
 
         try:
             return await self._runner.commit(plan, cause, person, also=also)
@@ -341,8 +380,11 @@ class ReviewService:
                 raise
             raise ReviewChangedError(review) from error
 
-
-def _cause(kind: DecisionKind, plan: CurationPlan) -> Cause:
-    """A decision about the one skill that a plan changes, rather than about an item."""
-    (skill,) = plan.changed
-    return Cause(kind, skill.name)
+    async def _in_turn(self, act: Callable[[], Awaitable[_Taken]]) -> _Taken:
+        """Have one decision worked out and taken; anew where another program was quicker."""
+        for _ in range(_TRIES - 1):
+            with suppress(OvertakenError):
+                async with self._runner.turn():
+                    return await act()
+        async with self._runner.turn():
+            return await act()

@@ -15,6 +15,7 @@ REVIEW_DIR = "in-the-editor"
 EVALUATIONS_DIR = "evaluations"
 SCRATCH_DIR = "scratch"
 STATUS_FILE = "status.json"
+COPIES_FILE = "skill-copies.json"
 OWN_FILES = (
     DATABASE_FILE,
     SERVER_FILE,
@@ -23,6 +24,7 @@ OWN_FILES = (
     "hooks.log",
     "mcp.token",
     "ui.json",
+    COPIES_FILE,
     STATUS_FILE,
     f"{STATUS_FILE}.reading",
 )

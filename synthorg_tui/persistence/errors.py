@@ -25,3 +25,7 @@ class DuplicateRecordError(PersistenceError):
 
 class QueryError(PersistenceError):
     """The database refused a query, or a stored record can't be read."""
+
+
+class MoveRefusedError(PersistenceError):
+    """A store isn't copied there: the target holds something else, or is the source itself."""

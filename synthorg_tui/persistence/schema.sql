@@ -749,3 +749,11 @@ CREATE TABLE IF NOT EXISTS fine_tune_checkpoints (
     is_active BOOLEAN NOT NULL,
     record VARCHAR NOT NULL
 );
+
+-- Several programs on one store: where each keeps the files of approved skills. "place" is a random
+-- name of its data directory.
+CREATE TABLE IF NOT EXISTS skill_homes (
+    place VARCHAR PRIMARY KEY,
+    path VARCHAR NOT NULL,
+    seen_at TIMESTAMP NOT NULL
+);

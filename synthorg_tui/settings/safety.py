@@ -49,6 +49,8 @@ NO_SAFETY: Final[Mapping[str, str]] = MappingProxyType(
     {
         "approvals.expire_after_days": "what expires was not approved, and may be proposed again",
         "approvals.notify": "how a person is called, not who decides",
+        "approvals.person": "what a person is called; no name lets an agent decide",
+        "approvals.roles": "which of several people decides; agents decide nothing either way",
         "agent_access.digest_token_budget": "how long a digest is; an agent names its own budget",
     }
 )

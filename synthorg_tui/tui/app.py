@@ -118,8 +118,8 @@ class MemoryDeskApp(RememberingApp):
     def _heard(self, heard: "ActivityEvent") -> None:
         """An agent came, left, called or wrote, or a command changed the store."""
         self._attention.hear(heard)
-        if heard.topic == "changed":
-            self.maker.memories.keep_up()
+        if heard.topic in ("changed", "elsewhere"):
+            self.maker.keep_up(self.screen, everywhere=heard.topic == "elsewhere")
 
     def _skills_changed(self, items: int) -> None:
         """Something changed in a folder of skills; what that made is counted and shown."""

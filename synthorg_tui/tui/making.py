@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from synthorg_tui.tui.skills.screen import SkillsScreen
 
 
+RENEWED_AFTER = 1.0
+"""Least seconds between two readings of a pane while others change the store."""
+
+
 class PaneMaker:
     """The panes of an app: ``make_<mode>`` makes one, and connects it once the store is open."""
 
@@ -54,6 +58,7 @@ class PaneMaker:
         self._is_prepared = False
         self._error: DomainError | None = None
         self._later: list[Pane] = []
+        self._renewing = Throttle(app, self._renew, RENEWED_AFTER)
 
     def make_memories(self) -> Screen[None]:
         self.memories = MemoriesScreen(state=self._state, now=self._now, panes=self._panes)
@@ -193,6 +198,16 @@ class PaneMaker:
         for pane in self._later:
             if pane is shown:
                 pane.reload()
+
+    def keep_up(self, shown: Screen[object], *, everywhere: bool) -> None:
+        """Read again what changed: the memories, and where others changed it what is shown."""
+        self.memories.keep_up()
+        if everywhere and shown is not self.memories:
+            self._renewing.ask()
+
+    def _renew(self) -> None:
+        if renew := getattr(self._app.screen, "renew", None):
+            renew()
 
     def _add(self, pane: "Pane") -> Screen[None]:
         """Attach a new pane once it is mounted; if the store opens or fails later, then."""

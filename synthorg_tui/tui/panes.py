@@ -184,6 +184,10 @@ class Panes:
         if event.imported is not None:
             self._news.add(event.imported)
             self._tell()
+        if event.topic == "connection":
+            lost = event.lost
+            since = f"since {lost.since.astimezone():%H:%M}" if lost is not None else ""
+            self.badge("connection", since and f"database away {since}, trying again")
 
     def looked(self) -> None:
         """Reset the number of writes, as the person sees the Activity pane now."""

@@ -12,6 +12,7 @@ import shutil
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,6 +74,11 @@ class Foundation:
     closing: AsyncExitStack
     tuned: "EmbedderInForce | None" = None
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether other people's programs may have the same store open."""
+        return self.settings.persistence.backend == "postgres"
+
     def local(self) -> LocalMemoryBackend:
         """Return the local backend; raises ``MemoryCapabilityError`` if another is configured."""
         if not isinstance(self.memory, LocalMemoryBackend):
@@ -86,6 +92,10 @@ class Foundation:
     def own_skills(self) -> Path:
         """The folder where the SKILL.md files of approved lessons are written."""
         return self.settings.own_skills(self.data_dir)
+
+    def has_skills_in(self, root: str) -> bool:
+        """Whether a folder of skills is on this machine, rather than another person's."""
+        return not self.is_shared or root == str(self.own_skills) or Path(root).is_dir()
 
     def skill_roots(self, projects: Sequence[Path] = ()) -> "tuple[SkillRoot, ...]":
         """The roots of skills of these projects, the user's, our own, and what is shipped."""
@@ -140,6 +150,10 @@ async def open_foundation(
         stack.push_async_callback(_leave_counts, database, directory)
         base = Foundation(settings, directory, memory, database, clock, Events(), stack)
         await follow_deployed(base)
+        if base.is_shared:
+            from synthorg_tui.wiring.hearing import hearing
+
+            await stack.enter_async_context(hearing(database, base.events, clock))
         yield base
 
 
@@ -167,7 +181,7 @@ async def finish_decisions(base: Foundation, part: Callable[[str], Any]) -> None
     is_open, was_elsewhere = await base.database.read(
         lambda db: (has_open(db), former_roots(db, str(base.own_skills)))
     )
-    if was_elsewhere:
+    if was_elsewhere and not base.is_shared:  # then it is another machine's
         from synthorg_tui.curation.relocation import relocate
 
         await relocate(base.database, base.own_skills)
@@ -176,7 +190,8 @@ async def finish_decisions(base: Foundation, part: Callable[[str], Any]) -> None
         from synthorg_tui.curation.journal import Journal
 
         acts = AdminActs(lambda: part("memory_service"))
-        await Journal(base.database, part("approvals"), acts.perform).roll_forward()
+        journal = Journal(base.database, part("approvals"), acts.perform, base.has_skills_in)
+        await journal.roll_forward()
     if (scratch := base.data_dir / SCRATCH_DIR).is_dir():  # a process was killed at its work
         await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
     if (evaluations := base.data_dir / EVALUATIONS_DIR).is_dir():
@@ -239,10 +254,22 @@ async def warm_up(base: Foundation) -> None:
 
 def build_queue(base: Foundation) -> "ApprovalQueue":
     """Build the approval queue; it emits ``approval.expired`` for each item that expires."""
-    from synthorg_tui.approvals.queue import queue_by
+    from synthorg_tui.approvals.queue import ApprovalQueue
+    from synthorg_tui.approvals.roles import DecisionRights
 
-    emit = partial(base.events.emit, "approval.expired")
-    return queue_by(base.settings.approvals, base.database, base.clock, emit)
+    def department_of(agent_id: str) -> str | None:
+        declared = base.settings.agent(agent_id)
+        return declared.department if declared else None
+
+    config = base.settings.approvals
+    days = config.expire_after_days
+    return ApprovalQueue(
+        base.database,
+        clock=base.clock,
+        expire_after=timedelta(days=days) if days is not None else None,
+        on_expire=lambda item: base.events.emit("approval.expired", item.id),
+        rights=DecisionRights(config, department_of, is_shared=base.is_shared),
+    )
 
 
 def build_injection(

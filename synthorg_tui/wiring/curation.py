@@ -4,15 +4,19 @@ Everything else is built in the package itself. What is imported inside a builde
 reason as there.
 """
 
+import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthorg_tui.core.clock import Clock
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.settings.root import RootConfig
 from synthorg_tui.wiring import Foundation
+from synthorg_tui.wiring.hearing import ELSEWHERE, SKILLS
 
 if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.approvals.queue import ApprovalQueue
@@ -25,11 +29,14 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.curation.registry import SkillRegistry
     from synthorg_tui.curation.review import Decision
     from synthorg_tui.curation.service import ReviewService
+    from synthorg_tui.curation.shared_skills import SkillFollower
     from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.learning.evidence import LessonEvidence
     from synthorg_tui.memory.service import MemoryService
     from synthorg_tui.memory.store.admin import StoreAdmin
     from synthorg_tui.skills.library import SkillLibrary
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +54,10 @@ class CurationBase:
     library: "SkillLibrary"
     own_root: Path
     clock: Clock
+    is_here: Callable[[str], bool] = lambda _: True
+    """Whether a folder of skills is on this machine."""
+    follower: "SkillFollower | None" = None
+    """What has others' skills here, where others use the same store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +90,8 @@ def curation_of(
         library=library,
         own_root=base.own_skills,
         clock=base.clock,
+        is_here=base.has_skills_in,
+        follower=_build_follower(base, registry) if base.is_shared else None,
     )
     return build_curation(
         parts,
@@ -113,7 +126,7 @@ def build_curation(
     from synthorg_tui.learning.evidence import LessonEvidence
 
     registry = base.registry
-    journal = Journal(base.database, base.queue, AdminActs(memory_service).perform)
+    journal = Journal(base.database, base.queue, AdminActs(memory_service).perform, base.is_here)
     runner = DecisionRunner(
         journal=journal,
         registry=registry,
@@ -166,8 +179,9 @@ def _build_reviews(
 
 def _build_file_changes(base: CurationBase, preexisting: "PreexistingSkills") -> "FileChanges":
     from synthorg_tui.curation.disk_sync import FileChanges
+    from synthorg_tui.curation.shared_skills import SharedFileChanges
 
-    return FileChanges(
+    changes = (FileChanges if base.follower is None else SharedFileChanges)(
         queue=base.queue,
         registry=base.registry,
         store=base.store,
@@ -175,6 +189,41 @@ def _build_file_changes(base: CurationBase, preexisting: "PreexistingSkills") ->
         preexisting=preexisting,
         clock=base.clock,
     )
+    if isinstance(changes, SharedFileChanges) and base.follower is not None:
+        changes.follower = base.follower
+    return changes
+
+
+def _build_follower(base: Foundation, registry: "SkillRegistry") -> "SkillFollower":
+    """Build what has others' skills on this machine, at once and whenever they decide something."""
+    from synthorg_tui.curation.shared_skills import SkillFollower, WrittenCopies
+
+    follower = SkillFollower(
+        base.database,
+        registry,
+        own_root=base.own_skills,
+        copies=WrittenCopies(base.data_dir),
+        clock=base.clock,
+    )
+    wanted = asyncio.Event()
+    wanted.set()
+
+    def hear(topic: str, data: object) -> None:
+        if (topic, data) == (SKILLS, ELSEWHERE):
+            wanted.set()
+
+    async def keep() -> None:
+        while await wanted.wait():
+            wanted.clear()
+            try:
+                await follower.follow()
+            except (DomainError, OSError) as error:
+                _log.warning("others' skills aren't here yet: %s", error)
+
+    task = asyncio.create_task(keep())
+    base.closing.callback(base.events.subscribe(hear))
+    base.closing.callback(task.cancel)
+    return follower
 
 
 def _build_erasure(base: CurationBase, runner: "DecisionRunner") -> "Erasure":

@@ -75,6 +75,7 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = {
     "serve": CommandEntry("store", "own the store without a screen, for agents and other commands"),
     "backup": CommandEntry("store", "copy the database"),
     "restore": CommandEntry("store", "bring back a backup of the database"),
+    "move": CommandEntry("move", "copy the whole store to a PostgreSQL server, or back"),
     "config": CommandEntry("config", "check and show the settings"),
 }
 """The commands in the order of ``--help``."""

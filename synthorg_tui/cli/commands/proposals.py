@@ -309,11 +309,14 @@ async def person_at_terminal(
 def require_hash(terminal: "Terminal", review: "Review", what: str) -> None:
     """Have the hash typed in.
 
-    Raises ``DeclinedError`` when nothing is typed, ``DecisionRefusedError`` for another hash.
+    Raises ``DeclinedError`` when nothing is typed, ``DecisionRefusedError`` for another hash, and
+    for what the person may not decide about.
     """
     from synthorg_tui.approvals.models import DecisionRefusedError
 
     item_id = review.item.id
+    if review.barred:
+        raise DecisionRefusedError(review.barred, remedy="Ask one of them.")
     typed = terminal.ask(
         f"{what} {_title(review)}? Type the hash that `proposals show {item_id}` printed:"
     )

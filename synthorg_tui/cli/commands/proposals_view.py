@@ -73,7 +73,7 @@ def show_review(
         for event in trail:
             action = f"{deed_of(event.kind, event.actor)} by {actor_words(event.actor)}"
             console.parts([(local_time(event.at), "dim"), (action,), (event.reason, "dim")])
-    if review.item.status.value == "pending":
+    if review.item.status.value == "pending" and not review.barred:
         console.line()
         console.parts([("hash", "dim"), (short_hash(review), "bold")])
         act = "reject" if review.problem else "approve"
@@ -184,6 +184,9 @@ def _evidence(
 
 
 def _warnings(console: Console, review: "Review") -> None:
+    if review.barred:
+        _section(console, "you may not decide about it")
+        console.block(review.barred, indent=2)
     if review.problem:
         _section(console, "it can only be rejected")
         console.block(review.problem, indent=2)

@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     from synthorg_tui.host.owner import ConnectedClient, Owner
     from synthorg_tui.memory.retrieval.explanation import Explanation
 
-_TOPICS: Final[dict[str, Literal["call", "agents", "changed", "failed"]]] = {
+_Topic = Literal["call", "agents", "changed", "failed", "elsewhere", "connection"]
+_TOPICS: Final[dict[str, _Topic]] = {
     "activity": "call",
     "sessions": "agents",
     "changed": "changed",
     "followed": "changed",
     "following_failed": "failed",
+    "elsewhere": "elsewhere",
+    "connection": "connection",
 }
 
 
@@ -141,6 +144,7 @@ class EngineActivity:
             call,
             imported=data if topic == "followed" else None,  # type: ignore[arg-type]
             error=data if topic == "following_failed" else None,  # type: ignore[arg-type]
+            lost=data if topic == "connection" else None,  # type: ignore[arg-type]
         )
         for listener in self._listeners:
             listener(event)

@@ -15,6 +15,7 @@ from synthorg_tui.memory.listing import ListedMemory
 if TYPE_CHECKING:
     from synthorg_tui.agents.models import CallRecord
     from synthorg_tui.ingest.service import ImportReport
+    from synthorg_tui.wiring.hearing import LostConnection
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +60,14 @@ class MutedSubject:
 class ActivityEvent:
     """Something happened: a call, an agent came, left or was restricted, or the store changed.
 
-    ``connected`` is how many agents are connected, ``imported`` what came in by itself, and
-    ``error`` what keeps that from coming.
+    ``elsewhere`` is a change that another person's program made. ``connected`` is how many agents
+    are connected, ``imported`` what came in by itself, and ``error`` what keeps that from coming.
+    ``lost`` is the database's connection that is lost, ``None`` once it is there again.
     """
 
-    topic: Literal["call", "agents", "changed", "failed"]
+    topic: Literal["call", "agents", "changed", "failed", "elsewhere", "connection"]
     connected: int
     call: "CallRecord | None" = None
     imported: "ImportReport | None" = None
     error: DomainError | None = None
+    lost: "LostConnection | None" = None

@@ -130,6 +130,19 @@ class ReviewScreen(RewordingScreen):
         if review is not None and review.entry.kind in ABOUT_SKILLS:
             self._helps.look(review.item.id, self._approvals.evaluation, anew=anew)
 
+    def renew(self) -> None:
+        """Show the item anew if others changed or decided it; the person's wording stays."""
+        shown, before = self.shown, self.shown.review
+
+        async def look() -> None:
+            found = await self._approvals.review(shown.item_id)
+            is_same = before and (found.shown, found.item) == (before.shown, before.item)
+            if not is_same and not shown.is_own and shown.review is before:
+                await self._show(found)
+
+        if before is not None and not self._deciding:
+            run_job(self, look, group="look", failed=lambda _error: None)
+
     def close_guard(self) -> None:
         self._guard.close()
         self.query_one(KeyBar).wake(False)
@@ -214,6 +227,9 @@ class ReviewScreen(RewordingScreen):
             return None
         if (status := review.item.status) != "pending":
             toast(self, f"It is {status}: nothing is left to decide", severity="warning")
+            return None
+        if review.barred:
+            toast(self, review.barred, severity="warning")
             return None
         return review
 

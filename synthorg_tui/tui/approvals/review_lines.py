@@ -426,6 +426,8 @@ def banner_line(
     if is_stale:
         news = "It changed since you read it. Nothing was decided: read it again."
         return line(("  ! ", "bad"), (news, "warn"))
+    if review is not None and review.barred:
+        return line(("  ! ", "bad"), (one_line(review.barred), "warn"))
     if review is not None and review.problem:
         return line(("  ! ", "bad"), (f"It can only be rejected: {review.problem}", "warn"))
     if review is not None and both_sides(review):

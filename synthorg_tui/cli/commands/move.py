@@ -1,0 +1,200 @@
+"""``move``: copies the whole store to a server or back into the data directory."""
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final
+
+from synthorg_tui.cli.arguments import Subparsers, add_command
+from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.errors import UsageError
+from synthorg_tui.cli.output import ProgressLine
+from synthorg_tui.core.text import counted
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from synthorg_tui.cli.context import Context
+    from synthorg_tui.persistence.config import PersistenceConfig
+    from synthorg_tui.persistence.moving import MovePlan, MoveReport, MoveStep, NamedStore
+
+_POSTGRES: Final = "postgres"
+_LOCAL: Final = "local"
+
+
+def add(commands: Subparsers) -> None:
+    """Add the parser of ``move`` to ``commands``."""
+    parser = add_command(
+        commands,
+        "move",
+        run_move,
+        COMMANDS["move"].summary,
+        more="The store it comes\nfrom stays as it is, and in use until you change the settings: "
+        "it prints how.\nStopped or killed, the same command goes on where it was; at the end "
+        "every row\nis compared on both sides. The target has to be empty, or of the same move.",
+        examples=(
+            "move --to postgres --url-env STORE_URL --dry-run",
+            "move --to postgres --url-env STORE_URL",
+            "move --to local",
+        ),
+    )
+    parser.add_argument(
+        "--to", choices=(_POSTGRES, _LOCAL), required=True, help="where the store is to be"
+    )
+    parser.add_argument(
+        "--url-env",
+        metavar="NAME",
+        help="the environment variable with the server's address (default: the settings')",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="only say what it would copy")
+    parser.add_argument("--yes", action="store_true", help="don't ask")
+
+
+async def run_move(context: "Context") -> int:
+    """Copy the store, compare both, and say which settings make it the one that is used."""
+    from synthorg_tui.approvals.person import require_no_agent
+    from synthorg_tui.cli.context import cancelled_by_signal
+    from synthorg_tui.persistence.moving import StoreMove
+
+    require_no_agent()
+    server = _server(context)
+    line = ProgressLine(context.console)
+    async with _stores(context, server) as (source, target):
+        plan = await StoreMove(source, target).plan()
+        if context.args.dry_run:
+            return _print_plan(context, source, target, plan)
+        rows, again = counted(plan.total, "row"), ", going on with it" if plan.is_continued else ""
+        context.confirm(f"Copy {rows} from {source.name} to {target.name}{again}?")
+        with cancelled_by_signal(context.console) as cancellation, line:
+            move = StoreMove(
+                source,
+                target,
+                progress=lambda step: line.update(_told(step)),
+                cancel=cancellation.requested,
+            )
+            report = await move.run()
+    return _print_report(context, source, target, report)
+
+
+def _server(context: "Context") -> "PersistenceConfig":
+    """The settings of the server; raises ``UsageError`` where nothing names one."""
+    from synthorg_tui.persistence.config import PersistenceConfig
+
+    configured, name = context.settings().persistence, context.args.url_env
+    if name:
+        return PersistenceConfig(backend=_POSTGRES, url_env=name)
+    if configured.backend != _POSTGRES:
+        raise UsageError(
+            "no server is named",
+            remedy="Name the environment variable with its address: --url-env NAME.",
+        )
+    return configured
+
+
+@asynccontextmanager
+async def _stores(
+    context: "Context", server: "PersistenceConfig"
+) -> "AsyncIterator[tuple[NamedStore, NamedStore]]":
+    """Both stores, open, with the data directory owned: from where, and to where."""
+    from contextlib import AsyncExitStack
+    from tempfile import TemporaryDirectory
+
+    from synthorg_tui.core.errors import DomainError
+    from synthorg_tui.persistence import DATABASE_FILE
+    from synthorg_tui.persistence.lock import DataDirLock, store_database
+    from synthorg_tui.persistence.moving import NamedStore
+
+    to_server, directory = context.args.to == _POSTGRES, context.data_dir.absolute()
+    has_file = (directory / DATABASE_FILE).is_file()
+    if to_server and not has_file:
+        raise DomainError(f"there is no store in {directory}", remedy="Nothing is to be moved.")
+    there = store_database(directory, server)
+    async with AsyncExitStack() as stack:
+        lock = DataDirLock(directory)
+        await lock.wait()
+        stack.enter_context(lock)
+        folder = directory
+        if not has_file and context.args.dry_run:  # to look at what isn't there makes nothing
+            folder = type(directory)(stack.enter_context(TemporaryDirectory()))
+        here = store_database(folder, None)
+        for database in (here, there):
+            await database.open()
+            stack.push_async_callback(database.close)
+        both = NamedStore(_name_of(directory), here), NamedStore(_place_of(server), there)
+        yield both if to_server else (both[1], both[0])
+
+
+def _name_of(directory: "Path") -> str:
+    import platform
+
+    return f"{platform.node()}:{directory}"
+
+
+def _place_of(server: "PersistenceConfig") -> str:
+    from synthorg_tui.persistence.postgres.link import place_of
+
+    return place_of(server.address())
+
+
+def _told(step: "MoveStep") -> str:
+    deed = "compared" if step.is_comparing else "copied"
+    return f"{step.done:,} of {step.total:,} rows {deed} ({step.table})"
+
+
+def _print_plan(
+    context: "Context", source: "NamedStore", target: "NamedStore", plan: "MovePlan"
+) -> int:
+    shape = {
+        "from": source.name,
+        "to": target.name,
+        "rows": dict(plan.rows),
+        "present": plan.present,
+        "is_continued": plan.is_continued,
+    }
+    there = f" {plan.present:,} are there already." if plan.is_continued else ""
+    told = f"{counted(plan.total, 'row')} would be copied from {source.name} to {target.name}."
+    return context.print_result(shape, told + there)
+
+
+def _print_report(
+    context: "Context", source: "NamedStore", target: "NamedStore", report: "MoveReport"
+) -> int:
+    lines = _settings_for(context)
+    shape = {
+        "from": source.name,
+        "to": target.name,
+        "rows": dict(report.rows),
+        "copied": report.copied,
+        "redone": list(report.redone),
+        "settings": lines,
+    }
+    rows = counted(sum(report.rows.values()), "row")
+    told = f"{rows} are the same in {source.name} and {target.name} ({report.copied:,} copied)."
+    code = context.print_result(shape, told)
+    if not context.wants_json:
+        if report.redone:
+            context.console.note(f"changed meanwhile, copied anew: {', '.join(report.redone)}")
+        _tell_settings(context, lines)
+    return code
+
+
+def _settings_for(context: "Context") -> list[str]:
+    """The lines that make the target the store in use; none where the settings say so already."""
+    configured = context.settings().persistence
+    if context.args.to == _LOCAL:
+        return [] if configured.backend != _POSTGRES else ["persistence:", "  backend: duckdb"]
+    if configured.backend == _POSTGRES:
+        return []
+    return ["persistence:", f"  backend: {_POSTGRES}", f"  url_env: {context.args.url_env}"]
+
+
+def _tell_settings(context: "Context", lines: list[str]) -> None:
+    from synthorg_tui.settings.environment import config_file, default_config_file
+
+    if not lines:
+        context.console.line("The settings name it already: it is used from the next start on.")
+        return
+    file = config_file(context.args.config) or default_config_file()
+    context.console.line(f"To use it, set in {file}, in place of its section persistence:")
+    for line in lines:
+        context.console.line(f"    {line}")
+    context.console.note("Until then the store it came from is in use, and goes on changing.")

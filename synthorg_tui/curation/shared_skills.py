@@ -1,0 +1,204 @@
+"""Approved skills of a shared store as files on this machine, whoever approved them.
+
+An approval writes its SKILL.md on the machine of who approves; the registry names that path. Every
+other program on the same store writes the approved text into its own folder of skills, under the
+skill's name, and removes it once the skill is out of force. It notes what it wrote there, in a file
+of this data directory, so that what a person edits or deletes is never written over: that comes up
+for review like any change on disk.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+from synthorg_tui.core.clock import Clock
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.files import PRIVATE_FILE, write_atomically
+from synthorg_tui.curation.disk_sync import FileChanges, fingerprint_of, record_in
+from synthorg_tui.curation.models import FileChangePayload
+from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, SkillStatus
+from synthorg_tui.persistence import COPIES_FILE
+from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.values import naive_utc
+from synthorg_tui.skills.disk import FILE_NAME, remove_skill, state_of, write_skill
+from synthorg_tui.skills.document import SkillFile
+
+if TYPE_CHECKING:
+    from synthorg_tui.persistence.port import Connection
+
+_log = logging.getLogger(__name__)
+
+_PLACE: Final = "place"
+_WRITTEN: Final = "written"
+
+
+class WrittenCopies:
+    """What this program wrote into its folder: the hash of each skill's file, by name.
+
+    ``place`` is a random name for this data directory, by which others know it.
+    """
+
+    def __init__(self, data_dir: Path) -> None:
+        self._path = data_dir / COPIES_FILE
+        kept = self._read()
+        self.place = str(kept.get(_PLACE) or uuid4().hex)
+        written = kept.get(_WRITTEN)
+        self.written: dict[str, str] = dict(written) if isinstance(written, dict) else {}
+
+    def save(self) -> None:
+        """Store it, whole or not at all."""
+        text = json.dumps({_PLACE: self.place, _WRITTEN: self.written}, indent=2, sort_keys=True)
+        write_atomically(self._path, f"{text}\n".encode(), mode=PRIVATE_FILE)
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            kept = json.loads(self._path.read_text("utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return kept if isinstance(kept, dict) else {}
+
+
+class SkillFollower:
+    """Keeps the files in this program's folder as the registry of a shared store has them.
+
+    Args:
+        database: The shared store's.
+        registry: Its approved skills; it learns which path here stands for which there.
+        own_root: This program's folder of skills.
+        copies: What was written there.
+        clock: Decides what "now" is.
+    """
+
+    def __init__(
+        self,
+        database: StoreDatabase,
+        registry: SkillRegistry,
+        *,
+        own_root: Path,
+        copies: WrittenCopies,
+        clock: Clock,
+    ) -> None:
+        self._database = database
+        self._registry = registry
+        self._own_root = own_root
+        self._copies = copies
+        self._clock = clock
+        self._is_known = False
+
+    async def follow(self) -> tuple[str, ...]:
+        """Write, replace and remove what others decided; return the names of those skills."""
+        async with self._registry.deciding:
+            return await self.follow_in_turn()
+
+    async def follow_in_turn(self) -> tuple[str, ...]:
+        """Do what ``follow`` does for a caller that holds the registry's lock."""
+        if not self._is_known:
+            await self._introduce()
+        homes = await self._database.read(_homes)
+        records = await self._registry.all()
+        wanted = _wanted(records, homes, str(self._own_root))
+        self._registry.copies = {
+            str(self._file(name)): record.path
+            for name, record in wanted.items()
+            if record.path != str(self._file(name))
+        }
+        before = dict(self._copies.written)
+        changed = [name for name, record in wanted.items() if await self._place(name, record)]
+        gone = [name for name in before if name not in wanted and await self._take_away(name)]
+        if self._copies.written != before:
+            await asyncio.to_thread(self._copies.save)
+        return (*changed, *gone)
+
+    async def _introduce(self) -> None:
+        """Let the others know where this program's folder is, and that it is another one."""
+        values = [self._copies.place, str(self._own_root), naive_utc(self._clock.now())]
+        await asyncio.to_thread(self._copies.save)
+        await self._database.write(
+            lambda db: db.execute("INSERT OR REPLACE INTO skill_homes VALUES (?, ?, ?)", values)
+        )
+        self._is_known = True
+
+    def _file(self, name: str) -> Path:
+        return self._own_root / name / FILE_NAME
+
+    async def _place(self, name: str, record: RegisteredSkill) -> bool:
+        """Have the approved text here unless a person has another one; whether it was written."""
+        written, path = self._copies.written, self._file(name)
+        present = (await asyncio.to_thread(state_of, path)).sha256
+        if present == record.sha256:
+            written[name] = present
+            return False
+        was_deleted = not present and written.get(name) == record.sha256
+        was_edited = bool(present) and written.get(name) != present
+        content = await self._registry.content(record.sha256)
+        if was_deleted or was_edited or not content:
+            return False
+        mark = fingerprint_of(str(path), record.sha256)
+        await self._database.write(lambda db: record_in(db, mark))
+        try:
+            await asyncio.to_thread(write_skill, self._own_root, name, content)
+        except DomainError as error:
+            _log.warning("%s isn't written here yet: %s", name, error)
+            return False
+        written[name] = record.sha256
+        return True
+
+    async def _take_away(self, name: str) -> bool:
+        """Remove what was written for a skill that is out of force; an edited file stays."""
+        wrote = self._copies.written.pop(name)
+        if (await asyncio.to_thread(state_of, self._file(name))).sha256 != wrote:
+            return False
+        try:
+            return await asyncio.to_thread(remove_skill, self._own_root, name)
+        except DomainError as error:
+            _log.warning("%s isn't removed here yet: %s", name, error)
+            self._copies.written[name] = wrote
+            return False
+
+
+def _homes(db: "Connection") -> frozenset[str]:
+    return frozenset(path for (path,) in db.execute("SELECT path FROM skill_homes").fetchall())
+
+
+def _wanted(
+    records: tuple[RegisteredSkill, ...], homes: frozenset[str], own_root: str
+) -> dict[str, RegisteredSkill]:
+    """The skills in force of all programs' own folders, by name: ours first, then the latest."""
+    found: dict[str, RegisteredSkill] = {}
+    for record in sorted(records, key=lambda each: (each.root == own_root, each.updated_at)):
+        if record.status is SkillStatus.ACTIVE and record.sha256 and record.root in homes:
+            found[record.name] = record
+    return found
+
+
+class SharedFileChanges(FileChanges):
+    """Compares the skills on this machine's disk with the registry of a shared store.
+
+    What others' machines have isn't missing here, and what waits about their files stays.
+    """
+
+    follower: SkillFollower
+
+    async def _before(self) -> None:
+        await self.follower.follow_in_turn()
+
+    def _is_here(self, path: str) -> bool:
+        root = Path(path).parent.parent
+        return any(known.path == root for known in self._library.roots)
+
+    async def _difference(
+        self, file: SkillFile, record: RegisteredSkill | None
+    ) -> FileChangePayload | None:
+        there = self._registry.copies.get(str(file.path))
+        if record is None and there is not None:
+            record = await self._registry.get(there)
+        return await super()._difference(file, record)
+
+    def placed(self, records: Mapping[str, RegisteredSkill]) -> dict[str, RegisteredSkill]:
+        """Return the records by the paths of their files on this machine, where they have one."""
+        here = {there: path for path, there in self._registry.copies.items()}
+        return {here.get(path, path): record for path, record in records.items()}

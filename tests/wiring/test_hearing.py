@@ -1,0 +1,137 @@
+"""What another program writes to a shared store reaches this one's events, also after a cut."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from synthorg_tui.core.clock import SystemClock
+from synthorg_tui.core.events import Events
+from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.postgres.database import PostgresDatabase
+from synthorg_tui.wiring.hearing import CONNECTION, ELSEWHERE, LostConnection, hearing
+from tests.patience import PATIENCE
+from tests.persistence.store_rows import fill
+from tests.postgres_server import PostgresServer
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+SOON = 1.0
+
+
+class Heard:
+    """What was told, for a test to wait for."""
+
+    def __init__(self) -> None:
+        self.events = Events()
+        self.topics: list[tuple[str, Any]] = []
+        self._more = asyncio.Event()
+        self.events.subscribe(self._hear)
+
+    def _hear(self, topic: str, data: object) -> None:
+        self.topics.append((topic, data))
+        self._more.set()
+
+    async def until(self, topic: str, data: object = None, *, within: float = PATIENCE) -> None:
+        async with asyncio.timeout(within):
+            while (topic, data) not in self.topics:
+                await self._any()
+
+    async def lost(self) -> LostConnection:
+        """Wait until a lost connection is told, and return it."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                for _, data in self.topics:
+                    if isinstance(data, LostConnection):
+                        return data
+                await self._any()
+
+    async def _any(self) -> None:
+        self._more.clear()
+        await self._more.wait()
+
+    async def quiet(self) -> None:
+        """Forget what was told until now."""
+        await asyncio.sleep(0.1)
+        self.topics.clear()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def databases(
+    postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[tuple[PostgresDatabase, PostgresDatabase]]:
+    url = postgres_server.new_store()
+    both = [PostgresDatabase(url, tmp_path_factory.mktemp(name)) for name in ("here", "there")]
+    for database in both:
+        await database.open()
+    yield both[0], both[1]
+    for database in both:
+        await database.close()
+    postgres_server.drop(url)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def heard(
+    databases: tuple[PostgresDatabase, PostgresDatabase],
+) -> AsyncIterator[Heard]:
+    heard = Heard()
+    async with hearing(databases[0], heard.events, SystemClock()):
+        await asyncio.sleep(1.0)  # until it listens
+        yield heard
+
+
+Both = tuple[PostgresDatabase, PostgresDatabase]
+
+
+async def test_each_change_is_told_within_a_second(databases: Both, heard: Heard) -> None:
+    _, there = databases
+    for table, topic, data in (
+        ("history", "changed", ELSEWHERE),
+        ("approval_events", "changed", ELSEWHERE),
+        ("operations", "skills", ELSEWHERE),
+        ("job_runs", "jobs", None),
+        ("agent_runs", "run", "plain1"),
+    ):
+        await heard.quiet()
+        await fill(there, 2, table)
+        await heard.until(topic, data, within=SOON)
+        await heard.until(ELSEWHERE, within=SOON)
+
+
+async def test_what_concerns_nobody_is_not_told(databases: Both, heard: Heard) -> None:
+    await heard.quiet()
+    await databases[1].write(lambda db: db.execute("INSERT INTO found_skills VALUES ('x')"))
+    await asyncio.sleep(0.5)
+    assert heard.topics == []
+
+
+async def test_many_changes_at_once_are_told_together(databases: Both, heard: Heard) -> None:
+    def one(number: int, db: Connection) -> None:
+        kind = "INSERT INTO approval_events VALUES (?, 'i', now()::TIMESTAMP, 'added', 'a', '', '')"
+        db.execute(kind, [number])
+
+    await heard.quiet()
+    for number in range(2**50, 2**50 + 20):
+        await databases[1].write(lambda db, n=number: one(n, db))  # type: ignore[misc]
+    await heard.until(ELSEWHERE)
+    await asyncio.sleep(0.5)
+    assert len([topic for topic, _ in heard.topics if topic == ELSEWHERE]) <= 3
+
+
+async def test_a_lost_connection_is_told_and_what_was_missed_is_made_up(
+    databases: Both, heard: Heard, postgres_server: PostgresServer
+) -> None:
+    here, there = databases
+    await heard.quiet()
+    postgres_server.stop(crash=True)
+    lost = await heard.lost()
+    assert lost.why
+    await heard.quiet()
+    postgres_server.start()
+    await fill(there, 1, "forgotten_sessions")
+    await there.write(lambda db: db.execute("DELETE FROM approval_events"))
+    await heard.until(CONNECTION)
+    await heard.until("changed", ELSEWHERE)
+    assert here.trouble == ""

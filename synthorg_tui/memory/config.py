@@ -20,6 +20,7 @@ from synthorg_tui.memory.consolidation.config import (
 )
 from synthorg_tui.memory.digest.config import MemoryV1Config
 from synthorg_tui.memory.fine_tune import EmbeddingFineTuneConfig
+from synthorg_tui.memory.mem0_config import Mem0BackendConfig
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig, SelfEditingMemoryConfig
 
 ANY_MODEL: Final = "example-small-001"
@@ -267,6 +268,7 @@ class CompanyMemoryConfig(FrozenModel):
     fine_tune: EmbeddingFineTuneConfig = EmbeddingFineTuneConfig.model_construct()
     embedder: EmbedderOverrideConfig | None = None
     composite: CompositeBackendConfig | None = None
+    mem0: Mem0BackendConfig = Mem0BackendConfig.model_construct()
 
     @model_validator(mode="before")
     @classmethod
@@ -292,8 +294,6 @@ class CompanyMemoryConfig(FrozenModel):
 
     @model_validator(mode="after")
     def _warn_about_history_store(self) -> Self:
-        if self.backend == "mem0":
-            warn("backend", self.backend, "a store can't be opened with it yet")
         if self.backend != "mem0" and self.storage.history_store != "sqlite":
             reason = f"backend {self.backend!r} keeps its history in its own database"
             warn("storage.history_store", self.storage.history_store, reason)

@@ -4,17 +4,20 @@ The only place that knows which backends there are. Parts that exist already, su
 database, come in a ``BackendContext``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from pydantic import TypeAdapter, ValidationError
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.files import ensure_private_dir
 from synthorg_tui.memory.config import CompanyMemoryConfig, MemoryStorageConfig
 from synthorg_tui.memory.errors import MemoryConfigError
 from synthorg_tui.memory.index.protocol import VectorIndex
+from synthorg_tui.memory.mem0_config import Mem0EmbedderConfig
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.core import Core
@@ -22,9 +25,16 @@ from synthorg_tui.memory.store.policy import StorePolicy, UniformPolicy
 from synthorg_tui.persistence import INDEX_DIR
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.port import StoreDatabase
-from synthorg_tui.providers.embedding.config import MiniLMConfig
+from synthorg_tui.providers.embedding.config import EmbeddingConfig, MiniLMConfig
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder
+
+if TYPE_CHECKING:
+    from synthorg_tui.providers.completion.usage import UsageRecord
+
+MEM0_DIR: Final = "mem0"
+"""The folder of Mem0's files in a data directory."""
+OPENAI_URL: Final = "https://api.openai.com/v1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +42,7 @@ class BackendContext:
     """Existing parts that a new backend uses; a part that is ``None`` is created from the settings.
 
     This process must own ``data_dir`` (see ``DataDirLock``) before a backend on it connects.
+    ``record`` takes what embeddings cost, where the settings want that recorded.
     """
 
     data_dir: Path | None = None
@@ -40,6 +51,7 @@ class BackendContext:
     database: StoreDatabase | None = None
     index: VectorIndex | None = None
     policy: StorePolicy | None = None
+    record: "Callable[[UsageRecord], Awaitable[None]] | None" = None
 
 
 Builder: TypeAlias = Callable[[CompanyMemoryConfig, BackendContext], MemoryBackend]
@@ -83,7 +95,7 @@ def default_registry() -> MemoryBackendRegistry:
 def create_memory_backend(
     config: CompanyMemoryConfig,
     *,
-    embedder: Embedder | None = None,
+    embedder: Embedder | Mem0EmbedderConfig | None = None,
     context: BackendContext | None = None,
     registry: MemoryBackendRegistry | None = None,
 ) -> MemoryBackend:
@@ -91,8 +103,9 @@ def create_memory_backend(
 
     Args:
         config: Names the backend and configures it.
-        embedder: Overrides the embedder in ``context``. Without either, the bundled embedding model
-            is used.
+        embedder: Overrides the embedder in ``context``; a ``Mem0EmbedderConfig`` describes it.
+            Without either, the bundled embedding model is used, but not by ``mem0``, which needs
+            one.
         context: Existing parts to use instead of new ones.
         registry: Available backends; by default those of the application.
 
@@ -100,6 +113,8 @@ def create_memory_backend(
         MemoryConfigError: The backend is unknown, not available, or lacks configuration.
     """
     context = context or BackendContext()
+    if isinstance(embedder, Mem0EmbedderConfig):
+        embedder = embedder_of(embedder)
     if embedder is not None:
         context = replace(context, embedder=embedder)
     return (registry or default_registry()).build(config.backend, config, context)
@@ -131,11 +146,30 @@ def create_vector_index(storage: MemoryStorageConfig, data_dir: Path) -> VectorI
     return ServerIndex(connect, collection=server.collection, placement=placement)
 
 
+def embedder_of(config: Mem0EmbedderConfig) -> Embedder:
+    """Return the embedder that such a configuration describes; raises ``MemoryConfigError``."""
+    model: dict[str, object] = {"type": config.provider, "model": config.effective_model}
+    if config.provider == "gguf":
+        model = {"type": "gguf", "path": config.effective_model}
+    elif config.provider == "minilm":
+        model = {"type": "minilm"}
+    elif config.provider == "openai":
+        model |= {"dims": config.dims, "base_url": OPENAI_URL, "api_key_env": "OPENAI_API_KEY"}
+    try:
+        settings: EmbeddingConfig = TypeAdapter(EmbeddingConfig).validate_python(model)
+    except ValidationError as error:
+        reasons = "; ".join(str(problem["msg"]) for problem in error.errors())
+        raise MemoryConfigError(
+            f"there is no embedder of the provider {config.provider!r}: {reasons}",
+            remedy="Pass the embedder itself, made by providers.embedding.factory.",
+        ) from error
+    return create_embedder(settings)
+
+
 def _inmemory(config: CompanyMemoryConfig, context: BackendContext) -> MemoryBackend:
     from synthorg_tui.memory.backends.inmemory import InMemoryBackend
 
-    limit = config.options.max_memories_per_agent
-    return InMemoryBackend(max_memories_per_agent=limit, clock=context.clock)
+    return InMemoryBackend(clock=context.clock, policy=context.policy or _uniform_policy(config))
 
 
 def _local(config: CompanyMemoryConfig, context: BackendContext) -> MemoryBackend:
@@ -173,9 +207,22 @@ def _composite(
 
 
 def _mem0(config: CompanyMemoryConfig, context: BackendContext) -> MemoryBackend:
-    raise MemoryConfigError(
-        "the mem0 backend is not available in this version",
-        remedy="Set memory.backend to local, inmemory or composite.",
+    from synthorg_tui.memory.backends.mem0.backend import Mem0Backend
+
+    if context.embedder is None:
+        raise MemoryConfigError(
+            "the mem0 backend needs an embedder",
+            remedy="Pass embedder=Mem0EmbedderConfig(provider=..., model=..., dims=...).",
+        )
+    own = config.mem0.data_dir
+    data_dir = context.data_dir or Path(config.storage.data_dir)
+    return Mem0Backend(
+        context.embedder,
+        Path(own) if own is not None else data_dir / MEM0_DIR,
+        config=config.mem0,
+        record=context.record,
+        policy=context.policy or _uniform_policy(config),
+        clock=context.clock,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.backends.inmemory import InMemoryBackend
 from synthorg_tui.memory.extensions import SearchHit, SearchResult
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, MemoryStoreRequest
@@ -15,11 +16,13 @@ from tests.memory.memory_kit import NOW, entry
 PLENTY = 10_000
 
 
-class Backend(InMemoryBackend):
+class Backend:
     """A backend with just the ten members, whose answers are given beforehand."""
 
+    backend_name = "inmemory"
+
     def __init__(self, *found: MemoryEntry, error: BaseException | None = None) -> None:
-        super().__init__()
+        self._kept = InMemoryBackend()
         self.found = found
         self.error = error
         self.queries: list[MemoryQuery] = []
@@ -29,6 +32,28 @@ class Backend(InMemoryBackend):
         if self.error is not None:
             raise self.error
         return self.found[: query.limit]
+
+    async def connect(self) -> None:
+        await self._kept.connect()
+
+    async def disconnect(self) -> None:
+        await self._kept.disconnect()
+
+    async def health_check(self) -> bool:
+        return await self._kept.health_check()
+
+    @property
+    def is_connected(self) -> bool:
+        return self._kept.is_connected
+
+    async def store(self, agent_id: str, request: MemoryStoreRequest) -> str:
+        return await self._kept.store(agent_id, request)
+
+    async def delete(self, agent_id: str, memory_id: str) -> bool:
+        return await self._kept.delete(agent_id, memory_id)
+
+    async def count(self, agent_id: str, *, category: MemoryCategory | None = None) -> int:
+        return await self._kept.count(agent_id, category=category)
 
     async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
         kept = [entry("kept", "Kept for later.")]

@@ -45,6 +45,8 @@ class Failing(InMemoryBackend):
     async def connect(self) -> None:
         raise MemoryConnectionError("out of order")
 
+
+class Unsearchable(InMemoryBackend):
     async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
         raise MemoryRetrievalError("out of order")
 
@@ -115,9 +117,8 @@ async def test_matches_are_merged_by_score_where_no_score_counts_as_the_default(
 
 
 async def test_only_children_that_the_namespaces_are_routed_to_are_asked() -> None:
-    pair = Pair(work=Failing())
-    await pair.main.connect()
-    pair.work._connected = True
+    pair = Pair(work=Unsearchable())
+    await pair.whole.connect()
     await pair.main.store("ada", note("safe"))
     query = MemoryQuery(namespaces=frozenset({"default"}))
     assert len(await pair.whole.retrieve("ada", query)) == 1
@@ -132,9 +133,8 @@ async def test_a_namespace_is_read_only_from_where_it_is_routed(pair: Pair) -> N
 
 
 async def test_a_child_that_fails_fails_the_whole_answer() -> None:
-    pair = Pair(work=Failing())
-    await pair.main.connect()
-    pair.work._connected = True
+    pair = Pair(work=Unsearchable())
+    await pair.whole.connect()
     with pytest.raises(MemoryRetrievalError):
         await pair.whole.retrieve("ada", MemoryQuery())
 
@@ -197,5 +197,5 @@ def test_capabilities_are_what_holds_whichever_child_is_hit() -> None:
     assert whole.supported_categories == frozenset(MemoryCategory)
     assert whole.supports_temporal
     assert not whole.supports_vector_search
-    assert not whole.supports_shared_access
+    assert whole.supports_shared_access
     assert whole.max_memories_per_agent == 5

@@ -24,6 +24,7 @@ from synthorg_tui.memory.factory import (
 )
 from synthorg_tui.memory.index.edge import EdgeIndex
 from synthorg_tui.memory.index.server import ServerIndex
+from synthorg_tui.memory.mem0_config import Mem0EmbedderConfig
 from synthorg_tui.memory.models import MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 
@@ -67,10 +68,25 @@ def test_an_unknown_name_lists_the_valid_ones_sorted() -> None:
         default_registry().build("redis", CompanyMemoryConfig(), BackendContext())
 
 
-def test_mem0_says_what_to_use_instead() -> None:
-    with pytest.raises(MemoryConfigError, match="not available") as caught:
+def test_mem0_needs_an_embedder() -> None:
+    with pytest.raises(MemoryConfigError, match="needs an embedder") as caught:
         create_memory_backend(config("mem0"))
-    assert "local" in caught.value.remedy
+    assert "Mem0EmbedderConfig" in caught.value.remedy
+
+
+def test_mem0_takes_a_description_of_its_embedder(tmp_path: Path) -> None:
+    described = Mem0EmbedderConfig(provider="minilm", model="all-MiniLM-L6-v2", dims=384)
+    context = BackendContext(data_dir=tmp_path)
+    backend = create_memory_backend(config("mem0"), embedder=described, context=context)
+    assert backend.backend_name == "mem0"
+    assert not backend.is_connected
+
+
+def test_a_provider_without_an_embedder_of_ours_is_a_configuration_error() -> None:
+    described = Mem0EmbedderConfig(provider="azure", model="m")
+    with pytest.raises(MemoryConfigError, match="'azure'") as caught:
+        create_memory_backend(config("mem0"), embedder=described)
+    assert "Pass the embedder itself" in caught.value.remedy
 
 
 def test_another_registry_can_be_used() -> None:

@@ -109,10 +109,10 @@ async def test_memories_outlive_a_reconnection() -> None:
 def test_capabilities() -> None:
     backend = InMemoryBackend(max_memories_per_agent=7)
     assert isinstance(backend, MemoryCapabilities)
-    assert not isinstance(backend, SharedKnowledgeStore)
+    assert isinstance(backend, SharedKnowledgeStore)
     assert backend.supported_categories == frozenset(MemoryCategory)
     assert backend.supports_temporal
     assert not backend.supports_vector_search
     assert not backend.supports_graph
-    assert not backend.supports_shared_access
+    assert backend.supports_shared_access
     assert backend.max_memories_per_agent == 7

@@ -18,6 +18,7 @@ from synthorg_tui.memory.errors import (
 )
 from synthorg_tui.memory.factory import BackendContext, create_memory_backend
 from synthorg_tui.memory.listing import ORG_NAMESPACE, ORG_OWNER
+from synthorg_tui.memory.mem0_config import Mem0BackendConfig
 from synthorg_tui.memory.models import (
     MemoryEntry,
     MemoryMetadata,
@@ -29,6 +30,7 @@ from synthorg_tui.memory.shared import SHARED_OWNER
 from synthorg_tui.providers.embedding.config import MiniLMConfig
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder
+from tests.memory.mem0_kit import require_mem0
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 TICK = timedelta(microseconds=1)
@@ -63,7 +65,25 @@ def composite(context: BackendContext) -> MemoryBackend:
     return CompositeBackend(children, routes={"work": "right"}, default="left")
 
 
-BACKENDS = {"inmemory": inmemory, "local": local, "composite": composite}
+def mem0(context: BackendContext) -> MemoryBackend:
+    require_mem0()
+    return create_memory_backend(CompanyMemoryConfig(backend="mem0"), context=context)
+
+
+def mem0_with_keywords(context: BackendContext) -> MemoryBackend:
+    require_mem0()
+    keywords = Mem0BackendConfig(sparse_search_enabled=True)
+    config = CompanyMemoryConfig(backend="mem0", mem0=keywords)
+    return create_memory_backend(config, context=context)
+
+
+BACKENDS = {
+    "inmemory": inmemory,
+    "local": local,
+    "composite": composite,
+    "mem0": mem0,
+    "mem0 with keywords": mem0_with_keywords,
+}
 
 
 @pytest.fixture

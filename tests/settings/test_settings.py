@@ -515,7 +515,7 @@ def leaves(model: BaseModel, prefix: str = "") -> Iterator[tuple[str, object]]:
 
 def keys(data: dict[str, Any], prefix: str = "") -> Iterator[str]:
     for name, value in data.items():
-        if isinstance(value, dict) and name != "rules":
+        if isinstance(value, dict) and value and name != "rules":
             yield from keys(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}"

@@ -1,16 +1,52 @@
-"""Several backends behind one, each keeping the namespaces that are routed to it."""
+"""Several backends behind one, each keeping the namespaces that are routed to it.
+
+What only some of its backends can do, it does with these; where what can't do it would have to, it
+says which backend that is.
+"""
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.types import NotBlankStr
-from synthorg_tui.memory.backends.inmemory import by_relevance, newest_first
+from synthorg_tui.memory.backends.kept import by_relevance, newest_first
 from synthorg_tui.memory.capabilities import MemoryCapabilities
-from synthorg_tui.memory.errors import MemoryConfigError, MemoryConnectionError
-from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, MemoryStoreRequest
+from synthorg_tui.memory.errors import (
+    MemoryCapabilityError,
+    MemoryConfigError,
+    MemoryConnectionError,
+)
+from synthorg_tui.memory.extensions import BatchStore, PlacedMemories
+from synthorg_tui.memory.index.protocol import IndexHit, IndexHits, Visibility
+from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.memory.models import (
+    BatchOutcome,
+    MemoryDraft,
+    MemoryEntry,
+    MemoryQuery,
+    MemoryStoreRequest,
+)
 from synthorg_tui.memory.protocol import MemoryBackend
+from synthorg_tui.memory.retrieval.hits import (
+    CandidateSource,
+    ContentLookup,
+    ScopedViews,
+    SearchHit,
+    SearchResult,
+    SparseSearch,
+)
+from synthorg_tui.memory.retrieval.relevance import fuse_hits
+from synthorg_tui.memory.shared import SharedKnowledgeStore
+
+if TYPE_CHECKING:
+    from synthorg_tui.memory.backends.desk import PlainDesk
+    from synthorg_tui.memory.digest.models import DigestSource
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -35,8 +71,6 @@ class CompositeBackend:
     backend_name: NotBlankStr = "composite"
     supports_graph: bool = False
     """Relations can't span children."""
-    supports_shared_access: bool = False
-    """It publishes nothing itself."""
 
     def __init__(
         self,
@@ -125,6 +159,148 @@ class CompositeBackend:
         counts = (child.count(agent_id, category=category) for child in self._children.values())
         return sum(await asyncio.gather(*counts))
 
+    async def retrieve_sparse(
+        self, agent_id: NotBlankStr, query: MemoryQuery
+    ) -> tuple[MemoryEntry, ...]:
+        """Return the matches by keywords of those children that search by them, best first."""
+        self._require_connection()
+        parts = self._parts(query)
+        able = [(self._children[name], part) for name, part in parts]
+        answers = await asyncio.gather(
+            *(c.retrieve_sparse(agent_id, part) for c, part in able if isinstance(c, SparseSearch))
+        )
+        found = [entry for answer in answers for entry in answer]
+        return by_relevance(found, default=self._default_relevance)[: query.limit]
+
+    async def candidates(
+        self, agent_id: NotBlankStr, query: MemoryQuery, *, include_shared: bool
+    ) -> SearchResult:
+        """Return the candidates of all children, their rankings fused anew."""
+        self._require_connection()
+        parts = self._parts(query)
+        answers = await asyncio.gather(
+            *(self._of_child(name, agent_id, part, include_shared) for name, part in parts)
+        )
+        hits = {hit.entry.id: hit for answer in answers for hit in answer.hits}
+        fused = fuse_hits(_rankings(list(hits.values())), limit=len(hits))
+        return SearchResult(
+            tuple(replace(hits[each.id], fused=each.fused) for each in fused),
+            "; ".join(answer.degraded for answer in answers if answer.degraded),
+            _merged(answer.neighbours for answer in answers),
+            _merged(answer.copies for answer in answers),
+            _merged(answer.places for answer in answers),
+            _merged(answer.made_of for answer in answers),
+        )
+
+    async def with_content(
+        self, agent_id: NotBlankStr, request: MemoryStoreRequest
+    ) -> NotBlankStr | None:
+        """Return the id of the memory that a request would duplicate where it would be stored."""
+        self._require_connection()
+        child = self._children[self._route(request.namespace)]
+        if not isinstance(child, ContentLookup):
+            return None
+        return await child.with_content(agent_id, request)
+
+    async def given_alike(self, agent_id: NotBlankStr) -> frozenset[str]:
+        """Return the ids of the memories that are given where a new one would be."""
+        able = [c for c in self._children.values() if isinstance(c, PlacedMemories)]
+        return frozenset().union(*[await child.given_alike(agent_id) for child in able])
+
+    async def store_many(
+        self, agent_id: NotBlankStr, drafts: Sequence[MemoryDraft], *, actor: str
+    ) -> BatchOutcome:
+        """Store each draft in the child for its namespace, all or nothing in each of them."""
+        self._require_connection()
+        outcomes = []
+        for name in dict.fromkeys(self._route(draft.request.namespace) for draft in drafts):
+            own = [draft for draft in drafts if self._route(draft.request.namespace) == name]
+            child = self._children[name]
+            if not isinstance(child, BatchStore):
+                raise _lacks(child, "stores no drafts")
+            outcomes.append(await child.store_many(agent_id, own, actor=actor))
+        return BatchOutcome(
+            added=tuple(one for outcome in outcomes for one in outcome.added),
+            updated=tuple(one for outcome in outcomes for one in outcome.updated),
+            skipped=tuple(one for outcome in outcomes for one in outcome.skipped),
+            waiting=tuple(one for outcome in outcomes for one in outcome.waiting),
+        )
+
+    async def publish(self, agent_id: NotBlankStr, request: MemoryStoreRequest) -> NotBlankStr:
+        """Share a memory in the child for its namespace.
+
+        Raises ``MemoryCapabilityError`` when that shares nothing.
+        """
+        self._require_connection()
+        child = self._children[self._route(request.namespace)]
+        if not isinstance(child, SharedKnowledgeStore):
+            raise _lacks(child, "shares no memories between agents")
+        return await child.publish(agent_id, request)
+
+    async def search_shared(
+        self, query: MemoryQuery, *, exclude_agent: NotBlankStr | None = None
+    ) -> tuple[MemoryEntry, ...]:
+        """Return what is shared in all children that share."""
+        self._require_connection()
+        able = [(self._children[name], part) for name, part in self._parts(query)]
+        answers = [
+            await child.search_shared(part, exclude_agent=exclude_agent)
+            for child, part in able
+            if isinstance(child, SharedKnowledgeStore)
+        ]
+        found = [entry for answer in answers for entry in answer]
+        if query.text is None:
+            return newest_first(found)[: query.limit]
+        return by_relevance(found, default=self._default_relevance)[: query.limit]
+
+    async def retract(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> bool:
+        """Withdraw a memory from the child that has it; ``False`` when none has it."""
+        self._require_connection()
+        for child in self._children.values():
+            if isinstance(child, SharedKnowledgeStore) and await child.retract(agent_id, memory_id):
+                return True
+        return False
+
+    def scoped(self, visibility: Visibility) -> "CompositeBackend":
+        """Return a view from that session and project; children without levels stay as they are."""
+        views = {
+            name: child.scoped(visibility) if isinstance(child, ScopedViews) else child
+            for name, child in self._children.items()
+        }
+        return CompositeBackend(
+            views,
+            routes=self._routes,
+            default=self._default,
+            default_relevance=self._default_relevance,
+        )
+
+    def digest_items(self) -> "DigestSource":
+        """Return the source of digests from all children that have one."""
+        from synthorg_tui.memory.backends.digest_items import DigestItems, JoinedDigestSource
+
+        able = [c for c in self._children.values() if isinstance(c, DigestItems)]
+        return JoinedDigestSource([child.digest_items() for child in able])
+
+    @cached_property
+    def admin(self) -> "PlainDesk":
+        """Access to the memories of all agents, for a person; must not be given to agents."""
+        from synthorg_tui.memory.backends.desk import PlainDesk
+
+        return PlainDesk(self)
+
+    async def everything(self) -> tuple[ListedMemory, ...]:
+        """Return all live memories of all agents, for a person."""
+        from synthorg_tui.memory.backends.desk import all_listed
+
+        self._require_connection()
+        parts = [await all_listed(child) for child in self._children.values()]
+        return tuple(memory for part in parts for memory in part)
+
+    @property
+    def supports_shared_access(self) -> bool:
+        """Whether every child lets agents share, so that they may in any namespace."""
+        return all(isinstance(c, SharedKnowledgeStore) for c in self._children.values())
+
     @property
     def supported_categories(self) -> frozenset[MemoryCategory]:
         """Categories that every child supports, so that they work in any namespace."""
@@ -165,9 +341,46 @@ class CompositeBackend:
     def _capabilities(self) -> list[MemoryCapabilities]:
         return [c for c in self._children.values() if isinstance(c, MemoryCapabilities)]
 
+    async def _of_child(
+        self, name: str, agent_id: str, query: MemoryQuery, include_shared: bool
+    ) -> SearchResult:
+        """The candidates of one child; without raw scores its relevance counts as a cosine."""
+        child = self._children[name]
+        if isinstance(child, CandidateSource):
+            return await child.candidates(agent_id, query, include_shared=include_shared)
+        entries = await child.retrieve(agent_id, query)
+        scores = [
+            self._default_relevance if e.relevance_score is None else e.relevance_score
+            for e in entries
+        ]
+        return SearchResult(
+            tuple(SearchHit(e, s, None, s) for e, s in zip(entries, scores, strict=True))
+        )
+
     def _require_connection(self) -> None:
         if not self.is_connected:
             raise MemoryConnectionError("the composite backend is not connected")
+
+
+def _lacks(child: MemoryBackend, lacking: str) -> MemoryCapabilityError:
+    return MemoryCapabilityError(
+        f"the {child.backend_name} backend {lacking}",
+        remedy="Route the namespace to another backend in memory.composite.routes.",
+    )
+
+
+def _rankings(hits: Sequence[SearchHit]) -> IndexHits:
+    """What stands in each ranking, with its raw score, best first."""
+    dense = [IndexHit(hit.entry.id, hit.dense) for hit in hits if hit.dense is not None]
+    sparse = [IndexHit(hit.entry.id, hit.sparse) for hit in hits if hit.sparse is not None]
+    return IndexHits(
+        dense=tuple(sorted(dense, key=lambda hit: -hit.score)),
+        sparse=tuple(sorted(sparse, key=lambda hit: -hit.score)),
+    )
+
+
+def _merged(parts: Iterable[Mapping[str, T]]) -> dict[str, T]:
+    return {key: value for part in parts for key, value in part.items()}
 
 
 async def _disconnect(children: Sequence[MemoryBackend]) -> list[Exception]:

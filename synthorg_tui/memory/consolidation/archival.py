@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from synthorg_tui.core.failsafe import surviving
 from synthorg_tui.core.types import NotBlankStr
-from synthorg_tui.memory.backends.inmemory import matches, newest_first
+from synthorg_tui.memory.backends.kept import matches, newest_first
 from synthorg_tui.memory.consolidation.models import (
     ArchivalEntry,
     ArchivalIndexEntry,

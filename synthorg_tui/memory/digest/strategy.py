@@ -105,9 +105,9 @@ class DigestInjection:
         pinned: Collection[str],
         excluded: Collection[str],
     ) -> DigestResult:
-        from synthorg_tui.memory.store.backend import LocalMemoryBackend
+        from synthorg_tui.memory.backends.digest_items import DigestItems
 
-        if not isinstance(self.memory, LocalMemoryBackend):
+        if not isinstance(self.memory, DigestItems):
             name = self.memory.backend_name
             return DigestResult(
                 UNAVAILABLE, degraded=f"the {name} backend has nothing to make a digest from"

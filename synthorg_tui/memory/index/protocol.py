@@ -76,6 +76,14 @@ class Visibility:
         """The project, and the repository whose worktree it is; empty without a project."""
         return tuple({self.project, repository_of(self.project)}) if self.project else ()
 
+    def sees(self, level: str, session_id: str | None, project: str | None) -> bool:
+        """Return whether a memory of this level, session and project is visible from here."""
+        if level == "persistent":
+            return True
+        if level == "project":
+            return project in (None, *self.projects)
+        return session_id in (None, self.session_id)
+
 
 @dataclass(frozen=True, slots=True)
 class EndedByAge:

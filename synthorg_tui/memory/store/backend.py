@@ -332,8 +332,4 @@ def _for_agent(agent_id: str, kind: type[MemoryError], action: str) -> Iterator[
 
 
 def _sees(visibility: Visibility | None, row: StoredMemory) -> bool:
-    if visibility is None or row.level == "persistent":
-        return True
-    if row.level == "project":
-        return row.project in (None, *visibility.projects)
-    return row.session_id in (None, visibility.session_id)
+    return visibility is None or visibility.sees(row.level, row.session_id, row.project)

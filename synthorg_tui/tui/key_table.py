@@ -8,8 +8,8 @@ the registry in ``actions``; a test holds the registry to it.
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from synthorg_tui.tui.models import MODEL_COMMANDS
 from synthorg_tui.tui.fine_tune import TUNING_COMMANDS
+from synthorg_tui.tui.models import MODEL_COMMANDS
 from synthorg_tui.tui.organisation import ORG_COMMANDS
 from synthorg_tui.tui.overview import OVERVIEW_COMMANDS
 from synthorg_tui.tui.runs import RUN_COMMANDS

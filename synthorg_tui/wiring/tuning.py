@@ -62,7 +62,7 @@ def build_memory_service(
     from synthorg_tui.memory.evaluation.recorded import RecordedQuestions
     from synthorg_tui.memory.fine_tune.deployment import CheckpointSwaps
     from synthorg_tui.memory.fine_tune.generating import questions_in
-    from synthorg_tui.memory.fine_tune.pipeline import RunParts
+    from synthorg_tui.memory.fine_tune.pipeline import TuningParts
     from synthorg_tui.memory.service import MemoryService
 
     if not isinstance(base.memory, LocalMemoryBackend):
@@ -77,7 +77,7 @@ def build_memory_service(
         return (*recorded, *await approved_questions(registry()), *given)
 
     store, in_force = FineTuneStore(base.database), in_force_of(base)
-    parts = RunParts(base.local().core, store, in_force, asked, base.data_dir)
+    parts = TuningParts(base.local().core, store, in_force, asked, base.data_dir)
     swaps = CheckpointSwaps(store, in_force, _setting(base, kept))
     service = MemoryService(parts, swaps)
     base.closing.push_async_callback(service.close)

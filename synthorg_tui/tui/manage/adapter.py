@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from synthorg_tui.persistence.integrity import ReadProgress
     from synthorg_tui.settings.agent_entry import EntryChange
     from synthorg_tui.settings.roster import AgentFacts
-    from synthorg_tui.tui.models.adapter import ModelDesk
     from synthorg_tui.tui.fine_tune.adapter import FineTuneDesk
+    from synthorg_tui.tui.models.adapter import ModelDesk
     from synthorg_tui.tui.runs.adapter import RunDesk
 
 

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from synthorg_tui.memory.models import (
 )
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.shared import SHARED_OWNER
+from synthorg_tui.persistence.postgres.database import PostgresDatabase
 from synthorg_tui.providers.embedding.config import MiniLMConfig
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder
@@ -83,6 +85,7 @@ BACKENDS = {
     "composite": composite,
     "mem0": mem0,
     "mem0 with keywords": mem0_with_keywords,
+    "postgres": local,
 }
 
 
@@ -96,6 +99,9 @@ def unconnected(
     request: pytest.FixtureRequest, clock: MovableClock, embedder: Embedder, tmp_path: Path
 ) -> MemoryBackend:
     context = BackendContext(data_dir=tmp_path / "data", embedder=embedder, clock=clock)
+    if request.param == "postgres":
+        url = request.getfixturevalue("postgres_url")
+        context = replace(context, database=PostgresDatabase(url, tmp_path / "data"))
     return BACKENDS[request.param](context)
 
 

@@ -12,6 +12,8 @@ from sqlglot import exp
 
 from synthorg_tui.persistence.migrations import schema_text
 
+LISTS: Final = "unnest_lists"
+"""The function of ``server.sql`` whose parameter is JSON of lists."""
 _BYTES: Final = "C"
 _SERVERS: Final = "default"
 
@@ -121,8 +123,30 @@ def _try(node: exp.Expr) -> exp.Expr:
 
 
 def _try_cast(node: exp.Expr) -> exp.Expr:
-    is_json = node.args["to"].is_type("JSON")
-    return exp.func("try_json", _text(node.this)) if is_json else node
+    """Gives nothing where a text is none of that."""
+    kind = node.args["to"]
+    tried = {"JSON": "try_json", "BIGINT": "try_bigint"}
+    for name, function in tried.items():
+        if kind.is_type(name):
+            return exp.func(function, _text(node.this))
+    return node
+
+
+def _lists(node: exp.Expr) -> exp.Expr:
+    """Rows of lists: PostgreSQL's lists of lists are tables of numbers, so that JSON has them."""
+    told = node.this
+    if isinstance(told, exp.Cast) and isinstance(told.this, exp.Placeholder):
+        parts = told.to.expressions
+        if parts and isinstance(parts[0], exp.DataType) and parts[0].is_type("ARRAY"):
+            return exp.func(LISTS, exp.cast(told.this.copy(), "JSON"))
+    return node
+
+
+def _moment(node: exp.Expr) -> exp.Expr:
+    """A moment without a zone, of microseconds."""
+    scale = node.args.get("scale")
+    is_fine = scale is not None and scale.name == "6"
+    return exp.func("moment_of", node.this.copy()) if is_fine else node
 
 
 def _holds(node: exp.Expr) -> exp.Expr:
@@ -130,6 +154,19 @@ def _holds(node: exp.Expr) -> exp.Expr:
     return exp.paren(
         exp.EQ(this=node.expression.copy(), expression=exp.Any(this=exp.paren(node.this)))
     )
+
+
+def _transformed(node: exp.Expr) -> exp.Expr:
+    """A list of what a function makes of each part of another."""
+    made = node.expression
+    name = made.expressions[0]
+    each = exp.alias_(exp.func("unnest", node.this.copy()), None, table=[name.name])
+    each.args["alias"].set("this", exp.to_identifier("parts"))
+    return exp.func("array", exp.select(made.this.copy()).from_(each), dialect="postgres")
+
+
+def _first(node: exp.Expr) -> exp.Expr:
+    return exp.func("list_first", exp.ArrayAgg(this=node.this.copy()))
 
 
 def _arg_max(node: exp.Expr) -> exp.Expr:
@@ -173,6 +210,10 @@ _RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.JSONExtractScalar: _json_text,
     exp.Try: _try,
     exp.ArrayContains: _holds,
+    exp.Explode: _lists,
+    exp.UnixToTime: _moment,
+    exp.Transform: _transformed,
+    exp.First: _first,
     exp.TryCast: _try_cast,
     exp.ArgMax: _arg_max,
     exp.ArgMin: _arg_max,

@@ -176,7 +176,9 @@ CALLS: Final = RemoteApi(
             ("known",),
             ("look", "look_at_all", "look_at_report"),
         ),
-        "comparison": ApiGroup(f"{_MEMORY}.evaluation.comparing:EmbedderComparison", ("run",)),
+        "comparison": ApiGroup(
+            f"{_MEMORY}.evaluation.comparing:EmbedderComparison", ("run",), ("note_opened",)
+        ),
         "scenarios": ApiGroup(
             f"{_MEMORY}.scenarios:ScenarioService", ("list", "run"), ("save", "delete")
         ),

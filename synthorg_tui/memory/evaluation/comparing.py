@@ -118,7 +118,10 @@ class EmbedderComparison:
         when another run is under way, for a name that is none and a file that can't be read.
         """
         if self._running.locked():
-            raise DomainError("an evaluation of embedders is running already")
+            raise DomainError(
+                "an evaluation of embedders is running already",
+                remedy="Wait for its end, or stop it where it was started.",
+            )
         async with self._running:
             tried = contenders(self._parts.active, plan.embedders, self._parts.make)
             corpora = await self._corpora(plan)

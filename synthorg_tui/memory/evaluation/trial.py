@@ -89,7 +89,7 @@ class EmbedderTrial:
     async def fill(self, corpus: Corpus, vectors: Mapping[str, bytes], step: Step) -> None:
         """Store and index the corpus; ``vectors`` are those that are known already, by id.
 
-        Raises ``EmbeddingError``.
+        The model is loaded afterwards, so that no question waits for it. Raises ``EmbeddingError``.
         """
         await self._store.core.indexed()
         known = [row for row in corpus.rows if row.id in vectors]
@@ -104,6 +104,7 @@ class EmbedderTrial:
                 step(done, len(corpus.rows))
                 await self._pause()
         await put_edges(self._store.core, corpus.edges)
+        await self._store.core.embedder.embed_query("warm up")
 
     async def ask_all(self, corpus: Corpus, step: Step) -> list[AskedQuestion]:
         """Ask every question of the corpus, and return what came of each, in their order."""

@@ -32,8 +32,10 @@ from synthorg_tui.memory.retrieval.relevance import joined, meaning_of
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.strategies.service import InjectionRequest, InjectionService
 
-BATCH: Final = 64
-"""Texts that are embedded between two looks at whether to stop."""
+BATCH: Final = 16
+"""Texts that are embedded between two looks at whether to stop: a slow model takes seconds."""
+_STORED: Final = 256
+"""Rows that are stored at once when their vectors are known."""
 _ENOUGH: Final = 1_000_000
 """A token budget that every memory fits into: packing isn't tried here."""
 
@@ -95,9 +97,9 @@ class EmbedderTrial:
         known = [row for row in corpus.rows if row.id in vectors]
         others = [row for row in corpus.rows if row.id not in vectors]
         done = 0
-        for rows in (known, others):
-            for first in range(0, len(rows), BATCH):
-                batch = rows[first : first + BATCH]
+        for rows, size in ((known, _STORED), (others, BATCH)):
+            for first in range(0, len(rows), size):
+                batch = rows[first : first + size]
                 stored = [vectors[row.id] for row in batch] if rows is known else None
                 await put_rows(self._store.core, batch, stored)
                 done += len(batch)

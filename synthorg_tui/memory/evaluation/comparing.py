@@ -235,6 +235,7 @@ class _ComparisonRun:
             trial = EmbedderTrial(backend, clock, self._parts.injection, self._cancel)
             await trial.fill(corpus, vectors, lambda n, of: share(n / of / 2, "embedding"))
             answers = await trial.ask_all(corpus, lambda n, of: share(0.5 + n / of / 2, "asking"))
+            share(1.0, "asking nonsense")
             figures = await trial.figures(corpus, answers)
         if contender.is_active:
             self._active[corpus.name] = answers

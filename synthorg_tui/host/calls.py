@@ -176,7 +176,9 @@ CALLS: Final = RemoteApi(
             ("known",),
             ("look", "look_at_all", "look_at_report"),
         ),
-        "comparison": ApiGroup(f"{_MEMORY}.evaluation.comparing:EmbedderComparison", ("run",)),
+        "comparison": ApiGroup(
+            f"{_MEMORY}.evaluation.comparing:EmbedderComparison", ("run",), ("note_opened",)
+        ),
         "memory_service": ApiGroup(
             f"{_MEMORY}.service:MemoryService",
             (

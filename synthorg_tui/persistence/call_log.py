@@ -26,8 +26,9 @@ def erase_from_calls(
 
     The record of each call itself stays, with its time, sizes and agent. Calls that don't list
     memory ids are found by searching their text for the purged contents; contents of only a few
-    characters are not searched for. What operational data repeats of them is erased as well. Runs
-    inside the transaction that purges the memories.
+    characters are not searched for. What operational data repeats of them is erased as well, and
+    what a person searched for before opening one of them. Runs inside the transaction that purges
+    the memories.
     """
     words = [content[:_COMPARED] for content in contents if len(content) >= _TELLING]
     listed = "SELECT number FROM agent_calls WHERE list_has_any(memory_ids, ?)"
@@ -38,6 +39,8 @@ def erase_from_calls(
         "WHERE number IN (SELECT unnest(?::BIGINT[]))",
         [ERASED, sorted(about)],
     )
+    gone = "DELETE FROM opened_hits WHERE memory_id IN (SELECT unnest(?::UUID[]))"
+    db.execute(gone, [list(memory_ids)])
     erase_from_work(db, memory_ids, contents)
 
 

@@ -757,3 +757,12 @@ CREATE TABLE IF NOT EXISTS skill_homes (
     path VARCHAR NOT NULL,
     seen_at TIMESTAMP NOT NULL
 );
+
+-- Evaluation of retrieval: what a person searched for in the app before opening one of the hits, to
+-- be asked again; the oldest are dropped beyond a bound. "agent_id" is whose memory it is.
+CREATE TABLE IF NOT EXISTS opened_hits (
+    query VARCHAR NOT NULL,
+    memory_id UUID NOT NULL,
+    agent_id VARCHAR NOT NULL,
+    opened_at TIMESTAMP NOT NULL
+);

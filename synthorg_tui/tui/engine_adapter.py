@@ -6,6 +6,7 @@ what a change does belong to the engine, not here.
 """
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from synthorg_tui.core.actors import agent_in
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.listing import (
     BrowseFilter,
@@ -118,6 +120,10 @@ class EngineAdapter:
 
     async def uses(self, memory_id: str, *, limit: int) -> tuple[MemoryUse, ...]:
         return await self._engine.desk.uses(memory_id, limit=limit)
+
+    async def note_opened(self, query: str, memory_id: str) -> None:
+        if agent_in(os.environ) is None:
+            await self._engine.comparison.note_opened(query, memory_id)
 
     async def search(self, text: str, what: BrowseFilter, *, limit: int) -> FoundMemories:
         from synthorg_tui.memory.models import MemoryQuery

@@ -141,6 +141,10 @@ class MemoryPort(MemoryReader, Protocol):
         """
         ...
 
+    async def note_opened(self, query: str, memory_id: str) -> None:
+        """Record that a person opened this memory after searching for ``query``."""
+        ...
+
     async def add(self, draft: Draft) -> str:
         """Store a new memory and return its id."""
         ...

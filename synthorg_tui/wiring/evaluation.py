@@ -81,13 +81,14 @@ def build_comparison(
     """Build the service that tries embedders on the memories of one open data directory."""
     from synthorg_tui.curation.asked import approved_questions
     from synthorg_tui.memory.evaluation.comparing import ComparisonParts, EmbedderComparison
-    from synthorg_tui.memory.evaluation.recorded import RecordedQuestions
+    from synthorg_tui.memory.evaluation.recorded import OpenedHits, RecordedQuestions
 
     recorded = RecordedQuestions(base.database)
     return EmbedderComparison(
         ComparisonParts(
             core=base.local().core,
             injection=injection,
+            opened=OpenedHits(base.database, base.clock),
             active=base.settings.embedding(),
             sources=(recorded.all, partial(approved_questions, registry)),
             folder=base.data_dir / SCRATCH_DIR,

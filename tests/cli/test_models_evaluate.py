@@ -113,3 +113,11 @@ def test_an_agents_command_names_no_embedder(cli: Cli, monkeypatch: pytest.Monke
     result = cli("models", "evaluate", "--embedder", "gguf:path=/m/any.gguf")
     assert result.code == 2
     assert "may not name embedders" in result.err
+
+
+def test_what_a_killed_evaluation_left_is_removed_at_the_next_start(cli: Cli, store: Path) -> None:
+    left = store / "scratch" / "left" / "memory.duckdb"
+    left.parent.mkdir(parents=True)
+    left.write_bytes(b"memories")
+    assert cli("memories", "list").code == 0
+    assert not left.parent.exists()

@@ -16,12 +16,13 @@ from synthorg_tui.executions.store import FileMark
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.memory.store import writer
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.texts import text_columns
 from synthorg_tui.settings.loader import shipped_settings
 from tests.core.secret_kit import planted
 
 if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection, StoreDatabase
+    from synthorg_tui.persistence.port import Connection
 
 TOKEN = planted("«gsk_{A52}»", 1).secret
 PASSWORD = planted("«{w1}{D3}»", 2).secret

@@ -193,6 +193,7 @@ class FakeDesk:
         self.import_gate: asyncio.Event | None = None
         self.restore_gate: asyncio.Event | None = None
         self.imported: list[str] = []
+        self.opened: list[tuple[str, str]] = []
         self.digests = FakeDigests(lambda: self.live.values())
         self.approvals = FakeApprovals()
         self.skills = FakeSkills()
@@ -215,6 +216,9 @@ class FakeDesk:
         if sort in ("agent", "category"):
             found.sort(key=lambda row: row.agent_id if sort == "agent" else row.category.value)
         return MemoryPage(tuple(found[offset : offset + limit]), offset, len(found))
+
+    async def note_opened(self, query: str, memory_id: str) -> None:
+        self.opened.append((query, memory_id))
 
     async def search(self, text: str, what: BrowseFilter, *, limit: int) -> FoundMemories:
         if gate := self.search_gate.get(text):

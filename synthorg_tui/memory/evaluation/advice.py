@@ -18,9 +18,9 @@ from synthorg_tui.memory.evaluation.report import EmbedderFigures, QuestionSet, 
 PATIENCE_MS: Final = 500.0
 """How long an agent may wait for a digest: beyond it another embedder is no choice."""
 _GIGABYTE: Final = 1024**3
-_FULL: Final = (32 * _GIGABYTE, "full resources: models of 7 to 12 billion parameters")
-_MEDIUM: Final = (16 * _GIGABYTE, "medium resources: models of 1 to 4 billion parameters")
-_PROCESSOR: Final = "a processor alone: models of less than a billion parameters"
+_FULL: Final = (32 * _GIGABYTE, "full resources, for models of 7 to 12 billion parameters")
+_MEDIUM: Final = (16 * _GIGABYTE, "medium resources, for models of 1 to 4 billion parameters")
+_PROCESSOR: Final = "a processor alone, for models of less than a billion parameters"
 _MANY_CORES: Final = 8
 _DEVICES: Final = ("/dev/nvidia0", "/dev/kfd")
 
@@ -44,7 +44,7 @@ class Machine(NamedTuple):
     @property
     def words(self) -> str:
         """The machine in a few words."""
-        gpu = "a GPU" if self.has_gpu else "no GPU that was found"
+        gpu = "a GPU" if self.has_gpu else "no GPU found"
         return f"{counted(self.cores, 'core')}, {self.memory / _GIGABYTE:.0f} GB, {gpu}"
 
 
@@ -64,7 +64,7 @@ def advice_for(
     sets: Sequence[QuestionSet], embedders: Sequence[EmbedderFigures], machine: Machine
 ) -> tuple[str, ...]:
     """Return what to do, a sentence each: the tier first, then what each set of questions says."""
-    said = [f"This machine ({machine.words}) is of the tier {machine.tier}."]
+    said = [f"This machine ({machine.words}) has {machine.tier}."]
     for each in sets:
         said.append(_on(each, embedders))
     return tuple(said)

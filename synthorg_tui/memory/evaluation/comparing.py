@@ -24,6 +24,7 @@ from synthorg_tui.memory.evaluation.advice import advice_for, this_machine
 from synthorg_tui.memory.evaluation.contenders import Contender, contenders
 from synthorg_tui.memory.evaluation.corpus import Corpus, own_corpus, scratch_store
 from synthorg_tui.memory.evaluation.locomo import read_conversations
+from synthorg_tui.memory.evaluation.recorded import OpenedHits
 from synthorg_tui.memory.evaluation.report import (
     FEW_QUESTIONS,
     AskedQuestion,
@@ -75,11 +76,12 @@ class ComparisonParts:
     """What a comparison works with: the store in use, and where questions come from.
 
     ``folder`` is where the scratch stores are. Each of ``sources`` returns questions that were
-    recorded. ``make`` makes an embedder of a configuration.
+    recorded; ``opened`` records more. ``make`` makes an embedder of a configuration.
     """
 
     core: Core
     injection: "InjectionService"
+    opened: OpenedHits
     active: EmbeddingConfig
     sources: "Sequence[Callable[[], Awaitable[Sequence[EvalQuestion]]]]"
     folder: Path
@@ -95,8 +97,13 @@ class EmbedderComparison:
 
     async def questions(self) -> "tuple[EvalQuestion, ...]":
         """Return all recorded questions, with answers that may be gone meanwhile."""
-        found = [await source() for source in self._parts.sources]
+        sources = (*self._parts.sources, self._parts.opened.questions)
+        found = [await source() for source in sources]
         return tuple(question for each in found for question in each)
+
+    async def note_opened(self, query: str, memory_id: str) -> None:
+        """Record that a person opened this memory after searching for it, to be asked again."""
+        await self._parts.opened.note(query, memory_id)
 
     async def run(
         self,
@@ -111,7 +118,10 @@ class EmbedderComparison:
         when another run is under way, for a name that is none and a file that can't be read.
         """
         if self._running.locked():
-            raise DomainError("an evaluation of embedders is running already")
+            raise DomainError(
+                "an evaluation of embedders is running already",
+                remedy="Wait for its end, or stop it where it was started.",
+            )
         async with self._running:
             tried = contenders(self._parts.active, plan.embedders, self._parts.make)
             corpora = await self._corpora(plan)
@@ -225,6 +235,7 @@ class _ComparisonRun:
             trial = EmbedderTrial(backend, clock, self._parts.injection, self._cancel)
             await trial.fill(corpus, vectors, lambda n, of: share(n / of / 2, "embedding"))
             answers = await trial.ask_all(corpus, lambda n, of: share(0.5 + n / of / 2, "asking"))
+            share(1.0, "asking nonsense")
             figures = await trial.figures(corpus, answers)
         if contender.is_active:
             self._active[corpus.name] = answers

@@ -48,13 +48,13 @@ class Contender:
 
 def parse_embedder(text: str) -> EmbeddingConfig:
     """Return the configuration that a line names; raises ``EmbedderNameError``."""
-    kind, _, fields = text.strip().partition(":")
+    kind, _, fields = text.partition(":")
     values: dict[str, str] = {"type": kind.strip()}
-    for field in filter(None, (part.strip() for part in fields.split(","))):
+    for field in (part for part in fields.split(",") if part.strip()):
         name, given, value = field.partition("=")
         if not given:
             raise EmbedderNameError(f"{safe_text(field)!r} isn't NAME=VALUE", remedy=_REMEDY)
-        values[name.strip()] = value.strip()
+        values[name.strip()] = value  # blanks at its end may be meant, as those of a prefix
     try:
         return TypeAdapter[EmbeddingConfig](EmbeddingConfig).validate_python(values)
     except ValidationError as error:

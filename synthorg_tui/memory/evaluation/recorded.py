@@ -1,18 +1,21 @@
 """Questions that were recorded, each with the memories that somebody's acts showed to answer it.
 
-Scenarios and their pins are a person's; a search after which a hit was opened is an agent's; a
-failure was put right in the same session. What people approved is read where approvals are known.
+Scenarios and their pins are a person's; a search after which a hit was opened is an agent's or a
+person's; a failure was put right in the same session. What people approved is read where approvals
+are known.
 """
 
 import json
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
+from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.executions.facts import unpack_record
 from synthorg_tui.executions.models import Execution, SourceRef
 from synthorg_tui.executions.output_lines import headline
@@ -25,12 +28,15 @@ from synthorg_tui.memory.strategies.schemas import MemoryTool
 from synthorg_tui.memory.tool_retriever import RECALL_MEMORY, SEARCH_MEMORY
 from synthorg_tui.persistence.call_log import RecordedCall, successful_calls
 from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.values import naive_utc
 
 if TYPE_CHECKING:
     from synthorg_tui.persistence.port import Connection
 
 MAX_CALLS: Final = 20_000
 """Calls of agents that are looked through, the latest ones."""
+MAX_OPENED: Final = 2_000
+"""Hits that a person opened which are remembered, the latest ones."""
 MAX_SESSIONS: Final = 200
 """Imported sessions that are looked through for failures, the latest ones."""
 MAX_TEXT: Final = 2_000
@@ -39,6 +45,50 @@ OPENED_WITHIN: Final = timedelta(minutes=30)
 """How long after a search one of its hits may be opened."""
 _SEARCHES: Final = (SEARCH_MEMORY, MemoryTool.ARCHIVAL_SEARCH.value, "digest")
 _OPENINGS: Final = (RECALL_MEMORY, "read_skill")
+
+
+class OpenedHits:
+    """What a person searched for in the app before opening a hit; the newest of each are kept.
+
+    No more is recorded of searches than this: the redacted words and which memory was opened.
+    """
+
+    def __init__(self, database: StoreDatabase, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def note(self, query: str, memory_id: str) -> None:
+        """Record that this memory was opened after this search; nothing of a shared one.
+
+        Its publisher isn't given it, so that no question could be asked.
+        """
+        text = redact_text(" ".join(query.split())[:MAX_TEXT], RedactionTally())
+        at = naive_utc(self._clock.now())
+        if text:
+            await self._database.write(partial(_note, text=text, memory_id=memory_id, at=at))
+
+    async def questions(self) -> tuple[EvalQuestion, ...]:
+        """Return the searches, each with a memory that was opened after it."""
+        sql = "SELECT query, memory_id::VARCHAR, agent_id FROM opened_hits ORDER BY opened_at"
+        rows = await self._database.read(lambda db: db.execute(sql).fetchall())
+        return tuple(
+            _question(query, agent_id, frozenset({key}), QuestionSource.SEARCH, session=query)
+            for query, key, agent_id in rows
+        )
+
+
+def _note(db: "Connection", *, text: str, memory_id: str, at: datetime) -> None:
+    found = db.execute(
+        "SELECT agent_id FROM memories WHERE id = ?::UUID AND NOT shared", [memory_id]
+    ).fetchone()
+    if found is None:
+        return
+    db.execute("DELETE FROM opened_hits WHERE query = ? AND memory_id = ?::UUID", [text, memory_id])
+    db.execute("INSERT INTO opened_hits VALUES (?, ?::UUID, ?, ?)", [text, memory_id, found[0], at])
+    beyond = "SELECT opened_at FROM opened_hits ORDER BY opened_at DESC LIMIT 1 OFFSET ?"
+    oldest = db.execute(beyond, [MAX_OPENED]).fetchone()
+    if oldest is not None:
+        db.execute("DELETE FROM opened_hits WHERE opened_at <= ?", [oldest[0]])
 
 
 class RecordedQuestions:

@@ -32,8 +32,10 @@ from synthorg_tui.memory.retrieval.relevance import joined, meaning_of
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.strategies.service import InjectionRequest, InjectionService
 
-BATCH: Final = 64
-"""Texts that are embedded between two looks at whether to stop."""
+BATCH: Final = 16
+"""Texts that are embedded between two looks at whether to stop: a slow model takes seconds."""
+_STORED: Final = 256
+"""Rows that are stored at once when their vectors are known."""
 _ENOUGH: Final = 1_000_000
 """A token budget that every memory fits into: packing isn't tried here."""
 
@@ -89,21 +91,22 @@ class EmbedderTrial:
     async def fill(self, corpus: Corpus, vectors: Mapping[str, bytes], step: Step) -> None:
         """Store and index the corpus; ``vectors`` are those that are known already, by id.
 
-        Raises ``EmbeddingError``.
+        The model is loaded afterwards, so that no question waits for it. Raises ``EmbeddingError``.
         """
         await self._store.core.indexed()
         known = [row for row in corpus.rows if row.id in vectors]
         others = [row for row in corpus.rows if row.id not in vectors]
         done = 0
-        for rows in (known, others):
-            for first in range(0, len(rows), BATCH):
-                batch = rows[first : first + BATCH]
+        for rows, size in ((known, _STORED), (others, BATCH)):
+            for first in range(0, len(rows), size):
+                batch = rows[first : first + size]
                 stored = [vectors[row.id] for row in batch] if rows is known else None
                 await put_rows(self._store.core, batch, stored)
                 done += len(batch)
                 step(done, len(corpus.rows))
                 await self._pause()
         await put_edges(self._store.core, corpus.edges)
+        await self._store.core.embedder.embed_query("warm up")
 
     async def ask_all(self, corpus: Corpus, step: Step) -> list[AskedQuestion]:
         """Ask every question of the corpus, and return what came of each, in their order."""

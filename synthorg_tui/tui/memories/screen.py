@@ -358,7 +358,15 @@ class MemoriesScreen(MemoryActions):
         """Give the detail the whole screen, and back."""
         if self._has_row():
             self._zoom(not self.has_class("-zoomed"))
+            self._note_opened()
             (self.body.detail if self.has_class("-zoomed") else self.rows).focus()
+
+    def _note_opened(self) -> None:
+        """Have a hit remembered that a person opens: evaluations ask for it again."""
+        row, desk, listing = self.rows.row, self.desk, self.listing
+        if listing.asked and self.has_class("-zoomed") and row is not None and desk is not None:
+            note = partial(desk.note_opened, listing.asked, row.id)
+            run_job(self, note, group="opened", newest_only=False, failed=lambda _error: None)
 
     def _zoom(self, zoomed: bool) -> None:
         self.set_class(zoomed, "-zoomed")

@@ -16,6 +16,7 @@ from synthorg_tui.memory.evaluation.comparing import (
     EmbedderComparison,
 )
 from synthorg_tui.memory.evaluation.questions import EvalQuestion, QuestionSource, RecallTask
+from synthorg_tui.memory.evaluation.recorded import OpenedHits
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.strategies.service import InjectionService
@@ -87,6 +88,7 @@ async def bench(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Bench
         parts = ComparisonParts(
             core=backend.core,
             injection=injection,
+            opened=OpenedHits(backend.core.database, backend.core.clock),
             active=MiniLMConfig(),
             sources=(recorded,),
             folder=folder / "scratch",
@@ -207,7 +209,15 @@ async def test_two_runs_at_once_are_refused(bench: Bench) -> None:
     core = bench.backend.core
     injection = InjectionService(memory=bench.backend, retrieval=MemoryRetrievalConfig())
     comparison = EmbedderComparison(
-        ComparisonParts(core, injection, MiniLMConfig(), (again,), bench.folder, hashed)
+        ComparisonParts(
+            core=core,
+            injection=injection,
+            opened=OpenedHits(core.database, core.clock),
+            active=MiniLMConfig(),
+            sources=(again,),
+            folder=bench.folder,
+            make=hashed,
+        )
     )
     await comparison.run(ComparisonPlan())
     assert "running already" in refused[0].message
@@ -215,3 +225,29 @@ async def test_two_runs_at_once_are_refused(bench: Bench) -> None:
 
 def hashed(_config: EmbeddingConfig) -> HashEmbedder:
     return HashEmbedder()
+
+
+async def test_what_a_person_opened_after_a_search_is_asked_again(bench: Bench) -> None:
+    comparison, core = bench.comparison, bench.backend.core
+    (key,) = bench.questions[0].relevant
+    await comparison.note_opened("which  drawer has them", key)
+    await comparison.note_opened("which drawer has them", key)
+    asked_again = [each for each in await comparison.questions() if "which" in each.text]
+    assert [each.relevant for each in asked_again] == [{key}]
+    assert asked_again[0].agent_id == AGENT
+    await core.change(lambda changes: changes.purge([key], actor="test"))
+    assert not [each for each in await comparison.questions() if "which" in each.text]
+
+
+async def test_secrets_in_what_was_searched_for_are_not_kept(bench: Bench) -> None:
+    (key,) = bench.questions[1].relevant
+    await bench.comparison.note_opened(f"the token ghp_{'a1B2' * 9}", key)
+    (found,) = [each for each in await bench.comparison.questions() if "token" in each.text]
+    assert "ghp_" not in found.text
+
+
+async def test_a_shared_memory_is_no_answer_for_its_publisher(bench: Bench) -> None:
+    key = await bench.backend.publish(AGENT, request("Lunch is at noon"))
+    before = len(await bench.comparison.questions())
+    await bench.comparison.note_opened("when is lunch", key)
+    assert len(await bench.comparison.questions()) == before

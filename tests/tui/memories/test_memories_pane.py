@@ -116,6 +116,27 @@ async def test_a_search_shows_the_sentence_that_matched_and_one_bar() -> None:
         assert "best first" in shown
 
 
+async def test_a_hit_that_is_opened_is_remembered_with_its_search() -> None:
+    desk = FakeDesk(rows(40))
+    app = fake_app(desk)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("enter", "enter")  # opened from the list: nothing was searched for
+        await settle(pilot)
+        await pilot.press("s")
+        await type_text(pilot, "git push")
+        await pilot.press("enter")
+        await settle(pilot)
+        assert desk.opened == []
+        hit = pane(app).rows.row
+        assert hit is not None
+        await pilot.press("enter")
+        await settle(pilot)
+        await pilot.press("z")  # closing it is no opening
+        await settle(pilot)
+        assert desk.opened == [("git push", hit.id)]
+
+
 async def test_search_that_finds_nothing_says_so() -> None:
     app = fake_app()
     async with app.run_test() as pilot:

@@ -107,8 +107,8 @@ def report(*, is_complete: bool = True) -> ComparisonReport:
         ),
         notes=(f"{OWN}: a sample of 2,400 of 8,120 memories; among all of them less is found",),
         advice=(
-            "This machine (2 cores, 24 GB, no GPU that was found) is of the tier a processor "
-            "alone: models of less than a billion parameters.",
+            "This machine (2 cores, 24 GB, no GPU found) has a processor alone, for models of less "
+            "than a billion parameters.",
             f"By {OWN} choose gguf ~/models/e5-small.gguf: NDCG@10 is better by +0.041 "
             "(+0.026 to +0.056) than with minilm.",
         ),

@@ -15,6 +15,7 @@ from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 from synthorg_tui.memory.strategies.service import InjectionRequest
 from synthorg_tui.settings.loader import shipped_settings
+from synthorg_tui.settings.root import RootConfig
 
 BUDGET = 1_000_000
 """Token budget: enough for every memory, since packing isn't measured."""
@@ -81,11 +82,16 @@ class Pipeline:
 
 
 @asynccontextmanager
-async def filled(memories: Sequence[DatedMemory]) -> AsyncIterator[Pipeline]:
-    """Yield an engine with default settings that holds the memories; its store is then deleted."""
+async def filled(
+    memories: Sequence[DatedMemory], settings: RootConfig | None = None
+) -> AsyncIterator[Pipeline]:
+    """Yield an engine that holds the memories, by default with the shipped settings.
+
+    Its store is then deleted.
+    """
     with tempfile.TemporaryDirectory() as directory:
         clock = DayAfter(memories)
-        opening = Engine.open(shipped_settings(), data_dir=Path(directory), clock=clock)
+        opening = Engine.open(settings or shipped_settings(), data_dir=Path(directory), clock=clock)
         async with opening as engine:
             pipeline = Pipeline(engine, clock)
             await pipeline.fill(memories)

@@ -107,7 +107,7 @@ def _one_model_a_worker() -> Iterator[None]:
     load, loaded = onnx.MiniLMEmbedder._load_session, dict[tuple[Path, int | None], Any]()
 
     def share(embedder: onnx.MiniLMEmbedder) -> Any:
-        key = onnx.model_path(), embedder._config.threads
+        key = onnx.model_path(), embedder._threads
         if key not in loaded:
             loaded[key] = load(embedder)
         return loaded[key]

@@ -20,7 +20,14 @@ from synthorg_tui.providers.completion.config import (
 )
 from synthorg_tui.providers.completion.factory import bundled_model
 from synthorg_tui.providers.completion.protocol import CompletionOptions, CompletionProvider
-from synthorg_tui.providers.embedding.config import EmbeddingConfig, GgufConfig, OpenAIConfig
+from synthorg_tui.providers.embedding.config import (
+    EmbeddingConfig,
+    FastembedConfig,
+    GgufConfig,
+    OnnxConfig,
+    OpenAIConfig,
+    StaticConfig,
+)
 from synthorg_tui.providers.embedding.protocol import Embedder
 from synthorg_tui.providers.enums import MessageRole
 from synthorg_tui.providers.models import ChatMessage
@@ -186,6 +193,12 @@ def _embedding_model(config: EmbeddingConfig, environ: Mapping[str, str]) -> Awa
         )
     if isinstance(config, GgufConfig):
         return _now(_file(Purpose.EMBEDDING, config.path, configured=True))
+    if isinstance(config, FastembedConfig):
+        missing = "" if find_spec("fastembed") else "it is not installed: pip install fastembed"
+        where = str(config.path or config.cache or "fastembed")
+        return _now(FoundModel(Purpose.EMBEDDING, config.model, where, True, problem=missing))
+    if isinstance(config, OnnxConfig | StaticConfig):
+        return _now(_present(Purpose.EMBEDDING, config.path))
     from synthorg_tui.providers.embedding.onnx import MODEL_ID, model_path
 
     try:
@@ -194,6 +207,16 @@ def _embedding_model(config: EmbeddingConfig, environ: Mapping[str, str]) -> Awa
         return _now(FoundModel(Purpose.EMBEDDING, MODEL_ID, "", True, problem=_told(error)))
     size = path.stat().st_size
     return _now(FoundModel(Purpose.EMBEDDING, MODEL_ID, str(path), True, size=size))
+
+
+def _present(purpose: Purpose, path: Path) -> FoundModel:
+    """A configured file or folder, and whether it is there."""
+    size, problem = None, ""
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        problem = error.strerror or str(error)
+    return FoundModel(purpose, path.stem, str(path), True, size, problem)
 
 
 async def _now(found: FoundModel) -> FoundModel:

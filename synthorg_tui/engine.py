@@ -114,6 +114,10 @@ class Engine:
             database=database,
             embedder=embedder,
         ) as base:
+            if base.may_be_tuned:
+                from synthorg_tui.wiring.tuning import follow_deployed
+
+                await follow_deployed(base)
             engine = cls(base)
             await wiring.finish_decisions(base, lambda: engine.approvals)
             if await base.database.read(has_due):

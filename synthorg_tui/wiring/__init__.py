@@ -89,6 +89,11 @@ class Foundation:
         return self.memory
 
     @property
+    def may_be_tuned(self) -> bool:
+        """Whether a tuned embedder may be in force: programs don't say it in their settings."""
+        return self.settings.memory.fine_tune.enabled or self.settings.layers is None
+
+    @property
     def own_skills(self) -> Path:
         """The folder where the SKILL.md files of approved lessons are written."""
         return self.settings.own_skills(self.data_dir)
@@ -149,20 +154,11 @@ async def open_foundation(
         stack.push_async_callback(memory.disconnect)
         stack.push_async_callback(_leave_counts, database, directory)
         base = Foundation(settings, directory, memory, database, clock, Events(), stack)
-        await follow_deployed(base)
         if base.is_shared:
             from synthorg_tui.wiring.hearing import hearing
 
             await stack.enter_async_context(hearing(database, base.events, clock))
         yield base
-
-
-async def follow_deployed(base: Foundation) -> None:
-    """Put in force the checkpoint that was deployed; see ``tuning``."""
-    if base.settings.memory.fine_tune.enabled or base.settings.layers is None:
-        from synthorg_tui.wiring.tuning import follow_deployed as follow
-
-        await follow(base)
 
 
 async def _leave_counts(database: StoreDatabase, directory: Path) -> None:

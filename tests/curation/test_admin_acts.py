@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +23,7 @@ from tests.conftest import FixedClock
 from tests.curation.review_kit import PERSON, Office, office
 
 SURE = {"confirm": True, "reason": "it answers worse"}
-ASKED = {
+ASKED: Mapping[str, tuple[AdminTool, dict[str, Any]]] = {
     "deploy one": (AdminTool.DEPLOY, {"checkpoint_id": "one"}),
     "roll back live": (AdminTool.ROLL_BACK, {"checkpoint_id": "live", **SURE}),
     "delete one": (AdminTool.DELETE, {"checkpoint_id": "one", **SURE}),
@@ -86,7 +88,7 @@ async def test_killed_before_the_act_it_is_done_at_the_next_start(tmp_path: Path
         async def killed(checkpoint_id: str) -> None:
             raise Killed
 
-        service.get_checkpoint = killed  # type: ignore[assignment,method-assign]
+        service.get_checkpoint = killed  # type: ignore[assignment]
         with pytest.raises(Killed):
             await approve(desk, item_id)
     del service.get_checkpoint  # type: ignore[method-assign]

@@ -164,15 +164,20 @@ class Bench:
 
         They aren't raised further than it takes to let as few unrelated memories pass as before.
         """
-        before, after = [], []
+        before, after, answers = [], [], []
         for question in questions:
             pool = self._pools[question.agent_id]
             base = pool.vectors @ mapped(question, None)
-            far = far_from_answers(question.relevant, pool, base)
-            if far.any():
+            far, known = (
+                far_from_answers(question.relevant, pool, base),
+                pool.rows(question.relevant),
+            )
+            if known and far.any():
+                tuned = pool.vectors @ mapped(question, matrix)
                 before.append(float(base[far].max()))
-                after.append(float((pool.vectors @ mapped(question, matrix))[far].max()))
-        moved = round(_moved(before, after), 4)
+                after.append(float(tuned[far].max()))
+                answers.append(float(tuned[known].max()))
+        moved = round(_moved(before, after, answers), 4)
         fitted = moved_cutoff(moved)
         return CutoffValues(
             moved=moved,
@@ -181,8 +186,12 @@ class Bench:
         )
 
 
-def _moved(before: Sequence[float], after: Sequence[float]) -> float:
-    """How far cutoffs move, given the best unrelated memory of each question before and after."""
+def _moved(before: Sequence[float], after: Sequence[float], answers: Sequence[float]) -> float:
+    """How far cutoffs move.
+
+    ``before`` and ``after`` have the best unrelated memory of each question, ``answers`` the best
+    answer afterwards: nine in ten of these stay above a cutoff that is raised.
+    """
     import numpy as np
 
     if not before:
@@ -192,7 +201,8 @@ def _moved(before: Sequence[float], after: Sequence[float]) -> float:
         return shift
     passed = float(np.mean(np.asarray(before) >= DEFAULT_CUTOFF.convincing))
     enough = float(np.quantile(after, 1 - passed)) - DEFAULT_CUTOFF.convincing
-    return min(shift, max(0.0, enough))
+    bearable = float(np.percentile(answers, 100 - _TAIL)) - DEFAULT_CUTOFF.convincing
+    return max(0.0, min(shift, enough, bearable))
 
 
 def mapped(question: TrainingQuestion, matrix: Numbers | None) -> Numbers:

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Final
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.errors import duckdb_error
 from synthorg_tui.memory.fine_tune import EmbeddingFineTuneConfig
 from synthorg_tui.memory.fine_tune.checkpoints import EmbedderInForce
 from synthorg_tui.memory.fine_tune.errors import (
@@ -159,12 +160,12 @@ class CheckpointSwaps:
         state = PriorState.UNSET if value is None else PriorState.SET
         return _Before(state, value, checkpoint_id)
 
-    async def _restore(self, before: _Before, of: str, actor: str) -> list[DomainError]:
+    async def _restore(self, before: _Before, of: str, actor: str) -> list[Exception]:
         """Put back what was before, each step whatever becomes of the others; return what failed.
 
         A setting that couldn't be read is left as it is.
         """
-        problems: list[DomainError] = []
+        problems: list[Exception] = []
 
         async def setting() -> None:
             if before.state is not PriorState.UNREADABLE:
@@ -181,7 +182,7 @@ class CheckpointSwaps:
         for name, step in (("setting", setting), ("embedder", running), ("mark", mark)):
             try:
                 await step()
-            except DomainError as error:
+            except (DomainError, OSError, duckdb_error()) as error:
                 _failure(MEMORY_CHECKPOINT_ROLLBACK_FAILED, of, name, error)
                 problems.append(error)
         return problems

@@ -206,8 +206,13 @@ class FineTuneStore:
         """
 
         def work(db: "Connection") -> None:
-            db.execute("UPDATE fine_tune_checkpoints SET is_active = (id = ?)", [checkpoint_id])
-            if checkpoint_id is not None and backup is not None:
+            db.execute("UPDATE fine_tune_checkpoints SET is_active = FALSE WHERE is_active")
+            if checkpoint_id is None:
+                return
+            db.execute(
+                "UPDATE fine_tune_checkpoints SET is_active = TRUE WHERE id = ?", [checkpoint_id]
+            )
+            if backup is not None:
                 ((text,),) = db.execute(
                     "SELECT record FROM fine_tune_checkpoints WHERE id = ?", [checkpoint_id]
                 ).fetchall()

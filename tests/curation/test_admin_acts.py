@@ -14,11 +14,14 @@ from synthorg_tui.agents.models import AgentIdentity
 from synthorg_tui.agents.pending import PendingWrites
 from synthorg_tui.agents.tools import AdminTool
 from synthorg_tui.approvals.models import ApprovalConflictError, ApprovalStatus
+from synthorg_tui.cli import shapes
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.curation.administration import ActFailedError
 from synthorg_tui.curation.review_sheet import is_doubtful
 from synthorg_tui.memory.fine_tune.models import FineTuneStage
-from tests.agents.admin_kit import Killed, ScriptedService, checkpoint, tuning_run
+from synthorg_tui.tui.approvals.review_lines import whole_lines
+from synthorg_tui.tui.base.lines import plain
+from tests.agents.admin_kit import NOW, Killed, ScriptedService, checkpoint, tuning_run
 from tests.conftest import FixedClock
 from tests.curation.review_kit import PERSON, Office, office
 
@@ -139,6 +142,21 @@ async def test_a_rejection_does_nothing_and_can_be_undone(tmp_path: Path) -> Non
         assert item.status is ApprovalStatus.PENDING
         await approve(desk, item_id)
     assert service.done == ["deploy one"]
+
+
+async def test_a_person_reads_what_would_happen_with_the_figures_and_the_agents_reason(
+    tmp_path: Path,
+) -> None:
+    service = scripted()
+    async with office(tmp_path, memory_service=service) as desk:
+        review = await desk.desk.review(await asked(desk, service, "delete one"))
+    told = " ".join(plain(whole_lines(review, (), NOW)).split())
+    assert "ada asks for this: delete checkpoint one." in told
+    assert "The checkpoint and its file would be gone for good" in told
+    assert "NDCG@10 0.581 -> 0.612" in told
+    assert "Its reason: it answers worse" in told
+    act = shapes.review(review, ())["act"]
+    assert (act["action"], act["target_id"], act["agent_id"]) == ("delete", "one", "ada")
 
 
 async def test_no_policy_adopts_it_and_a_sheet_leaves_it_for_later(tmp_path: Path) -> None:

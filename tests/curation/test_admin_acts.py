@@ -17,8 +17,10 @@ from synthorg_tui.approvals.models import ApprovalConflictError, ApprovalStatus
 from synthorg_tui.cli import shapes
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.curation.administration import ActFailedError
+from synthorg_tui.curation.review import Decision
 from synthorg_tui.curation.review_sheet import is_doubtful
 from synthorg_tui.memory.fine_tune.models import FineTuneStage
+from synthorg_tui.tui.approvals.lines import decision_line
 from synthorg_tui.tui.approvals.review_lines import whole_lines
 from synthorg_tui.tui.base.lines import plain
 from tests.agents.admin_kit import NOW, Killed, ScriptedService, checkpoint, tuning_run
@@ -59,9 +61,9 @@ async def asked(desk: Office, service: ScriptedService, deed: str) -> str:
     return item_id
 
 
-async def approve(desk: Office, item_id: str) -> None:
+async def approve(desk: Office, item_id: str) -> Decision:
     shown = (await desk.desk.review(item_id)).shown
-    await desk.desk.approve(item_id, shown=shown, person=PERSON)
+    return await desk.desk.approve(item_id, shown=shown, person=PERSON)
 
 
 @pytest.mark.parametrize("deed", ASKED)
@@ -140,7 +142,8 @@ async def test_a_rejection_does_nothing_and_can_be_undone(tmp_path: Path) -> Non
         item = await desk.queue.get(item_id)
         assert item is not None
         assert item.status is ApprovalStatus.PENDING
-        await approve(desk, item_id)
+        decision = await approve(desk, item_id)
+    assert decision_line("Approved", decision) == "Approved and done"
     assert service.done == ["deploy one"]
 
 

@@ -91,7 +91,7 @@ def _heading(title: str, shown: int, count: int) -> Line:
 def active_line(active: ActiveEmbedderSnapshot) -> Line:
     """The embedder in force, and the checkpoint on top of it."""
     glyph, role = ("!", "warn") if active.problem else ("●", "good")
-    shown = line((f" {glyph} ", role), (one_line(active.model), "strong"))
+    shown = line((f" {glyph} ", role), (one_line(active.model).partition(":")[0], "strong"))
     told = f" + {short(active.checkpoint_id)}" if active.checkpoint_id else " as it is"
     return shown.add(told, "accent" if active.checkpoint_id else "muted")
 
@@ -150,9 +150,7 @@ def active_lines(active: ActiveEmbedderSnapshot, result: PreflightResult | None)
     shown = [
         line(("What answers searches", "title")),
         _fact("model", f"{active.model} ({active.provider}{dims})"),
-        _fact(
-            "on top", f"checkpoint {active.checkpoint_id}" if active.checkpoint_id else "nothing"
-        ),
+        _fact("checkpoint", active.checkpoint_id or "none"),
     ]
     if active.problem:
         shown.append(line(("! ", "warn"), (one_line(active.problem), "warn")))
@@ -172,10 +170,10 @@ def needs_lines(result: PreflightResult | None) -> list[Line]:
         row.add(one_line(check.message), "text")
         row.hang = 13
         shown.append(row)
-    found = next((check.detail.get("found") for check in result.checks if check.name == "pairs"), 0)
-    if isinstance(found, int) and found < MIN_PAIRS:
-        shown += _ways_to_pairs(found)
-    elif result.can_proceed:
+        found = check.detail.get("found")
+        if check.name == "pairs" and check.status == "fail" and isinstance(found, int):
+            shown += _ways_to_pairs(found)
+    if result.can_proceed:
         shown += [Line(), keys_line((key_of("tuning.run"), "trains; nothing changes by that"))]
     return shown
 
@@ -189,7 +187,7 @@ def _ways_to_pairs(found: int) -> list[Line]:
         (key_of("app.approvals"), "has what waits: what a person approved answers one"),
         (key_of("app.scenarios"), "saves scenarios: what is pinned there answers them"),
     )
-    return [Line(), far, Line(), line(("What makes more of them", "title")), *map(_way, ways)]
+    return [far, line(("What makes more of them", "title")), *map(_way, ways), Line()]
 
 
 def _way(pair: tuple[str, str]) -> Line:

@@ -115,12 +115,20 @@ class Engine:
             embedder=embedder,
         ) as base:
             engine = cls(base)
-            await wiring.finish_decisions(base, partial(getattr, engine))
-            if await base.database.read(has_due):
-                await engine.consolidation.resume()
-            if base.memory.backend_name == "local":
-                await engine.org.connect()
+            await engine._prepare()
             yield engine
+
+    async def _prepare(self) -> None:
+        """Bring up what was left at the last end, and what has to be there before a question."""
+        if self._base.may_be_tuned:
+            from synthorg_tui.wiring.tuning import follow_deployed
+
+            await follow_deployed(self._base)
+        await wiring.finish_decisions(self._base, partial(getattr, self))
+        if await self._database.read(has_due):
+            await self.consolidation.resume()
+        if self._base.memory.backend_name == "local":
+            await self.org.connect()
 
     @cached_property
     def desk(self) -> "MemoryAdmin":

@@ -30,7 +30,7 @@ from synthorg_tui.memory.fine_tune.models import (
     FineTuneStatus,
     PreflightResult,
 )
-from synthorg_tui.memory.fine_tune.pipeline import FineTuningPipeline, RunParts
+from synthorg_tui.memory.fine_tune.pipeline import FineTuningPipeline, TuningParts
 from synthorg_tui.memory.fine_tune.preflight import preflight, require_ready
 
 _log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class MemoryService:
     """
 
     def __init__(
-        self, parts: RunParts | None, swaps: CheckpointSwaps | None, *, reason: str = ""
+        self, parts: TuningParts | None, swaps: CheckpointSwaps | None, *, reason: str = ""
     ) -> None:
         self._parts = parts
         self._swaps = swaps
@@ -230,7 +230,7 @@ class MemoryService:
     def _is_active(self) -> bool:
         return self._task is not None and not self._task.done()
 
-    def _needed(self) -> RunParts:
+    def _needed(self) -> TuningParts:
         if self._parts is None:
             raise BackendUnsupportedError(self._reason, remedy="Set memory.backend to local.")
         return self._parts
@@ -246,7 +246,9 @@ class MemoryService:
                 "a run is active already", remedy="Wait for its end, or cancel it."
             )
 
-    async def _begin(self, run: FineTuneRun, parts: RunParts, seconds: float | None) -> FineTuneRun:
+    async def _begin(
+        self, run: FineTuneRun, parts: TuningParts, seconds: float | None
+    ) -> FineTuneRun:
         self._cancel = threading.Event()
         await parts.store.save(run)
         pipeline = self._pipeline = FineTuningPipeline(run, parts, self._cancel)
@@ -255,7 +257,7 @@ class MemoryService:
         return run
 
     async def _carry_out(
-        self, pipeline: FineTuningPipeline, parts: RunParts, seconds: float | None
+        self, pipeline: FineTuningPipeline, parts: TuningParts, seconds: float | None
     ) -> FineTuneRun:
         """The run as it ended; failures are stored with it, and never raised."""
         error, event = "", MEMORY_FINE_TUNE_COMPLETED
@@ -279,7 +281,7 @@ class MemoryService:
         _tell(event, pipeline.run)
         return pipeline.run
 
-    async def _settle(self, parts: RunParts) -> None:
+    async def _settle(self, parts: TuningParts) -> None:
         """Mark runs that a process left at work: nobody goes on with them by himself."""
         if self._is_settled:
             return

@@ -83,6 +83,11 @@ class Foundation:
         return self.memory
 
     @property
+    def may_be_tuned(self) -> bool:
+        """Whether a tuned embedder may be in force: programs don't say it in their settings."""
+        return self.settings.memory.fine_tune.enabled or self.settings.layers is None
+
+    @property
     def own_skills(self) -> Path:
         """The folder where the SKILL.md files of approved lessons are written."""
         return self.settings.own_skills(self.data_dir)
@@ -136,17 +141,7 @@ async def open_foundation(
         await memory.connect()
         stack.push_async_callback(memory.disconnect)
         stack.push_async_callback(_leave_counts, database, directory)
-        base = Foundation(settings, directory, memory, database, clock, Events(), stack)
-        await follow_deployed(base)
-        yield base
-
-
-async def follow_deployed(base: Foundation) -> None:
-    """Put in force the checkpoint that was deployed; see ``tuning``."""
-    if base.settings.memory.fine_tune.enabled or base.settings.layers is None:
-        from synthorg_tui.wiring.tuning import follow_deployed as follow
-
-        await follow(base)
+        yield Foundation(settings, directory, memory, database, clock, Events(), stack)
 
 
 async def _leave_counts(database: StoreDatabase, directory: Path) -> None:

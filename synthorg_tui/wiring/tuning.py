@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.fine_tune import EmbeddingFineTuneConfig
-from synthorg_tui.memory.fine_tune.store import FineTuneStore
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.persistence.settings_kv import kept_settings
 from synthorg_tui.settings.kept import kept_in
@@ -36,6 +35,8 @@ async def follow_deployed(base: "Foundation") -> None:
     One that is damaged, or was made for another embedder, isn't used: the base is, and why is told
     by ``MemoryService.get_active_embedder``.
     """
+    from synthorg_tui.memory.fine_tune.store import FineTuneStore
+
     config = await _configured(base)
     if config.enabled and isinstance(base.memory, LocalMemoryBackend):
         await in_force_of(base).follow(config, FineTuneStore(base.database))
@@ -62,7 +63,8 @@ def build_memory_service(
     from synthorg_tui.memory.evaluation.recorded import RecordedQuestions
     from synthorg_tui.memory.fine_tune.deployment import CheckpointSwaps
     from synthorg_tui.memory.fine_tune.generating import questions_in
-    from synthorg_tui.memory.fine_tune.pipeline import RunParts
+    from synthorg_tui.memory.fine_tune.pipeline import TuningParts
+    from synthorg_tui.memory.fine_tune.store import FineTuneStore
     from synthorg_tui.memory.service import MemoryService
 
     if not isinstance(base.memory, LocalMemoryBackend):
@@ -77,7 +79,7 @@ def build_memory_service(
         return (*recorded, *await approved_questions(registry()), *given)
 
     store, in_force = FineTuneStore(base.database), in_force_of(base)
-    parts = RunParts(base.local().core, store, in_force, asked, base.data_dir)
+    parts = TuningParts(base.local().core, store, in_force, asked, base.data_dir)
     swaps = CheckpointSwaps(store, in_force, _setting(base, kept))
     service = MemoryService(parts, swaps)
     base.closing.push_async_callback(service.close)

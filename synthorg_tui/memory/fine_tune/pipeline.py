@@ -42,7 +42,7 @@ AskedQuestions: TypeAlias = Callable[[], Awaitable[Sequence[EvalQuestion]]]
 
 
 @dataclass(frozen=True, slots=True)
-class RunParts:
+class TuningParts:
     """What the stages of every run use."""
 
     core: Core
@@ -61,7 +61,7 @@ class FineTuningPipeline:
         cancel: Once set, the run ends with its next step by raising ``FineTuneCancelledError``.
     """
 
-    def __init__(self, run: FineTuneRun, parts: RunParts, cancel: threading.Event) -> None:
+    def __init__(self, run: FineTuneRun, parts: TuningParts, cancel: threading.Event) -> None:
         self.run = run
         self._parts = parts
         self._cancel = cancel

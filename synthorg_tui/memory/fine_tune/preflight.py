@@ -24,13 +24,13 @@ from synthorg_tui.memory.fine_tune.models import (
     PreflightCheck,
     PreflightResult,
 )
-from synthorg_tui.memory.fine_tune.pipeline import RunParts, source_of
+from synthorg_tui.memory.fine_tune.pipeline import TuningParts, source_of
 
 PAIRS: Final = "pairs"
 _LIBRARIES: Final = ("sentence_transformers", "torch")
 
 
-async def preflight(plan: FineTunePlan, parts: RunParts) -> PreflightResult:
+async def preflight(plan: FineTunePlan, parts: TuningParts) -> PreflightResult:
     """Return what was found for a plan; ``can_proceed`` says whether it can begin."""
     source = await asyncio.to_thread(_source, plan.source_dir)
     checks = [source]
@@ -107,7 +107,7 @@ def _overrides(plan: FineTunePlan) -> PreflightCheck:
     return _check("override_bounds", "pass", told or "the trainer's own values", **own)
 
 
-def _base(plan: FineTunePlan, parts: RunParts) -> PreflightCheck:
+def _base(plan: FineTunePlan, parts: TuningParts) -> PreflightCheck:
     used = parts.in_force.base_model
     is_other = plan.base_model not in (None, used)
     if is_other and plan.trainer is FineTuneTrainer.ADAPTER:
@@ -116,7 +116,7 @@ def _base(plan: FineTunePlan, parts: RunParts) -> PreflightCheck:
     return _check("base_model", "pass", used)
 
 
-async def _embedded(parts: RunParts) -> PreflightCheck:
+async def _embedded(parts: TuningParts) -> PreflightCheck:
     waiting = await parts.core.unembedded()
     if waiting:
         message = f"{waiting} memories wait for embedding and aren't used"
@@ -124,7 +124,7 @@ async def _embedded(parts: RunParts) -> PreflightCheck:
     return _check("embedded", "pass", "all memories are embedded")
 
 
-async def _pairs(plan: FineTunePlan, parts: RunParts) -> PreflightCheck:
+async def _pairs(plan: FineTunePlan, parts: TuningParts) -> PreflightCheck:
     """How many questions with known answers there are."""
     try:
         count = await count_pairs(plan, parts)
@@ -136,7 +136,7 @@ async def _pairs(plan: FineTunePlan, parts: RunParts) -> PreflightCheck:
     return _check(PAIRS, "pass", message, found=count, needed=MIN_PAIRS)
 
 
-async def count_pairs(plan: FineTunePlan, parts: RunParts) -> int:
+async def count_pairs(plan: FineTunePlan, parts: TuningParts) -> int:
     """Return how many questions a plan could use."""
     asked = list(await parts.asked())
     folder = source_of(plan.source_dir, parts.data_dir)

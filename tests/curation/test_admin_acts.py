@@ -96,7 +96,7 @@ async def test_killed_before_the_act_it_is_done_at_the_next_start(tmp_path: Path
         service.get_checkpoint = killed  # type: ignore[assignment]
         with pytest.raises(Killed):
             await approve(desk, item_id)
-    del service.get_checkpoint  # type: ignore[method-assign]
+    del service.get_checkpoint
     assert service.done == []
     async with office(tmp_path, memory_service=service) as desk:
         assert not await desk.desk.undoable()
@@ -159,6 +159,7 @@ async def test_a_person_reads_what_would_happen_with_the_figures_and_the_agents_
     assert "NDCG@10 0.581 -> 0.612" in told
     assert "Its reason: it answers worse" in told
     act = shapes.review(review, ())["act"]
+    assert isinstance(act, dict)
     assert (act["action"], act["target_id"], act["agent_id"]) == ("delete", "one", "ada")
 
 

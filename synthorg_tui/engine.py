@@ -258,7 +258,7 @@ class Engine:
             registry=self.ledger,
             imports=self._imports_into,
             organisation=lambda: self.organisation,
-            memory_service=partial(getattr, self, "memory_service"),
+            memory_service=lambda: self.memory_service,
         )
 
     @cached_property
@@ -295,7 +295,7 @@ class Engine:
         from synthorg_tui.wiring.curation import curation_of
 
         parts = (self.approvals, self.ledger, self.skill_library, self.executions)
-        return curation_of(self._base, *parts, partial(getattr, self, "memory_service"))
+        return curation_of(self._base, *parts, lambda: self.memory_service)
 
     @cached_property
     def skills(self) -> "SkillOverview":

@@ -192,6 +192,7 @@ def proposal(entry: "InboxEntry") -> Json:
         "memory": memory_of(entry),
         "organisation": writes_of(entry),
         "call": call_of(entry),
+        "act": _act_of(entry),
         "created_at": item.created_at.isoformat(),
         "expires_at": item.expires_at.isoformat() if item.expires_at else None,
         "snoozed_until": item.snoozed_until.isoformat() if item.snoozed_until else None,
@@ -257,6 +258,15 @@ def call_of(entry: "InboxEntry") -> dict[str, Any] | None:
     if not isinstance(entry.subject, RunCallPayload):
         return None
     return entry.subject.model_dump(exclude={"type", "mark"})
+
+
+def _act_of(entry: "InboxEntry") -> dict[str, Any] | None:
+    """An act of administration that an agent asks for; ``None`` for other kinds of proposals."""
+    from synthorg_tui.curation.administration import AdminPayload
+
+    if not isinstance(entry.subject, AdminPayload):
+        return None
+    return entry.subject.model_dump(mode="json", exclude={"type"})
 
 
 def review(preview: "Review", trail: "Sequence[ApprovalEvent]") -> Json:

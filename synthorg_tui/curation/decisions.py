@@ -281,6 +281,7 @@ def _decision(operation: Operation) -> Decision:
         memory_ids=effects.added,
         paths=tuple(str(step.path) for step in effects.files),
         left_alone=effects.left_alone,
+        is_final=effects.act is not None,
     )
 
 

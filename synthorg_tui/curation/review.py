@@ -269,7 +269,8 @@ class Decision:
     ``item_id`` is ``None`` when it was about a skill rather than an item. ``memory_ids`` are the
     memories that were added or restored, ``paths`` the files written or removed. ``left_alone`` are
     files that were not written because somebody had just changed them: they stay as they are and
-    are proposed for review. ``count`` is the number of decisions that an undo undid together.
+    are proposed for review. ``count`` is the number of decisions that an undo undid together. What
+    one that ``is_final`` allowed is done, and an undo doesn't reach it.
     """
 
     number: int
@@ -281,6 +282,7 @@ class Decision:
     paths: tuple[str, ...] = ()
     left_alone: tuple[str, ...] = ()
     count: int = 1
+    is_final: bool = False
 
 
 @dataclass(frozen=True, slots=True)

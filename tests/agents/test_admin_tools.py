@@ -14,6 +14,7 @@ from synthorg_tui.agents.admin_tools import (
     MCP_HANDLER_CAPABILITY_GAP,
     MCP_HANDLER_NOT_IMPLEMENTED,
     MCP_HANDLER_SERVICE_FALLBACK,
+    definitions,
 )
 from synthorg_tui.agents.guarded import ORIGIN_TAG
 from synthorg_tui.agents.models import AgentIdentity, CallReply
@@ -24,6 +25,7 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.curation.administration import MCP_ADMIN_OP_EXECUTED, ActFailedError, AdminPayload
 from synthorg_tui.curation.review import SubjectKind
 from synthorg_tui.engine import Engine
+from synthorg_tui.mcp.server import as_tool
 from synthorg_tui.memory.errors import MemoryCapabilityError
 from synthorg_tui.memory.fine_tune.errors import BackendUnsupportedError
 from synthorg_tui.memory.fine_tune.models import FineTuneStage
@@ -120,6 +122,13 @@ class TestWhoIsOffered:
             AdminTool.RUNS,
             AdminTool.ACTIVE,
         }
+
+    async def test_clients_are_told_which_of_them_destroy(self) -> None:
+        hints = {tool.name: as_tool(tool).annotations for tool in definitions()}
+        destroying = {name for name, hint in hints.items() if hint and hint.destructive_hint}
+        reading = {name for name, hint in hints.items() if hint and hint.read_only_hint}
+        assert destroying == tools.DESTRUCTIVE - {tools.DELETE_ENTRY}
+        assert reading == ADMINISTRATION - tools.WRITING
 
     @pytest.mark.parametrize("tool", AdminTool)
     async def test_another_agent_is_told_what_it_lacks_and_nothing_is_asked(

@@ -30,7 +30,7 @@ STRATEGIES = ("context", "tool_based", "self_editing")
 
 def config(strategy: str, writes: str) -> RootConfig:
     memory = {"level": "persistent", "retrieval": {"strategy": strategy}}
-    access = {"writes": writes, "writes_per_minute": 10_000}
+    access = {"writes": writes, "writes_per_minute": 10_000, "administrator": "ada"}
     given = {"memory": memory, "agent_access": access}
     quiet = SkillsConfig(project_roots=(), user_roots=())
     return RootConfig.model_validate(given).model_copy(update={"skills": quiet})

@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,16 +14,21 @@ from synthorg_tui.agents.models import AgentIdentity
 from synthorg_tui.agents.pending import PendingWrites
 from synthorg_tui.agents.tools import AdminTool
 from synthorg_tui.approvals.models import ApprovalConflictError, ApprovalStatus
+from synthorg_tui.cli import shapes
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.curation.administration import ActFailedError
+from synthorg_tui.curation.review import Decision
 from synthorg_tui.curation.review_sheet import is_doubtful
 from synthorg_tui.memory.fine_tune.models import FineTuneStage
-from tests.agents.admin_kit import Killed, ScriptedService, checkpoint, tuning_run
+from synthorg_tui.tui.approvals.lines import decision_line
+from synthorg_tui.tui.approvals.review_lines import whole_lines
+from synthorg_tui.tui.base.lines import plain
+from tests.agents.admin_kit import NOW, Killed, ScriptedService, checkpoint, tuning_run
 from tests.conftest import FixedClock
 from tests.curation.review_kit import PERSON, Office, office
 
 SURE = {"confirm": True, "reason": "it answers worse"}
-ASKED = {
+ASKED: Mapping[str, tuple[AdminTool, dict[str, Any]]] = {
     "deploy one": (AdminTool.DEPLOY, {"checkpoint_id": "one"}),
     "roll back live": (AdminTool.ROLL_BACK, {"checkpoint_id": "live", **SURE}),
     "delete one": (AdminTool.DELETE, {"checkpoint_id": "one", **SURE}),
@@ -54,9 +61,9 @@ async def asked(desk: Office, service: ScriptedService, deed: str) -> str:
     return item_id
 
 
-async def approve(desk: Office, item_id: str) -> None:
+async def approve(desk: Office, item_id: str) -> Decision:
     shown = (await desk.desk.review(item_id)).shown
-    await desk.desk.approve(item_id, shown=shown, person=PERSON)
+    return await desk.desk.approve(item_id, shown=shown, person=PERSON)
 
 
 @pytest.mark.parametrize("deed", ASKED)
@@ -86,10 +93,10 @@ async def test_killed_before_the_act_it_is_done_at_the_next_start(tmp_path: Path
         async def killed(checkpoint_id: str) -> None:
             raise Killed
 
-        service.get_checkpoint = killed  # type: ignore[assignment,method-assign]
+        service.get_checkpoint = killed  # type: ignore[assignment]
         with pytest.raises(Killed):
             await approve(desk, item_id)
-    del service.get_checkpoint  # type: ignore[method-assign]
+    del service.get_checkpoint
     assert service.done == []
     async with office(tmp_path, memory_service=service) as desk:
         assert not await desk.desk.undoable()
@@ -135,8 +142,25 @@ async def test_a_rejection_does_nothing_and_can_be_undone(tmp_path: Path) -> Non
         item = await desk.queue.get(item_id)
         assert item is not None
         assert item.status is ApprovalStatus.PENDING
-        await approve(desk, item_id)
+        decision = await approve(desk, item_id)
+    assert decision_line("Approved", decision) == "Approved and done"
     assert service.done == ["deploy one"]
+
+
+async def test_a_person_reads_what_would_happen_with_the_figures_and_the_agents_reason(
+    tmp_path: Path,
+) -> None:
+    service = scripted()
+    async with office(tmp_path, memory_service=service) as desk:
+        review = await desk.desk.review(await asked(desk, service, "delete one"))
+    told = " ".join(plain(whole_lines(review, (), NOW)).split())
+    assert "ada asks for this: delete checkpoint one." in told
+    assert "The checkpoint and its file would be gone for good" in told
+    assert "NDCG@10 0.581 -> 0.612" in told
+    assert "Its reason: it answers worse" in told
+    act = shapes.review(review, ())["act"]
+    assert isinstance(act, dict)
+    assert (act["action"], act["target_id"], act["agent_id"]) == ("delete", "one", "ada")
 
 
 async def test_no_policy_adopts_it_and_a_sheet_leaves_it_for_later(tmp_path: Path) -> None:

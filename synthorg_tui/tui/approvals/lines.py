@@ -117,6 +117,8 @@ def heading_line(name: str, count: int, width: int) -> Line:
 
 def decision_line(done: str, decision: Decision) -> str:
     """Return the toast text of a decision: ``done``, and which file was written or left alone."""
+    if decision.is_final:
+        return f"{done} and done"
     where = ""
     if decision.left_alone:
         where = f" · {decision.left_alone[0]} was changed meanwhile and stays"

@@ -166,7 +166,7 @@ class ReviewScreen(RewordingScreen):
         if review is None:
             ground.show(error_lines(CANNOT_SHOW, self._error) if self._error else [])
             return
-        is_call = review.entry.kind == "run"
+        is_call = review.entry.kind in ("run", "admin")
         kept.border_title = drawn.DONE if is_call else drawn.KEPT
         ground.border_title = "Item" if narrow or is_call else "Why: the evidence"
         hint = f"{key_of('review.source')} transcript" if shown.evidence else ""

@@ -9,8 +9,8 @@ TUNING_COMMANDS: Final[Mapping[str, str]] = {
     "tuning.check": "models tune",
     "tuning.approve": "models deploy",
     "tuning.restore": "models rollback",
-    "tuning.delete": "models checkpoints",
-    "tuning.cancel": "models tune",
+    "tuning.delete": "models delete",
+    "tuning.cancel": "models cancel",
     "tuning.read": "models runs",
 }
 """The command that does without a screen what an action of the screen does, by the action's id."""

@@ -37,7 +37,8 @@ _LABEL: Final = 12
 _ID: Final = 8
 _PICTURE: Final = 40
 _HEIGHT: Final = 2
-_CHECKS: Final = {"pass": ("✓", "good"), "warn": ("!", "warn"), "fail": ("✗", "bad")}
+_CHECKS: Final = {"fail": ("✗", "bad"), "warn": ("!", "warn"), "pass": ("✓", "good")}
+"""Glyph and role of how a check came out, the worst first."""
 _CHECK_NAMES: Final = {
     "source_dir_exists": "memories",
     "output_dir_writable": "output",
@@ -90,7 +91,7 @@ def _heading(title: str, shown: int, count: int) -> Line:
 def active_line(active: ActiveEmbedderSnapshot) -> Line:
     """The embedder in force, and the checkpoint on top of it."""
     glyph, role = ("!", "warn") if active.problem else ("●", "good")
-    shown = line((f" {glyph} ", role), (one_line(active.model), "strong"))
+    shown = line((f" {glyph} ", role), (one_line(active.model).partition(":")[0], "strong"))
     told = f" + {short(active.checkpoint_id)}" if active.checkpoint_id else " as it is"
     return shown.add(told, "accent" if active.checkpoint_id else "muted")
 
@@ -145,13 +146,11 @@ def work_line(status: FineTuneStatus, width: int) -> Line:
 
 def active_lines(active: ActiveEmbedderSnapshot, result: PreflightResult | None) -> list[Line]:
     """What is in force in full, and what a run would need."""
-    checkpoint = active.checkpoint_id
+    dims = f", {active.dims:,} dimensions" if active.dims else ""
     shown = [
         line(("What answers searches", "title")),
-        _fact("provider", active.provider),
-        _fact("model", active.model),
-        *([_fact("dimensions", f"{active.dims:,}")] if active.dims else []),
-        _fact("on top", f"checkpoint {checkpoint}" if checkpoint else "no checkpoint"),
+        _fact("model", f"{active.model} ({active.provider}{dims})"),
+        _fact("checkpoint", active.checkpoint_id or "none"),
     ]
     if active.problem:
         shown.append(line(("! ", "warn"), (one_line(active.problem), "warn")))
@@ -159,23 +158,22 @@ def active_lines(active: ActiveEmbedderSnapshot, result: PreflightResult | None)
 
 
 def needs_lines(result: PreflightResult | None) -> list[Line]:
-    """What was looked at before a run, and how to get to enough questions."""
+    """What was looked at before a run, what fails first, and how to get to enough questions."""
     title = line(("What a run needs", "title"))
     if result is None:
         return [title, line(("Looking …", "muted"))]
     shown = [title]
-    for check in result.checks:
+    for check in sorted(result.checks, key=lambda each: list(_CHECKS).index(each.status)):
         glyph, role = _CHECKS[check.status]
         name = _CHECK_NAMES.get(check.name, one_line(check.name))
-        row = line(
-            (f"{glyph} ", role), (f"{name:<10} ", "muted"), (one_line(check.message), "text")
-        )
+        row = line((f"{glyph} ", role), (f"{name:<10} ", "muted"))
+        row.add(one_line(check.message), "text")
         row.hang = 13
         shown.append(row)
-    found = next((check.detail.get("found") for check in result.checks if check.name == "pairs"), 0)
-    if isinstance(found, int) and found < MIN_PAIRS:
-        shown += _ways_to_pairs(found)
-    elif result.can_proceed:
+        found = check.detail.get("found")
+        if check.name == "pairs" and check.status == "fail" and isinstance(found, int):
+            shown += _ways_to_pairs(found)
+    if result.can_proceed:
         shown += [Line(), keys_line((key_of("tuning.run"), "trains; nothing changes by that"))]
     return shown
 
@@ -184,27 +182,29 @@ def _ways_to_pairs(found: int) -> list[Line]:
     """How far there are too few questions, and what makes more of them."""
     far = bar(found / MIN_PAIRS, 24, "warn").add(f" {found:,} of {MIN_PAIRS:,}", "warn")
     ways = (
-        (key_of("app.import_path"), "imports sessions: failures and what put them right, and hits"),
-        ("", "that an agent opened after a search, are questions with known answers"),
-        (key_of("app.approvals"), "approving lessons and pinning memories makes more"),
-        (key_of("app.scenarios"), "a scenario is a question, with what should answer it"),
+        (key_of("app.import_path"), "imports sessions: each failure that was put right asks one"),
+        (key_of("app.connect"), "connects an agent: a search of which it opens a hit is one"),
+        (key_of("app.approvals"), "has what waits: what a person approved answers one"),
+        (key_of("app.scenarios"), "saves scenarios: what is pinned there answers them"),
     )
-    return [Line(), far, Line(), line(("What makes more of them", "title")), *map(_way, ways)]
+    return [far, line(("What makes more of them", "title")), *map(_way, ways), Line()]
 
 
 def _way(pair: tuple[str, str]) -> Line:
-    return line((f"{pair[0]:<4}", "accent"), (pair[1], "text"))
+    row = line((f"{pair[0]:<4}", "accent"), (pair[1], "text"))
+    row.hang = 4
+    return row
 
 
 def run_lines(run: FineTuneRun, now: datetime) -> list[Line]:
     """A run in full: its stages, the lines of training, and what was measured."""
     glyph, role = run_mark(run)
     head = line((f"{glyph} {STAGES[run.stage]}", role), (f"  {one_line(run.id)}", "faint"))
-    shown = [head, _fact("begun", moment(run.started_at, now))]
+    told = [f"begun {moment(run.started_at, now)}"]
     if run.duration_seconds is not None:
-        shown.append(_fact("took", duration(run.duration_seconds)))
-    if run.pairs:
-        shown.append(_fact("questions", f"{run.pairs:,}"))
+        told.append(f"took {duration(run.duration_seconds)}")
+    told += [counted(run.pairs, "question")] if run.pairs else []
+    shown = [head, line((" · ".join(told), "muted"))]
     if run.error:
         broke = line(("! ", "warn"), (one_line(run.error), "warn"))
         shown += [broke, keys_line((key_of("tuning.run"), "goes on where it broke off"))]
@@ -265,7 +265,7 @@ def drawn(values: Sequence[float], width: int = _PICTURE) -> tuple[str, ...]:
 def checkpoint_lines(checkpoint: CheckpointRecord, now: datetime) -> list[Line]:
     """A checkpoint in full: how it stands, what was measured, what it is made of."""
     glyph, words, role = standing(checkpoint)
-    shown = [line((f"{glyph} {words}", role), (f"  {one_line(checkpoint.id)}", "faint")), Line()]
+    shown = [line((f"{glyph} {words}", role), (f"  {one_line(checkpoint.id)}", "faint"))]
     if checkpoint.eval_metrics is not None:
         shown += [*metric_lines(checkpoint.eval_metrics), Line()]
     shown += [
@@ -278,7 +278,9 @@ def checkpoint_lines(checkpoint: CheckpointRecord, now: datetime) -> list[Line]:
     if checkpoint.erased_since:
         gone = counted(checkpoint.erased_since, "memory", "memories")
         told = f"{gone} it was trained on were erased since; another run leaves them out"
-        shown.append(line(("! ", "warn"), (told, "warn")))
+        row = line(("! ", "warn"), (told, "warn"))
+        row.hang = 2
+        shown.append(row)
     return [*shown, Line(), _offer(checkpoint)]
 
 

@@ -36,7 +36,7 @@ def app_with(desk: FakeTuningDesk) -> MemoryDeskApp:
 
 async def opened(pilot: Pilot[None], *keys: str) -> None:
     await settle(pilot)
-    for key in ("tilde", *keys):
+    for key in ("number_sign", *keys):
         await pilot.press(key)
         await settle(pilot)
 

@@ -38,7 +38,7 @@ def compare(snap_compare: Compare, size: Size, desk: FakeTuningDesk, *keys: str)
 
     async def opened(pilot: Pilot[None]) -> None:
         await settle(pilot)
-        for key in ("tilde", *keys):
+        for key in ("number_sign", *keys):
             await pilot.press(key)
             await settle(pilot)
 
@@ -103,7 +103,7 @@ def test_light(snap_compare: Compare) -> None:
     async def opened(pilot: Pilot[None]) -> None:
         app.theme = "desk-light"
         await settle(pilot)
-        await pilot.press("tilde")
+        await pilot.press("number_sign")
         await settle(pilot)
 
     assert snap_compare(app, terminal_size=(120, 40), run_before=opened)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from synthorg_tui.host.owner import Owner
     from synthorg_tui.jobs.models import RunProgress
     from synthorg_tui.memory.store.reader import StoreReader
+    from synthorg_tui.persistence.config import PersistenceConfig
     from synthorg_tui.persistence.port import StoreDatabase
     from synthorg_tui.settings.root import RootConfig
     from synthorg_tui.tui.manage.adapter import StoreManagement
@@ -65,6 +66,7 @@ class LocalEngineHost:
         self._data_dir = data_dir
         self._config_path = config_path
         self._database: StoreDatabase | None = None
+        self._persistence: PersistenceConfig | None = None
         self._stack = AsyncExitStack()
         self._warming: asyncio.Task[None] | None = None
         self._desk: EngineAdapter | None = None
@@ -103,7 +105,9 @@ class LocalEngineHost:
             from synthorg_tui.persistence.lock import own_database
 
             try:
-                database = await self._stack.enter_async_context(own_database(directory))
+                database = await self._stack.enter_async_context(
+                    own_database(directory, self._persistence)
+                )
             except StoreLockedError:
                 return None
             self._data_dir, self._database = directory, database
@@ -200,10 +204,11 @@ class LocalEngineHost:
             return self._data_dir or user_data_dir()
         from synthorg_tui.settings.loader import load_settings
 
-        memory = load_settings(self._config_path).memory
-        if memory.backend != "local":
+        settings = load_settings(self._config_path)
+        if settings.memory.backend != "local":
             return None
-        return self._data_dir or Path(memory.storage.data_dir)
+        self._persistence = settings.persistence
+        return self._data_dir or Path(settings.memory.storage.data_dir)
 
     @cached_property
     def management(self) -> "StoreManagement":

@@ -51,10 +51,18 @@ async def opened_on_server(url: str, data_dir: Path) -> AsyncIterator[LocalMemor
         await embedder.close()
 
 
+async def indexed(backend: LocalMemoryBackend) -> None:
+    """Wait until the index has everything, as after the first minute of an app."""
+    while (await backend.core.indexed()).is_behind:
+        await backend.core.with_index(lambda projection: projection.step())
+
+
 async def retrieval(local: LocalMemoryBackend, shared: LocalMemoryBackend) -> list[Row]:
     """Time the same searches in both stores, in turns."""
     asked = questions(QUERIES, seed=4)
     bare = questions(QUERIES, seed=6)
+    await indexed(local)
+    await indexed(shared)
     durations: dict[str, list[float]] = {"local": [], "PostgreSQL": []}
     embedding: list[float] = []
     embed = local.core.embedder.embed_query
@@ -146,9 +154,7 @@ async def measure(url: str, root: Path, memories: int) -> list[Row]:
             rows += await retrieval(local, shared)
         started = time.perf_counter()
         async with opened_on_server(url, root / "second") as second:
-            await second.core.indexed()
-            while (await second.core.indexed()).is_behind:
-                await second.core.catch_up()
+            await indexed(second)
             rows.append(Row("a new app's index", time.perf_counter() - started, "s", digits=1))
             rows += await following(shared, second)
             rows += await writing(shared, [shared, second])

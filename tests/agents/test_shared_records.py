@@ -15,6 +15,7 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
+from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.settings.root import RootConfig
 from tests.agents.test_undo import record
@@ -58,7 +59,7 @@ async def test_calls_that_two_apps_record_have_numbers_of_their_own(pair: Pair) 
 async def test_what_one_app_silences_another_silences_at_once(pair: Pair) -> None:
     clock = FixedClock(datetime(2026, 1, 1, tzinfo=UTC))
     first, second = (SilencedHints(database, clock=clock) for database in pair)
-    subjects = {SilencedKind.COMMAND: ("make test",)}
+    subjects: dict[SilencedKind, tuple[str, ...]] = {SilencedKind.COMMAND: ("make test",)}
     assert not await second.covers(subjects)
     await first.silence(SilencedKind.COMMAND, "make test", actor="person")
     assert await second.covers(subjects)
@@ -83,6 +84,8 @@ async def test_a_session_that_another_app_still_uses_is_not_swept(
     ):
         using = one.gateway.connect(identity)
         await two.gateway.connect(other).digest("hello")
+        assert isinstance(one.memory, LocalMemoryBackend)
+        assert isinstance(two.memory, LocalMemoryBackend)
         note = await one.memory.scoped(SESSION).store("ada", NOTE)
         clock.current += MAX_UNUSED
         await using.digest("hello")

@@ -52,6 +52,7 @@ ANSWERED_ALIKE: list[tuple[str, list[Any]]] = [
      "(SELECT unnest(?::VARCHAR[]) AS a, unnest(?::BIGINT[]) AS b)", [["x", "y", "x"], [1, 3, 2]]),
     ("SELECT TRY_CAST(? AS BIGINT), TRY_CAST(? AS BIGINT)", ["12", "no"]),
     ("SELECT list_has_all(['a', 'b'], ['b']), ltrim(' a'), regexp_replace('aa', 'a', '')", []),
+    ("SELECT ?,?,?||?", ["a", "b", "c", "d"]),
 ]  # fmt: skip
 
 

@@ -64,8 +64,10 @@ class AuditTrail:
         """Record a call and return it with its number, which counts up from 1.
 
         A call that changed the store is on disk when this returns; one that only read is written
-        within ``FLUSH_SECONDS``.
+        within ``FLUSH_SECONDS``, or at once where other apps write to the database, too.
         """
+        if self._database.is_shared:  # other apps give numbers, too
+            return await self._database.write(lambda db: self._add_at_once(db, record))
         async with self._numbers:
             if self._last is None:
                 self._last = await self._database.read(_last_number)
@@ -96,6 +98,11 @@ class AuditTrail:
             await self._database.write(lambda db: self._insert(db, rows))
             for _ in records:
                 self._waiting.popleft()
+
+    def _add_at_once(self, db: "Connection", record: CallRecord) -> CallRecord:
+        numbered = record._replace(number=_last_number(db) + 1)
+        self._insert(db, [_row(numbered)])
+        return numbered
 
     def _insert(self, db: "Connection", rows: list[tuple[Any, ...]]) -> None:
         insert(db, "agent_calls", tuple(_TYPES.values()), rows)

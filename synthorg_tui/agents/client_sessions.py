@@ -114,7 +114,7 @@ class ClientSessions:
     async def _delete(
         self, now: datetime, agent_id: str | None = None, session_id: str | None = None
     ) -> int:
-        known, over = await self._loaded(), list[str]()
+        known, over = await self._looked_up(), list[str]()
         for memory_id, agent, session, changed_at in await self._database.read(of_sessions):
             blank = KnownSession(agent, session, None, (), changed_at)
             is_meant = agent_id is None or (agent, session) == (agent_id, session_id)
@@ -163,6 +163,16 @@ class ClientSessions:
                 await self._database.write(lambda db: _write(db, session))
         if self._swept_at is None or session.seen_at - self._swept_at > _SWEEP_AFTER:
             await self.sweep()
+
+    async def _looked_up(self) -> dict[tuple[str, str], KnownSession]:
+        """All sessions, with what other apps noted of theirs: what they use mustn't be deleted."""
+        known = await self._loaded()
+        if self._database.is_shared:
+            for row in await self._database.read(_read):
+                key = (row.agent_id, row.session_id)
+                if key not in known or known[key].seen_at < row.seen_at:
+                    known[key] = row
+        return known
 
     async def _loaded(self) -> dict[tuple[str, str], KnownSession]:
         if self._known is None:

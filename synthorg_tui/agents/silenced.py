@@ -47,7 +47,7 @@ class NothingSilencedError(DomainError):
 
 
 class SilencedHints:
-    """Stores what is silenced, and knows it without asking the store at each call."""
+    """Stores what is silenced, and knows it without asking its own store at each call."""
 
     def __init__(self, database: StoreDatabase, *, clock: Clock) -> None:
         self._database = database
@@ -103,6 +103,8 @@ class SilencedHints:
         return known.pop((kind, named))
 
     async def _loaded(self) -> dict[tuple[SilencedKind, str], Silence]:
+        if self._database.is_shared:  # another app may have silenced or allowed something
+            self._known = None
         if self._known is None:
             rows = await self._database.read(
                 lambda db: db.execute(

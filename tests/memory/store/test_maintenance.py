@@ -93,7 +93,14 @@ async def test_a_point_of_no_memory_is_found_out_and_removed(
     applied: list[object] = []
     original = index.apply
 
-    async def keep(upserts: object, deletes: object, **_: int) -> None:
+    async def keep(
+        upserts: object,
+        deletes: object,
+        *,
+        revision: int,
+        as_of: int | None = None,
+        since: int = 0,
+    ) -> None:
         applied.append(deletes)
 
     index.apply = keep  # type: ignore[method-assign]

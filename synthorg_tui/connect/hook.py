@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 LOG_FILE = "hooks.log"
 DATABASE_FILE = "memory.duckdb"
+SERVER_FILE = "memory.postgres"
 TIME_LIMIT = 1.4
 """Seconds from the start of the hook until it gives up."""
 HINT_TIME_LIMIT = 0.3
@@ -326,7 +327,7 @@ def _hello(call: HookCall) -> dict[str, object]:
 
 
 def _require_store(call: HookCall) -> None:
-    if not os.path.exists(call.file(DATABASE_FILE)):
+    if not any(os.path.exists(call.file(name)) for name in (DATABASE_FILE, SERVER_FILE)):
         raise CallFailedError(f"there is no store in {call.data_dir}")
 
 

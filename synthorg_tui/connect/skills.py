@@ -13,7 +13,7 @@ from typing import Final
 
 from synthorg_tui.connect.records import FOLDER, Records
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.persistence import DATABASE_FILE
+from synthorg_tui.persistence import has_store
 
 _PATIENCE: Final = 20.0
 """Seconds to wait for an owner of a large store on a busy machine."""
@@ -39,7 +39,7 @@ async def approved(
 
     Raises ``DomainError`` when nobody can be asked.
     """
-    if not (data_dir / DATABASE_FILE).exists():
+    if not has_store(data_dir):
         return {}
     from synthorg_tui.agents.models import AgentIdentity
     from synthorg_tui.host.agent import AgentConnection

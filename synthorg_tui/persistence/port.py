@@ -119,6 +119,6 @@ class StoreDatabase(Protocol):
         """Write a consistent copy to a file; raises ``CancelledByUserError`` once cancelled."""
         ...
 
-    async def damaged_blocks(self) -> int:
-        """Count the blocks that are damaged on disk."""
+    async def damaged_blocks(self) -> int | None:
+        """Count the blocks that are damaged on disk; ``None`` where only a server knows them."""
         ...

@@ -105,8 +105,9 @@ class LocalEngineHost:
             from synthorg_tui.persistence.lock import own_database
 
             try:
-                opening = own_database(directory, self._persistence)
-                database = await self._stack.enter_async_context(opening)
+                database = await self._stack.enter_async_context(
+                    own_database(directory, self._persistence)
+                )
             except StoreLockedError:
                 return None
             self._data_dir, self._database = directory, database
@@ -204,10 +205,10 @@ class LocalEngineHost:
         from synthorg_tui.settings.loader import load_settings
 
         settings = load_settings(self._config_path)
-        memory, self._persistence = settings.memory, settings.persistence
-        if memory.backend != "local":
+        if settings.memory.backend != "local":
             return None
-        return self._data_dir or Path(memory.storage.data_dir)
+        self._persistence = settings.persistence
+        return self._data_dir or Path(settings.memory.storage.data_dir)
 
     @cached_property
     def management(self) -> "StoreManagement":

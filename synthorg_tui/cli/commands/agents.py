@@ -292,10 +292,10 @@ async def run_readers(context: "Context") -> int:
 
 async def unknown_kinds(context: "Context") -> dict[str, dict[str, int]]:
     """Return how many records of which kinds each reader didn't know in what was imported."""
-    from synthorg_tui.persistence import DATABASE_FILE
+    from synthorg_tui.persistence import has_store
 
     kinds: dict[str, dict[str, int]] = {}
-    if (context.data_dir / DATABASE_FILE).exists():
+    if has_store(context.data_dir):
         async with context.engine() as engine:
             for each in await engine.executions.unknown_kinds():
                 kinds.setdefault(each.reader, {})[each.kind] = each.count

@@ -117,13 +117,13 @@ async def _of_store(context: "Context") -> _OfStore:
     """What the store keeps, and what is looser than it holds to; nothing without a store."""
     from synthorg_tui.core.types import warn
     from synthorg_tui.host.client import RemoteEngine
-    from synthorg_tui.persistence import DATABASE_FILE
+    from synthorg_tui.persistence import has_store
     from synthorg_tui.settings.agreed import not_taken
     from synthorg_tui.settings.kept import with_kept
     from synthorg_tui.settings.safety import loosened, values_of
 
     settings = context.settings()
-    if not (context.data_dir / DATABASE_FILE).is_file():
+    if not has_store(context.data_dir):
         return _OfStore()
     try:
         async with context.engine() as engine:

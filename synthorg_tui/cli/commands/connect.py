@@ -14,7 +14,7 @@ from synthorg_tui.connect import CLIENT_NAMES, HOOK_EVENTS
 from synthorg_tui.core.enums import SkillState
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.paths import short_path
-from synthorg_tui.persistence import DATABASE_FILE
+from synthorg_tui.persistence import has_store
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context
@@ -169,7 +169,7 @@ async def _approved(context: "Context", agent_id: str) -> dict[str, str] | None:
 
 async def _rejected(context: "Context") -> set[str]:
     """The names of shipped skills whose text the person refused; none when nobody can be asked."""
-    if not (context.data_dir / DATABASE_FILE).exists():
+    if not has_store(context.data_dir):
         return set()
     try:
         async with context.engine() as engine:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from synthorg_tui.cli.arguments import Subparsers, add_command, path, storable_path, whole
 from synthorg_tui.cli.commands import COMMANDS
 from synthorg_tui.cli.output import ProgressLine, local_time
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted, safe_text
 
@@ -296,6 +297,11 @@ async def run_restore(context: "Context") -> int:
     if context.args.list:
         return _list_backups(context)
     require_no_agent()
+    if context.settings().persistence.is_postgres:
+        raise DomainError(
+            "the store is on a PostgreSQL server, which a backup of a file can't replace",
+            remedy="Restore it with pg_restore, or move it here first.",
+        )
     chosen = context.args.backup
     if chosen is None:
         newest = newest_backup(context.data_dir)

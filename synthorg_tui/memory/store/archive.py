@@ -196,8 +196,9 @@ def _by_words(db: "Connection", where: WhereClause, terms: Sequence[str]) -> tup
     weights = [log(1 + (total - count + 0.5) / (count + 0.5)) for count in counts]
     score = " + ".join(f"w{n} * {weight!r}" for n, weight in enumerate(weights))
     rows = db.execute(
-        f"WITH texts AS MATERIALIZED ({texts}) SELECT id::VARCHAR, {score} AS score FROM texts "
-        f"WHERE score > 0 ORDER BY score DESC, id LIMIT {SEARCH_DEPTH}",
+        f"WITH texts AS MATERIALIZED ({texts}), "
+        f"scored AS (SELECT id, {score} AS score FROM texts) SELECT id::VARCHAR, score "
+        f"FROM scored WHERE score > 0 ORDER BY score DESC, id LIMIT {SEARCH_DEPTH}",
         values,
     ).fetchall()
     return tuple(IndexHit(memory_id, float(score)) for memory_id, score in rows)

@@ -31,6 +31,7 @@ from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.rows import STORED, StoredMemory
 from synthorg_tui.persistence import DATABASE_FILE, LOCK_FILE, OWN_FILES
 from synthorg_tui.persistence.backups import backups_in
+from synthorg_tui.persistence.config import POSTGRES
 from synthorg_tui.persistence.integrity import ReadProgress, read_tables
 from synthorg_tui.persistence.values import aware
 
@@ -151,6 +152,8 @@ class Doctor:
 
     async def _file(self) -> tuple[bool, str]:
         damaged = await self._core.database.damaged_blocks()
+        if damaged is None:
+            return True, "its files are the server's, which looks after them (pg_amcheck)"
         if damaged:
             what = "block" if damaged == 1 else "blocks"
             remedy = "where all tables are whole, `doctor --fix` makes the file anew from them"
@@ -158,6 +161,8 @@ class Doctor:
         return True, "every block in use has its checksum"
 
     async def _backups(self) -> tuple[bool, str]:
+        if self._core.database.kind == POSTGRES:
+            return True, "made on the server (pg_dump), not by this program"
         backups = await asyncio.to_thread(backups_in, self._data_dir)
         if not backups:
             return True, "none yet"

@@ -35,6 +35,7 @@ from synthorg_tui.persistence.backups import (
     backups_in,
     verify_copy,
 )
+from synthorg_tui.persistence.config import POSTGRES
 from synthorg_tui.persistence.export import DataExport, DataExporter, ExportFormat
 from synthorg_tui.persistence.integrity import ReadProgress
 from synthorg_tui.providers.embedding.errors import EmbeddingError
@@ -226,6 +227,8 @@ class Maintenance:
         is made. The errors are those of ``backup``.
         """
         newest = next(iter(await asyncio.to_thread(backups_in, self._data_dir)), None)
+        if self._core.database.kind == POSTGRES:
+            return None  # there is no file: who administers the server backs it up
         if keep == 0 or not await self._is_due(newest):
             return None
         folder = ensure_private_dir(self._data_dir / BACKUP_DIR)

@@ -4,6 +4,7 @@ What becomes of the SQL is in ``dialect``; when a connection is opened and a tra
 ends is in ``database``.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
@@ -68,7 +69,11 @@ class PostgresConnection:
         else:
             if known.names:
                 parameters = [parameters[name] for name in known.names]
-            self._cursor.execute(known.sql, list(parameters) if parameters else None)
+            values = list(parameters) if parameters else None
+            if values:
+                for place in known.lists:
+                    values[place] = json.dumps(_shown(values[place]))
+            self._cursor.execute(known.sql, values)
         self._changed = self._cursor.rowcount if self._cursor.rowcount >= 0 else None
 
     def executemany(self, query: str, parameters: Any = None, /) -> "PostgresConnection":
@@ -100,6 +105,14 @@ class PostgresConnection:
         """What a statement without rows gives once: how many it changed, as DuckDB says it."""
         count, self._changed = self._changed, None
         return [] if count is None else [(count,)]
+
+
+def _shown(lists: Iterable[Iterable[str] | None]) -> list[list[str] | None]:
+    return [part and [text.replace(NUL, SHOWN_NUL) for text in part] for part in map(_list, lists)]
+
+
+def _list(part: Iterable[str] | None) -> list[str] | None:
+    return None if part is None else list(part)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final, NoReturn, TypeVar
+from typing import Final, TypeVar
 from uuid import UUID, uuid4
 
 import psycopg
@@ -136,10 +136,13 @@ class PostgresDatabase:
         await loop.run_in_executor(self._write_thread, self._free, progress)
 
     async def copy_to(self, target: Path, *, cancel: threading.Event | None = None) -> None:
-        _refuse("copied to a file", "Back it up with pg_dump, and restore it with pg_restore.")
+        raise DomainError(
+            "a store on PostgreSQL can't be copied to a file",
+            remedy="Back it up with pg_dump, and restore it with pg_restore.",
+        )
 
-    async def damaged_blocks(self) -> int:
-        _refuse("checked block by block", "Use pg_amcheck, or checksums of the server's files.")
+    async def damaged_blocks(self) -> None:
+        """Return nothing: the files are the server's, where pg_amcheck and checksums look."""
 
     def _free(self, progress: Callable[[float], None] | None) -> None:
         link = self._standing()
@@ -269,7 +272,3 @@ def _locked_out() -> PersistenceConnectionError:
         f"other programs have been writing to the database for {_LOCK_WAIT} seconds",
         remedy="Try again; nothing was changed.",
     )
-
-
-def _refuse(what: str, remedy: str) -> NoReturn:
-    raise DomainError(f"a store on PostgreSQL can't be {what}", remedy=remedy)

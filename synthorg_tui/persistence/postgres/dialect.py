@@ -14,7 +14,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.generators.postgres import PostgresGenerator
 
-from synthorg_tui.persistence.postgres.rules import adapted
+from synthorg_tui.persistence.postgres.rules import LISTS, adapted
 
 _MAX_KNOWN: Final = 2048
 _PIECES: Final = re.compile(
@@ -32,6 +32,8 @@ class Translated:
     is_script: bool = False
     names: tuple[str, ...] = ()
     """The named parameters, in the order of their numbers."""
+    lists: frozenset[int] = frozenset()
+    """Places of parameters that are lists of lists, which are sent as JSON."""
 
 
 @lru_cache(_MAX_KNOWN)
@@ -42,8 +44,15 @@ def translated(sql: str) -> Translated:
         return Translated(known)
     numbered, names = _numbered(sql)
     trees = [tree for tree in sqlglot.parse(numbered, read="duckdb") if tree is not None]
-    told = [_told(adapted(tree)) for tree in trees]
-    return Translated(";\n".join(told), len(told) > 1, names)
+    trees = [adapted(tree) for tree in trees]
+    lists = frozenset(
+        int(value.name) - 1
+        for tree in trees
+        for node in tree.find_all(exp.Anonymous)
+        if node.name.lower() == LISTS
+        for value in node.find_all(exp.Placeholder)
+    )
+    return Translated(";\n".join(map(_told, trees)), len(trees) > 1, names, lists)
 
 
 def _told(tree: exp.Expr) -> str:

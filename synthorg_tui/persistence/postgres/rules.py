@@ -12,6 +12,8 @@ from sqlglot import exp
 
 from synthorg_tui.persistence.migrations import schema_text
 
+LISTS: Final = "unnest_lists"
+"""The function of ``server.sql`` whose parameter is JSON of lists."""
 _BYTES: Final = "C"
 _SERVERS: Final = "default"
 
@@ -125,6 +127,16 @@ def _try_cast(node: exp.Expr) -> exp.Expr:
     return exp.func("try_json", _text(node.this)) if is_json else node
 
 
+def _lists(node: exp.Expr) -> exp.Expr:
+    """Rows of lists: PostgreSQL's lists of lists are tables of numbers, so that JSON has them."""
+    told = node.this
+    if isinstance(told, exp.Cast) and isinstance(told.this, exp.Placeholder):
+        parts = told.to.expressions
+        if parts and isinstance(parts[0], exp.DataType) and parts[0].is_type("ARRAY"):
+            return exp.func(LISTS, exp.cast(told.this.copy(), "JSON"))
+    return node
+
+
 def _holds(node: exp.Expr) -> exp.Expr:
     """Whether a list has a value; said so that the type of either follows from the other's."""
     return exp.paren(
@@ -173,6 +185,7 @@ _RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.JSONExtractScalar: _json_text,
     exp.Try: _try,
     exp.ArrayContains: _holds,
+    exp.Explode: _lists,
     exp.TryCast: _try_cast,
     exp.ArgMax: _arg_max,
     exp.ArgMin: _arg_max,

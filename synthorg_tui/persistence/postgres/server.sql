@@ -110,9 +110,19 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 AS $$SELECT array_agg(part ORDER BY part) FROM unnest(list) part$$;
 CREATE OR REPLACE FUNCTION regexp_extract(whole TEXT, pattern TEXT, part INTEGER) RETURNS TEXT
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-AS $$SELECT coalesce((regexp_match(whole, pattern))[part], '')$$;
+AS $$SELECT coalesce((regexp_match(whole, '(' || pattern || ')'))[part + 1], '')$$;
 CREATE OR REPLACE FUNCTION to_seconds(seconds BIGINT) RETURNS INTERVAL
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$SELECT seconds * INTERVAL '1 second'$$;
 CREATE OR REPLACE FUNCTION round(told DOUBLE PRECISION, places INTEGER) RETURNS DOUBLE PRECISION
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 AS $$SELECT round(told::NUMERIC, places)::DOUBLE PRECISION$$;
+CREATE OR REPLACE FUNCTION ends_with(whole TEXT, part TEXT) RETURNS BOOLEAN
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$SELECT right(whole, length(part)) = part$$;
+CREATE OR REPLACE FUNCTION unnest_lists(told JSON) RETURNS SETOF TEXT[]
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+    SELECT CASE json_typeof(part) WHEN 'array'
+        THEN ARRAY(SELECT json_array_elements_text(part)) END
+    FROM json_array_elements(told) part
+$$;
+CREATE OR REPLACE FUNCTION suffix(whole TEXT, part TEXT) RETURNS BOOLEAN
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$SELECT right(whole, length(part)) = part$$;

@@ -25,7 +25,6 @@ _OTHERS = ("postgres", "nobody")
 _EMPTY = "TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C.UTF-8'"
 _SETTINGS = (
     "fsync=off",
-    "synchronous_commit=off",
     "full_page_writes=off",
     "listen_addresses=",
     "max_connections=120",

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from synthorg_tui.memory.models import (
 )
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.shared import SHARED_OWNER
+from synthorg_tui.persistence.postgres.database import PostgresDatabase
 from synthorg_tui.providers.embedding.config import MiniLMConfig
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder
@@ -63,7 +65,7 @@ def composite(context: BackendContext) -> MemoryBackend:
     return CompositeBackend(children, routes={"work": "right"}, default="left")
 
 
-BACKENDS = {"inmemory": inmemory, "local": local, "composite": composite}
+BACKENDS = {"inmemory": inmemory, "local": local, "composite": composite, "postgres": local}
 
 
 @pytest.fixture
@@ -76,6 +78,9 @@ def unconnected(
     request: pytest.FixtureRequest, clock: MovableClock, embedder: Embedder, tmp_path: Path
 ) -> MemoryBackend:
     context = BackendContext(data_dir=tmp_path / "data", embedder=embedder, clock=clock)
+    if request.param == "postgres":
+        url = request.getfixturevalue("postgres_url")
+        context = replace(context, database=PostgresDatabase(url, tmp_path / "data"))
     return BACKENDS[request.param](context)
 
 

@@ -150,8 +150,8 @@ def set_up(raw: Raw) -> None:
     adapters = raw.adapters
     adapters.register_dumper(str, _Text)
     adapters.register_loader("numeric", _Number)
-    for kind in ("json", "jsonb", "tid", "timestamptz"):
-        adapters.register_loader(kind, _LOADERS.get(kind, _AsText))
+    for kind in ("json", "jsonb", "tid"):
+        adapters.register_loader(kind, _AsText)
 
 
 def connect_options() -> dict[str, Any]:
@@ -190,6 +190,3 @@ class _Number(Loader):
 class _AsText(Loader):
     def load(self, data: Buffer) -> str:
         return bytes(data).decode()
-
-
-_LOADERS: Final[dict[str, type[Loader]]] = {}

@@ -72,11 +72,11 @@ def _numbered(sql: str) -> tuple[str, tuple[str, ...]]:
         if piece.startswith("$"):
             if piece[1:] not in names:
                 names.append(piece[1:])
-            return f"${names.index(piece[1:]) + 1}"
+            return f"${names.index(piece[1:]) + 1} "
         if piece != "?":
             return piece
         count += 1
-        return f"${count}"
+        return f"${count} "  # else "$1,$" of "$1,$2" would begin a text
 
     return _PIECES.sub(numbered, sql), tuple(names)
 

@@ -123,8 +123,13 @@ def _try(node: exp.Expr) -> exp.Expr:
 
 
 def _try_cast(node: exp.Expr) -> exp.Expr:
-    is_json = node.args["to"].is_type("JSON")
-    return exp.func("try_json", _text(node.this)) if is_json else node
+    """Gives nothing where a text is none of that."""
+    kind = node.args["to"]
+    tried = {"JSON": "try_json", "BIGINT": "try_bigint"}
+    for name, function in tried.items():
+        if kind.is_type(name):
+            return exp.func(function, _text(node.this))
+    return node
 
 
 def _lists(node: exp.Expr) -> exp.Expr:
@@ -137,11 +142,31 @@ def _lists(node: exp.Expr) -> exp.Expr:
     return node
 
 
+def _moment(node: exp.Expr) -> exp.Expr:
+    """A moment without a zone, of microseconds."""
+    scale = node.args.get("scale")
+    is_fine = scale is not None and scale.name == "6"
+    return exp.func("moment_of", node.this.copy()) if is_fine else node
+
+
 def _holds(node: exp.Expr) -> exp.Expr:
     """Whether a list has a value; said so that the type of either follows from the other's."""
     return exp.paren(
         exp.EQ(this=node.expression.copy(), expression=exp.Any(this=exp.paren(node.this)))
     )
+
+
+def _transformed(node: exp.Expr) -> exp.Expr:
+    """A list of what a function makes of each part of another."""
+    made = node.expression
+    name = made.expressions[0]
+    each = exp.alias_(exp.func("unnest", node.this.copy()), None, table=[name.name])
+    each.args["alias"].set("this", exp.to_identifier("parts"))
+    return exp.func("array", exp.select(made.this.copy()).from_(each), dialect="postgres")
+
+
+def _first(node: exp.Expr) -> exp.Expr:
+    return exp.func("list_first", exp.ArrayAgg(this=node.this.copy()))
 
 
 def _arg_max(node: exp.Expr) -> exp.Expr:
@@ -186,6 +211,9 @@ _RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.Try: _try,
     exp.ArrayContains: _holds,
     exp.Explode: _lists,
+    exp.UnixToTime: _moment,
+    exp.Transform: _transformed,
+    exp.First: _first,
     exp.TryCast: _try_cast,
     exp.ArgMax: _arg_max,
     exp.ArgMin: _arg_max,

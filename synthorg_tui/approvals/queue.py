@@ -258,10 +258,8 @@ class ApprovalQueue:
     ) -> ApprovalItem:
         """Approve or reject an item within the caller's transaction, and return it.
 
-        A policy can only approve, and a rejection needs a reason. ``payload_hash`` is that of the
-        item that the person was shown; ``payload`` replaces the item's own where the person edited
-        it, and is ``None`` otherwise. ``about`` is what roles are asked of, where it isn't as the
-        item's metadata have it.
+        Only a person rejects, with a reason. ``payload_hash`` is that of the item that was shown;
+        ``payload`` is the person's edit. Roles are asked ``about`` it, or about its metadata.
 
         Raises:
             ApprovalNotFoundError: There is no such item.
@@ -271,8 +269,7 @@ class ApprovalQueue:
         """
         reason = (reason or "").strip() or None
         kind = decision_event(status, person, reason)
-        before = self._pending(db, item_id)
-        if rows.payload_hash(before) != payload_hash:
+        if rows.payload_hash(before := self._pending(db, item_id)) != payload_hash:
             raise StaleReviewError(f"proposal {item_id} has changed since it was shown")
         self.rights.require(person, about or DecisionSubject.of(before))
         item = _changed(

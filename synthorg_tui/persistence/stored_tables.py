@@ -69,11 +69,11 @@ class StoredTable:
 
     def rows_of(self, db: "Connection", *, after: int = 0) -> Iterator[list[tuple[Any, ...]]]:
         """Yield batches of rows in the order of the key, without the first ``after`` of them."""
-        query = f"SELECT {_named(self.columns)} FROM {self.name}{self._only()}"
-        query += f" ORDER BY {_named(self.key)}"
-        if after:
-            query += f" OFFSET {after}"
-        found = db.execute(query)
+        order = f" ORDER BY {_named(self.key)}" + (f" OFFSET {after}" if after else "")
+        return self._batches(db, order)
+
+    def _batches(self, db: "Connection", order: str = "") -> Iterator[list[tuple[Any, ...]]]:
+        found = db.execute(f"SELECT {_named(self.columns)} FROM {self.name}{self._only()}{order}")
         while rows := found.fetchmany(self.batch):
             yield [tuple(row) for row in rows]
 
@@ -85,7 +85,7 @@ class StoredTable:
     def mark(self, db: "Connection") -> TableMark:
         """Return the mark of all rows."""
         mark = TableMark()
-        for rows in self.rows_of(db):
+        for rows in self._batches(db):
             mark = mark.with_rows(rows)
         return mark
 

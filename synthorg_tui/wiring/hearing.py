@@ -119,7 +119,8 @@ class StoreEars:
             if bool(why) != (lost is not None):
                 lost = LostConnection(self._clock.now(), why) if why else None
                 self._tell(CONNECTION, lost)
-                self._changed.set()  # what was told meanwhile wasn't heard
+                if lost is None:  # what couldn't be read is read again, changed or not
+                    self._tell(ELSEWHERE, None)
             await asyncio.sleep(_POLL)
 
     async def look(self) -> None:

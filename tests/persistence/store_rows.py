@@ -17,7 +17,7 @@ def value_of(kind: str, n: int) -> Any:
         "BIGINT": (n + 1) * (2**40 + 1),
         "DOUBLE": n + 0.1,
         "BOOLEAN": n % 2 == 0,
-        "TIMESTAMP": datetime(2026, 3, 29, 1, 59, 59, 999_000 + n),
+        "TIMESTAMP": datetime(2026, 3, 29, 1, 59, 59, 999_000 + n % 1000),
         "BLOB": bytes(range(n % 7)) + b"\x00\xff",
         "VARCHAR[]": [TEXTS[n % len(TEXTS)], "{,}", "NULL"][: n % 4],
         "VARCHAR": f"{TEXTS[n % len(TEXTS)]}{n}",

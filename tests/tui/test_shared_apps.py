@@ -104,9 +104,13 @@ async def test_who_may_not_decide_is_told_who_may(postgres_url: str, tmp_path: P
         assert "paul may" in text_of(app)
 
 
-async def test_a_lost_connection_is_shown_until_it_is_there_again(
-    postgres_server: PostgresServer, postgres_url: str, tmp_path: Path
+async def test_a_lost_connection_is_shown_and_what_was_typed_stays(
+    postgres_server: PostgresServer,
+    postgres_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("synthorg_tui.persistence.postgres.link.PATIENCE", 0.5)
     async with app_of("ada", postgres_url, tmp_path / "ada") as app:
         postgres_server.stop(crash=True)
         try:
@@ -117,3 +121,21 @@ async def test_a_lost_connection_is_shown_until_it_is_there_again(
         while "database away since" in text_of(app):
             assert monotonic() < end
             await asyncio.sleep(0.05)
+        await press(app, "1", "a", *"me", "tab", "tab", *"typed")
+        postgres_server.stop(crash=True)
+        try:
+            await press(app, "ctrl+s")
+            await shown(app, "doesn't answer")
+            assert "typed" in text_of(app)
+        finally:
+            postgres_server.start()
+        await press(app, "ctrl+s")
+        await shown(app, "1 memory")
+        await shown(app, "typed")
+
+
+async def press(app: MemoryDeskApp, *keys: str) -> None:
+    """Type keys, each once the one before was taken."""
+    for key in keys:
+        app.simulate_key(key)
+        await asyncio.sleep(0.05)

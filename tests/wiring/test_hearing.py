@@ -133,5 +133,6 @@ async def test_a_lost_connection_is_told_and_what_was_missed_is_made_up(
     await fill(there, 1, "forgotten_sessions")
     await there.write(lambda db: db.execute("DELETE FROM approval_events"))
     await heard.until(CONNECTION)
+    await heard.until(ELSEWHERE)
     await heard.until("changed", ELSEWHERE)
     assert here.trouble == ""

@@ -154,6 +154,7 @@ class _Wired:
         return model_name(self._base.settings.providers.completion)
 
     async def refusal(self, agent_id: str) -> str:
+        self._base.local(Feature.RUNS)
         if not self._base.settings.runtime.enabled:
             return "runtime.enabled is off: no agent runs here"
         rights = (await self._parts.gateway().restrictions()).get(agent_id)

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from synthorg_tui.memory.models import MemoryStoreRequest
 from synthorg_tui.settings.root import RootConfig
 from tests.memory.mem0_kit import require_mem0
 
-BACKENDS = {
+BACKENDS: dict[str, dict[str, Any]] = {
     "inmemory": {"backend": "inmemory"},
     "mem0": {"backend": "mem0", "mem0": {"sparse_search_enabled": True}},
     "composite": {
@@ -23,10 +24,9 @@ BACKENDS = {
 NOTE = {"content": "The staging database listens on port 6543.", "category": "semantic"}
 
 
-def settings(backend: str, *, v1: bool) -> RootConfig:
-    strategy = {"strategy": "self_editing"} if not v1 else {}
-    memory = {"level": "project", "retrieval": strategy, "v1": {"enabled": v1}}
-    return RootConfig.model_validate({"memory": memory | BACKENDS[backend]})
+def settings(backend: str, **fields: Any) -> RootConfig:
+    memory = fields | BACKENDS[backend]
+    return RootConfig.model_validate({"memory": memory})
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -35,7 +35,8 @@ async def test_it_writes_searches_and_is_given_digests_in_its_project(
 ) -> None:
     if backend == "mem0":
         require_mem0()
-    async with Engine.open(settings(backend, v1=False), data_dir=tmp_path / "data") as engine:
+    config = settings(backend, level="project", retrieval={"strategy": "self_editing"})
+    async with Engine.open(config, data_dir=tmp_path / "data") as engine:
         await engine.gateway.open()
         here, there = (
             engine.gateway.connect(AgentIdentity("ada", str(tmp_path / name), session_id=name))
@@ -58,8 +59,7 @@ async def test_it_writes_searches_and_is_given_digests_in_its_project(
 async def test_a_digest_is_made_of_what_it_has(backend: str, v1: bool, tmp_path: Path) -> None:
     if backend == "mem0":
         require_mem0()
-    memory = {"level": "persistent", "v1": {"enabled": v1}} | BACKENDS[backend]
-    config = RootConfig.model_validate({"memory": memory})
+    config = settings(backend, level="persistent", v1={"enabled": v1})
     async with Engine.open(config, data_dir=tmp_path / "data") as engine:
         await engine.gateway.open()
         session = engine.gateway.connect(AgentIdentity("ada"))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui import wiring
 from synthorg_tui.core.clock import Clock
+from synthorg_tui.memory.capabilities import Feature
 from synthorg_tui.memory.listing import AgentSummary as AgentSummary
 from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.settings_kv import has_due
@@ -68,9 +69,8 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
 class Engine:
     """One open data directory with all services; use ``Engine.open`` to get one.
 
-    ``memory`` is the configured backend. ``desk``, imports and maintenance need the local backend;
-    with another one they raise ``MemoryCapabilityError``. ``events`` emits a notice of each change
-    made through this engine.
+    ``memory`` is the configured backend; what that can't do raises ``MemoryCapabilityError``.
+    ``events`` emits a notice of each change made through this engine.
     """
 
     def __init__(self, base: wiring.Foundation) -> None:
@@ -134,8 +134,7 @@ class Engine:
     def desk(self) -> "MemoryAdmin":
         """The operations of a person on the memories of all agents: list, find, edit, delete.
 
-        The memories of an approved skill aren't edited: they change by review. Needs the local
-        backend, else raises ``MemoryCapabilityError``.
+        The memories of an approved skill aren't edited: they change by review.
         """
         return wiring.guarded_desk(self._base)
 
@@ -242,7 +241,7 @@ class Engine:
         """The service that tells a person why a memory isn't among those an agent is given."""
         from synthorg_tui.memory.absences import Absences
 
-        return Absences(self._base.local().core, self.injection)
+        return Absences(self._base.local(Feature.ABSENCES).core, self.injection)
 
     @cached_property
     def gateway(self) -> "AgentGateway":
@@ -325,7 +324,7 @@ class Engine:
 
         Needs the local backend, else raises ``MemoryCapabilityError``.
         """
-        return self._imports_into(self._base.local())
+        return self._imports_into(self._base.local(Feature.IMPORTS))
 
     def _imports_into(self, store: "BatchStore") -> "ImportService":
         return wiring.build_imports(self._base, store, self.executions, self._learn_from)
@@ -358,14 +357,16 @@ class Engine:
         """The service that keeps up what is known of projects; needs the local backend."""
         from synthorg_tui.knowledge.service import build_knowledge
 
-        return build_knowledge(self._base.local(), self.executions, self._base.clock)
+        return build_knowledge(
+            self._base.local(Feature.KNOWLEDGE), self.executions, self._base.clock
+        )
 
     @cached_property
     def organisation(self) -> "OrganisationService":
         """What a person does with the organisation's knowledge; needs the local backend."""
         from synthorg_tui.organisation.service import build_organisation
 
-        local, config = self._base.local(), self.settings.org_memory
+        local, config = self._base.local(Feature.ORGANISATION), self.settings.org_memory
         return build_organisation(local, config, self.events, lambda: self.erasure)
 
     @property
@@ -395,7 +396,7 @@ class Engine:
         """The service that makes, applies and takes back plans; needs the local backend."""
         from synthorg_tui.curation.consolidating import ConsolidationRuns
 
-        config, local = self.settings.memory.consolidation, self._base.local()
+        config, local = self.settings.memory.consolidation, self._base.local(Feature.CONSOLIDATION)
         return ConsolidationRuns(local, config, self.approvals, self._model_named)
 
     @property
@@ -431,7 +432,7 @@ class Engine:
         """The service that finds stored secrets and redacts them; needs the local backend."""
         from synthorg_tui.curation.secrets import build_secrets
 
-        return build_secrets(self._base.local(), self.maintenance, self._base.clock)
+        return build_secrets(self._base.local(Feature.SECRETS), self.maintenance, self._base.clock)
 
     async def warm_up(self) -> None:
         """Load the index and the embedding model and embed what has no vector, ahead of a search.
@@ -443,7 +444,7 @@ class Engine:
     @property
     def index_progress(self) -> float | None:
         """The progress of building the search index, 0 to 1; ``None`` when it isn't being built."""
-        return self._base.local().core.index_progress
+        return wiring.index_progress(self._base)
 
     async def agents(self) -> tuple[AgentSummary, ...]:
         """Return all agents that are declared or have memories, sorted by id."""

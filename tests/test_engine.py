@@ -10,6 +10,7 @@ from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.errors import StoreLockedError
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.errors import MemoryCapabilityError, MemoryStoreError
+from synthorg_tui.memory.listing import BrowseFilter
 from synthorg_tui.memory.models import MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.persistence.entities import Setting
@@ -79,11 +80,15 @@ async def test_agents_are_those_declared_and_those_with_memories(tmp_path: Path)
     assert {agent.level for agent in agents} == {MemoryLevel.PERSISTENT}
 
 
-async def test_other_backends_say_that_they_have_no_desk(tmp_path: Path) -> None:
+async def test_other_backends_have_a_desk_and_say_what_they_lack(tmp_path: Path) -> None:
     async with Engine.open(settings(backend="inmemory"), data_dir=tmp_path) as engine:
         await engine.memory.store("builder", FACT)
-        with pytest.raises(MemoryCapabilityError):
-            _ = engine.desk
+        (listed,) = (await engine.desk.browse(BrowseFilter())).entries
+        assert (listed.agent_id, listed.content) == ("builder", FACT.content)
+        assert await engine.desk.remove([listed.id], actor="person") == 1
+        with pytest.raises(MemoryCapabilityError, match="deletes for good") as refused:
+            await engine.desk.restore([listed.id], actor="person")
+        assert refused.value.remedy == "Set memory.backend to local."
 
 
 async def test_what_was_built_on_use_is_closed_with_the_engine(

@@ -62,7 +62,10 @@ class Feature(Enum):
     EVALUATION = "can't be copied, which trying out skills needs"
     IMPORTS = "can't tell what it was told already, which imports of sessions need"
     KNOWLEDGE = "doesn't know from which sessions a memory is, which knowledge of projects needs"
-    LESSONS = "can't store a decision and its memories as one, which approving lessons needs"
+    LESSONS = (
+        "can't change memories and the record of a decision as one, which skills, approvals and "
+        "stored sessions need"
+    )
     MAINTENANCE = "has no index and no backups of ours to check, to make anew or to copy"
     ORGANISATION = "keeps no facts of the organisation"
     PAST = "doesn't know what was known at a time"

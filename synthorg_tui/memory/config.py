@@ -293,7 +293,9 @@ class CompanyMemoryConfig(FrozenModel):
         return self
 
     @model_validator(mode="after")
-    def _warn_about_history_store(self) -> Self:
+    def _warn_about_what_is_kept(self) -> Self:
+        if self.backend == "inmemory":
+            warn("backend", self.backend, "memories are gone when the program that has them ends")
         if self.backend != "mem0" and self.storage.history_store != "sqlite":
             reason = f"backend {self.backend!r} keeps its history in its own database"
             warn("storage.history_store", self.storage.history_store, reason)

@@ -206,7 +206,8 @@ class Facets:
     """Numbers of live memories by agent, category, project (a path) and kind.
 
     Kinds are counted only under a filter, and all ``archived`` memories only without one. ``limit``
-    is how many an agent may have; ``None`` means any number.
+    is how many an agent may have; ``None`` means any number. ``final`` tells that the backend keeps
+    no record of changes, so that what is deleted is gone and nothing is undone.
     """
 
     agents: tuple[tuple[str, int], ...] = ()
@@ -215,6 +216,7 @@ class Facets:
     projects: tuple[tuple[str, int], ...] = ()
     kinds: tuple[tuple[MemoryKind, int], ...] = ()
     archived: int = 0
+    final: bool = False
 
     @property
     def total(self) -> int:

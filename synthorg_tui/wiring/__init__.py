@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.events import Events
-from synthorg_tui.memory.errors import MemoryCapabilityError
+from synthorg_tui.memory.capabilities import Feature
 from synthorg_tui.memory.factory import BackendContext, create_memory_backend
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
@@ -55,6 +55,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.persistence.protocol import PersistenceBackend
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
+    from synthorg_tui.providers.completion.usage import UsageRecord
     from synthorg_tui.skills.document import SkillRoot
 
 
@@ -79,14 +80,25 @@ class Foundation:
         """Whether other people's programs may have the same store open."""
         return self.settings.persistence.backend == "postgres"
 
-    def local(self) -> LocalMemoryBackend:
-        """Return the local backend; raises ``MemoryCapabilityError`` if another is configured."""
+    def local(self, need: Feature = Feature.MAINTENANCE) -> LocalMemoryBackend:
+        """Return the local backend, which ``need`` can't do without.
+
+        Raises ``MemoryCapabilityError`` if another is configured.
+        """
         if not isinstance(self.memory, LocalMemoryBackend):
-            raise MemoryCapabilityError(
-                f"the {self.memory.backend_name} backend keeps nothing to list, import or repair",
-                remedy="Set memory.backend to local.",
-            )
+            raise need.refused_by(self.memory.backend_name)
         return self.memory
+
+    def admin(self) -> "MemoryAdmin":
+        """Return a person's access to all memories, with any backend that can list them."""
+        admin = getattr(self.memory, "admin", None)
+        return admin if admin is not None else self.local().admin
+
+    def batches(self) -> "BatchStore":
+        """Return the memory as what stores drafts; raises ``MemoryCapabilityError``."""
+        from synthorg_tui.memory.extensions import BatchStore
+
+        return self.memory if isinstance(self.memory, BatchStore) else self.local(Feature.IMPORTS)
 
     @property
     def may_be_tuned(self) -> bool:
@@ -148,6 +160,7 @@ async def open_foundation(
             embedder=embedder,
             clock=clock,
             policy=SettingsPolicy(settings),
+            record=partial(_record_cost, database),
         )
         memory = create_memory_backend(settings.memory, context=context)
         await memory.connect()
@@ -159,6 +172,12 @@ async def open_foundation(
 
             await stack.enter_async_context(hearing(database, base.events, clock))
         yield base
+
+
+async def _record_cost(database: StoreDatabase, usage: "UsageRecord") -> None:
+    from synthorg_tui.persistence.usage import UsageStore
+
+    await UsageStore(database).add(usage)
 
 
 async def _leave_counts(database: StoreDatabase, directory: Path) -> None:
@@ -240,12 +259,20 @@ def other_model(
 
 async def warm_up(base: Foundation) -> None:
     """Load the index and the embedding model and embed what has no vector; errors are ignored."""
-    core = base.local().core
+    if not isinstance(base.memory, LocalMemoryBackend):
+        return
+    core = base.memory.core
     with suppress(DomainError):
         # The model loads outside the interpreter's lock for most of its time, the index inside.
         await asyncio.gather(
             core.embedder.embed_query("warm up"), core.indexed(), core.unembedded()
         )
+
+
+def index_progress(base: Foundation) -> float | None:
+    """The progress of building the index, 0 to 1; ``None`` without one, or when none is built."""
+    local = base.memory if isinstance(base.memory, LocalMemoryBackend) else None
+    return local.core.index_progress if local else None
 
 
 def build_queue(base: Foundation) -> "ApprovalQueue":
@@ -317,14 +344,12 @@ def build_gateway(
             prepare=injection.serve,
             tools=tools,
             audit=AuditTrail(base.database, keep=config.audit_calls),
-            sessions=ClientSessions(
-                base.database, clock=base.clock, memories=lambda: base.local().admin
-            ),
+            sessions=ClientSessions(base.database, clock=base.clock, memories=base.admin),
             events=base.events,
             clock=base.clock,
             applications=injection.applications,
         ),
-        memories=lambda: base.local().admin,
+        memories=base.admin,
     )
     base.closing.push_async_callback(gateway.close)
     return gateway
@@ -350,7 +375,7 @@ def build_tools(
     from synthorg_tui.agents.toolbox import ApprovedSkills, ToolServices
 
     settings, pending = base.settings, None
-    store: Callable[[], BatchStore] = base.local
+    store: Callable[[], BatchStore] = base.batches
     if settings.agent_access.writes == "approval":
         pending = PendingWrites(queue, clock=base.clock, level=settings.level)
         store = partial(PendingWriteStore, pending, base.memory)
@@ -422,14 +447,13 @@ def build_imports(
 
 
 def guarded_desk(base: Foundation) -> "MemoryAdmin":
-    """Return the access to all agents' memories, which edits no memory of an approved skill.
-
-    Raises ``MemoryCapabilityError`` with another than the local backend.
-    """
+    """Return the access to all agents' memories, which edits no memory of an approved skill."""
+    if not isinstance(base.memory, LocalMemoryBackend):  # nor does it have any
+        return base.admin()
     from synthorg_tui.curation.registry import require_no_skill
     from synthorg_tui.memory.store.admin import StoreAdmin
 
-    return StoreAdmin(base.local().core, may_edit=require_no_skill)
+    return StoreAdmin(base.memory.core, may_edit=require_no_skill)
 
 
 def build_scheduler(base: Foundation, service: Callable[[str], Any]) -> "JobScheduler":

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.capabilities import Feature
 from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.settings.root import RootConfig
 from synthorg_tui.wiring import Foundation
@@ -86,7 +87,7 @@ def curation_of(
         database=base.database,
         queue=queue,
         registry=registry,
-        store=base.local().admin,
+        store=base.local(Feature.LESSONS).admin,
         library=library,
         own_root=base.own_skills,
         clock=base.clock,

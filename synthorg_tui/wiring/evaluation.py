@@ -12,6 +12,7 @@ from synthorg_tui.evaluation.replay import EVALUATOR
 from synthorg_tui.evaluation.service import EvaluationParts, EvaluationService
 from synthorg_tui.evaluation.store import EvaluationStore
 from synthorg_tui.evaluation.trigger import TriggerEvaluation
+from synthorg_tui.memory.capabilities import Feature
 from synthorg_tui.persistence import EVALUATIONS_DIR, SCRATCH_DIR
 from synthorg_tui.persistence.work_texts import forget_work
 from synthorg_tui.runtime.models import BUILT_IN
@@ -61,7 +62,7 @@ def build_evaluation(base: Foundation, services: EvaluatedServices) -> Evaluatio
             review=lambda item_id: services.reviews().review(item_id),
             trigger=lambda: TriggerEvaluation(
                 base.database,
-                base.local().core,
+                base.local(Feature.EVALUATION).core,
                 services.injection(),
                 base.settings.agent_access.digest_token_budget,
             ),

@@ -10,6 +10,7 @@ from synthorg_tui.agents.models import AgentIdentity
 from synthorg_tui.approvals.models import ApprovalStatus
 from synthorg_tui.core.enums import ToolAccessLevel
 from synthorg_tui.core.untrusted import defused
+from synthorg_tui.memory.capabilities import Feature
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.strategies.service import MAX_QUERY
 from synthorg_tui.memory.tools import ToolRegistry
@@ -153,6 +154,7 @@ class _Wired:
         return model_name(self._base.settings.providers.completion)
 
     async def refusal(self, agent_id: str) -> str:
+        self._base.local(Feature.RUNS)
         if not self._base.settings.runtime.enabled:
             return "runtime.enabled is off: no agent runs here"
         rights = (await self._parts.gateway().restrictions()).get(agent_id)
@@ -253,7 +255,7 @@ class _Wired:
     async def import_records(self, paths: Sequence[Path]) -> "ImportReport":
         """Import transcripts of runs, without drawing lessons from them."""
         base = self._base
-        importer = build_imports(base, base.local(), self._parts.executions(), None)
+        importer = build_imports(base, base.local(Feature.RUNS), self._parts.executions(), None)
         return await importer.run(paths)
 
     def _connected(self, run_id: str, request: RunRequest) -> "AgentSession":
@@ -287,7 +289,7 @@ class _Wired:
             records=RunRecords(base.data_dir, self.import_records),
             operations=parts.operations,
             clock=base.clock,
-            store=base.local,
+            store=partial(base.local, Feature.RUNS),
             level=base.settings.level,
             learn=learn if learns else None,
             refresh=refresh,

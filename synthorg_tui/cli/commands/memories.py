@@ -245,9 +245,12 @@ async def run_delete(context: "Context") -> int:
     async with context.engine() as engine:
         entries = [await find_one(engine.desk, start, archived=True) for start in context.args.ids]
         _name(context, entries)
-        context.confirm(f"Delete {counted(len(entries), 'memory', 'memories')}?")
+        final = (await engine.desk.facets()).final
+        how = " for good, as this backend restores nothing" if final else ""
+        context.confirm(f"Delete {counted(len(entries), 'memory', 'memories')}{how}?")
         count = await engine.desk.remove(_ids(entries), actor=context.actor)
-    return _report(context, "deleted", count, "Undo with: synthorg-tui memories restore ID")
+    undo = "" if final else "Undo with: synthorg-tui memories restore ID"
+    return _report(context, "deleted", count, undo)
 
 
 async def run_restore(context: "Context") -> int:

@@ -97,12 +97,12 @@ async def run_list(context: "Context") -> int:
             ]
             context.console.json({"total": page.total, "offset": page.offset, "memories": memories})
             return 0
-        is_empty = not page.total and not (await engine.desk.facets()).agents
+        facets = await engine.desk.facets()
+        is_empty = not page.total and not facets.agents
     if not page.entries:
         reason = "Nothing that far down." if page.total else "No memory matches."
-        context.console.line(
-            "No memories yet; they come with `synthorg-tui import`." if is_empty else reason
-        )
+        first = "agents write them" if facets.final else "they come with `synthorg-tui import`"
+        context.console.line(f"No memories yet; {first}." if is_empty else reason)
         return 0
     _print_rows(context.console, page)
     return 0

@@ -1,6 +1,6 @@
 """``search``: finds memories by meaning and by words."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from synthorg_tui.core.text import counted, safe_text
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context
     from synthorg_tui.executions.store import ExecutionStore
-    from synthorg_tui.memory.listing import FoundMemories, ListedMemory
+    from synthorg_tui.memory.listing import Facets, FoundMemories, ListedMemory
     from synthorg_tui.memory.models import MemoryQuery
     from synthorg_tui.memory.retrieval.passages import Passage, PassageFinder
 
@@ -78,9 +78,9 @@ async def run_search(context: "Context") -> int:
             result = await engine.desk.find(query, agents=agents, as_of=args.as_of)
         took_ms = round((time.perf_counter() - started) * 1000, 1)
         sources = await sources_of(result, engine.executions)
-        known = None if result.hits else dict((await engine.desk.facets()).agents)
-    if known is not None:
-        _explain_nothing(context, known)
+        facets = None if result.hits else await engine.desk.facets()
+    if facets is not None:
+        _explain_nothing(context, facets)
     if result.degraded:
         context.console.warning(result.degraded)
     if context.wants_json:
@@ -110,12 +110,14 @@ def hits_json(result: "FoundMemories", sources: Iterable[shapes.Json | None]) ->
     return [shapes.hit(hit, source) for hit, source in zip(result.hits, sources, strict=True)]
 
 
-def _explain_nothing(context: "Context", agents: Mapping[str, int]) -> None:
+def _explain_nothing(context: "Context", facets: "Facets") -> None:
     """Say why nothing can be found: nothing is there, or nobody of that name."""
     from synthorg_tui.memory.listing import owner_named
 
+    agents = dict(facets.agents)
     if not agents:
-        context.console.note("the store is empty; `synthorg-tui import` fills it")
+        who = "agents fill it" if facets.final else "`synthorg-tui import` fills it"
+        context.console.note(f"the store is empty; {who}")
         return
     for agent in context.args.agent:
         if owner_named(agent) not in agents:

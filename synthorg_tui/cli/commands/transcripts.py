@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.cli import shapes
 from synthorg_tui.cli.arguments import Subparsers, add_command, path
-from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.commands import COMMANDS, import_mem0
 from synthorg_tui.cli.commands.search import hits_json, show_results, sources_of
 from synthorg_tui.cli.errors import CANCELLED, UsageError
 from synthorg_tui.cli.output import Console, ProgressLine
@@ -36,9 +36,18 @@ def add(commands: Subparsers) -> None:
         run_import,
         COMMANDS["import"].summary,
         more="Importing again adds only what is new.\nCtrl-C stops and keeps what is done.",
-        examples=("import", "import ~/.claude/projects/my-project", "import --json session.jsonl"),
+        examples=(
+            "import",
+            "import ~/.claude/projects/my-project",
+            "import --json session.jsonl",
+            "import mem0 ~/.mem0 --dry-run",
+        ),
     )
     _add_paths(parser)
+    mem0 = parser.add_argument_group("only with `import mem0 PATH`, for a store of Mem0")
+    mem0.add_argument("--dry-run", action="store_true", help="only say what would be imported")
+    mem0.add_argument("--agent", metavar="ID", help="whose all of its memories are to be")
+    mem0.add_argument("--history", type=path, metavar="FILE", help="its history.db, if elsewhere")
     parser = add_command(
         commands,
         "watch",
@@ -72,6 +81,10 @@ async def run_import(context: "Context") -> int:
     """Import the given transcripts, or those found in the usual places."""
     from synthorg_tui.cli.context import cancelled_by_signal
 
+    if import_mem0.is_meant(context.args.paths):
+        return await import_mem0.run_import_mem0(context)
+    if context.args.dry_run or context.args.agent or context.args.history:
+        raise UsageError("--dry-run, --agent and --history are for `import mem0 PATH`")
     paths = _paths(context)
     async with context.engine() as engine:
         line = ProgressLine(context.console)

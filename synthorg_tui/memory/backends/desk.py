@@ -149,6 +149,7 @@ class PlainDesk:
             limit=getattr(self._backend, "max_memories_per_agent", None),
             projects=_ranked(counts("projects", lambda m: m.project)),
             kinds=tuple((kind, kinds[kind]) for kind in MemoryKind if kind in kinds),
+            final=True,
         )
 
     async def places(self, agent_id: NotBlankStr) -> AgentPlaces:

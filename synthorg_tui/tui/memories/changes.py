@@ -33,6 +33,8 @@ class PersonChanges:
 
     def __init__(self) -> None:
         self._unsaved: dict[str, str] = {}
+        self.final = False
+        """Whether nothing can be taken back, as ``Facets`` tell."""
 
     async def step(self, desk: MemoryPort, *, undoes: bool) -> str:
         """Undo or redo a change and return what was done; empty if there is none."""
@@ -45,7 +47,7 @@ class PersonChanges:
 
         added(await desk.add(draft))
         stored = redact_text(draft.content, RedactionTally())  # as the store does
-        return _told(f"Added · {key_of('memories.undo')} takes it back", draft.content, stored)
+        return _told(f"Added{self._undo('takes it back')}", draft.content, stored)
 
     async def edit(self, desk: MemoryPort, row: ListedMemory, change: Change) -> str:
         """Change a memory and return a message; an empty string if nothing was to change."""
@@ -78,7 +80,7 @@ class PersonChanges:
     async def delete(self, desk: MemoryPort, memory_ids: Sequence[str]) -> str:
         """Soft-delete memories and return a message about it."""
         count = await desk.remove(memory_ids)
-        return f"Deleted {memories(count)} · {key_of('memories.undo')} brings back"
+        return f"Deleted {memories(count)}{self._undo('brings back') or ' for good'}"
 
     async def archive(self, desk: MemoryPort, memory_ids: Sequence[str]) -> str:
         """Archive memories and return a message about it, which says where they are."""
@@ -96,13 +98,16 @@ class PersonChanges:
         count = await desk.publish(memory_ids)
         if not count:
             return "All agents have it already: is:shared in the filter lists what is published"
-        undo = f"{key_of('memories.undo')} takes it back"
-        return f"Published {memories(count)} to all agents · {undo} · is:shared lists them"
+        undo = self._undo("takes it back")
+        return f"Published {memories(count)} to all agents{undo} · is:shared lists them"
 
     async def retract(self, desk: MemoryPort, memory_ids: Sequence[str]) -> str:
         """Withdraw published memories and return a message about it."""
         count = await desk.retract(memory_ids)
-        return f"Withdrew {memories(count)} · {key_of('memories.undo')} publishes again"
+        return f"Withdrew {memories(count)}{self._undo('publishes again')}"
+
+    def _undo(self, does: str) -> str:
+        return "" if self.final else f" · {key_of('memories.undo')} {does}"
 
 
 _DONE = {

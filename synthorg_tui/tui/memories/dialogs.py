@@ -85,6 +85,7 @@ class MemoryDialogs:
         """Run a change; show what it did, then read the store again."""
 
         async def run() -> None:
+            self._changes.final = self._listing.facets.final
             self._changed(await act())
 
         run_job(self._pane, run, group="change", newest_only=False, failed=failed)
@@ -177,7 +178,10 @@ class MemoryDialogs:
         listed = [memory_line(row, 60, now=self._pane.now(), marked=False) for row in rows]
         hidden = len(listing.marks) - len(rows)
         stay = f"The {hidden:,} marked ones that the filter hides are not deleted. "
-        note = (stay if hidden > 0 else "") + f"{key_of('memories.undo')} undoes this."
+        undo = f"{key_of('memories.undo')} undoes this."
+        if listing.facets.final:
+            undo = "They are gone for good: this backend restores nothing."
+        note = (stay if hidden > 0 else "") + undo
         ids = [row.id for row in rows]
 
         async def delete() -> str:

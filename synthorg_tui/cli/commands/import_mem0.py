@@ -1,0 +1,106 @@
+"""``import mem0``: bring over the memories of an existing Mem0 store, with their history."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from synthorg_tui.cli.errors import CANCELLED, UsageError
+from synthorg_tui.cli.output import ProgressLine
+from synthorg_tui.core.text import counted
+
+if TYPE_CHECKING:
+    from synthorg_tui.cli.context import Context
+    from synthorg_tui.ingest.mem0 import Mem0Report
+
+_REASONS_SHOWN = 20
+
+
+def is_meant(paths: list[Path]) -> bool:
+    """Return whether an import is of a Mem0 store; a file of that name is ``./mem0``."""
+    return len(paths) > 0 and str(paths[0]) == "mem0"
+
+
+async def run_import_mem0(context: "Context") -> int:
+    """Import a Mem0 store once; a second import adds only what is new there."""
+    import asyncio
+
+    from synthorg_tui.cli.context import cancelled_by_signal
+    from synthorg_tui.core.clock import SystemClock
+    from synthorg_tui.ingest.mem0 import Mem0Import, read_store
+    from synthorg_tui.memory.capabilities import LOCAL, Feature
+    from synthorg_tui.memory.extensions import BatchStore
+
+    args = context.args
+    if len(args.paths) != 2:
+        raise UsageError("name the folder of the Mem0 store: synthorg-tui import mem0 PATH")
+    path = args.paths[1]
+    if not path.exists():
+        raise UsageError(f"{path}: no such file or folder")
+    backend = context.settings().memory.backend
+    if backend != LOCAL:
+        raise Feature.IMPORTS.refused_by(backend)
+    source = await asyncio.to_thread(read_store, path, args.history)
+    async with context.engine() as engine:
+        if not isinstance(engine.memory, BatchStore):
+            raise Feature.IMPORTS.refused_by(backend)
+        line = ProgressLine(context.console)
+        service = Mem0Import(engine.memory, engine.desk, SystemClock(), args.agent)
+        with cancelled_by_signal(context.console) as cancellation, line:
+            report = await service.run(
+                source,
+                dry_run=args.dry_run,
+                progress=lambda r: line.update(
+                    f"{r.added + r.known:,} of {counted(r.memories, 'memory', 'memories')}"
+                ),
+                cancel=cancellation.requested,
+            )
+    _show(context, report)
+    if report.cancelled:
+        context.console.error("cancelled; what is done is kept", "Import again to go on.")
+        return CANCELLED
+    return 0
+
+
+def _show(context: "Context", report: "Mem0Report") -> None:
+    console = context.console
+    if context.wants_json:
+        console.json(_json(report))
+    else:
+        would = "would be " if report.dry_run else ""
+        console.parts(
+            [
+                (counted(report.memories, "memory", "memories") + " there",),
+                (f"{report.added:,} {would}added", "bold"),
+                (f"{report.known:,} known already",),
+            ]
+        )
+        for count, words in (
+            (report.updated, "changed there since the last import"),
+            (report.versions, "former texts in the history"),
+            (report.redactions, "redacted secrets"),
+            (report.deleted, "deleted there: left out"),
+            (report.unreadable, "rows that can't be read"),
+        ):
+            if count:
+                console.line(f"{count:,} {words}")
+        for agent, count in sorted(report.agents.items()):
+            console.line(f"  {agent}  {count:,}")
+    for memory_id, reason in report.skipped[:_REASONS_SHOWN]:
+        console.warning(f"skipped {memory_id}: {reason}")
+    if len(report.skipped) > _REASONS_SHOWN:
+        console.note(f"and {len(report.skipped) - _REASONS_SHOWN} more")
+
+
+def _json(report: "Mem0Report") -> dict[str, Any]:
+    return {
+        "dry_run": report.dry_run,
+        "memories": report.memories,
+        "added": report.added,
+        "updated": report.updated,
+        "known": report.known,
+        "versions": report.versions,
+        "deleted": report.deleted,
+        "unreadable": report.unreadable,
+        "redactions": report.redactions,
+        "agents": dict(sorted(report.agents.items())),
+        "skipped": [{"id": memory_id, "reason": why} for memory_id, why in report.skipped],
+    }

@@ -435,10 +435,7 @@ class Engine:
         return build_secrets(self._base.local(Feature.SECRETS), self.maintenance, self._base.clock)
 
     async def warm_up(self) -> None:
-        """Load the index and the embedding model and embed what has no vector, ahead of a search.
-
-        Failures are ignored here: they occur again, and are reported, with the search itself.
-        """
+        """Load the index and the model and embed what has no vector; the search reports errors."""
         await wiring.warm_up(self._base)
 
     @property

@@ -16,7 +16,7 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.capabilities import Feature
 from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.settings.root import RootConfig
-from synthorg_tui.wiring import Foundation
+from synthorg_tui.wiring.foundation import Foundation
 from synthorg_tui.wiring.hearing import ELSEWHERE, SKILLS
 
 if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner

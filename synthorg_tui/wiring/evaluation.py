@@ -16,7 +16,7 @@ from synthorg_tui.memory.capabilities import Feature
 from synthorg_tui.persistence import EVALUATIONS_DIR, SCRATCH_DIR
 from synthorg_tui.persistence.work_texts import forget_work
 from synthorg_tui.runtime.models import BUILT_IN
-from synthorg_tui.wiring import Foundation
+from synthorg_tui.wiring.foundation import Foundation
 
 if TYPE_CHECKING:
     from synthorg_tui.curation.forgetting import SessionErasure

@@ -16,7 +16,7 @@ from synthorg_tui.settings.safety import loosened, values_of, with_values
 if TYPE_CHECKING:
     from synthorg_tui.persistence.protocol import SettingsRepository
     from synthorg_tui.settings.changes import SettingChanges
-    from synthorg_tui.wiring import Foundation
+    from synthorg_tui.wiring.foundation import Foundation
 
 Services = Mapping[str, Any]
 """The services that are built already, by their names in the engine."""

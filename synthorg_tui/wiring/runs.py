@@ -39,7 +39,8 @@ from synthorg_tui.runtime.runs import RunStore
 from synthorg_tui.runtime.service import RunRules, RunService
 from synthorg_tui.runtime.tools import workspace_tools
 from synthorg_tui.runtime.tools.knowledge import hints_of, knowledge_tools
-from synthorg_tui.wiring import Foundation, build_imports
+from synthorg_tui.wiring import build_imports
+from synthorg_tui.wiring.foundation import Foundation
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.gateway import AgentGateway

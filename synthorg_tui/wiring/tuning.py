@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.fine_tune.deployment import EmbedderSetting
     from synthorg_tui.memory.service import MemoryService
     from synthorg_tui.settings.changes import SettingChanges
-    from synthorg_tui.wiring import Foundation
+    from synthorg_tui.wiring.foundation import Foundation
 
 SETTING: Final = "memory.fine_tune"
 

@@ -35,8 +35,8 @@ from tests.memory.fine_tune.tuning_kit import engine_on, fill, plan, tuned
 from tests.pty_kit import LOADED
 
 KILLS = tuple(map(int, os.environ.get("SYNTHORG_TUNE_KILLS", "6 26 49").split()))
-"""Writes after which a tuner is killed: while it embeds, while it mines, while it trains. All from
-1 to 60 reach every step of a run."""
+"""Writes after which a tuner is killed: while it embeds, while it mines, while it trains. From
+1 to 48 they reach every step of a run."""
 
 
 @pytest.fixture(scope="module")

@@ -214,7 +214,8 @@ class Recall:
         """The vector of a text, of length 1."""
         if text not in self._vectors:
             assert self._embedder is not None
-            vector = [float(value) for value in await self._embedder.embed_query(text)]
+            (found,) = await self._embedder.embed([text])  # both are texts: no adapter of queries
+            vector = [float(value) for value in found]
             length = sum(value * value for value in vector) ** 0.5 or 1.0
             self._vectors[text] = [value / length for value in vector]
             while len(self._vectors) > _MAX_SEEN:

@@ -201,11 +201,15 @@ async def _decide(
     done: str,
 ) -> int:
     """Ask the person at the terminal about a checkpoint, and act on it."""
+    from synthorg_tui.memory.fine_tune.deployment import require_better
+
     async with context.deciding() as (engine, terminal):
         service = engine.memory_service
         known, _ = await service.list_checkpoints(limit=_MOST, offset=0)
         record_id = _meant([each.id for each in known], context.args.checkpoint)
         record = next(each for each in known if each.id == record_id)
+        if context.args.handler is run_deploy:
+            require_better(record)  # before a question that nothing could come of
         short, figures = record.id[:_SHORT], record.eval_metrics
         told = f"({figures.words})" if figures is not None else ""
         terminal.agree(question.format(short, told).strip())

@@ -89,7 +89,7 @@ class CheckpointSwaps:
         """Put a checkpoint in force; see ``MemoryService.deploy_checkpoint``."""
         async with self._lock:
             record = await self._store.checkpoint(checkpoint_id)
-            _require_better(record)
+            require_better(record)
             adapter = await self._in_force.load(record)
             if self._in_force.checkpoint_id == checkpoint_id and record.is_active:
                 return record
@@ -188,7 +188,8 @@ class CheckpointSwaps:
         return problems
 
 
-def _require_better(record: CheckpointRecord) -> None:
+def require_better(record: CheckpointRecord) -> None:
+    """Raise ``CheckpointRefusedError`` unless the gain is surely more than its noise."""
     metrics = record.eval_metrics
     if metrics is None or not metrics.is_surely_better:
         told = metrics.words if metrics is not None else "it was never evaluated"

@@ -102,6 +102,6 @@ def test_files_of_questions_are_read_line_by_line_and_redacted(tmp_path: Path) -
     ]  # fmt: skip
     (tmp_path / "some.jsonl").write_text("\n".join(lines), encoding="utf-8")
     first, second = questions_in(tmp_path)
-    assert (first.text, first.relevant, first.session) == ("what broke", {"m1"}, "some")
+    assert (first.text, first.relevant, first.session) == ("what broke", frozenset({"m1"}), "some")
     assert key not in second.text
     assert second.session == "s"

@@ -34,9 +34,9 @@ from tests.memory.fine_tune import killed_tuner
 from tests.memory.fine_tune.tuning_kit import engine_on, fill, plan, tuned
 from tests.pty_kit import LOADED
 
-KILLS = tuple(map(int, os.environ.get("SYNTHORG_TUNE_KILLS", "6 26 49").split()))
-"""Writes after which a tuner is killed: while it embeds, while it mines, while it trains. All from
-1 to 60 reach every step of a run."""
+KILLS = tuple(map(int, os.environ.get("SYNTHORG_TUNE_KILLS", "6 30 50").split()))
+"""Writes after which a tuner is killed: while it embeds, while it mines, while it trains. A
+run has 59: any of these may be named."""
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +159,7 @@ async def test_a_killed_run_goes_on_where_it_was_and_ends_with_the_same_bytes(
     )
     tuner.start()
     await asyncio.to_thread(tuner.join)
-    assert tuner.exitcode in (-9, 0)
+    assert tuner.exitcode == -9
     async with engine_on(place / "data") as engine:
         service = engine.memory_service
         ((run,), _) = await service.list_runs(limit=5, offset=0)

@@ -72,6 +72,7 @@ class FigureService:
         live: Returns which memories are live now.
         waiting: Returns how many memories wait for their vector.
         jobs: Returns what runs by itself.
+        uncounted: Says which memories aren't in the store; empty when all are.
     """
 
     def __init__(
@@ -81,8 +82,11 @@ class FigureService:
         live: "Callable[[], WhereClause]",
         waiting: "Callable[[Connection], int]",
         jobs: "Callable[[], JobScheduler]",
+        *,
+        uncounted: str = "",
     ) -> None:
         self._database = database
+        self._uncounted = (HealthMark("memories", False, uncounted),) if uncounted else ()
         self._data_dir = data_dir
         self._live = live
         self._waiting = waiting
@@ -114,7 +118,10 @@ class FigureService:
             days=found["days"],
             jobs=tuple(_job(job, states.get(job.name, ())) for job in listed),
             sizes=sizes,
-            health=_health(found["waiting"], listed, sizes, self._data_dir, now),
+            health=(
+                *self._uncounted,
+                *_health(found["waiting"], listed, sizes, self._data_dir, now),
+            ),
         )
 
     def _count(self, db: "Connection", *, span: FigureSpan, now: datetime) -> dict[str, Any]:

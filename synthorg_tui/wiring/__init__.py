@@ -341,7 +341,8 @@ def build_figures(base: Foundation, jobs: "Callable[[], JobScheduler]") -> "Figu
 
     if not isinstance(base.memory, LocalMemoryBackend):  # it has no memories of ours to count
         none = partial(live_where, now=base.clock.now(), ages=AgeRules())
-        return FigureService(base.database, base.data_dir, none, lambda _: 0, jobs)
+        told = f"those that the {base.memory.backend_name} backend keeps aren't counted here"
+        return FigureService(base.database, base.data_dir, none, lambda _: 0, jobs, uncounted=told)
     core = base.memory.core
 
     def waiting(db: "Connection") -> int:

@@ -100,3 +100,7 @@ def test_memories_are_added_listed_found_and_deleted(
     assert deleted.out == "Deleted 1 memory.\n"
     assert "restore" not in deleted.err
     assert cli("memories", "list", "--json").json["total"] == 0
+
+
+def test_the_overview_says_whose_memories_it_does_not_count(cli: Cli) -> None:
+    assert "the inmemory backend keeps aren't counted" in cli("overview").out

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.memory.backends.composite import CompositeBackend
 from synthorg_tui.memory.backends.inmemory import InMemoryBackend
 from synthorg_tui.memory.capabilities import MemoryCapabilities
@@ -13,7 +13,9 @@ from synthorg_tui.memory.errors import (
     MemoryConnectionError,
     MemoryRetrievalError,
 )
+from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, MemoryStoreRequest
+from synthorg_tui.memory.store.policy import UniformPolicy
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -199,3 +201,40 @@ def test_capabilities_are_what_holds_whichever_child_is_hit() -> None:
     assert not whole.supports_vector_search
     assert whole.supports_shared_access
     assert whole.max_memories_per_agent == 5
+
+
+async def test_what_is_shared_in_any_child_is_found_and_withdrawn(pair: Pair) -> None:
+    shared = [
+        await pair.whole.publish("ada", note("the port is 8080", namespace=namespace))
+        for namespace in ("default", "work")
+    ]
+    assert (await pair.main.search_shared(MemoryQuery()))[0].id == shared[0]
+    found = await pair.whole.search_shared(MemoryQuery())
+    assert [entry.id for entry in found] == shared[::-1]
+    assert await pair.whole.search_shared(MemoryQuery(), exclude_agent="ada") == ()
+    assert await pair.whole.retract("ada", shared[1])
+    assert not await pair.whole.retract("ada", shared[1])
+
+
+async def test_candidates_and_keyword_matches_come_from_all_children(pair: Pair) -> None:
+    ids = {
+        await pair.whole.store("ada", note(f"the {namespace} port", namespace=namespace))
+        for namespace in ("default", "work")
+    }
+    query = MemoryQuery(text="which port?")
+    found = await pair.whole.candidates("ada", query, include_shared=True)
+    assert {hit.entry.id for hit in found.hits} == ids
+    assert {entry.id for entry in await pair.whole.retrieve_sparse("ada", query)} == ids
+    only = query.model_copy(update={"namespaces": frozenset({"work"})})
+    assert len((await pair.whole.candidates("ada", only, include_shared=False)).hits) == 1
+
+
+async def test_a_view_stores_and_sees_what_is_of_its_place() -> None:
+    policy = UniformPolicy(default_level=MemoryLevel.PROJECT)
+    child = InMemoryBackend(policy=policy)
+    whole = CompositeBackend({"a": child}, routes={}, default="a")
+    await whole.connect()
+    here, there = (whole.scoped(Visibility("s", project)) for project in ("/here", "/there"))
+    await here.store("ada", note("the port is 8080"))
+    assert (await here.count("ada"), await there.count("ada")) == (1, 0)
+    assert [memory.project for memory in await whole.everything()] == ["/here"]

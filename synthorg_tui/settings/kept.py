@@ -29,6 +29,7 @@ FIXED: Final[Mapping[str, str]] = MappingProxyType(
         "memory.backend": "it decides which store is opened, before anything kept can be read",
         "memory.composite": "it decides which store is opened, before anything kept can be read",
         "memory.storage.data_dir": "it says where the store is that would keep it",
+        "persistence": "it says where the store is that would keep it",
         "approvals.person": "it says who sits here, and the store may be used by others, too",
         "agents": "an agent's entry is edited as a whole: 9 lists the agents, E edits one",
     }

@@ -62,7 +62,7 @@ def _embedded(field: str, name: str) -> str:
             field,
             name,
             f"there is no store {name!r}: facts are kept in the database of this program, which "
-            f"both of {list(EMBEDDED_STORES)} name",
+            f"both of {list(EMBEDDED_STORES)} name; persistence.backend says where that is",
         )
     return name
 

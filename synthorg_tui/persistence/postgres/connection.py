@@ -59,7 +59,7 @@ class PostgresConnection:
 
     def execute(self, query: str, parameters: Any = None, /) -> "PostgresConnection":
         """Run one statement, or several without parameters."""
-        with _told():
+        with told():
             self._execute(translated(query), parameters)
         return self
 
@@ -79,7 +79,7 @@ class PostgresConnection:
     def executemany(self, query: str, parameters: Any = None, /) -> "PostgresConnection":
         """Run one statement once for each sequence of parameters."""
         rows: Iterable[Sequence[object]] = parameters or ()
-        with _told():
+        with told():
             self._cursor.executemany(translated(query).sql, [list(row) for row in rows])
         return self
 
@@ -116,8 +116,8 @@ def _list(part: Iterable[str] | None) -> list[str] | None:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Raises what the server says as the error that DuckDB would raise."""
+def told() -> Iterator[None]:
+    """Context manager that raises what the server says as the error that DuckDB would raise."""
     import duckdb
 
     try:

@@ -21,7 +21,7 @@ from synthorg_tui.persistence import SERVER_FILE
 from synthorg_tui.persistence.config import POOL_SIZE, POSTGRES
 from synthorg_tui.persistence.errors import PersistenceConnectionError
 from synthorg_tui.persistence.port import Connection, StoreChange
-from synthorg_tui.persistence.postgres.connection import PostgresConnection, Raw, cause_of
+from synthorg_tui.persistence.postgres.connection import PostgresConnection, Raw, cause_of, told
 from synthorg_tui.persistence.postgres.link import Link, Patience, told_changes
 from synthorg_tui.persistence.postgres.schema import channel_of, lock_key, prepare_schema
 
@@ -195,9 +195,11 @@ class PostgresDatabase:
         while True:
             with link.taken(patience) as raw:
                 try:
-                    raw.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                    with told():
+                        raw.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
                     result = work(PostgresConnection(raw))
-                    raw.execute("COMMIT")
+                    with told():
+                        raw.execute("COMMIT")
                     link.found()
                     return result
                 except BaseException as error:
@@ -245,11 +247,12 @@ class PostgresDatabase:
         What the transaction then sees is what they have committed: each statement has a snapshot of
         its own.
         """
-        raw.execute(
-            f"BEGIN; SET LOCAL lock_timeout = '{_LOCK_WAIT}s'; "
-            f"SELECT pg_advisory_xact_lock({self._lock_key})",
-            prepare=False,
-        )
+        with told():
+            raw.execute(
+                f"BEGIN; SET LOCAL lock_timeout = '{_LOCK_WAIT}s'; "
+                f"SELECT pg_advisory_xact_lock({self._lock_key})",
+                prepare=False,
+            )
 
     def _was_kept(self, raw: Raw, token: UUID) -> bool:
         """Whether a write took effect; under the lock, so that none can be under way still."""
@@ -257,10 +260,11 @@ class PostgresDatabase:
         return raw.execute(known, [self._writer]).fetchone() == (token,)
 
     def _commit(self, raw: Raw, token: UUID) -> None:
-        raw.execute(
-            f"SELECT finish_write('{self._writer}', '{token}', '{self._channel}'); COMMIT",
-            prepare=False,
-        )
+        with told():
+            raw.execute(
+                f"SELECT finish_write('{self._writer}', '{token}', '{self._channel}'); COMMIT",
+                prepare=False,
+            )
 
 
 def _roll_back(raw: Raw) -> None:

@@ -20,8 +20,6 @@ _MAX_KNOWN: Final = 2048
 _PIECES: Final = re.compile(
     r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|\?|\$[a-z]\w*", re.DOTALL
 )
-OVERRIDES: Final[dict[str, str]] = {}
-"""Whole statements that no rule gets right, in DuckDB's words and PostgreSQL's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +37,6 @@ class Translated:
 @lru_cache(_MAX_KNOWN)
 def translated(sql: str) -> Translated:
     """Return one or several statements of DuckDB's dialect in PostgreSQL's."""
-    known = OVERRIDES.get(sql)
-    if known is not None:
-        return Translated(known)
     numbered, names = _numbered(sql)
     trees = [tree for tree in sqlglot.parse(numbered, read="duckdb") if tree is not None]
     trees = [adapted(tree) for tree in trees]

@@ -52,6 +52,7 @@ def prepare_schema(raw: Raw, where: str) -> None:
             _require_ours(raw, where)
             update_schema(connection, Path(where))
         _make_server_part(raw)
+    raw.execute(f"DELETE FROM store_writers WHERE written_at < {_GONE}")
 
 
 def _require_fitting(raw: Raw, where: str) -> None:

@@ -52,7 +52,7 @@ def prepare_schema(raw: Raw, where: str) -> None:
             _require_ours(raw, where)
             update_schema(connection, Path(where))
         _make_server_part(raw)
-    raw.execute(f"DELETE FROM store_writers WHERE written_at < {_GONE}")
+        raw.execute("DELETE FROM store_writers WHERE written_at < now() - INTERVAL '30 days'")
 
 
 def _require_fitting(raw: Raw, where: str) -> None:

@@ -37,6 +37,7 @@ from synthorg_tui.memory.evaluation.report import (
 from synthorg_tui.memory.evaluation.trial import AskingClock, EmbedderTrial, sample_of
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import Core
+from synthorg_tui.providers.embedding.adapted import AdaptedEmbedder
 from synthorg_tui.providers.embedding.config import EmbeddingConfig
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder
@@ -229,9 +230,11 @@ class _ComparisonRun:
         if contender.is_active:
             ids, mark = [row.id for row in corpus.rows], embedder.fingerprint
             vectors = await core.read(partial(queries.vectors_by_id, ids=ids, fingerprint=mark))
+            embedder = _as_in_force(embedder, core.embedder)
         clock = AskingClock(core.clock)
         store = scratch_store(self._parts.folder, embedder, clock=clock, policy=core.policy)
         async with store as backend:
+            backend.core.moved = core.moved if contender.is_active else 0.0
             trial = EmbedderTrial(backend, clock, self._parts.injection, self._cancel)
             await trial.fill(corpus, vectors, lambda n, of: share(n / of / 2, "embedding"))
             answers = await trial.ask_all(corpus, lambda n, of: share(0.5 + n / of / 2, "asking"))
@@ -277,6 +280,16 @@ class _ComparisonRun:
                     "favours the embedder of that time"
                 )
         return notes
+
+
+def _as_in_force(embedder: Embedder, used: Embedder) -> Embedder:
+    """The same model with the checkpoint that is deployed for the one in use."""
+    adapter = used.adapter if isinstance(used, AdaptedEmbedder) else None
+    if adapter is None:
+        return embedder
+    adapted = AdaptedEmbedder(embedder)
+    adapted.use(adapter)
+    return adapted
 
 
 async def _measure(contender: Contender, texts: Sequence[str]) -> EmbedderFigures:

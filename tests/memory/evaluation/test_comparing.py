@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 import pytest_asyncio
 
@@ -20,6 +21,7 @@ from synthorg_tui.memory.evaluation.recorded import OpenedHits
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.strategies.service import InjectionService
+from synthorg_tui.providers.embedding.adapted import AdaptedEmbedder, QueryAdapter
 from synthorg_tui.providers.embedding.config import EmbeddingConfig, GgufConfig, MiniLMConfig
 from synthorg_tui.providers.embedding.protocol import Vectors
 from tests.memory.store.hash_embedder import HashEmbedder
@@ -95,6 +97,21 @@ async def bench(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Bench
             make=make,
         )
         yield Bench(backend, questions, folder / "scratch", made, EmbedderComparison(parts))
+
+
+async def test_the_active_one_is_tried_with_the_checkpoint_that_is_deployed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used = bench.backend.core.embedder
+    deployed = AdaptedEmbedder(used)
+    turned = np.roll(np.eye(used.dims, dtype=np.float32), 1, axis=0)
+    deployed.use(QueryAdapter(used.fingerprint, turned))
+    before = await bench.comparison.run(ComparisonPlan())
+    monkeypatch.setattr(bench.backend.core, "embedder", deployed)
+    after = await bench.comparison.run(ComparisonPlan())
+    found = [each.embedders[0].sets[0].overall.dense.recall_10.mean for each in (before, after)]
+    assert found[0] == 1.0
+    assert found[1] < 0.8
 
 
 def asked(text: str, *relevant: str, agent: str = AGENT) -> EvalQuestion:

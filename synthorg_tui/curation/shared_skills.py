@@ -48,6 +48,8 @@ class WrittenCopies:
         self.place = str(kept.get(_PLACE) or uuid4().hex)
         written = kept.get(_WRITTEN)
         self.written: dict[str, str] = dict(written) if isinstance(written, dict) else {}
+        if _PLACE not in kept:
+            self.save()
 
     def save(self) -> None:
         """Store it, whole or not at all."""

@@ -5,7 +5,7 @@ nothing that a memory or a transcript says belongs into it.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -25,6 +25,8 @@ MAX_LOG_LINES: Final = 40
 """Lines of a run's log that are kept, the last ones."""
 
 _COLUMNS: Final = "number, job, started_at, ended_at, state, progress, total, told, tokens, log"
+_MAX_RUN: Final = timedelta(days=1)
+_ALL: Final = datetime.max.replace(tzinfo=UTC)
 _KILLED: Final = "the program ended while it ran"
 
 
@@ -60,8 +62,10 @@ class JobRuns:
     async def interrupt_open(self, at: datetime) -> tuple[str, ...]:
         """Mark the runs that no process runs any more as interrupted; return their jobs.
 
-        Only the owner of the store may call it, before it runs a job.
+        Only the owner of the store may call it, before it runs a job. Where several have the store,
+        another one may be at a run that isn't a day old.
         """
+        since = at - _MAX_RUN if self._database.is_shared else _ALL
         open_ = await self._database.read(
             lambda db: db.execute(
                 "SELECT 1 FROM job_runs WHERE state = ? LIMIT 1", [RunState.RUNNING]
@@ -69,7 +73,9 @@ class JobRuns:
         )
         if open_ is None:
             return ()
-        jobs: tuple[str, ...] = await self._database.write(partial(_interrupt_open, at=at))
+        jobs: tuple[str, ...] = await self._database.write(
+            partial(_interrupt_open, at=at, since=since)
+        )
         return jobs
 
     async def list(self, job: str | None = None, *, limit: int = MAX_RUNS) -> tuple[JobRun, ...]:
@@ -145,11 +151,11 @@ def _end(db: "Connection", *, run: JobRun) -> None:
     )
 
 
-def _interrupt_open(db: "Connection", *, at: datetime) -> tuple[str, ...]:
+def _interrupt_open(db: "Connection", *, at: datetime, since: datetime) -> tuple[str, ...]:
     rows = db.execute(
         "UPDATE job_runs SET state = ?, told = ?, ended_at = greatest(started_at, ?) "
-        "WHERE state = ? RETURNING job",
-        [RunState.INTERRUPTED, _KILLED, naive_utc(at), RunState.RUNNING],
+        "WHERE state = ? AND started_at <= ? RETURNING job",
+        [RunState.INTERRUPTED, _KILLED, naive_utc(at), RunState.RUNNING, naive_utc(since)],
     ).fetchall()
     return tuple(row[0] for row in rows)
 

@@ -9,7 +9,7 @@ import logging
 import threading
 import uuid
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from synthorg_tui.core.errors import DomainError
@@ -41,6 +41,9 @@ MEMORY_FINE_TUNE_FAILED: Final = "memory.fine_tune.failed"
 MEMORY_FINE_TUNE_CANCELLED: Final = "memory.fine_tune.cancelled"
 A_PERSON: Final = "person"
 """Who deploys, unless the caller says it more exactly."""
+
+_SILENT = timedelta(days=1)
+"""How long a run of another program may say nothing before it counts as interrupted."""
 
 
 class MemoryService:
@@ -287,8 +290,11 @@ class MemoryService:
             return
         self._is_settled = True
         own = self._pipeline.run.id if self._pipeline is not None else None
+        now = parts.core.clock.now()
+        # Where several programs have the store, another one may be at a run that was just saved.
+        since = now - _SILENT if parts.core.database.is_shared else datetime.max.replace(tzinfo=UTC)
         for run in (await parts.store.runs(limit=100, offset=0))[0]:
-            if run.stage.is_active and run.id != own:
+            if run.stage.is_active and run.id != own and run.updated_at <= since:
                 stage = run.stage.value.replace("_", " ")
                 error = f"interrupted while {stage}: the program ended"
                 await parts.store.save(_failed(run, error, parts.core.clock.now()))

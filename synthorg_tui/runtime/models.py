@@ -44,7 +44,8 @@ class RunRequest(FrozenModel):
     ``workspace`` is the folder in which it works. ``executor`` is ``BUILT_IN`` or the name of an
     installed agent (``claude``, ``codex``, ``opencode``). ``model`` is another model than the
     executor's own. Without ``memory`` it is given no digest and no memory tools. ``parent`` is the
-    run that delegated this one.
+    run that delegated this one. ``place`` names the program that carries it out where several have
+    the same store; the service sets it.
     """
 
     task: NotBlankStr
@@ -57,6 +58,7 @@ class RunRequest(FrozenModel):
     memory: bool = True
     skills: tuple[GivenSkill, ...] = ()
     parent: str | None = None
+    place: str = ""
 
 
 class RunStatus(StrEnum):

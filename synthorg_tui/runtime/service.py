@@ -66,13 +66,15 @@ class RunRules:
 
     ``refusal`` returns why an agent may not run, empty when it may. ``is_waiting`` tells whether an
     approval item waits for a person still; ``give_up`` is told of one that nobody waits for any
-    more. ``model`` names the model that answers a request.
+    more. ``model`` names the model of a request. ``place`` is this program's name among those with
+    the same store: each carries out its own runs only.
     """
 
     refusal: Callable[[str], Awaitable[str]]
     is_waiting: Callable[[str], Awaitable[bool]]
     give_up: Callable[[str], Awaitable[None]]
     model: Callable[[RunRequest], str]
+    place: str = ""
 
 
 class RunService:
@@ -117,7 +119,7 @@ class RunService:
             where = safe_text(str(request.workspace))
             raise RunRefusedError(f"the workspace {where} is no folder", remedy="Name another.")
         workspace = await asyncio.to_thread(request.workspace.resolve)
-        request = request.model_copy(update={"workspace": workspace})
+        request = request.model_copy(update={"workspace": workspace, "place": self._rules.place})
         executor = await self._permitted(request)
         run = AgentRun(
             id=uuid.uuid4().hex,
@@ -168,6 +170,8 @@ class RunService:
         or waits for a person who hasn't decided, and for what ``start`` refuses.
         """
         run = await self.show(run_id)
+        if not self._is_ours(run):
+            raise RunRefusedError("the run is another machine's", remedy="Resume it there.")
         if run.status is RunStatus.RUNNING or run.id in self._working:
             raise RunRefusedError("the run works already")
         if run.status is RunStatus.ENDED and run.reason not in _RESUMABLE:
@@ -270,25 +274,27 @@ class RunService:
         await self._open()
         parked = await self._store.list(limit=_MAX_OPEN, status=(RunStatus.PARKED,))
         for run in reversed(parked):
-            if run.id in self._working or await self._rules.is_waiting(run.item_id):
+            if run.id in self._working or not self._is_ours(run):
+                continue
+            if await self._rules.is_waiting(run.item_id):
                 continue
             with surviving(f"going on with the run {run.id}", _log):
                 await self.resume(run.id)
 
     async def _open(self) -> None:
-        """Mark the runs whose process ended: nobody else can be working on a run of this store.
-
-        The copies in which they worked are removed.
-        """
+        """Mark the runs of this place whose process ended, and remove the copies of their work."""
         async with self._opening:
             if self._is_open:
                 return
             with surviving("removing what crashed runs left", _log):
                 await asyncio.to_thread(remove_leftover_copies)
             for run in await self._store.list(limit=_MAX_OPEN, status=(RunStatus.RUNNING,)):
-                if run.id not in self._working:
+                if run.id not in self._working and self._is_ours(run):
                     await self._store.interrupt(run.id, _INTERRUPTED)
             self._is_open = True
+
+    def _is_ours(self, run: AgentRun) -> bool:
+        return run.request.place == self._rules.place
 
     async def _permitted(self, request: RunRequest) -> RunExecutor:
         """The executor of a request; raises ``RunRefusedError`` when it can't or may not run."""

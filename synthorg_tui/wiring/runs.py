@@ -10,6 +10,7 @@ from synthorg_tui.agents.models import AgentIdentity
 from synthorg_tui.approvals.models import ApprovalStatus
 from synthorg_tui.core.enums import ToolAccessLevel
 from synthorg_tui.core.untrusted import defused
+from synthorg_tui.curation.shared_skills import WrittenCopies
 from synthorg_tui.memory.capabilities import Feature
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.strategies.service import MAX_QUERY
@@ -117,7 +118,8 @@ def build_runs(base: Foundation, parts: RunParts) -> RunService:
         )
     )
     parts.model()  # made now, so that it is closed after the runs that are asking it
-    rules = RunRules(wired.refusal, wired.is_waiting, wired.give_up, wired.model_name)
+    place = WrittenCopies(base.data_dir).place if base.is_shared else ""
+    rules = RunRules(wired.refusal, wired.is_waiting, wired.give_up, wired.model_name, place)
     service = RunService(store, engine, wired.others(), rules, events=base.events, clock=base.clock)
     base.closing.push_async_callback(wired.sweep, store)
     base.closing.push_async_callback(service.close)

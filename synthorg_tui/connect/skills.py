@@ -13,7 +13,7 @@ from typing import Final
 
 from synthorg_tui.connect.records import FOLDER, Records
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.persistence import has_store
+from synthorg_tui.persistence.lock import has_store
 
 _PATIENCE: Final = 20.0
 """Seconds to wait for an owner of a large store on a busy machine."""

@@ -1,10 +1,5 @@
 """Names of the files and folders inside a data directory."""
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 DATABASE_FILE = "memory.duckdb"
 SERVER_FILE = "memory.postgres"
 """Stands in a data directory for a database that is on a server, and says on which."""
@@ -29,8 +24,3 @@ OWN_FILES = (
     f"{STATUS_FILE}.reading",
 )
 """The program's files right in a data directory; what starts like the database is, too."""
-
-
-def has_store(data_dir: "Path") -> bool:
-    """Whether there is a store: its database, or a note that this is on a server."""
-    return any((data_dir / name).exists() for name in (DATABASE_FILE, SERVER_FILE))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from synthorg_tui.core.errors import ConfigError, StoreLockedError
 from synthorg_tui.core.files import PRIVATE_FILE, ensure_private_dir
-from synthorg_tui.persistence import LOCK_FILE
+from synthorg_tui.persistence import DATABASE_FILE, LOCK_FILE, SERVER_FILE
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.leftovers import remove_leftovers
 from synthorg_tui.persistence.port import StoreDatabase
@@ -185,6 +185,11 @@ def store_database(data_dir: Path, settings: "PersistenceConfig | None") -> Stor
             remedy="Install it with: pip install 'synthorg-tui[postgres]'",
         ) from error
     return PostgresDatabase(settings.address(), data_dir, pool_size=settings.pool_size)
+
+
+def has_store(data_dir: Path) -> bool:
+    """Whether there is a store: its database, or a note that this is on a server."""
+    return any((data_dir / name).exists() for name in (DATABASE_FILE, SERVER_FILE))
 
 
 @asynccontextmanager

@@ -86,7 +86,7 @@ def rows(db: "Connection", sql: str) -> list[tuple[object, ...]]:
 
 def fill(db: "Connection", table: str) -> None:
     """A row whose texts all have the words in them."""
-    samples = {"VARCHAR": "?", "VARCHAR[]": "[?]", "BLOB": "'numbers'::BLOB"}
+    samples = {"VARCHAR": "?", "VARCHAR[]": "[?]", "BLOB": "'numbers'::BLOB", "UUID": "uuid()"}
     columns = db.execute(f"DESCRIBE {table}").fetchall()
     values = [
         samples.get(kind, "NULL" if nulls == "YES" else "0") for _, kind, nulls, *_ in columns

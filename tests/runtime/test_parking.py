@@ -143,9 +143,7 @@ class TestDeciding:
         shown = (await waiting.office.desk.review(item_id)).shown
         outcome = await waiting.office.desk.approve_many([(item_id, shown)], PERSON)
         assert outcome.decisions == ()
-        assert outcome.refused == (
-            (item_id, "a call of a run is approved by itself, not with others"),
-        )
+        assert outcome.refused == ((item_id, "this is approved by itself, not with others"),)
         assert (await waiting.item(item_id)).status is ApprovalStatus.PENDING
 
     async def test_a_sheet_of_many_decisions_leaves_it_for_later(self, waiting: Waiting) -> None:

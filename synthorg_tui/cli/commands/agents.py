@@ -292,7 +292,7 @@ async def run_readers(context: "Context") -> int:
 
 async def unknown_kinds(context: "Context") -> dict[str, dict[str, int]]:
     """Return how many records of which kinds each reader didn't know in what was imported."""
-    from synthorg_tui.persistence import has_store
+    from synthorg_tui.persistence.lock import has_store
 
     kinds: dict[str, dict[str, int]] = {}
     if has_store(context.data_dir):

@@ -117,7 +117,7 @@ async def _of_store(context: "Context") -> _OfStore:
     """What the store keeps, and what is looser than it holds to; nothing without a store."""
     from synthorg_tui.core.types import warn
     from synthorg_tui.host.client import RemoteEngine
-    from synthorg_tui.persistence import has_store
+    from synthorg_tui.persistence.lock import has_store
     from synthorg_tui.settings.agreed import not_taken
     from synthorg_tui.settings.kept import with_kept
     from synthorg_tui.settings.safety import loosened, values_of

@@ -14,7 +14,7 @@ from synthorg_tui.connect import CLIENT_NAMES, HOOK_EVENTS
 from synthorg_tui.core.enums import SkillState
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.paths import short_path
-from synthorg_tui.persistence import has_store
+from synthorg_tui.persistence.lock import has_store
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context

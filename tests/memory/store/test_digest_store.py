@@ -9,7 +9,6 @@ import pytest
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.untrusted import untrusted_content_directive
 from synthorg_tui.engine import Engine
-from synthorg_tui.memory.backends.inmemory import InMemoryBackend
 from synthorg_tui.memory.digest.builder import MemoryDigest
 from synthorg_tui.memory.digest.config import MemoryV1Config
 from synthorg_tui.memory.digest.models import NOTHING_FOUND, UNAVAILABLE, DigestResult
@@ -24,6 +23,7 @@ from synthorg_tui.settings.loader import shipped_settings
 from synthorg_tui.settings.root import RootConfig
 from tests.conftest import FixedClock
 from tests.hostile import HOSTILE
+from tests.memory.retriever_kit import Backend
 from tests.memory.store.hash_embedder import HashEmbedder
 from tests.memory.store.store_kit import AGENT, opened, request
 
@@ -280,8 +280,7 @@ class TestInjection:
         assert (given.messages, given.text) == ((), "")
 
     async def test_a_backend_without_items_has_no_digest(self) -> None:
-        backend = InMemoryBackend()
-        await backend.connect()
+        backend = Backend()
         service = InjectionService(backend, MemoryRetrievalConfig(), digest=MemoryV1Config())
         given = await service.prepare(InjectionRequest("ada", "x", 100))
         assert UNAVAILABLE in given.text

@@ -9,9 +9,9 @@ from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.errors import ConfigError, DomainError
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.models import MemoryQuery, MemoryStoreRequest
-from synthorg_tui.persistence import DATABASE_FILE, SERVER_FILE, has_store
+from synthorg_tui.persistence import DATABASE_FILE, SERVER_FILE
 from synthorg_tui.persistence.config import PersistenceConfig
-from synthorg_tui.persistence.lock import own_database
+from synthorg_tui.persistence.lock import has_store, own_database
 from synthorg_tui.settings.root import RootConfig
 from tests.memory.store.hash_embedder import HashEmbedder
 

@@ -31,7 +31,8 @@ settings.register_profile(
 settings.load_profile("any machine")
 
 MEMORY = Path("/dev/shm")
-ROOM = 4 * 2**30
+ROOM = 12 * 2**30
+"""Bytes of memory that must be free for the tests' files: they take 6 GB, the workers as much."""
 GARBAGE_COLLECTIONS = 2
 """How often each worker collects at its end, which takes a second of two million objects each."""
 
@@ -47,8 +48,17 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[gc_collect_iterations_key] = GARBAGE_COLLECTIONS
     for mark in AGENT_MARKS:
         os.environ.pop(mark, None)
-    if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM:
+    if MEMORY.is_dir() and min(shutil.disk_usage(MEMORY).free, _available_memory()) >= ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+def _available_memory() -> int:
+    """Bytes that programs may take before the system ends one of them; 0 where it isn't told."""
+    try:
+        told = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+        return int(told["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        return 0
 
 
 @pytest.hookimpl(optionalhook=True)

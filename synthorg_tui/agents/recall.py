@@ -29,6 +29,8 @@ from synthorg_tui.learning.triggers import Trigger, triggers_of
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.retrieval.sensitivity import SensitivityFilter
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
+from synthorg_tui.providers.embedding.adapted import AdaptedEmbedder
+from synthorg_tui.providers.embedding.protocol import Embedder
 
 if TYPE_CHECKING:
     from synthorg_tui.memory.strategies.service import InjectionService
@@ -138,7 +140,7 @@ class Recall:
         self.silenced = silenced
         self._registry = registry
         self._injection = injection
-        self._embedder = local.embedder if local is not None else None
+        self._embedder = _of_texts(local.embedder) if local is not None else None
         self._index = TriggerIndex()
         self._sessions: OrderedDict[tuple[str, str], ToldSession] = OrderedDict()
         self._vectors: OrderedDict[str, Sequence[float]] = OrderedDict()
@@ -214,8 +216,7 @@ class Recall:
         """The vector of a text, of length 1."""
         if text not in self._vectors:
             assert self._embedder is not None
-            (found,) = await self._embedder.embed([text])  # both are texts: no adapter of queries
-            vector = [float(value) for value in found]
+            vector = [float(value) for value in await self._embedder.embed_query(text)]
             length = sum(value * value for value in vector) ** 0.5 or 1.0
             self._vectors[text] = [value / length for value in vector]
             while len(self._vectors) > _MAX_SEEN:
@@ -377,3 +378,8 @@ def _ends(error: str) -> str:
         return error
     half = MAX_ERROR // 2
     return f"{error[:half]}\n{error[-half:]}"
+
+
+def _of_texts(embedder: Embedder) -> Embedder:
+    """The embedder without what is made for questions: here texts are compared with texts."""
+    return embedder.base if isinstance(embedder, AdaptedEmbedder) else embedder

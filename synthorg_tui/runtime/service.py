@@ -8,6 +8,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
@@ -34,6 +35,8 @@ _log = logging.getLogger(__name__)
 
 RUN: Final = "run"
 """Topic of the event that a run changed; its data is the id of the run."""
+_RESUMABLE: Final = (TerminationReason.SHUTDOWN, TerminationReason.ERROR)
+_DECIDED: Final = frozenset({"skills", "approval.expired", "changed"})
 LOOK_AGAIN: Final = 30.0
 """Seconds after which parked runs are looked at even if nothing was heard of."""
 _MAX_OPEN: Final = 1_000
@@ -251,13 +254,20 @@ class RunService:
     async def keep(self) -> None:
         """Go on with parked runs once they are decided on, until cancelled."""
         heard = asyncio.Event()
-        unsubscribe = self._events.subscribe(lambda topic, _: None if topic == RUN else heard.set())
+
+        def hear(topic: str, _: object) -> None:
+            if topic in _DECIDED:
+                heard.set()
+
+        unsubscribe = self._events.subscribe(hear)
         try:
             while True:
                 heard.clear()
                 with surviving("looking at parked runs", _log):
                     await self._go_on()
-                await _heard(heard)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_AGAIN):
+                        await heard.wait()
         finally:
             unsubscribe()
 
@@ -418,9 +428,6 @@ class RunService:
         )
 
 
-_RESUMABLE: Final = (TerminationReason.SHUTDOWN, TerminationReason.ERROR)
-
-
 def _failed(run: AgentRun, told: str) -> ExecutionResult:
     return ExecutionResult(
         run_id=run.id,
@@ -432,19 +439,11 @@ def _failed(run: AgentRun, told: str) -> ExecutionResult:
 
 
 def _shut_down(run: AgentRun, told: str) -> ExecutionResult:
-    failed = _failed(run, told)
-    return failed.model_copy(update={"termination_reason": TerminationReason.SHUTDOWN})
+    over = {"termination_reason": TerminationReason.SHUTDOWN}
+    return _failed(run, told).model_copy(update=over)
 
 
 def _go_on_after_cancelling() -> None:
     task = asyncio.current_task()
     while task is not None and task.cancelling():
         task.uncancel()
-
-
-async def _heard(heard: asyncio.Event) -> None:
-    try:
-        async with asyncio.timeout(LOOK_AGAIN):
-            await heard.wait()
-    except TimeoutError:
-        return

@@ -10,7 +10,7 @@ for review like any change on disk.
 import asyncio
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
@@ -109,11 +109,25 @@ class SkillFollower:
             if record.path != str(self._file(name))
         }
         before = dict(self._copies.written)
+        self._know_retired(records, wanted)
         changed = [name for name, record in wanted.items() if await self._place(name, record)]
-        gone = [name for name in before if name not in wanted and await self._take_away(name)]
+        gone = [
+            name
+            for name in tuple(self._copies.written)
+            if name not in wanted and await self._take_away(name)
+        ]
         if self._copies.written != before:
             await asyncio.to_thread(self._copies.save)
         return (*changed, *gone)
+
+    def _know_retired(
+        self, records: Sequence[RegisteredSkill], wanted: Mapping[str, RegisteredSkill]
+    ) -> None:
+        """Count what was approved here as written, though it was retired before a look at it."""
+        for record in records:
+            is_own = record.path == str(self._file(record.name))
+            if is_own and record.sha256 and record.name not in wanted:
+                self._copies.written.setdefault(record.name, record.sha256)
 
     async def _introduce(self) -> None:
         """Let the others know where this program's folder is, and that it is another one."""

@@ -234,7 +234,9 @@ class Engine:
         """The service of fine-tuning: runs, checkpoints, and which embedder is in force."""
         from synthorg_tui.wiring.tuning import build_memory_service
 
-        return build_memory_service(self._base, lambda: self.ledger, lambda: self.kept)
+        return build_memory_service(
+            self._base, lambda: self.ledger, lambda: self.kept, lambda: self.model
+        )
 
     @property
     def absences(self) -> "Absences":

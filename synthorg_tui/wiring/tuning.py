@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.fine_tune.checkpoints import EmbedderInForce
     from synthorg_tui.memory.fine_tune.deployment import EmbedderSetting
     from synthorg_tui.memory.service import MemoryService
+    from synthorg_tui.providers.completion.protocol import CompletionProvider
     from synthorg_tui.settings.changes import SettingChanges
     from synthorg_tui.wiring.foundation import Foundation
 
@@ -56,8 +57,12 @@ def build_memory_service(
     base: "Foundation",
     registry: "Callable[[], SkillRegistry]",
     kept: "Callable[[], SettingChanges]",
+    model: "Callable[[], CompletionProvider | None]",
 ) -> "MemoryService":
-    """Build the service; with another than the local backend each of its methods says so."""
+    """Build the service; with another than the local backend each of its methods says so.
+
+    ``model`` may write questions to learn from, where a person asks for that.
+    """
     from synthorg_tui.curation.asked import approved_questions
     from synthorg_tui.memory.evaluation.questions import EvalQuestion
     from synthorg_tui.memory.evaluation.recorded import RecordedQuestions
@@ -79,7 +84,7 @@ def build_memory_service(
         return (*recorded, *await approved_questions(registry()), *given)
 
     store, in_force = FineTuneStore(base.database), in_force_of(base)
-    parts = TuningParts(base.local().core, store, in_force, asked, base.data_dir)
+    parts = TuningParts(base.local().core, store, in_force, asked, base.data_dir, model)
     swaps = CheckpointSwaps(store, in_force, _setting(base, kept))
     service = MemoryService(parts, swaps)
     base.closing.push_async_callback(service.close)

@@ -78,6 +78,13 @@ def _add_tune(actions: Subparsers) -> None:
         "--source", type=path, metavar="DIR", help="folder with more questions, as *.jsonl"
     )
     parser.add_argument(
+        "--write-about",
+        type=whole(0, 10_000),
+        default=0,
+        metavar="N",
+        help="have your language model write questions about N memories to learn from (default 0)",
+    )
+    parser.add_argument(
         "--trainer",
         choices=("adapter", "contrastive"),
         default="adapter",
@@ -230,6 +237,7 @@ def _plan(context: "Context") -> "FineTunePlan":
             source_dir=str((args.source or context.data_dir).absolute()),
             output_dir=str(args.output.absolute()) if args.output else None,
             trainer=args.trainer,
+            write_about=args.write_about,
             seed=args.seed,
             **values,
         )
@@ -288,7 +296,9 @@ def _show(console: Console, run: "FineTuneRun") -> None:
     if run.error is not None:
         console.error(run.error, f"`synthorg-tui models resume {run.id[:_SHORT]}` goes on with it.")
         return
-    console.line(f"Trained on {run.pairs} questions in {run.duration_seconds or 0:.0f} s.")
+    written = f", {run.written} of them written by your model," if run.written else ""
+    took = f"in {run.duration_seconds or 0:.0f} s."
+    console.line(f"Trained on {run.pairs} questions{written} {took}")
     console.block(f"It is {run.note}.")
     if run.metrics is not None and run.metrics.is_surely_better and run.checkpoint_id:
         console.line(f"`synthorg-tui models deploy {run.checkpoint_id[:_SHORT]}` uses it.")

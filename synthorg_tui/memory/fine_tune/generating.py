@@ -17,7 +17,7 @@ from synthorg_tui.memory.evaluation.questions import (
 )
 from synthorg_tui.memory.fine_tune.errors import FineTuneError, TooFewPairsError
 from synthorg_tui.memory.fine_tune.mining import MIN_SESSIONS, MemoryPool, splits
-from synthorg_tui.memory.fine_tune.models import MIN_PAIRS
+from synthorg_tui.memory.fine_tune.models import MIN_JUDGES, MIN_PAIRS
 from synthorg_tui.memory.fine_tune.store import TrainingQuestion
 
 MAX_FILES: Final = 100
@@ -88,14 +88,16 @@ def training_questions(
     *,
     validation: float,
     seed: int,
+    write_about: int = 0,
 ) -> tuple[TrainingQuestion, ...]:
     """Return the questions of a run, each with what it is for.
 
-    Raises ``TooFewPairsError``, also when they are about too few sessions to hold some out.
+    Where a model is to write more (``write_about``), most of them judge what comes of it. Raises
+    ``TooFewPairsError``, also when they are about too few sessions to hold some out.
     """
     pairs = usable(asked, pools)
-    if len(pairs) < MIN_PAIRS:
-        raise TooFewPairsError(few_pairs(len(pairs)), remedy=_REMEDY)
+    if problem := few_pairs(len(pairs), write_about):
+        raise TooFewPairsError(problem, remedy=_REMEDY)
     sessions = [_session(known, pools[question.agent_id]) for question, known in pairs]
     if (count := len(set(sessions))) < MIN_SESSIONS:
         raise TooFewPairsError(
@@ -103,7 +105,7 @@ def training_questions(
             "be held out",
             remedy=_REMEDY,
         )
-    split = splits(sessions, validation=validation, seed=seed)
+    split = splits(sessions, validation=validation, seed=seed, mostly_judge=write_about > 0)
     return tuple(
         TrainingQuestion(
             number, question.text[:MAX_TEXT], question.agent_id, known, session, split[session]
@@ -114,15 +116,27 @@ def training_questions(
 
 _REMEDY: Final = (
     "Saved scenarios, searches after which a memory was opened, failures with their remedy and "
-    "approvals count; or name a folder with questions by --source."
+    "approvals count; name a folder with questions by --source; or have your language model write "
+    "some by --write-about."
 )
 
 
-def few_pairs(count: int) -> str:
-    """Return why so few questions aren't enough, in words."""
+def few_pairs(count: int, write_about: int = 0) -> str:
+    """Return in words why so many questions aren't enough; empty when they are.
+
+    ``write_about`` is how many more a model would write at most.
+    """
+    if write_about and count < MIN_JUDGES:
+        return (
+            f"somebody asked {count} questions with known answers, and it takes {MIN_JUDGES} to "
+            "judge what is learnt from written ones"
+        )
+    if count + write_about >= MIN_PAIRS:
+        return ""
+    written = f" and at most {write_about} would be written" if write_about else ""
     return (
-        f"there are {count} questions with known answers, and it takes {MIN_PAIRS}: with fewer, "
-        "what is gained can't be told from chance"
+        f"there are {count} questions with known answers{written}, and it takes {MIN_PAIRS}: with "
+        "fewer, what is gained can't be told from chance"
     )
 
 

@@ -17,6 +17,9 @@ from synthorg_tui.memory.fine_tune.training import Flags, Numbers, TrainingGroup
 CLOSE: Final = 0.95
 """Share of the answer's similarity from which on another memory isn't taken for wrong."""
 MIN_HELD_OUT: Final = 0.2
+JUDGING: Final = 0.25, 0.5
+"""Shares of the questions that validate and that are held out, where others are there to learn
+from."""
 MIN_SESSIONS: Final = 5
 """Sessions that questions are from at least, so that some can be held out."""
 
@@ -35,15 +38,20 @@ class MemoryPool:
         return [row for row, key in enumerate(self.ids) if key in wanted]
 
 
-def splits(sessions: Sequence[str], *, validation: float, seed: int) -> dict[str, PairSplit]:
+def splits(
+    sessions: Sequence[str], *, validation: float, seed: int, mostly_judge: bool = False
+) -> dict[str, PairSplit]:
     """Return what the questions of each session are for, given the session of every question.
 
     Whole sessions are held out, a fifth of the questions or twice the share of ``validation``, and
-    the next ones validate.
+    the next ones validate. With ``mostly_judge`` the shares are at least those of ``JUDGING``.
     """
     counts = Counter(sessions)
+    held_out = max(MIN_HELD_OUT, min(2 * validation, 0.5))
+    if mostly_judge:
+        validation, held_out = max(validation, JUDGING[0]), max(held_out, JUDGING[1])
     wanted = {
-        PairSplit.HELD_OUT: max(MIN_HELD_OUT, min(2 * validation, 0.5)) * len(sessions),
+        PairSplit.HELD_OUT: held_out * len(sessions),
         PairSplit.VALIDATION: validation * len(sessions),
     }
     found: dict[str, PairSplit] = {}

@@ -11,6 +11,9 @@ from synthorg_tui.memory.fine_tune import inside_path
 
 MIN_PAIRS: Final = 300
 """Questions with known answers that a run needs at least: below it the spread hides any gain."""
+MIN_JUDGES: Final = 60
+"""How many of them somebody must have asked, where a model writes the others: half of these judge,
+and nothing that a model wrote does."""
 
 
 class FineTuneStage(StrEnum):
@@ -84,8 +87,9 @@ class FineTuneRequest(FineTuneOverrides):
     ``source_dir`` is a folder with files of questions (``*.jsonl``, each line an object with
     ``question``, ``relevant`` as a list of ids of memories, and optionally ``agent`` and
     ``session``); the data directory itself stands for the store's own questions alone. A run
-    always uses the store's own, too. ``base_model`` must be the fingerprint of the embedder in use
-    for the adapter, and names the model to train otherwise.
+    always uses the store's own, too. ``write_about`` is how many memories the language model of the
+    settings writes a question about, to learn from besides. ``base_model`` must be the fingerprint
+    of the embedder in use for the adapter, and names the model to train otherwise.
     """
 
     source_dir: NotBlankStr
@@ -93,6 +97,7 @@ class FineTuneRequest(FineTuneOverrides):
     output_dir: NotBlankStr | None = None
     resume_run_id: NotBlankStr | None = None
     trainer: FineTuneTrainer = FineTuneTrainer.ADAPTER
+    write_about: int = Field(default=0, ge=0, le=10_000)
     seed: int = Field(default=0, ge=0)
 
     @field_validator("source_dir", "output_dir")
@@ -209,8 +214,9 @@ class FineTuneRun(FrozenModel):
     """A run as it stands; ``completed_at`` is set exactly when it is complete or failed.
 
     A cancelled or interrupted run has failed, ``error`` says so, and it can be resumed.
-    ``checkpoint_id`` is the checkpoint it made, whether or not that was deployed; ``note`` says
-    what became of it.
+    ``pairs`` counts its questions, ``written`` those of them that a model wrote, after it was asked
+    about ``written_about`` memories. ``checkpoint_id`` is the checkpoint it made, whether or not
+    that was deployed; ``note`` says what became of it.
     """
 
     id: NotBlankStr
@@ -224,6 +230,8 @@ class FineTuneRun(FrozenModel):
     error: str | None = None
     stages_completed: tuple[FineTuneStage, ...] = ()
     pairs: int = Field(default=0, ge=0)
+    written: int = Field(default=0, ge=0)
+    written_about: int = Field(default=0, ge=0)
     curve: tuple[CurvePoint, ...] = ()
     metrics: EvalMetrics | None = None
     cutoff: CutoffValues | None = None

@@ -18,23 +18,33 @@ from synthorg_tui.core.pauses import pause_point
 from synthorg_tui.memory.evaluation.questions import EvalQuestion
 from synthorg_tui.memory.fine_tune.bench import Bench
 from synthorg_tui.memory.fine_tune.checkpoints import EmbedderInForce
-from synthorg_tui.memory.fine_tune.errors import FineTuneCancelledError
-from synthorg_tui.memory.fine_tune.generating import questions_in, training_questions
+from synthorg_tui.memory.fine_tune.errors import FineTuneCancelledError, TooFewPairsError
+from synthorg_tui.memory.fine_tune.generating import few_pairs, questions_in, training_questions
 from synthorg_tui.memory.fine_tune.mining import negatives_of, training_groups
 from synthorg_tui.memory.fine_tune.models import (
+    MIN_PAIRS,
     WORK_STAGES,
     CheckpointRecord,
     FineTuneRun,
     FineTuneStage,
 )
-from synthorg_tui.memory.fine_tune.store import FineTuneStore, PairSplit, TrainingQuestion
+from synthorg_tui.memory.fine_tune.store import (
+    WRITTEN_FROM,
+    FineTuneStore,
+    PairSplit,
+    TrainingQuestion,
+)
 from synthorg_tui.memory.fine_tune.training import TrainingState, train
+from synthorg_tui.memory.fine_tune.writing import WrittenQuestions, writable
 from synthorg_tui.memory.retrieval.relevance import meaning_of
 from synthorg_tui.memory.store.core import Core
+from synthorg_tui.providers.completion.protocol import CompletionProvider
 from synthorg_tui.providers.embedding.adapted import QueryAdapter
 
 BATCH: Final = 32
 """Questions embedded or mined between two steps that are stored."""
+WRITTEN_AT_ONCE: Final = 4
+"""Memories that the model is asked about between two of them: each takes seconds."""
 
 T = TypeVar("T")
 AskedQuestions: TypeAlias = Callable[[], Awaitable[Sequence[EvalQuestion]]]
@@ -43,13 +53,14 @@ AskedQuestions: TypeAlias = Callable[[], Awaitable[Sequence[EvalQuestion]]]
 
 @dataclass(frozen=True, slots=True)
 class TuningParts:
-    """What the stages of every run use."""
+    """What the stages of every run use; ``model`` returns the language model that may write."""
 
     core: Core
     store: FineTuneStore
     in_force: EmbedderInForce
     asked: AskedQuestions
     data_dir: Path
+    model: Callable[[], CompletionProvider | None] = lambda: None
 
 
 class FineTuningPipeline:
@@ -101,11 +112,20 @@ class FineTuningPipeline:
             asked = await self._asked()
             bench = Bench(self._parts.core, [key for q in asked for key in q.relevant])
             pools = {agent: await bench.pool(agent) for agent in {q.agent_id for q in asked}}
-            share, seed = run.config.validation_split, run.request.seed
-            found = training_questions(asked, pools, validation=share, seed=seed)
+            found = training_questions(
+                asked,
+                pools,
+                validation=run.config.validation_split,
+                seed=run.request.seed,
+                write_about=run.request.write_about,
+            )
             await store.put_questions(run.id, found)
+        if run.request.write_about:
+            await self._have_written()
         questions = await store.questions(run.id)
         await self._note(pairs=len(questions))
+        if run.request.write_about and len(questions) < MIN_PAIRS:
+            raise TooFewPairsError(few_pairs(len(questions)))
         waiting = [question for question in questions if not question.vector]
         for done, batch in _batches(waiting):
             texts = [meaning_of(question.text) for question in batch]
@@ -121,6 +141,22 @@ class FineTuningPipeline:
         if folder is not None:
             asked += await asyncio.to_thread(questions_in, folder)
         return asked
+
+    async def _have_written(self) -> None:
+        """Have the model write about memories that nobody is judged by, a few between two steps."""
+        store, total = self._parts.store, self.run.request.write_about
+        known = [each for each in await store.questions(self.run.id) if not each.is_written]
+        bench = Bench(self._parts.core, [key for each in known for key in each.relevant])
+        pools = {agent: await bench.pool(agent) for agent in {each.agent_id for each in known}}
+        apart = {each.session for each in known if each.split is not PairSplit.TRAINING}
+        memories = writable(pools, apart, count=total, seed=self.run.request.seed)
+        writing = WrittenQuestions(self._parts.core, self._parts.model(), pools)
+        while (at := self.run.written_about) < len(memories):
+            batch = memories[at : at + WRITTEN_AT_ONCE]
+            found = await writing.about(batch, WRITTEN_FROM + at)
+            await store.add_questions(self.run.id, found)
+            done, written = at + len(batch), self.run.written + len(found)
+            await self._step(done / len(memories), written=written, written_about=done)
 
     async def mine_hard_negatives(self) -> None:
         """Find for each question the memories of other sessions that look most like an answer."""

@@ -17,6 +17,7 @@ from synthorg_tui.memory.fine_tune.errors import (
 )
 from synthorg_tui.memory.fine_tune.generating import few_pairs, questions_in, usable
 from synthorg_tui.memory.fine_tune.models import (
+    MIN_JUDGES,
     MIN_PAIRS,
     FineTuneOverrides,
     FineTunePlan,
@@ -37,6 +38,8 @@ async def preflight(plan: FineTunePlan, parts: TuningParts) -> PreflightResult:
     if plan.output_dir is not None:
         checks.append(await asyncio.to_thread(_output, Path(plan.output_dir)))
     checks += [_overrides(plan), _base(plan, parts), await _embedded(parts)]
+    if plan.write_about:
+        checks.append(_writer(plan, parts))
     if source.status != "fail":
         checks.append(await _pairs(plan, parts))
     return PreflightResult(checks=tuple(checks))
@@ -130,10 +133,21 @@ async def _pairs(plan: FineTunePlan, parts: TuningParts) -> PreflightCheck:
         count = await count_pairs(plan, parts)
     except DomainError as error:
         return _check(PAIRS, "fail", error.message)
-    if count < MIN_PAIRS:
-        return _check(PAIRS, "fail", few_pairs(count), found=count, needed=MIN_PAIRS)
+    needed = MIN_JUDGES if plan.write_about else MIN_PAIRS
+    if problem := few_pairs(count, plan.write_about):
+        return _check(PAIRS, "fail", problem, found=count, needed=needed)
     message = f"{count} questions with known answers"
-    return _check(PAIRS, "pass", message, found=count, needed=MIN_PAIRS)
+    if plan.write_about:
+        message += f", and the language model writes about {plan.write_about} memories"
+    return _check(PAIRS, "pass", message, found=count, needed=needed)
+
+
+def _writer(plan: FineTunePlan, parts: TuningParts) -> PreflightCheck:
+    """Whether there is a model that can write."""
+    name = "language_model"
+    if parts.model() is None:
+        return _check(name, "fail", "questions are to be written, and no language model is set")
+    return _check(name, "pass", f"writes questions about {plan.write_about} memories")
 
 
 async def count_pairs(plan: FineTunePlan, parts: TuningParts) -> int:

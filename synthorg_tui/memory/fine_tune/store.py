@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from synthorg_tui.persistence.port import Connection
 
 
+WRITTEN_FROM: Final = 1_000_000
+"""Number of the first question that a model wrote; those that somebody asked come before it."""
+
+
 class PairSplit(StrEnum):
     """What a question is for: to learn from, to tell when to stop, or to judge by at the end."""
 
@@ -42,6 +46,11 @@ class TrainingQuestion:
     split: PairSplit
     vector: bytes = b""
     negatives: tuple[str, ...] = ()
+
+    @property
+    def is_written(self) -> bool:
+        """Whether a model wrote it."""
+        return self.number >= WRITTEN_FROM
 
 
 class FineTuneStore:
@@ -100,16 +109,24 @@ class FineTuneStore:
 
     async def put_questions(self, run_id: str, questions: Sequence[TrainingQuestion]) -> None:
         """Store all questions of a run, in place of earlier ones."""
-        rows: list[tuple[object, ...]] = [
-            (run_id, q.number, memory, q.text, q.agent_id, q.session, q.split.value, q.vector, [])
-            for q in questions
-            for memory in q.relevant
-        ]
 
         def work(db: "Connection") -> None:
             db.execute("DELETE FROM fine_tune_pairs WHERE run_id = ?", [run_id])
-            for values in rows:
-                db.execute(f"INSERT INTO fine_tune_pairs VALUES ({', '.join('?' * 9)})", values)
+            _insert(db, run_id, questions)
+
+        await self._database.write(work)
+
+    async def add_questions(self, run_id: str, questions: Sequence[TrainingQuestion]) -> None:
+        """Store more questions of a run, in place of those with the same numbers."""
+        numbers = [question.number for question in questions]
+
+        def work(db: "Connection") -> None:
+            db.execute(
+                "DELETE FROM fine_tune_pairs WHERE run_id = ? "
+                "AND list_contains(?::BIGINT[], number::BIGINT)",
+                [run_id, numbers],
+            )
+            _insert(db, run_id, questions)
 
         await self._database.write(work)
 
@@ -240,6 +257,14 @@ class FineTuneStore:
 
     async def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         return await self._database.read(lambda db: db.execute(sql, list(values)).fetchall())
+
+
+def _insert(db: "Connection", run_id: str, questions: Sequence[TrainingQuestion]) -> None:
+    for q in questions:
+        for memory in q.relevant:
+            about = (memory, q.text, q.agent_id, q.session, q.split.value, q.vector)
+            row: list[object] = [run_id, q.number, *about, []]
+            db.execute(f"INSERT INTO fine_tune_pairs VALUES ({', '.join('?' * 9)})", row)
 
 
 def _json(record: CheckpointRecord) -> str:

@@ -28,10 +28,10 @@ SESSIONS = 16
 QUESTIONS = 300
 
 
-def combinations() -> Sequence[tuple[int, ...]]:
+def combinations(count: int = QUESTIONS) -> Sequence[tuple[int, ...]]:
     found = list(itertools.combinations(range(TERMS), 3))
     random.Random(3).shuffle(found)
-    return found[:QUESTIONS]
+    return found[:count]
 
 
 def content_of(terms: Sequence[int]) -> str:

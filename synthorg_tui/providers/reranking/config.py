@@ -1,6 +1,6 @@
 """The settings that choose what puts found memories in order, told apart by ``type``."""
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import Discriminator, Field, Tag
 
@@ -12,6 +12,9 @@ class NoRerankerConfig(FrozenModel):
     """No re-ranker: where reordering is switched on, the language model does it."""
 
     type: Literal["none"] = "none"
+
+
+NO_RERANKER: Final = NoRerankerConfig()
 
 
 class OnnxRerankerConfig(FrozenModel):

@@ -38,8 +38,6 @@ _QUESTION_SHARE: Final = 3 / 4
 """The share of all tokens that a question may take, so that something of a text is read."""
 _CHARS_PER_TOKEN: Final = 32
 """More than any usual token has: what is beyond isn't tokenised only to be cut off."""
-_ONE_SCORE: Final = 1
-_TWO_SCORES: Final = 2
 
 
 class CrossEncoder(LocalModel):
@@ -122,12 +120,12 @@ class CrossEncoder(LocalModel):
         import numpy as np
 
         shape = tuple(getattr(logits, "shape", ()))
-        if shape not in ((count, _ONE_SCORE), (count, _TWO_SCORES)):
+        if shape not in ((count, 1), (count, 2)):
             told = " x ".join(map(str, shape)) or "nothing"
             reason = f"for {count} pairs it gives {told} numbers instead of one or two for each"
             raise RERANKING.unusable(self._config.path, reason)
         given: NDArray[np.float32] = logits.astype(np.float32)
-        scores = given[:, -1] - given[:, 0] if shape[1] == _TWO_SCORES else given[:, 0]
+        scores = given[:, 0] if shape[1] == 1 else given[:, 1] - given[:, 0]
         if not np.isfinite(scores).all():
             raise RERANKING.unusable(self._config.path, "it gives scores that are no numbers")
         return scores

@@ -119,7 +119,8 @@ def _ask_before_sending(context: "Context", plan: "ComparisonPlan") -> None:
 
     if (plan.embedders or plan.rerankers) and context.agent is not None:
         raise UsageError(
-            f"{context.agent.name} may not name models: they would be given the memories",
+            f"{context.agent.name} may not name embedders or re-rankers: they would be given the "
+            "memories",
             remedy="A person runs this.",
         )
     named = map(parse_embedder, plan.embedders)

@@ -78,11 +78,13 @@ def identity_of(path: Path, role: ModelRole) -> str:
 def tokenizer_beside(path: Path, role: ModelRole) -> Path:
     """Return the ``tokenizer.json`` of a model's file: beside it, or one folder up.
 
-    Raises the error of the role when there is none.
+    Raises the error of the role when there is none, or no model.
     """
     for folder in (path.parent, path.parent.parent):
         if (found := folder / "tokenizer.json").is_file():
             return found
+    with opened(path, role):  # of a model that isn't there, this is what to tell
+        pass
     raise role.error(
         f"The {role.name} {path} has no tokenizer.json beside it",
         remedy="Put the tokenizer.json of the model into its folder",

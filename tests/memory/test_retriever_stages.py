@@ -213,9 +213,7 @@ class TestHooks:
         assert given(explanation) == ["b", "a"]
         assert candidate(explanation, "a").rank == 1
         assert candidate(explanation, "a").reordered == 2
-        assert candidate(explanation, "a").reason == (
-            "place 1 by score, moved from 1 to 2 by reranking"
-        )
+        assert candidate(explanation, "a").reason == "place 1 by score, 2 by reranking"
         assert explanation.degraded == "reranked"
 
     async def test_an_order_that_stays_is_not_told(self) -> None:

@@ -98,17 +98,16 @@ def write_onnx(path: Path, *, per_text: bool = False, wants: str = "attention_ma
     path.write_bytes(_number(1, 8) + _bytes(7, graph) + opset)
 
 
-def write_pair_onnx(
-    path: Path, *, row: Sequence[float] = (1.0,), wants: str = "attention_mask"
-) -> None:
+def write_pair_onnx(path: Path, *, row: Sequence[float] = (1.0,), wants: str = "") -> None:
     """Write a cross-encoder whose score is how often two texts have the same token.
 
     The ``[SEP]`` behind each makes one more. Each number of ``row`` gives a column of the output,
-    which is the score times that number. ``wants`` is the name of an input that it doesn't use.
+    which is the score times that number. ``wants`` is the name of one more input, unused.
     """
     steps: list[tuple[str, tuple[str, ...], str, dict[str, int]]] = [
         ("Cast", ("token_type_ids",), "second", {"to": _FLOAT}),
-        ("Sub", ("one", "second"), "first", {}),
+        ("Cast", ("attention_mask",), "read", {"to": _FLOAT}),
+        ("Sub", ("read", "second"), "first", {}),
         ("Unsqueeze", ("input_ids", "at_1"), "across", {}),
         ("Unsqueeze", ("input_ids", "at_2"), "down", {}),
         ("Equal", ("down", "across"), "same", {}),
@@ -120,9 +119,9 @@ def write_pair_onnx(
         ("Squeeze", ("boxed", "at_2"), "score", {}),
         ("MatMul", ("score", "row"), "logits", {}),
     ]
+    inputs = ("input_ids", "attention_mask", "token_type_ids", wants)
     numbers = np.array([row], dtype=np.float32)
     constants = [
-        _tensor("one", _FLOAT, (1,), np.ones(1, dtype=np.float32).tobytes()),
         _tensor("at_1", _INT, (1,), np.array([1], dtype=np.int64).tobytes()),
         _tensor("at_2", _INT, (1,), np.array([2], dtype=np.int64).tobytes()),
         _tensor("row", _FLOAT, numbers.shape, numbers.tobytes()),
@@ -131,9 +130,7 @@ def write_pair_onnx(
         b"".join(_bytes(1, _node(*step)) for step in steps)
         + _bytes(2, b"g")
         + b"".join(_bytes(5, constant) for constant in constants)
-        + b"".join(
-            _bytes(11, _value(name, _INT, 2)) for name in ("input_ids", "token_type_ids", wants)
-        )
+        + b"".join(_bytes(11, _value(name, _INT, 2)) for name in inputs if name)
         + _bytes(12, _value("logits", _FLOAT, 2))
     )
     path.write_bytes(_number(1, 8) + _bytes(7, graph) + _bytes(8, _number(2, 13)))

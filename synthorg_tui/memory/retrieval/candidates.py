@@ -83,7 +83,7 @@ class CandidateTrace:
         moved = account.reordered
         if moved is None or moved.before == moved.after:
             return told
-        return f"{told}, moved from {moved.before} to {moved.after} by reranking"
+        return f"{told}, {moved.after} by reranking"
 
     def rank(self, memory_id: str) -> int:
         """Return the candidate's rank by score, from 1; 0 when it wasn't ranked."""

@@ -20,6 +20,7 @@ from synthorg_tui.persistence.errors import PersistenceConnectionError
 from synthorg_tui.persistence.protocol import PersistenceBackend
 from synthorg_tui.providers.reranking.errors import RerankingError
 from synthorg_tui.settings.root import RootConfig
+from tests.conftest import FixedClock
 from tests.providers.model_files import write_pair_onnx, write_tokenizer
 
 FACT = MemoryStoreRequest(
@@ -113,7 +114,9 @@ async def test_what_was_built_on_use_is_closed_with_the_engine(
     assert closed == [gateway]
 
 
-async def test_a_reranker_of_the_settings_reorders_rests_and_is_closed(tmp_path: Path) -> None:
+async def test_a_reranker_of_the_settings_reorders_rests_and_is_closed(
+    tmp_path: Path, clock: FixedClock
+) -> None:
     write_tokenizer(tmp_path)
     write_pair_onnx(tmp_path / "cross.onnx")
     reranking = {"type": "onnx", "path": str(tmp_path / "cross.onnx")}
@@ -124,7 +127,7 @@ async def test_a_reranker_of_the_settings_reorders_rests_and_is_closed(tmp_path:
         }
     )
     texts = ("A pear is a fruit", "An apple and a pear and an apple", "The pear fell off")
-    async with Engine.open(wanted, data_dir=tmp_path / "store") as engine:
+    async with Engine.open(wanted, data_dir=tmp_path / "store", clock=clock) as engine:
         for text in texts:
             await engine.memory.store(
                 "ada", MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=text)
@@ -137,8 +140,9 @@ async def test_a_reranker_of_the_settings_reorders_rests_and_is_closed(tmp_path:
         assert encoder is not None
         assert encoder.is_loaded
         assert isinstance(engine.memory, LocalMemoryBackend)
-        assert encoder.unload in engine.memory.core.idle._steps
-    assert not encoder.is_loaded
+        clock.advance(minutes=3)
+        assert await engine.memory.core.idle.release_if_due()
+        assert not encoder.is_loaded
     with pytest.raises(RerankingError, match="closed"):
         await encoder.scores("pear", ["apple"])
 

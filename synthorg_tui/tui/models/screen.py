@@ -18,7 +18,7 @@ from synthorg_tui.tui.models.adapter import ChosenModel, ModelDesk
 if TYPE_CHECKING:
     from synthorg_tui.tui.widgets.line_list import LineList
 
-_HINT = "gguf:path=FILE,pooling=cls · reranker onnx:path=FILE · a LoCoMo .json file"
+_HINT = "gguf:path=FILE · reranker onnx:path=FILE · a LoCoMo file"
 
 
 class ModelsScreen(ManageScreen):

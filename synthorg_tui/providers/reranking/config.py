@@ -14,7 +14,7 @@ class NoRerankerConfig(FrozenModel):
     type: Literal["none"] = "none"
 
 
-NO_RERANKER: Final = NoRerankerConfig()
+NO_RERANKER: Final = NoRerankerConfig.model_construct()  # validators are built when needed
 
 
 class OnnxRerankerConfig(FrozenModel):

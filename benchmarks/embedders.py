@@ -3,8 +3,9 @@
     python -m benchmarks.embedders --data FILE --embedding '{"type": "onnx", "path": "m.onnx"}' ...
 
 ``--embedding`` is what ``providers.embedding`` would be, as JSON, and may be given several times;
-without one the bundled model is measured. Everything else is as shipped. What stands behind a
-figure is how far it may be off (95 %, bootstrap over the questions).
+without one the bundled model is measured. ``--reranking`` is what ``providers.reranking`` would be,
+likewise; each embedder is measured without any and with each. Everything else is as shipped. What
+stands behind a figure is how far it may be off (95 %, bootstrap over the questions).
 """
 
 import asyncio
@@ -23,6 +24,7 @@ from benchmarks.retrieval_quality import CUTS, Data, load, quality, rejection
 from benchmarks.table import Grid, Report, command_line
 from synthorg_tui.providers.embedding.config import EmbeddingConfig
 from synthorg_tui.providers.embedding.factory import create_embedder
+from synthorg_tui.providers.reranking.config import NO_RERANKER, RerankingConfig
 from synthorg_tui.settings.loader import shipped_settings
 from synthorg_tui.settings.root import RootConfig
 
@@ -37,14 +39,22 @@ COLUMNS = (
     "texts/s",
     "query ms",
     "MB",
+    "digest ms",
 )
 
 
-def settings_with(embedding: EmbeddingConfig) -> RootConfig:
-    """Return the shipped settings with another embedder."""
+def settings_with(embedding: EmbeddingConfig, reranking: RerankingConfig) -> RootConfig:
+    """Return the shipped settings with another embedder, and with what reorders."""
     shipped = shipped_settings()
-    providers = shipped.providers.model_copy(update={"embedding": embedding})
-    return shipped.model_copy(update={"providers": providers})
+    models = {"embedding": embedding, "reranking": reranking}
+    is_on = {"query_specific_rerank_enabled": reranking != NO_RERANKER}
+    retrieval = shipped.memory.retrieval.model_copy(update=is_on)
+    return shipped.model_copy(
+        update={
+            "providers": shipped.providers.model_copy(update=models),
+            "memory": shipped.memory.model_copy(update={"retrieval": retrieval}),
+        }
+    )
 
 
 def spread(values: Sequence[float]) -> float:
@@ -80,23 +90,34 @@ async def speed(embedding: EmbeddingConfig, data: Data) -> list[float]:
     return [rate, statistics.median(taken), after - before]
 
 
-async def measured(embedding: EmbeddingConfig, data: Data) -> list[float]:
+async def measured(
+    embedding: EmbeddingConfig, reranking: RerankingConfig, data: Data
+) -> list[float]:
     """Return the figures of one embedder, in the order of ``COLUMNS``."""
     quick = await speed(embedding, data)
-    async with filled(data.dated_memories(), settings_with(embedding)) as pipeline:
-        answers = [(q, await pipeline.given(q.agent, q.text)) for q in data.questions]
+    answers, taken = [], []
+    async with filled(data.dated_memories(), settings_with(embedding, reranking)) as pipeline:
+        for question in data.questions:
+            started = time.perf_counter()
+            answers.append((question, await pipeline.given(question.agent, question.text)))
+            taken.append((time.perf_counter() - started) * 1_000)
         rejected = (await rejection(pipeline, data)).value
     each = [quality([answer]) for answer in answers]
     spreads = [spread([one[place] for one in each]) for place in (1, 3)]
-    return [*quality(answers), *spreads, rejected, *quick]
+    return [*quality(answers), *spreads, rejected, *quick, statistics.median(taken)]
 
 
-async def run(embeddings: Sequence[EmbeddingConfig], data: Data) -> Grid:
+async def run(
+    embeddings: Sequence[EmbeddingConfig], rerankings: Sequence[RerankingConfig], data: Data
+) -> Grid:
     """Measure the embedders one after another, and return a table."""
     lines = {}
     for embedding in embeddings:
         name = getattr(embedding, "path", None) or getattr(embedding, "model", "bundled")
-        lines[f"{embedding.type} {name}"] = await measured(embedding, data)
+        for reranking in (NO_RERANKER, *rerankings):
+            reorders = "" if reranking == NO_RERANKER else f" + {getattr(reranking, 'path', '')}"
+            figures = await measured(embedding, reranking, data)
+            lines[f"{embedding.type} {name}{reorders}"] = figures
     return Grid("embedder", COLUMNS, lines)
 
 
@@ -104,16 +125,19 @@ def main() -> int:
     parser = command_line(__doc__)
     parser.add_argument("--data", type=Path, required=True, help="a file in LoCoMo's format")
     parser.add_argument("--embedding", action="append", metavar="JSON", help="settings of one")
+    parser.add_argument("--reranking", action="append", metavar="JSON", help="what reorders")
     parser.add_argument("--limit-conversations", type=int, metavar="N", help="only the first N")
     options = parser.parse_args()
     parse = TypeAdapter[EmbeddingConfig](EmbeddingConfig).validate_python
     try:
         embeddings = [parse(json.loads(text)) for text in options.embedding or ["{}"]]
+        ordering = TypeAdapter[RerankingConfig](RerankingConfig).validate_python
+        rerankings = [ordering(json.loads(text)) for text in options.reranking or []]
         data = load(options.data, options.limit_conversations)
     except (OSError, ValidationError, ValueError, KeyError, TypeError) as error:
         print(error, file=sys.stderr)
         return 2
-    grid = asyncio.run(run(embeddings, data))
+    grid = asyncio.run(run(embeddings, rerankings, data))
     parameters = {"data": options.data.name, "conversations": options.limit_conversations}
     report = Report("embedders", parameters, grid.as_rows())
     print(report.as_json() if options.json else grid.as_table())

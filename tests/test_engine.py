@@ -13,10 +13,15 @@ from synthorg_tui.memory.errors import MemoryCapabilityError, MemoryStoreError
 from synthorg_tui.memory.listing import BrowseFilter
 from synthorg_tui.memory.models import MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
+from synthorg_tui.memory.store.backend import LocalMemoryBackend
+from synthorg_tui.memory.strategies.service import InjectionRequest
 from synthorg_tui.persistence.entities import Setting
 from synthorg_tui.persistence.errors import PersistenceConnectionError
 from synthorg_tui.persistence.protocol import PersistenceBackend
+from synthorg_tui.providers.reranking.errors import RerankingError
 from synthorg_tui.settings.root import RootConfig
+from tests.conftest import FixedClock
+from tests.providers.model_files import write_pair_onnx, write_tokenizer
 
 FACT = MemoryStoreRequest(
     category=MemoryCategory.SEMANTIC, content="The staging database listens on port 6543."
@@ -107,3 +112,41 @@ async def test_what_was_built_on_use_is_closed_with_the_engine(
         gateway = engine.gateway
         assert engine.gateway is gateway
     assert closed == [gateway]
+
+
+async def test_a_reranker_of_the_settings_reorders_rests_and_is_closed(
+    tmp_path: Path, clock: FixedClock
+) -> None:
+    write_tokenizer(tmp_path)
+    write_pair_onnx(tmp_path / "cross.onnx")
+    reranking = {"type": "onnx", "path": str(tmp_path / "cross.onnx")}
+    wanted = RootConfig.model_validate(
+        {
+            "memory": {"retrieval": {"query_specific_rerank_enabled": True}},
+            "providers": {"reranking": reranking},
+        }
+    )
+    texts = ("A pear is a fruit", "An apple and a pear and an apple", "The pear fell off")
+    async with Engine.open(wanted, data_dir=tmp_path / "store", clock=clock) as engine:
+        for text in texts:
+            await engine.memory.store(
+                "ada", MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=text)
+            )
+        request = InjectionRequest("ada", "pear apple apple", 10_000)
+        explanation = (await engine.injection.prepare(request)).explanation
+        assert explanation.degraded == ""
+        assert explanation.included[0].entry.content == texts[1]
+        encoder = engine.injection.cross_encoder
+        assert encoder is not None
+        assert encoder.is_loaded
+        assert isinstance(engine.memory, LocalMemoryBackend)
+        clock.advance(minutes=3)
+        assert await engine.memory.core.idle.release_if_due()
+        assert not encoder.is_loaded
+    with pytest.raises(RerankingError, match="closed"):
+        await encoder.scores("pear", ["apple"])
+
+
+async def test_without_one_nothing_of_it_is_made(tmp_path: Path) -> None:
+    async with Engine.open(settings(), data_dir=tmp_path) as engine:
+        assert engine.injection.cross_encoder is None

@@ -191,7 +191,7 @@ class ContextInjectionStrategy:
         chosen = selection.ranked(ranked, hits, excluded)
         if self._reranker is not None:
             with run.watch.stage("reranking"):
-                chosen = await self._reranked(run, query, chosen)
+                chosen = await self._reranked(run, query, chosen, trace)
         with run.watch.stage("filter"):
             chosen = self._filtered(run, chosen, selection)
         with run.watch.stage("diversity"):
@@ -274,7 +274,11 @@ class ContextInjectionStrategy:
         return selection.relevant(gathered.hits, judgement, gathered.found.neighbours)
 
     async def _reranked(
-        self, run: "_Run", query: MemoryQuery, memories: tuple[ScoredMemory, ...]
+        self,
+        run: "_Run",
+        query: MemoryQuery,
+        memories: tuple[ScoredMemory, ...],
+        trace: CandidateTrace,
     ) -> tuple[ScoredMemory, ...]:
         if self._reranker is None:
             return memories
@@ -284,8 +288,12 @@ class ContextInjectionStrategy:
         if answer is None:
             return memories
         run.notes.extend([answer.degraded] if answer.degraded else [])
-        before, after = (sorted(m.entry.id for m in order) for order in (first, answer.memories))
-        return (*answer.memories, *rest) if before == after else memories
+        before, after = ([m.entry.id for m in order] for order in (first, answer.memories))
+        if sorted(before) != sorted(after):
+            return memories
+        if before != after:
+            trace.reordered(first, answer.memories)
+        return (*answer.memories, *rest)
 
     def _filtered(
         self, run: "_Run", memories: tuple[ScoredMemory, ...], selection: Selection

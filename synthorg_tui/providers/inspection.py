@@ -31,6 +31,12 @@ from synthorg_tui.providers.embedding.config import (
 from synthorg_tui.providers.embedding.protocol import Embedder
 from synthorg_tui.providers.enums import MessageRole
 from synthorg_tui.providers.models import ChatMessage
+from synthorg_tui.providers.reranking.config import (
+    NO_RERANKER,
+    OnnxRerankerConfig,
+    RerankingConfig,
+)
+from synthorg_tui.providers.reranking.cross_encoder import CrossEncoder
 
 LOCAL_SERVERS: Final = (
     ("Ollama", "http://127.0.0.1:11434/v1"),
@@ -54,6 +60,7 @@ class Purpose(StrEnum):
 
     COMPLETION = "completion"
     EMBEDDING = "embedding"
+    RERANKING = "reranking"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +85,8 @@ class Measured:
     """Speed of a model, or in ``problem`` the reason why it doesn't work.
 
     ``load_seconds`` is the time until the first answer. ``per_second`` is the number of tokens
-    written or texts embedded per second. ``first_seconds`` is the time until the first token of an
-    answer, with the model already loaded.
+    written, texts embedded, or texts read with a question, per second. ``first_seconds`` is the
+    time until the first token of an answer, with the model already loaded.
     """
 
     purpose: Purpose
@@ -92,6 +99,7 @@ class Measured:
 async def find_models(
     completion: CompletionConfig,
     embedding: EmbeddingConfig,
+    reranking: RerankingConfig = NO_RERANKER,
     *,
     environ: Mapping[str, str] = os.environ,
     servers: Sequence[tuple[str, str]] = LOCAL_SERVERS,
@@ -101,6 +109,7 @@ async def find_models(
     Args:
         completion: Settings of the language model.
         embedding: Settings of the embedding model.
+        reranking: Settings of the re-ranker.
         environ: Environment in which API keys are looked up.
         servers: Names and addresses of local model servers to probe.
     """
@@ -113,6 +122,8 @@ async def find_models(
     )
     bundled = bundled_model()
     found = [*configured]
+    if isinstance(reranking, OnnxRerankerConfig):
+        found.append(_present(Purpose.RERANKING, reranking.path))
     if bundled is not None and str(bundled) not in known:
         found.append(_file(Purpose.COMPLETION, bundled, configured=False))
     return (*found, *(model for models in others for model in models))
@@ -161,6 +172,26 @@ async def measure_embedding(embedder: Embedder) -> Measured:
         return Measured(Purpose.EMBEDDING, problem=_told(error))
     return Measured(
         Purpose.EMBEDDING,
+        load_seconds=loaded - started,
+        per_second=len(_TEXTS) / (ended - loaded),
+    )
+
+
+async def measure_reranking(encoder: CrossEncoder) -> Measured:
+    """Load the re-ranker, let it read some short texts with a question, and return its speed.
+
+    Failures are in the result and never raised.
+    """
+    try:
+        started = time.perf_counter()
+        await encoder.scores(_QUESTION.content, _TEXTS[:1])
+        loaded = time.perf_counter()
+        await encoder.scores(_QUESTION.content, _TEXTS)
+        ended = time.perf_counter()
+    except DomainError as error:
+        return Measured(Purpose.RERANKING, problem=_told(error))
+    return Measured(
+        Purpose.RERANKING,
         load_seconds=loaded - started,
         per_second=len(_TEXTS) / (ended - loaded),
     )

@@ -33,6 +33,7 @@ from synthorg_tui.memory.strategies.service import OwnSettings
 from synthorg_tui.persistence.config import PersistenceConfig
 from synthorg_tui.providers.completion.config import AutoModelConfig, CompletionConfig
 from synthorg_tui.providers.embedding.config import EmbeddingConfig, MiniLMConfig
+from synthorg_tui.providers.reranking.config import NO_RERANKER, RerankingConfig
 from synthorg_tui.runtime import RuntimeConfig
 from synthorg_tui.settings.agents import SECTIONS, merged
 from synthorg_tui.settings.agents import AgentConfig as AgentConfig
@@ -42,10 +43,11 @@ from synthorg_tui.skills import SkillsConfig
 
 
 class ProvidersConfig(FrozenModel):
-    """The settings of the embedding model and of the language model."""
+    """The settings of the embedding model, of the language model, and of the re-ranker."""
 
     embedding: EmbeddingConfig = MiniLMConfig.model_construct()
     completion: CompletionConfig = AutoModelConfig.model_construct()
+    reranking: RerankingConfig = NO_RERANKER
 
 
 class RootConfig(FrozenModel):
@@ -161,6 +163,11 @@ class RootConfig(FrozenModel):
             if kind == "openai":  # a file itself says how long its vectors are
                 data["dims"] = override.dims
         return TypeAdapter[EmbeddingConfig](EmbeddingConfig).validate_python(data)
+
+    def reranking(self) -> RerankingConfig:
+        """Return the re-ranker that is switched on for the company; mostly none."""
+        is_on = self.memory.retrieval.query_specific_rerank_enabled
+        return self.providers.reranking if is_on else NO_RERANKER
 
     def agent(self, agent_id: str) -> AgentConfig | None:
         """Return an agent's entry in the settings, or ``None`` when it has none."""

@@ -266,7 +266,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("overview.copy", "y", "y", "Copy", "Copy the block under the cursor as text", True),
     Action("overview.close", "escape", "esc", "Back", "Back to where you were", True),
     Action("models.run", "r,f5", "r", "Try", "Try what is listed on what was recorded; your store isn't touched", True),
-    Action("models.add", "a", "a", "Add", "Try another embedder, too, or ask about a file of conversations", True),
+    Action("models.add", "a", "a", "Add", "Try another embedder or re-ranker, or ask about a file of conversations", True),
     Action("models.delete", "d,delete", "d", "Leave out", "Take what is under the cursor out of the list", True),
     Action("models.view", "v", "v", "Questions", "The next set of questions", True),
     Action("models.copy", "y", "y", "Copy", "Copy the tables as text", True),

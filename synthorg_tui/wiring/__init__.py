@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.persistence.protocol import PersistenceBackend
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
+    from synthorg_tui.providers.reranking.cross_encoder import CrossEncoder
 
 
 async def finish_decisions(base: Foundation, part: Callable[[str], Any]) -> None:
@@ -176,6 +177,7 @@ def build_injection(
         estimator=create_token_estimator(completion) or DefaultTokenEstimator(),
         clock=base.clock,
         model=model,
+        cross_encoder=_build_cross_encoder(base),
         rerank_cache=RerankCache(
             ttl_seconds=memory.retrieval.rerank_cache_ttl_seconds, clock=base.clock
         ),
@@ -184,6 +186,22 @@ def build_injection(
         agents=base.settings.own_settings(),
         enabled=memory.injection_enabled,
     )
+
+
+def _build_cross_encoder(base: Foundation) -> "CrossEncoder | None":
+    """Build what reorders memories by the settings; it rests and is closed with the embedder."""
+    from synthorg_tui.providers.reranking.config import NoRerankerConfig
+
+    config = base.settings.providers.reranking
+    if isinstance(config, NoRerankerConfig):  # nearly always: then nothing of it is loaded
+        return None
+    from synthorg_tui.providers.reranking.cross_encoder import CrossEncoder
+
+    encoder = CrossEncoder(config)
+    if isinstance(base.memory, LocalMemoryBackend):
+        base.memory.core.idle.also(encoder.unload)
+    base.closing.push_async_callback(encoder.close)
+    return encoder
 
 
 def build_gateway(

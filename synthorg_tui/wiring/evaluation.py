@@ -91,6 +91,7 @@ def build_comparison(
             injection=injection,
             opened=OpenedHits(base.database, base.clock),
             active=base.settings.embedding(),
+            reranking=base.settings.reranking(),
             sources=(recorded.all, partial(approved_questions, registry)),
             folder=base.data_dir / SCRATCH_DIR,
         )

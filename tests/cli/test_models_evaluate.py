@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.cli.cli_kit import SAMPLE, Cli, documented, move_home, runner
+from tests.providers.model_files import write_pair_onnx, write_tokenizer
 
 TALK = {
     "sample_id": "talk",
@@ -93,6 +94,8 @@ def test_one_that_does_not_work_is_told_by_the_exit_code(cli: Cli, tmp_path: Pat
     [
         ("--embedder", "nothing"),
         ("--embedder", "gguf:path"),
+        ("--reranker", "nothing"),
+        ("--reranker", "onnx:max_tokens=64"),
         ("--only-files",),
         ("--locomo", "/none.json", "--only-files"),
     ],
@@ -108,11 +111,33 @@ def test_memories_are_sent_elsewhere_only_by_a_person_at_a_terminal(cli: Cli) ->
     assert result.out == ""
 
 
-def test_an_agents_command_names_no_embedder(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "args", [("--embedder", "gguf:path=/m/any.gguf"), ("--reranker", "onnx:path=/m/any.onnx")]
+)
+def test_an_agents_command_names_no_model(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...]
+) -> None:
     monkeypatch.setenv("CLAUDECODE", "1")
-    result = cli("models", "evaluate", "--embedder", "gguf:path=/m/any.gguf")
+    result = cli("models", "evaluate", *args)
     assert result.code == 2
     assert "may not name embedders" in result.err
+
+
+def test_a_reranker_is_tried_beside_the_plain_one(cli: Cli, tmp_path: Path) -> None:
+    file, model = tmp_path / "talk.json", tmp_path / "cross.onnx"
+    file.write_text(json.dumps([TALK]), encoding="utf-8")
+    asked = ("--locomo", str(file), "--only-files", "--json")
+    named = ("--reranker", f"onnx:path={model}")
+    broken = cli("models", "evaluate", *named, *asked)
+    assert broken.code == 1
+    assert "can't be read" in broken.json["embedders"][1]["problem"]
+    write_tokenizer(tmp_path)
+    write_pair_onnx(model)
+    plain, reordered = cli("models", "evaluate", *named, *asked).json["embedders"]
+    assert (plain["reranker"], plain["pairs_per_second"]) == ("", 0.0)
+    assert reordered["name"].startswith("minilm + onnx ")
+    assert reordered["pairs_per_second"] > 0
+    assert reordered["sets"][0]["gain"]["mrr"]["mean"] <= 0
 
 
 def test_what_a_killed_evaluation_left_is_removed_at_the_next_start(cli: Cli, store: Path) -> None:

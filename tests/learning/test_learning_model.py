@@ -32,7 +32,7 @@ from synthorg_tui.providers.completion.factory import (
     too_small_to_write,
 )
 from synthorg_tui.providers.completion.protocol import CompletionProvider
-from synthorg_tui.providers.embedding.local import default_threads
+from synthorg_tui.providers.local import default_threads
 from tests.learning.lesson_kit import Run
 from tests.patience import PATIENCE
 

@@ -212,7 +212,16 @@ class TestHooks:
         explanation = await explained(subject)
         assert given(explanation) == ["b", "a"]
         assert candidate(explanation, "a").rank == 1
+        assert candidate(explanation, "a").reordered == 2
+        assert candidate(explanation, "a").reason == "place 1 by score, 2 by reranking"
         assert explanation.degraded == "reranked"
+
+    async def test_an_order_that_stays_is_not_told(self) -> None:
+        wanted = config(query_specific_rerank_enabled=True)
+        subject = strategy(Source(hit("a", 0.9)), config=wanted, reranker=Reranker())
+        explanation = await explained(subject)
+        assert candidate(explanation, "a").reordered == 0
+        assert candidate(explanation, "a").reason == "place 1 by score"
 
     @pytest.mark.parametrize("reranker", [Reranker(ValueError("x")), Reranker(keep=1)])
     async def test_a_reranker_that_fails_or_loses_one_leaves_the_order(

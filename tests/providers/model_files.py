@@ -20,13 +20,20 @@ _INTS_ATTRIBUTE = 7
 
 
 def write_tokenizer(folder: Path, words: Sequence[str] = WORDS) -> None:
-    """Write a tokenizer of whole words that stands ``[CLS]`` and ``[SEP]`` around a text."""
+    """Write a tokenizer of whole words that stands ``[CLS]`` and ``[SEP]`` around a text.
+
+    Between two texts there is another ``[SEP]``; the second and what follows it have type 1.
+    """
     marks = [{"SpecialToken": {"id": mark, "type_id": 0}} for mark in ("[CLS]", "[SEP]")]
     text: dict[str, Any] = {"Sequence": {"id": "A", "type_id": 0}}
+    second: list[dict[str, Any]] = [
+        {"Sequence": {"id": "B", "type_id": 1}},
+        {"SpecialToken": {"id": "[SEP]", "type_id": 1}},
+    ]
     template = {
         "type": "TemplateProcessing",
         "single": [marks[0], text, marks[1]],
-        "pair": [marks[0], text, marks[1]],
+        "pair": [marks[0], text, marks[1], *second],
         "special_tokens": {
             mark: {"id": mark, "ids": [WORDS.index(mark)], "tokens": [mark]}
             for mark in ("[CLS]", "[SEP]")
@@ -89,6 +96,44 @@ def write_onnx(path: Path, *, per_text: bool = False, wants: str = "attention_ma
     )
     opset = _bytes(8, _number(2, 13))
     path.write_bytes(_number(1, 8) + _bytes(7, graph) + opset)
+
+
+def write_pair_onnx(path: Path, *, row: Sequence[float] = (1.0,), wants: str = "") -> None:
+    """Write a cross-encoder whose score is how often two texts have the same token.
+
+    The ``[SEP]`` behind each makes one more. Each number of ``row`` gives a column of the output,
+    which is the score times that number. ``wants`` is the name of one more input, unused.
+    """
+    steps: list[tuple[str, tuple[str, ...], str, dict[str, int]]] = [
+        ("Cast", ("token_type_ids",), "second", {"to": _FLOAT}),
+        ("Cast", ("attention_mask",), "read", {"to": _FLOAT}),
+        ("Sub", ("read", "second"), "first", {}),
+        ("Unsqueeze", ("input_ids", "at_1"), "across", {}),
+        ("Unsqueeze", ("input_ids", "at_2"), "down", {}),
+        ("Equal", ("down", "across"), "same", {}),
+        ("Cast", ("same",), "shared", {"to": _FLOAT}),
+        ("Unsqueeze", ("first", "at_1"), "first_row", {}),
+        ("Unsqueeze", ("second", "at_2"), "second_column", {}),
+        ("MatMul", ("first_row", "shared"), "counted", {}),
+        ("MatMul", ("counted", "second_column"), "boxed", {}),
+        ("Squeeze", ("boxed", "at_2"), "score", {}),
+        ("MatMul", ("score", "row"), "logits", {}),
+    ]
+    inputs = ("input_ids", "attention_mask", "token_type_ids", wants)
+    numbers = np.array([row], dtype=np.float32)
+    constants = [
+        _tensor("at_1", _INT, (1,), np.array([1], dtype=np.int64).tobytes()),
+        _tensor("at_2", _INT, (1,), np.array([2], dtype=np.int64).tobytes()),
+        _tensor("row", _FLOAT, numbers.shape, numbers.tobytes()),
+    ]
+    graph = (
+        b"".join(_bytes(1, _node(*step)) for step in steps)
+        + _bytes(2, b"g")
+        + b"".join(_bytes(5, constant) for constant in constants)
+        + b"".join(_bytes(11, _value(name, _INT, 2)) for name in inputs if name)
+        + _bytes(12, _value("logits", _FLOAT, 2))
+    )
+    path.write_bytes(_number(1, 8) + _bytes(7, graph) + _bytes(8, _number(2, 13)))
 
 
 def _node(kind: str, inputs: Sequence[str], output: str, numbers: Mapping[str, int]) -> bytes:

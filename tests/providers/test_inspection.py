@@ -32,7 +32,11 @@ from synthorg_tui.providers.inspection import (
     find_models,
     measure_completion,
     measure_embedding,
+    measure_reranking,
 )
+from synthorg_tui.providers.reranking.config import OnnxRerankerConfig
+from synthorg_tui.providers.reranking.cross_encoder import CrossEncoder
+from tests.providers.model_files import write_pair_onnx, write_tokenizer
 from tests.scripted import REFUSED, ScriptedProvider
 
 NONE = NoModelConfig(type="none")
@@ -154,6 +158,21 @@ async def test_models_in_files_and_of_fastembed_are_looked_at_without_loading_th
     assert table.problem == "No such file or directory"
     named = FastembedConfig(type="fastembed", model="some/model")
     assert "some/model" in await found(embedding=named)
+
+
+async def test_a_reranker_is_looked_at_and_measured(tmp_path: Path) -> None:
+    config = OnnxRerankerConfig(type="onnx", path=tmp_path / "cross.onnx")
+    assert "No such file" in (await found(reranking=config))["cross"].problem
+    encoder = CrossEncoder(config)
+    assert "Check providers.reranking.path" in (await measure_reranking(encoder)).problem
+    write_tokenizer(tmp_path)
+    write_pair_onnx(config.path)
+    model = (await found(reranking=config))["cross"]
+    assert (model.purpose, model.configured, model.problem) == (Purpose.RERANKING, True, "")
+    measured = await measure_reranking(encoder)
+    assert (measured.problem, measured.purpose) == ("", Purpose.RERANKING)
+    assert measured.per_second > 0
+    await encoder.close()
 
 
 async def test_a_model_that_works_is_measured() -> None:

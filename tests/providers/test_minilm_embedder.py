@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from synthorg_tui.providers.embedding import onnx
 from synthorg_tui.providers.embedding.config import MiniLMConfig
 from synthorg_tui.providers.embedding.errors import EmbeddingError
-from synthorg_tui.providers.embedding.onnx import MiniLMEmbedder, batches_by_length
+from synthorg_tui.providers.embedding.onnx import MiniLMEmbedder
 from synthorg_tui.providers.embedding.protocol import Embedder
+from synthorg_tui.providers.onnx import batches_by_length
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from synthorg_tui.core.yaml import MAX_NESTING
 from synthorg_tui.memory.consolidation.config import ONE_SETTING
 from synthorg_tui.memory.enums import FusionStrategy
 from synthorg_tui.providers.embedding.config import GgufConfig, MiniLMConfig, OpenAIConfig
+from synthorg_tui.providers.reranking.config import NO_RERANKER, OnnxRerankerConfig
 from synthorg_tui.settings import document
 from synthorg_tui.settings import environment as paths
 from synthorg_tui.settings.loader import load_settings, shipped_settings
@@ -231,6 +232,25 @@ class TestErrors:
             "FILE:3: providers.embedding.max_tokens: "
             "8 is not allowed; allowed: whole number from 16 to 512"
         ]
+
+    def test_a_reranker_is_told_what_is_allowed(self, write: Write) -> None:
+        assert problems(write("providers:\n  reranking: {type: gguf, path: a}\n")) == [
+            'FILE:2: providers.reranking.type: "gguf" is not allowed; allowed: one of none, onnx'
+        ]
+        assert problems(
+            write("providers:\n  reranking: {type: onnx, path: a, max_tokens: 8}\n")
+        ) == [
+            "FILE:2: providers.reranking.max_tokens: "
+            "8 is not allowed; allowed: whole number from 32 to 32768"
+        ]
+
+    def test_a_reranker_is_in_force_once_reordering_is_on(self, write: Write) -> None:
+        named = "providers: {reranking: {type: onnx, path: /m/a.onnx}}\n"
+        assert load_settings(write(named), environ={}).reranking() == NO_RERANKER
+        on = "memory: {retrieval: {query_specific_rerank_enabled: true}}\n"
+        assert load_settings(write(named + on), environ={}).reranking() == OnnxRerankerConfig(
+            type="onnx", path=Path("/m/a.onnx")
+        )
 
     def test_a_secret_is_not_repeated(self, write: Write) -> None:
         text = "memory:\n  storage:\n    server:\n      url: http://x\n      api_key: [s3cret]\n"

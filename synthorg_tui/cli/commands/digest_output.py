@@ -177,6 +177,7 @@ def _candidate(candidate: "Candidate") -> Json:
         "boost": rounded(candidate.boost),
         "combined": rounded(candidate.combined),
         "rank": candidate.rank,
+        "reordered": candidate.reordered,
         "similarity": rounded(candidate.similarity),
         "similar_to": candidate.similar_to,
         "tokens": candidate.tokens,

@@ -59,7 +59,7 @@ async def run_list(context: "Context") -> int:
     settings = context.settings()
     completion = settings.providers.completion
     limit = getattr(completion, "daily_token_limit", None)
-    models = await find_models(completion, settings.embedding())
+    models = await find_models(completion, settings.embedding(), settings.providers.reranking)
     today = start_of_day(SystemClock().now())
     async with context.engine() as engine:
         used_today = await engine.usage.tokens_since(today)
@@ -88,13 +88,21 @@ async def run_check(context: "Context") -> int:
     from synthorg_tui.providers.completion.config import NoModelConfig
     from synthorg_tui.providers.completion.factory import create_completion_provider
     from synthorg_tui.providers.embedding.factory import create_embedder
-    from synthorg_tui.providers.inspection import measure_completion, measure_embedding
+    from synthorg_tui.providers.inspection import (
+        measure_completion,
+        measure_embedding,
+        measure_reranking,
+    )
+    from synthorg_tui.providers.reranking.cross_encoder import create_cross_encoder
 
     settings = context.settings()
     context.console.note("loading the configured models")
     embedder = create_embedder(settings.embedding())
     measured = [await measure_embedding(embedder)]
     await embedder.close()
+    if (encoder := create_cross_encoder(settings.providers.reranking)) is not None:
+        measured.append(await measure_reranking(encoder))
+        await encoder.close()
     if not isinstance(settings.providers.completion, NoModelConfig):
         with ProgressLine(context.console) as line:
             provider = create_completion_provider(
@@ -151,6 +159,8 @@ def _show_measured(console: Console, measured: "Measured") -> None:
         return
     if measured.purpose.value == "embedding":
         speed = f"{measured.per_second:,.0f} texts per second"
+    elif measured.purpose.value == "reranking":
+        speed = f"{measured.per_second:,.0f} texts per second with a question"
     else:
         first = f"first token after {measured.first_seconds:.2f} s"
         speed = f"{first}, {measured.per_second:,.1f} tokens per second"

@@ -27,12 +27,13 @@ def add(actions: Subparsers) -> None:
         actions,
         "evaluate",
         run_evaluate,
-        "try embedding models side by side on your memories",
+        "try embedding models and re-rankers side by side on your memories",
         more="It asks what was recorded:\nscenarios, searches whose hit was opened, failures that "
         "were put right, approved\nlessons and pins. Your store isn't touched.",
         examples=(
             "models evaluate",
             "models evaluate --embedder gguf:path=~/models/some.gguf,pooling=cls",
+            "models evaluate --reranker onnx:path=~/models/cross/model.onnx",
             "models evaluate --locomo conversations.json --only-files --json",
         ),
     )
@@ -43,6 +44,13 @@ def add(actions: Subparsers) -> None:
         default=[],
         metavar="NAME",
         help="another one, besides the active and the bundled: its type, and fields after a colon",
+    )
+    add(
+        "--reranker",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="what reorders the findings of the active one, as onnx:path=FILE",
     )
     asked = "ask about the conversations of this file, too"
     add("--locomo", action="append", default=[], type=path, metavar="FILE", help=asked)
@@ -81,15 +89,18 @@ async def run_evaluate(context: "Context") -> int:
 
 def _plan(context: "Context") -> "ComparisonPlan":
     from synthorg_tui.memory.evaluation.comparing import ComparisonPlan
-    from synthorg_tui.memory.evaluation.contenders import parse_embedder
+    from synthorg_tui.memory.evaluation.contenders import parse_embedder, parse_reranker
 
     args = context.args
     if args.only_files and not args.locomo:
         raise UsageError("there is nothing to ask about", remedy="Add --locomo FILE.")
     for named in args.embedder:
         parse_embedder(named)
+    for named in args.reranker:
+        parse_reranker(named)
     return ComparisonPlan(
         embedders=tuple(args.embedder),
+        rerankers=tuple(args.reranker),
         files=tuple(file.absolute() for file in args.locomo),
         with_own=not args.only_files,
         questions=args.limit,
@@ -101,14 +112,15 @@ def _plan(context: "Context") -> "ComparisonPlan":
 def _ask_before_sending(context: "Context", plan: "ComparisonPlan") -> None:
     """Have the person agree at the terminal before memories leave this machine.
 
-    An agent's command names no embedder: what it names would be given all memories.
+    An agent's command names no model: what it names would be given all memories.
     """
     from synthorg_tui.cli.terminal import controlling_terminal
     from synthorg_tui.memory.evaluation.contenders import parse_embedder, sends_to
 
-    if plan.embedders and context.agent is not None:
+    if (plan.embedders or plan.rerankers) and context.agent is not None:
         raise UsageError(
-            f"{context.agent.name} may not name embedders: they would be given the memories",
+            f"{context.agent.name} may not name embedders or re-rankers: they would be given the "
+            "memories",
             remedy="A person runs this.",
         )
     named = map(parse_embedder, plan.embedders)
@@ -158,11 +170,13 @@ def _embedder_shape(each: "EmbedderFigures") -> Json:
     return {
         "name": each.name,
         "active": each.is_active,
+        "reranker": each.reranker,
         "problem": each.problem,
         "fingerprint": each.fingerprint,
         "dims": each.dims,
         "load_seconds": round(each.load_seconds, 2),
         "texts_per_second": round(each.texts_per_second, 1),
+        "pairs_per_second": round(each.pairs_per_second, 1),
         "memory_bytes": each.memory,
         "sets": [_set_shape(figures) for figures in each.sets],
     }

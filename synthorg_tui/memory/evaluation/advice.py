@@ -88,12 +88,27 @@ def _on(asked: QuestionSet, embedders: Sequence[EmbedderFigures]) -> str:
         if (gain := _gain_of(each.of(asked.name))) is not None
     ]
     if not better:
-        return f"{place} keep {active.name}: no other is better by more than the noise."
+        return _without_reranker(place, asked, embedders, active)
     _, name, gain = max(better)
     return (
         f"{place} choose {name}: NDCG@10 is better by {gain.mean:+.3f} "
         f"({gain.low:+.3f} to {gain.high:+.3f}) than with {active.name}."
     )
+
+
+def _without_reranker(
+    place: str, asked: QuestionSet, embedders: Sequence[EmbedderFigures], active: EmbedderFigures
+) -> str:
+    """What to do where nothing is better: a re-ranker stays only if less is found without it."""
+    plain = next((e for e in embedders if f"{e.name} + {active.reranker}" == active.name), None)
+    figures = plain.of(asked.name) if plain is not None else None
+    if plain is None or figures is None or figures.gain is None:
+        tried = any(each.reranker for each in embedders)
+        left_out = ", and leave the re-ranker out" if tried and not active.reranker else ""
+        return f"{place} keep {active.name}{left_out}: no other is better by more than the noise."
+    if figures.gain.ndcg_10.high < 0:
+        return f"{place} keep {active.name}: without the re-ranker less is found."
+    return f"{place} switch the re-ranker off: what it gains may be noise, and it takes time."
 
 
 def _gain_of(figures: SetFigures | None) -> Interval | None:

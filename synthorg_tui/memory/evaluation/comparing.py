@@ -18,10 +18,14 @@ from typing import TYPE_CHECKING, Final
 from pydantic import Field
 
 from synthorg_tui.core.errors import CancelledByUserError, DomainError
-from synthorg_tui.core.process_setup import give_back_memory, resident_memory
 from synthorg_tui.core.types import FrozenModel
 from synthorg_tui.memory.evaluation.advice import advice_for, this_machine
-from synthorg_tui.memory.evaluation.contenders import Contender, contenders
+from synthorg_tui.memory.evaluation.contenders import (
+    Contender,
+    MakeCrossEncoder,
+    MakeEmbedder,
+    contenders,
+)
 from synthorg_tui.memory.evaluation.corpus import Corpus, own_corpus, scratch_store
 from synthorg_tui.memory.evaluation.locomo import read_conversations
 from synthorg_tui.memory.evaluation.recorded import OpenedHits
@@ -35,12 +39,15 @@ from synthorg_tui.memory.evaluation.report import (
     gain_of,
 )
 from synthorg_tui.memory.evaluation.trial import AskingClock, EmbedderTrial, sample_of
+from synthorg_tui.memory.evaluation.tried import TriedModels, measure
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.providers.embedding.adapted import AdaptedEmbedder
 from synthorg_tui.providers.embedding.config import EmbeddingConfig
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder
+from synthorg_tui.providers.reranking.config import NO_RERANKER, RerankingConfig
+from synthorg_tui.providers.reranking.cross_encoder import create_cross_encoder
 
 if TYPE_CHECKING:
     from synthorg_tui.memory.evaluation.questions import EvalQuestion
@@ -58,13 +65,15 @@ ComparisonProgress = Callable[[int, int, str], None]
 class ComparisonPlan(FrozenModel):
     """What to compare, on what, and within which bounds.
 
-    ``embedders`` are named as ``contenders`` reads them, besides the active and the bundled one.
+    ``embedders`` are named as ``contenders`` reads them, besides the active and the bundled one,
+    and so are ``rerankers``, each of which is tried with the active one.
     ``files`` are conversations in LoCoMo's format. At most ``questions`` are asked on each set,
     among at most ``memories``; fewer where embedding them would take longer than ``minutes`` with
     one embedder.
     """
 
     embedders: tuple[str, ...] = ()
+    rerankers: tuple[str, ...] = ()
     files: tuple[Path, ...] = ()
     with_own: bool = True
     questions: int = Field(default=300, ge=1, le=10_000)
@@ -77,7 +86,8 @@ class ComparisonParts:
     """What a comparison works with: the store in use, and where questions come from.
 
     ``folder`` is where the scratch stores are. Each of ``sources`` returns questions that were
-    recorded; ``opened`` records more. ``make`` makes an embedder of a configuration.
+    recorded; ``opened`` records more. ``reranking`` is the re-ranker that is switched on. ``make``
+    makes an embedder of a configuration, ``make_reranker`` a re-ranker.
     """
 
     core: Core
@@ -86,7 +96,26 @@ class ComparisonParts:
     active: EmbeddingConfig
     sources: "Sequence[Callable[[], Awaitable[Sequence[EvalQuestion]]]]"
     folder: Path
-    make: Callable[[EmbeddingConfig], Embedder] = create_embedder
+    reranking: RerankingConfig = NO_RERANKER
+    make: MakeEmbedder = create_embedder
+    make_reranker: MakeCrossEncoder = create_cross_encoder
+
+    def contenders(self, plan: ComparisonPlan) -> tuple[Contender, ...]:
+        """Return what a plan compares; raises ``EmbedderNameError``."""
+        return contenders(
+            self.active,
+            plan.embedders,
+            self.make,
+            reranking=self.reranking,
+            rerankers=plan.rerankers,
+            make_reranker=self.make_reranker,
+        )
+
+    async def rest(self) -> None:
+        """Free the models that are in use."""
+        await self.core.embedder.unload()
+        if self.injection.cross_encoder is not None:
+            await self.injection.cross_encoder.unload()
 
 
 class EmbedderComparison:
@@ -124,9 +153,9 @@ class EmbedderComparison:
                 remedy="Wait for its end, or stop it where it was started.",
             )
         async with self._running:
-            tried = contenders(self._parts.active, plan.embedders, self._parts.make)
+            tried = self._parts.contenders(plan)
             corpora = await self._corpora(plan)
-            await self._parts.core.embedder.unload()
+            await self._parts.rest()
             run = _ComparisonRun(self._parts, plan, corpora, progress or (lambda *_: None), cancel)
             return await run.report(tried)
 
@@ -189,7 +218,7 @@ class _ComparisonRun:
         for contender in tried:
             self._stop_if_wanted()
             self._progress(0, 1000, f"loading {contender.name}")
-            found.append(await _measure(contender, texts))
+            found.append(await measure(contender, texts))
         return found
 
     def _bound(self, found: Sequence[EmbedderFigures]) -> None:
@@ -203,39 +232,39 @@ class _ComparisonRun:
     async def _try(
         self, contender: Contender, known: EmbedderFigures, share: Callable[[float, str], None]
     ) -> EmbedderFigures:
-        embedder = contender.make()
+        models = TriedModels.of(contender)
         try:
             for number, corpus in enumerate(self._corpora):
                 part = partial(_part_of, share, number, len(self._corpora), corpus.name)
-                figures = await self._figures(contender, embedder, corpus, part)
+                figures = await self._figures(contender, models, corpus, part)
                 known = known.model_copy(update={"sets": (*known.sets, figures)})
         except CancelledByUserError:
             raise
         except DomainError as error:
             return known.model_copy(update={"problem": error.message})
         finally:
-            await embedder.close()
-            await asyncio.to_thread(give_back_memory)
+            await models.close()
         return known
 
     async def _figures(
         self,
         contender: Contender,
-        embedder: Embedder,
+        models: TriedModels,
         corpus: Corpus,
         share: Callable[[float, str], None],
     ) -> SetFigures:
-        core = self._parts.core
+        core, embedder = self._parts.core, models.embedder
         vectors: Mapping[str, bytes] = {}
-        if contender.is_active:
+        if contender.embeds_as_active:
             ids, mark = [row.id for row in corpus.rows], embedder.fingerprint
             vectors = await core.read(partial(queries.vectors_by_id, ids=ids, fingerprint=mark))
             embedder = _as_in_force(embedder, core.embedder)
         clock = AskingClock(core.clock)
         store = scratch_store(self._parts.folder, embedder, clock=clock, policy=core.policy)
         async with store as backend:
-            backend.core.moved = core.moved if contender.is_active else 0.0
-            trial = EmbedderTrial(backend, clock, self._parts.injection, self._cancel)
+            backend.core.moved = core.moved if contender.embeds_as_active else 0.0
+            injection = self._parts.injection
+            trial = EmbedderTrial(backend, clock, injection, models.encoder, self._cancel)
             await trial.fill(corpus, vectors, lambda n, of: share(n / of / 2, "embedding"))
             answers = await trial.ask_all(corpus, lambda n, of: share(0.5 + n / of / 2, "asking"))
             share(1.0, "asking nonsense")
@@ -290,36 +319,6 @@ def _as_in_force(embedder: Embedder, used: Embedder) -> Embedder:
     adapted = AdaptedEmbedder(embedder)
     adapted.use(adapter)
     return adapted
-
-
-async def _measure(contender: Contender, texts: Sequence[str]) -> EmbedderFigures:
-    """The speed and memory of an embedder, or its problem; it is unloaded afterwards."""
-    figures = EmbedderFigures(name=contender.name, is_active=contender.is_active)
-    await asyncio.to_thread(give_back_memory)
-    before = resident_memory()
-    embedder = contender.make()
-    try:
-        started = time.perf_counter()
-        await embedder.embed(texts[:1] or ["a text"])
-        loaded = time.perf_counter()
-        if texts:
-            await embedder.embed(texts)
-        ended = time.perf_counter()
-        memory = max(0, resident_memory() - before) if contender.runs_here else None
-        return figures.model_copy(
-            update={
-                "fingerprint": embedder.fingerprint,
-                "dims": embedder.dims,
-                "load_seconds": loaded - started,
-                "texts_per_second": len(texts) / (ended - loaded),
-                "memory": memory,
-            }
-        )
-    except DomainError as error:
-        return figures.model_copy(update={"problem": error.message})
-    finally:
-        await embedder.close()
-        await asyncio.to_thread(give_back_memory)
 
 
 def _part_of(

@@ -1,13 +1,14 @@
 """The embedders that are compared: the active one first, the bundled one, and those that are named.
 
 An embedder is named as in the settings, on one line: its type, and after a colon its fields, as
-``gguf:path=~/models/some.gguf,pooling=cls``. Whatever type the settings know can be named so.
+``gguf:path=~/models/some.gguf,pooling=cls``. Whatever type the settings know can be named so, and
+so can re-rankers, which are tried with the active embedder.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import TypeAdapter, ValidationError
@@ -18,55 +19,82 @@ from synthorg_tui.core.text import safe_text
 from synthorg_tui.providers.embedding.config import EmbeddingConfig, MiniLMConfig
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder
+from synthorg_tui.providers.reranking.config import NO_RERANKER, RerankingConfig
+from synthorg_tui.providers.reranking.cross_encoder import CrossEncoder, create_cross_encoder
+
+T = TypeVar("T")
 
 MAX_EMBEDDERS: Final = 8
+"""Embedders that are tried at once, and re-rankers."""
+RERANKER_WORD: Final = "reranker "
+"""What stands before a re-ranker where embedders can be named, too."""
 _LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _REMEDY: Final = (
     "Name it as in the settings, such as `minilm`, `gguf:path=FILE,pooling=cls` or "
     "`openai:base_url=http://localhost:11434/v1,model=NAME,dims=768`."
 )
+_RERANKER_REMEDY: Final = "Name it as in the settings, such as `onnx:path=FILE`."
+
+MakeEmbedder: TypeAlias = Callable[[EmbeddingConfig], Embedder]
+MakeCrossEncoder: TypeAlias = Callable[[RerankingConfig], CrossEncoder | None]
 
 
 class EmbedderNameError(DomainError):
-    """A text names no embedder; the message says what is wrong with it."""
+    """A text names no embedder or re-ranker; the message says what is wrong with it."""
 
     exit_code = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """An embedder to be tried, not made yet.
+    """An embedder to be tried, alone or with a re-ranker, neither made yet.
 
-    ``runs_here`` is whether its model takes this process's memory.
+    ``named`` is as a person named it, empty for what is always tried; ``reranker`` is the name of
+    the re-ranker, mostly empty. ``runs_here`` is whether the model takes this process's memory, and
+    ``embeds_as_active`` whether the embedder is the active one, with a re-ranker or without.
     """
 
     name: str
+    named: str
     is_active: bool
     runs_here: bool
+    embeds_as_active: bool
+    reranker: str
     make: Callable[[], Embedder]
+    make_reranker: Callable[[], CrossEncoder | None]
 
 
 def parse_embedder(text: str) -> EmbeddingConfig:
     """Return the configuration that a line names; raises ``EmbedderNameError``."""
+    return _parsed(text, TypeAdapter[EmbeddingConfig](EmbeddingConfig), "embedder", _REMEDY)
+
+
+def parse_reranker(text: str) -> RerankingConfig:
+    """Return the configuration of a re-ranker by its line; raises ``EmbedderNameError``."""
+    adapter = TypeAdapter[RerankingConfig](RerankingConfig)
+    return _parsed(text, adapter, "re-ranker", _RERANKER_REMEDY)
+
+
+def _parsed(text: str, adapter: TypeAdapter[T], what: str, remedy: str) -> T:
     kind, _, fields = text.partition(":")
     values: dict[str, str] = {"type": kind.strip()}
-    for field in (part for part in fields.split(",") if part.strip()):
-        name, given, value = field.partition("=")
+    for part in (part for part in fields.split(",") if part.strip()):
+        name, given, value = part.partition("=")
         if not given:
-            raise EmbedderNameError(f"{safe_text(field)!r} isn't NAME=VALUE", remedy=_REMEDY)
+            raise EmbedderNameError(f"{safe_text(part)!r} isn't NAME=VALUE", remedy=remedy)
         values[name.strip()] = value  # blanks at its end may be meant, as those of a prefix
     try:
-        return TypeAdapter[EmbeddingConfig](EmbeddingConfig).validate_python(values)
+        return adapter.validate_python(values)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         place = ".".join(map(str, first["loc"][1:]))
         told = f"{place}: {first['msg']}" if place else first["msg"]
         raise EmbedderNameError(
-            f"{safe_text(text)!r} names no embedder: {safe_text(told)}", remedy=_REMEDY
+            f"{safe_text(text)!r} names no {what}: {safe_text(told)}", remedy=remedy
         ) from error
 
 
-def name_of(config: EmbeddingConfig) -> str:
+def name_of(config: EmbeddingConfig | RerankingConfig) -> str:
     """Return a configuration as a person tells it from others: what it is, and what was chosen.
 
     What is as by default is left out, and so are keys.
@@ -87,32 +115,70 @@ def sends_to(config: EmbeddingConfig) -> str:
     return "" if host is None or host in _LOCAL else host
 
 
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """An embedder with what reorders; equal to another whoever named it."""
+
+    embedding: EmbeddingConfig
+    reranking: RerankingConfig
+    named: str = field(default="", compare=False)
+
+
 def contenders(
     active: EmbeddingConfig,
     named: Sequence[str],
-    make: Callable[[EmbeddingConfig], Embedder] = create_embedder,
+    make: MakeEmbedder = create_embedder,
+    *,
+    reranking: RerankingConfig = NO_RERANKER,
+    rerankers: Sequence[str] = (),
+    make_reranker: MakeCrossEncoder = create_cross_encoder,
 ) -> tuple[Contender, ...]:
     """Return the active embedder, the bundled one and those that are named, each once.
 
-    ``make`` makes an embedder of a configuration. Raises ``EmbedderNameError``, also when there are
-    more than ``MAX_EMBEDDERS``.
+    ``reranking`` is the re-ranker that is switched on: all have it, and the active one is tried
+    without it, too. Then comes the active one with each of ``rerankers``. ``make`` and
+    ``make_reranker`` make what a configuration describes. Raises ``EmbedderNameError``, also when
+    there are more than ``MAX_EMBEDDERS`` of a kind.
     """
-    configs = [active, MiniLMConfig(), *map(parse_embedder, named)]
-    known: list[EmbeddingConfig] = []
-    for config in configs:
-        if config not in known:
-            known.append(config)
-    if len(known) > MAX_EMBEDDERS:
+    pairs = [
+        _Pair(active, reranking),
+        _Pair(active, NO_RERANKER),
+        _Pair(MiniLMConfig(), reranking),
+        *(_Pair(parse_embedder(text), reranking, text) for text in named),
+        *(_Pair(active, parse_reranker(text), RERANKER_WORD + text) for text in rerankers),
+    ]
+    known: list[_Pair] = []
+    for pair in pairs:
+        if pair not in known:
+            known.append(pair)
+    embeddings: list[EmbeddingConfig] = []
+    for pair in known:
+        if pair.embedding not in embeddings:
+            embeddings.append(pair.embedding)
+    _require_few(len(embeddings), "embedders")
+    _require_few(len(set(rerankers)), "re-rankers")
+    return tuple(_contender(pair, known[0], make, make_reranker) for pair in known)
+
+
+def _require_few(count: int, what: str) -> None:
+    if count > MAX_EMBEDDERS:
         raise EmbedderNameError(
-            f"{len(known)} embedders are too many at once",
-            remedy=f"Name fewer than {MAX_EMBEDDERS}.",
+            f"{count} {what} are too many at once", remedy=f"Name fewer than {MAX_EMBEDDERS}."
         )
-    return tuple(
-        Contender(
-            name=name_of(config),
-            is_active=config == active,
-            runs_here=not hasattr(config, "base_url"),
-            make=partial(make, config),
-        )
-        for config in known
+
+
+def _contender(
+    pair: _Pair, first: _Pair, make: MakeEmbedder, make_reranker: MakeCrossEncoder
+) -> Contender:
+    reranker = "" if pair.reranking == NO_RERANKER else name_of(pair.reranking)
+    name = name_of(pair.embedding)
+    return Contender(
+        name=f"{name} + {reranker}" if reranker else name,
+        named=pair.named,
+        is_active=pair == first,
+        runs_here=not hasattr(pair.embedding, "base_url"),
+        embeds_as_active=pair.embedding == first.embedding,
+        reranker=reranker,
+        make=partial(make, pair.embedding),
+        make_reranker=partial(make_reranker, pair.reranking),
     )

@@ -75,17 +75,20 @@ class SetFigures(FrozenModel):
 class EmbedderFigures(FrozenModel):
     """What an embedder takes and does; ``problem`` says why it has no figures, mostly empty.
 
-    ``name`` describes its configuration. ``memory`` is in bytes while it is loaded, ``None`` of a
-    model that runs elsewhere.
+    ``name`` describes its configuration, ``reranker`` what reorders what it finds, mostly nothing.
+    ``memory`` is in bytes while both are loaded, ``None`` of a model that runs elsewhere;
+    ``pairs_per_second`` is how many memories the re-ranker reads with a question.
     """
 
     name: str
     is_active: bool
+    reranker: str = ""
     problem: str = ""
     fingerprint: str = ""
     dims: int = 0
     load_seconds: float = 0.0
     texts_per_second: float = 0.0
+    pairs_per_second: float = 0.0
     memory: int | None = None
     sets: tuple[SetFigures, ...] = ()
 

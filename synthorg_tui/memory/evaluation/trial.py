@@ -29,8 +29,10 @@ from synthorg_tui.memory.evaluation.report import (
 from synthorg_tui.memory.index.protocol import IndexFilter, Visibility
 from synthorg_tui.memory.retrieval.explanation import Candidate
 from synthorg_tui.memory.retrieval.relevance import joined, meaning_of
+from synthorg_tui.memory.retrieval.rerank_cache import RerankCache
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.strategies.service import InjectionRequest, InjectionService
+from synthorg_tui.providers.reranking.cross_encoder import CrossEncoder
 
 BATCH: Final = 16
 """Texts that are embedded between two looks at whether to stop: a slow model takes seconds."""
@@ -65,6 +67,7 @@ class EmbedderTrial:
         store: Empty; its clock must be ``clock``.
         clock: Is turned to the times at which questions are asked.
         injection: The service in use, of which the settings are taken.
+        encoder: Reorders what is found; ``None`` leaves the order.
         cancel: Once set, everything raises ``CancelledByUserError`` at the next step.
     """
 
@@ -73,16 +76,21 @@ class EmbedderTrial:
         store: LocalMemoryBackend,
         clock: AskingClock,
         injection: InjectionService,
+        encoder: CrossEncoder | None = None,
         cancel: threading.Event | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
         self._cancel = cancel
+        self._encoder = encoder
+        self._reranks = {"query_specific_rerank_enabled": encoder is not None}
         self._injection = replace(
             injection,
             memory=store,
             clock=clock,
             model=lambda: None,  # a language model would rerank for hours
+            cross_encoder=encoder,
+            rerank_cache=RerankCache(),
             applications=None,
             organisation=None,
             enabled=True,
@@ -91,7 +99,8 @@ class EmbedderTrial:
     async def fill(self, corpus: Corpus, vectors: Mapping[str, bytes], step: Step) -> None:
         """Store and index the corpus; ``vectors`` are those that are known already, by id.
 
-        The model is loaded afterwards, so that no question waits for it. Raises ``EmbeddingError``.
+        The models are loaded afterwards, so that no question waits for them. Raises
+        ``EmbeddingError`` and ``RerankingError``.
         """
         await self._store.core.indexed()
         known = [row for row in corpus.rows if row.id in vectors]
@@ -107,6 +116,8 @@ class EmbedderTrial:
                 await self._pause()
         await put_edges(self._store.core, corpus.edges)
         await self._store.core.embedder.embed_query("warm up")
+        if self._encoder is not None:
+            await self._encoder.scores("warm up", ["a text"])
 
     async def ask_all(self, corpus: Corpus, step: Step) -> list[AskedQuestion]:
         """Ask every question of the corpus, and return what came of each, in their order."""
@@ -142,7 +153,7 @@ class EmbedderTrial:
         return AskedQuestion(question.relevant, question.category, dense, fused, seconds)
 
     async def _given(self, agent_id: str, text: str, view: Visibility | None) -> list[Candidate]:
-        """What an agent is given, the best by score first: a digest puts what was learnt first."""
+        """What an agent is given, the best first: a digest puts what was learnt first."""
         request = InjectionRequest(
             agent_id,
             text,
@@ -151,8 +162,10 @@ class EmbedderTrial:
             visibility=view,
             digest_v1=False,
         )
-        given = (await self._injection.prepare(request)).explanation.included
-        return sorted(given, key=lambda candidate: candidate.rank or _ENOUGH)
+        own = self._injection.retrieval_for(request).model_copy(update=self._reranks)
+        prepared = await self._injection.prepare(replace(request, retrieval=own))
+        given = prepared.explanation.included
+        return sorted(given, key=lambda each: each.reordered or each.rank or _ENOUGH)
 
     async def _dense(self, question: EvalQuestion, view: Visibility | None) -> tuple[str, ...]:
         """The own and the shared memories nearest in meaning, whatever else is known of them."""

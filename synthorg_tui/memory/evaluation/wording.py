@@ -134,7 +134,12 @@ def _taken(each: "EmbedderFigures") -> tuple[str, ...]:
         each.name,
         f"{waited.p50_ms:,.0f} ms" if waited else "",
         f"{waited.p95_ms:,.0f} ms" if waited else "",
-        f"{each.texts_per_second:,.0f}",
+        f"{each.texts_per_second:,.0f}{_pairs(each)}",
         f"{each.load_seconds:.1f} s",
         "elsewhere" if each.memory is None else f"{each.memory / _MEGABYTE:,.0f} MB",
     )
+
+
+def _pairs(each: "EmbedderFigures") -> str:
+    """How many memories the re-ranker reads with a question in a second, if there is one."""
+    return f" ({each.pairs_per_second:,.0f} reordered)" if each.reranker else ""

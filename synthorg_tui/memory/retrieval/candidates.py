@@ -27,6 +27,13 @@ from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 from synthorg_tui.memory.shared import SharedKnowledgeStore
 
 
+class Reordered(NamedTuple):
+    """The place of a memory before and after a model reordered those at the top, from 1."""
+
+    before: int
+    after: int
+
+
 @dataclass(slots=True)
 class _Account:
     hit: SearchHit
@@ -34,6 +41,7 @@ class _Account:
     rank: int = 0
     boost: float = 0.0
     loan: Loan | None = None
+    reordered: Reordered | None = None
     pick: DiversePick | None = None
     tokens: int = 0
     members: tuple[str, ...] = ()
@@ -60,6 +68,22 @@ class CandidateTrace:
         """Record what memories were lent by hits beside them."""
         for memory_id, loan in loans.items():
             self._accounts[memory_id].loan = loan
+
+    def reordered(self, before: Sequence[ScoredMemory], after: Sequence[ScoredMemory]) -> None:
+        """Record the places of the same memories before and after they were reordered."""
+        places = {memory.entry.id: place for place, memory in enumerate(before, start=1)}
+        for place, memory in enumerate(after, start=1):
+            key = memory.entry.id
+            self._accounts[key].reordered = Reordered(places[key], place)
+
+    def place(self, memory_id: str) -> str:
+        """Return the candidate's place by score, and where reordering moved it, in words."""
+        account = self._accounts[memory_id]
+        told = f"place {account.rank} by score"
+        moved = account.reordered
+        if moved is None or moved.before == moved.after:
+            return told
+        return f"{told}, {moved.after} by reranking"
 
     def rank(self, memory_id: str) -> int:
         """Return the candidate's rank by score, from 1; 0 when it wasn't ranked."""
@@ -126,6 +150,7 @@ def _candidate(account: _Account) -> Candidate:
         lent=account.loan.amount if account.loan else 0.0,
         beside=account.loan.lender if account.loan else None,
         rank=account.rank,
+        reordered=account.reordered.after if account.reordered else 0,
         similarity=pick.similarity if pick else 0.0,
         similar_to=pick.similar_to.id if pick and pick.similar_to else None,
         tokens=account.tokens,

@@ -55,7 +55,8 @@ class Candidate:
     ``dense`` is a cosine and ``sparse`` a raw BM25 score, each ``None`` when the respective search
     didn't return the memory. ``relevance``, ``recency``, ``boost`` and ``combined`` are in [0, 1].
     ``lent`` is the part of ``combined`` that a hit beside it in its session gave, whose id is
-    ``beside``. ``rank`` is the position by ``combined`` before diversification, from 1.
+    ``beside``. ``rank`` is the position by ``combined`` before diversification, from 1;
+    ``reordered`` is where reranking put the memory, 0 when it left the order as it was.
     ``similarity`` is the greatest similarity to a memory chosen earlier, whose id is
     ``similar_to``. ``members`` are the ids of other memories that say the same, for which this one
     stands; ``seen`` says how often that was seen and when last. ``tokens`` includes the fence.
@@ -82,6 +83,7 @@ class Candidate:
     beside: str | None = None
     members: tuple[str, ...] = ()
     seen: str = ""
+    reordered: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,12 @@
-"""Lets a model put found memories into an order made for the query."""
+"""Lets a model put found memories into an order made for the query.
+
+Which model is decided by the settings: a cross-encoder, or without one the language model.
+"""
 
 import hashlib
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from synthorg_tui.core.failsafe import safely
 from synthorg_tui.core.text import safe_text
@@ -12,6 +17,9 @@ from synthorg_tui.memory.retrieval.json_answer import ask_for_json
 from synthorg_tui.memory.retrieval.rerank_cache import RerankCache
 from synthorg_tui.providers.completion.protocol import CompletionProvider
 
+if TYPE_CHECKING:
+    from synthorg_tui.providers.reranking.cross_encoder import CrossEncoder
+
 _SHOWN_CHARS = 500
 _TOKENS_PER_PLACE = 6
 _INSTRUCTION = (
@@ -20,17 +28,24 @@ _INSTRUCTION = (
 )
 
 
-class LLMReranker:
-    """``QuerySpecificReranker`` that asks a language model for the order.
+class Reranker(ABC):
+    """Base of what reorders memories: it remembers orders, and keeps the given one on failure.
 
     Args:
-        provider: The model; without one the order is unchanged, and the result says so.
-        cache: Cache of the orders that the model returned.
+        cache: Cache of the orders that were found.
     """
 
-    def __init__(self, provider: CompletionProvider | None, *, cache: RerankCache) -> None:
-        self._provider = provider
+    def __init__(self, cache: RerankCache) -> None:
         self._cache = cache
+
+    @property
+    def _model(self) -> str:
+        """What tells its orders from those of others that share the cache."""
+        return ""
+
+    @abstractmethod
+    async def _places(self, query_text: str, memories: tuple[ScoredMemory, ...]) -> Sequence[int]:
+        """The places of the memories in their new order, or nothing that sorts into all of them."""
 
     async def rerank(
         self, query_text: NotBlankStr, memories: tuple[ScoredMemory, ...]
@@ -42,13 +57,13 @@ class LLMReranker:
         if len(memories) < 2:
             return RankedMemories(memories)
         ids = tuple(memory.entry.id for memory in memories)
-        key = _key(query_text, ids) if len(set(ids)) == len(ids) else None
+        key = _key(self._model, query_text, ids) if len(set(ids)) == len(ids) else None
         order = self._cache.get(key) if key else None
         if order is not None:
             by_id = {memory.entry.id: memory for memory in memories}
             return RankedMemories(tuple(by_id[memory_id] for memory_id in order))
         notes: list[str] = []
-        places = await safely(self._ask(query_text, memories), what="reranking", notes=notes)
+        places = await safely(self._places(query_text, memories), what="reranking", notes=notes)
         if places is None:
             return RankedMemories(memories, notes[0])
         if sorted(places) != list(range(len(memories))):
@@ -58,8 +73,40 @@ class LLMReranker:
             self._cache.put(key, tuple(memory.entry.id for memory in ranked))
         return RankedMemories(ranked)
 
-    async def _ask(self, query_text: str, memories: tuple[ScoredMemory, ...]) -> list[int]:
-        """The places that the model names, or nothing that sorts into all of them."""
+
+class CrossEncoderReranker(Reranker):
+    """``QuerySpecificReranker`` by a model that reads the question with each memory.
+
+    Memories that it scores the same keep their order.
+    """
+
+    def __init__(self, encoder: "CrossEncoder", *, cache: RerankCache) -> None:
+        super().__init__(cache)
+        self._encoder = encoder
+
+    @property
+    def _model(self) -> str:
+        return self._encoder.fingerprint
+
+    async def _places(self, query_text: str, memories: tuple[ScoredMemory, ...]) -> Sequence[int]:
+        texts = [memory.entry.content for memory in memories]
+        scores = (await self._encoder.scores(query_text, texts)).tolist()
+        return sorted(range(len(scores)), key=lambda place: -scores[place])
+
+
+class LLMReranker(Reranker):
+    """``QuerySpecificReranker`` that asks a language model for the order.
+
+    Args:
+        provider: The model; without one the order is unchanged, and the result says so.
+        cache: Cache of the orders that the model returned.
+    """
+
+    def __init__(self, provider: CompletionProvider | None, *, cache: RerankCache) -> None:
+        super().__init__(cache)
+        self._provider = provider
+
+    async def _places(self, query_text: str, memories: tuple[ScoredMemory, ...]) -> Sequence[int]:
         shown = "\n".join(
             f"{place}: {safe_text(memory.entry.content[:_SHOWN_CHARS])}"
             for place, memory in enumerate(memories)
@@ -77,8 +124,21 @@ class LLMReranker:
         return ranking
 
 
-def _key(query_text: str, ids: tuple[str, ...]) -> str:
-    joined = "|".join((query_text, *sorted(ids)))
+def create_reranker(
+    encoder: "CrossEncoder | None",
+    provider: Callable[[], CompletionProvider | None],
+    *,
+    cache: RerankCache,
+) -> Reranker:
+    """Return what reorders memories: the cross-encoder if there is one, else the language model."""
+    if encoder is not None:
+        return CrossEncoderReranker(encoder, cache=cache)
+    return LLMReranker(provider(), cache=cache)
+
+
+def _key(model: str, query_text: str, ids: tuple[str, ...]) -> str:
+    told = (model, query_text) if model else (query_text,)
+    joined = "|".join((*told, *sorted(ids)))
     return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()
 
 

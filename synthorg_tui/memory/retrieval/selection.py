@@ -222,7 +222,7 @@ class Selection:
                 self._trace.judge(key, Verdict.INCLUDED, self._included(key, place))
 
     def _included(self, key: str, place: int) -> str:
-        by_score = f"place {self._trace.rank(key)} by score"
+        by_score = self._trace.place(key)
         loan = self._trace.loan(key)
         if loan is not None:
             by_score += f", {loan.amount:.2f} of it lent by {loan.lender} beside it"
@@ -231,8 +231,7 @@ class Selection:
     def _beyond(self, memories: Sequence[ScoredMemory]) -> None:
         limit = self._config.max_memories
         for memory in memories:
-            rank = self._trace.rank(memory.entry.id)
-            reason = f"place {rank} by score; at most {limit} are given"
+            reason = f"{self._trace.place(memory.entry.id)}; at most {limit} are given"
             self._out(memory.entry.id, Verdict.BEYOND_MAXIMUM, reason)
 
     def _too_similar(self, picks: Sequence[DiversePick]) -> None:

@@ -40,9 +40,13 @@ class IdleRelease:
         self._clock = clock
         self._after = after
         self._is_busy = is_busy
-        self._steps = steps
+        self._steps = list(steps)
         self._used: datetime | None = None
         self._waiting: asyncio.Task[None] | None = None
+
+    def also(self, step: Callable[[], Awaitable[None]]) -> None:
+        """Free what this step frees, too."""
+        self._steps.append(step)
 
     def used(self) -> None:
         """Note that something was asked, which begins the time of rest anew."""

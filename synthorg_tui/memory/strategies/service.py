@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.strategies.self_editing import SelfEditingMemoryStrategy
     from synthorg_tui.memory.tool_retriever import ToolBasedInjectionStrategy
     from synthorg_tui.providers.completion.protocol import CompletionProvider
+    from synthorg_tui.providers.reranking.cross_encoder import CrossEncoder
 
 _log = logging.getLogger(__name__)
 
@@ -47,6 +48,7 @@ BY_QUERY: Final = frozenset({"context_injection", "memory_digest"})
 """Names of the strategies that put into the prompt what fits the query."""
 SWITCHED_OFF: Final = "memory.injection_enabled is off: agents are given no memories"
 """What an explanation says while nothing is given."""
+_PLAIN: Final = {"retriever": "flat", "query_specific_rerank_enabled": False}
 MAX_QUERY: Final = 8_000
 """Characters of a query that are looked at."""
 
@@ -166,10 +168,11 @@ class InjectionService:
     ``shares`` is whether agents see each other's published memories, if the backend supports it.
     While ``digest`` is enabled it replaces every strategy; its allowed sensitivities always apply.
     ``model`` returns the language model for optional steps, or ``None``, in which case they are
-    skipped and the explanation says so. ``applications`` is notified of memories actually given to
-    agents. ``agents`` has the settings of agents that have some of their own; they hold for them
-    wherever a request names no others. ``organisation`` tells what stands before all memories:
-    policies, and facts that fit. ``enabled`` false gives no memories, whatever is asked.
+    skipped and the explanation says so; ``cross_encoder`` reorders in its place. ``applications``
+    is notified of memories actually given to agents. ``agents`` has the settings of those that have
+    some of their own; they hold for them wherever a request names no others. ``organisation`` tells
+    what stands before all memories: policies, and facts that fit. ``enabled`` false gives no
+    memories, whatever is asked.
     """
 
     memory: MemoryBackend
@@ -180,6 +183,7 @@ class InjectionService:
     estimator: TokenEstimator = field(default_factory=DefaultTokenEstimator)
     clock: Clock = field(default_factory=SystemClock)
     model: "Callable[[], CompletionProvider | None]" = field(default=lambda: None)
+    cross_encoder: "CrossEncoder | None" = None
     rerank_cache: RerankCache = field(default_factory=RerankCache)
     core_writes: asyncio.Lock = field(default_factory=asyncio.Lock)
     applications: ApplicationLog | None = None
@@ -282,7 +286,7 @@ class InjectionService:
         memory = self.memory.as_of(at, request.visibility)
         return ContextInjectionStrategy(
             backend=memory,
-            config=self.retrieval_for(request),
+            config=self.retrieval_for(request).model_copy(update=_PLAIN),
             shared_store=memory if isinstance(memory, SharedKnowledgeStore) else None,
             token_estimator=self.estimator,
             clock=StoppedClock(at),
@@ -360,9 +364,9 @@ class InjectionService:
                 sensitivities=sensitivities,
             )
         if config.query_specific_rerank_enabled:
-            from synthorg_tui.memory.retrieval.rerank import LLMReranker
+            from synthorg_tui.memory.retrieval.rerank import create_reranker
 
-            reranker = LLMReranker(self.model(), cache=self.rerank_cache)
+            reranker = create_reranker(self.cross_encoder, self.model, cache=self.rerank_cache)
         return ContextInjectionStrategy(
             backend=memory,
             config=config,

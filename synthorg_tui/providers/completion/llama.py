@@ -20,8 +20,8 @@ from synthorg_tui.providers.completion.config import GgufModelConfig
 from synthorg_tui.providers.completion.errors import CompletionError, PromptTooLongError
 from synthorg_tui.providers.completion.protocol import Completion, CompletionOptions, TokenUsage
 from synthorg_tui.providers.completion.text_tools import read_from_text, told_in_text
-from synthorg_tui.providers.embedding.local import default_threads
 from synthorg_tui.providers.enums import FinishReason, MessageRole
+from synthorg_tui.providers.local import default_threads
 from synthorg_tui.providers.models import ChatMessage
 
 _log = logging.getLogger(__name__)

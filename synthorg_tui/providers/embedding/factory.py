@@ -38,7 +38,7 @@ def load_library(config: EmbeddingConfig) -> None:
     Does nothing for models that don't run on ONNX in this process.
     """
     if isinstance(config, MiniLMConfig | OnnxConfig | FastembedConfig):
-        from synthorg_tui.providers.embedding.onnx import load_runtime
+        from synthorg_tui.providers.onnx import load_runtime
 
         load_runtime()
 

@@ -10,14 +10,10 @@ import numpy as np
 
 from synthorg_tui.providers.embedding.config import FastembedConfig
 from synthorg_tui.providers.embedding.errors import EmbeddingError
-from synthorg_tui.providers.embedding.local import (
-    LocalEmbedder,
-    default_threads,
-    identity_of,
-    normalise,
-)
-from synthorg_tui.providers.embedding.onnx import load_runtime
+from synthorg_tui.providers.embedding.local import EMBEDDING, LocalEmbedder, normalise
 from synthorg_tui.providers.embedding.protocol import Vectors
+from synthorg_tui.providers.local import default_threads, identity_of
+from synthorg_tui.providers.onnx import load_runtime
 
 _BATCH: Final = 16
 
@@ -110,4 +106,4 @@ def _library() -> Any:
 def _identity(folder: Path) -> str:
     """What tells the files of a model from those of another."""
     files = sorted(path for path in folder.rglob("*.onnx*") if path.is_file())
-    return "-".join(map(identity_of, files))
+    return "-".join(identity_of(file, EMBEDDING) for file in files)

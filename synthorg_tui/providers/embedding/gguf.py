@@ -10,14 +10,9 @@ import numpy as np
 
 from synthorg_tui.providers.embedding.config import GgufConfig
 from synthorg_tui.providers.embedding.errors import EmbeddingError
-from synthorg_tui.providers.embedding.local import (
-    LocalEmbedder,
-    default_threads,
-    identity_of,
-    normalise,
-    opened,
-)
+from synthorg_tui.providers.embedding.local import EMBEDDING, LocalEmbedder, normalise
 from synthorg_tui.providers.embedding.protocol import Vectors
+from synthorg_tui.providers.local import default_threads, identity_of, opened
 
 _BATCH = 8
 
@@ -33,7 +28,7 @@ class GgufEmbedder(LocalEmbedder):
     @cached_property
     def fingerprint(self) -> str:
         path, config = self._config.path, self._config
-        identity = f"{path.name}:{identity_of(path)}"
+        identity = f"{path.name}:{identity_of(path, EMBEDDING)}"
         return f"gguf:{identity}:{config.pooling}:{config.max_tokens}:{self.dims}"
 
     @cached_property
@@ -100,7 +95,7 @@ def read_embedding_length(path: Path) -> int:
     Raises ``EmbeddingError`` when the file is missing or isn't a GGUF model.
     """
     try:
-        with opened(path) as file:
+        with opened(path, EMBEDDING) as file:
             if file.read(4) != b"GGUF":
                 raise ValueError("no GGUF file")
             _version, _tensors, entries = struct.unpack("<IQQ", _read(file, 20))

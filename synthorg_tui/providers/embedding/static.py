@@ -15,9 +15,9 @@ import numpy as np
 
 from synthorg_tui.providers.embedding.config import StaticConfig
 from synthorg_tui.providers.embedding.errors import EmbeddingError
-from synthorg_tui.providers.embedding.local import LocalEmbedder, identity_of, normalise, opened
-from synthorg_tui.providers.embedding.onnx_file import load_tokenizer, tokenizer_beside
+from synthorg_tui.providers.embedding.local import EMBEDDING, LocalEmbedder, normalise
 from synthorg_tui.providers.embedding.protocol import Vectors
+from synthorg_tui.providers.local import identity_of, load_tokenizer, opened, tokenizer_beside
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -41,8 +41,10 @@ class StaticEmbedder(LocalEmbedder):
     @cached_property
     def fingerprint(self) -> str:
         path = self._path
-        words = identity_of(tokenizer_beside(path))[:8]
-        return f"static:{path.name}:{identity_of(path)}:{words}:{self._config.max_tokens}"
+        words = identity_of(tokenizer_beside(path, EMBEDDING), EMBEDDING)[:8]
+        return (
+            f"static:{path.name}:{identity_of(path, EMBEDDING)}:{words}:{self._config.max_tokens}"
+        )
 
     @cached_property
     def dims(self) -> int:
@@ -59,8 +61,9 @@ class StaticEmbedder(LocalEmbedder):
 
     def _plan(self, texts: Sequence[str]) -> Sequence[tuple[Sequence[int], Callable[[], Vectors]]]:
         if self._tokenizer is None or self._table is None:
-            self._tokenizer = load_tokenizer(self._path, self._config.max_tokens)
-            self._table = _Table(self._path)
+            tokenizer = load_tokenizer(self._path, EMBEDDING)
+            tokenizer.enable_truncation(max_length=self._config.max_tokens)
+            self._tokenizer, self._table = tokenizer, _Table(self._path)
             self._table.require(self._tokenizer.get_vocab_size())
         starts = range(0, len(texts), _BATCH)
         batches = [range(start, min(start + _BATCH, len(texts))) for start in starts]
@@ -119,7 +122,7 @@ class _Table:
 def _tensors(path: Path) -> dict[str, Any]:
     """The tensors of a safetensors file, mapped into memory."""
     try:
-        with opened(path) as file:
+        with opened(path, EMBEDDING) as file:
             (length,) = struct.unpack("<Q", file.read(8))
             if length > _MAX_HEADER:
                 raise ValueError("no safetensors file")

@@ -68,7 +68,8 @@ class ProcessFacts:
     """What this process takes and where its models are; ``memory`` and ``most`` are in bytes.
 
     ``remote`` are the addresses that texts are sent to, none when everything stays here;
-    ``is_loaded`` tells whether the embedding model is in memory now.
+    ``is_loaded`` tells whether the embedding model is in memory now; ``reranking`` is empty unless
+    there is a re-ranker.
     """
 
     memory: int
@@ -77,6 +78,7 @@ class ProcessFacts:
     completion: str
     remote: tuple[str, ...]
     is_loaded: bool
+    reranking: str = ""
 
 
 class StoreManagement:
@@ -144,7 +146,8 @@ class StoreManagement:
         embedding, completion = (str(getattr(model, "type", "")) for model in models)
         now, most = _memory()
         is_loaded = engine.maintenance.has_model
-        return ProcessFacts(now, most, embedding, completion, tuple(remote), is_loaded)
+        reranking = settings.providers.reranking.type.removesuffix("none")
+        return ProcessFacts(now, most, embedding, completion, tuple(remote), is_loaded, reranking)
 
     async def figures(self, span: "FigureSpan", now: datetime) -> "StoreFigures":
         """Return the figures of a span that ends ``now``, whose zone decides what a day is."""

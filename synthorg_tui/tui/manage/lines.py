@@ -29,8 +29,10 @@ def facts_lines(facts: "ProcessFacts") -> list[Line]:
         ("  models       ", "muted"),
         (f"embedding {facts.embedding}", "text"),
         (" (loaded)" if facts.is_loaded else " (not loaded now)", "muted"),
-        (f" · language model {facts.completion}", "text"),
     )
+    if facts.reranking:
+        models.add(f" · re-ranker {facts.reranking}", "text")
+    models.add(f" · language model {facts.completion}", "text")
     if facts.remote:
         network = line(
             ("  network      ", "muted"),

@@ -150,6 +150,8 @@ def _figure_lines(figures: "EmbedderFigures", of_set: "SetFigures") -> list[Line
         f"a digest takes {of_set.p50_ms:,.0f} ms, one in twenty {of_set.p95_ms:,.0f} ms; "
         f"{figures.texts_per_second:,.0f} texts a second, loaded in {figures.load_seconds:.1f} s"
     )
+    if figures.reranker:
+        taken += f"; {figures.pairs_per_second:,.0f} memories a second reordered"
     silent = f"something is given for {of_set.answered:.0%} of the questions, nothing for "
     lines += [
         _hanging(taken, "muted"),
@@ -185,7 +187,7 @@ def untried_lines(chosen: Sequence[ChosenModel]) -> list[Line]:
         ),
         Line(),
         keys_line((f" {key_of('models.run')}", f"tries {counted(models, 'embedder')}; minutes")),
-        keys_line((f" {key_of('models.add')}", "adds one, or a file of conversations (LoCoMo)")),
+        keys_line((f" {key_of('models.add')}", "adds one, a re-ranker, or a LoCoMo file")),
     ]
 
 

@@ -18,7 +18,7 @@ from synthorg_tui.tui.models.adapter import ChosenModel, ModelDesk
 if TYPE_CHECKING:
     from synthorg_tui.tui.widgets.line_list import LineList
 
-_HINT = "minilm · gguf:path=FILE,pooling=cls · a LoCoMo .json file · esc leaves"
+_HINT = "gguf:path=FILE · reranker onnx:path=FILE · a LoCoMo file"
 
 
 class ModelsScreen(ManageScreen):
@@ -114,8 +114,10 @@ class ModelsScreen(ManageScreen):
         await self.load()
 
     def action_add(self) -> None:
-        """Ask for another embedder, or for a file of conversations."""
-        dialog = PromptDialog("Try which embedder, or which file?", "", hint=_HINT, save=self._add)
+        """Ask for another embedder, a re-ranker, or a file of conversations."""
+        dialog = PromptDialog(
+            "Try which embedder, re-ranker or file?", "", hint=_HINT, save=self._add
+        )
         self.app.push_screen(dialog, partial(self._added))
 
     async def _add(self, text: str) -> str:

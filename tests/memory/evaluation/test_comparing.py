@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,13 @@ from synthorg_tui.memory.strategies.service import InjectionService
 from synthorg_tui.providers.embedding.adapted import AdaptedEmbedder, QueryAdapter
 from synthorg_tui.providers.embedding.config import EmbeddingConfig, GgufConfig, MiniLMConfig
 from synthorg_tui.providers.embedding.protocol import Vectors
+from synthorg_tui.providers.reranking.config import (
+    NO_RERANKER,
+    OnnxRerankerConfig,
+    RerankingConfig,
+)
+from synthorg_tui.providers.reranking.cross_encoder import CrossEncoder
+from synthorg_tui.providers.reranking.errors import RerankingError
 from tests.memory.store.hash_embedder import HashEmbedder
 from tests.memory.store.store_kit import AGENT, opened, request
 
@@ -268,3 +275,74 @@ async def test_a_shared_memory_is_no_answer_for_its_publisher(bench: Bench) -> N
     before = len(await bench.comparison.questions())
     await bench.comparison.note_opened("when is lunch", key)
     assert len(await bench.comparison.questions()) == before
+
+
+class Guide(CrossEncoder):
+    """A re-ranker that knows the drawers' colours, or puts the best last; counts its uses."""
+
+    used = 0
+    closed = 0
+
+    async def scores(self, question: str, texts: Sequence[str]) -> Vectors:
+        Guide.used += 1
+        name = self._config.path.name
+        if name == "broken.onnx":
+            raise RerankingError("it is no cross-encoder")
+        words = set(question.split())
+        shared = [float(len(words & set(text.split()))) for text in texts]
+        return np.array(shared, dtype=np.float32) * (-1 if name == "worst.onnx" else 1)
+
+    async def close(self) -> None:
+        Guide.closed += 1
+        await super().close()
+
+
+def guide(config: RerankingConfig) -> CrossEncoder | None:
+    return Guide(config) if isinstance(config, OnnxRerankerConfig) else None
+
+
+def with_guide(bench: Bench, reranking: RerankingConfig = NO_RERANKER) -> EmbedderComparison:
+    parts = replace(bench.comparison._parts, reranking=reranking, make_reranker=guide)
+    return EmbedderComparison(parts)
+
+
+async def test_a_reranker_is_seen_beside_the_active_embedder(bench: Bench) -> None:
+    plan = ComparisonPlan(rerankers=("onnx:path=/m/best.onnx", "onnx:path=/m/worst.onnx"))
+    bench.made.clear()
+    Guide.closed = 0
+    report = await with_guide(bench).run(plan)
+    plain, best, worst = report.embedders
+    assert [each.name for each in report.embedders] == [
+        "minilm",
+        "minilm + onnx /m/best.onnx",
+        "minilm + onnx /m/worst.onnx",
+    ]
+    assert (plain.reranker, plain.pairs_per_second) == ("", 0.0)
+    assert best.pairs_per_second > 0
+    assert best.sets[0].gain is not None
+    assert worst.sets[0].gain is not None
+    assert worst.sets[0].gain.mrr.high < 0
+    assert worst.sets[0].overall.fused.recall_20 == plain.sets[0].overall.fused.recall_20
+    assert best.sets[0].overall.fused.mrr.mean > worst.sets[0].overall.fused.mrr.mean
+    assert "leave the re-ranker out" in report.advice[1]
+    assert all(made.calls == [] for made in bench.made[3:])  # vectors that are known are taken
+    assert Guide.closed == 4
+
+
+async def test_one_that_is_switched_on_is_compared_with_none(bench: Bench) -> None:
+    on = OnnxRerankerConfig(type="onnx", path=Path("/m/worst.onnx"))
+    report = await with_guide(bench, on).run(ComparisonPlan())
+    active, without = report.embedders
+    assert (active.name, active.is_active) == ("minilm + onnx /m/worst.onnx", True)
+    assert active.sets[0].gain is None
+    assert without.sets[0].gain is not None
+    assert without.sets[0].gain.mrr.low > 0
+    assert "choose minilm:" in report.advice[1]
+
+
+async def test_a_reranker_that_does_not_work_has_its_reason(bench: Bench) -> None:
+    plan = ComparisonPlan(rerankers=("onnx:path=/m/broken.onnx",))
+    plain, broken = (await with_guide(bench).run(plan)).embedders
+    assert plain.sets
+    assert broken.problem == "it is no cross-encoder"
+    assert broken.sets == ()

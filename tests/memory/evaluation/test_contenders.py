@@ -11,11 +11,14 @@ from synthorg_tui.memory.evaluation.contenders import (
     contenders,
     name_of,
     parse_embedder,
+    parse_reranker,
     sends_to,
 )
 from synthorg_tui.memory.evaluation.nonsense import OTHER_FIELDS, nonsense_for
 from synthorg_tui.providers.embedding.config import GgufConfig, MiniLMConfig, OpenAIConfig
+from synthorg_tui.providers.reranking.config import OnnxRerankerConfig
 
+CROSS = "onnx:path=/m/cross.onnx"
 GIGABYTE = 1024**3
 
 
@@ -63,6 +66,45 @@ def test_too_many_at_once_are_refused() -> None:
     contenders(MiniLMConfig(), named[:-1])
     with pytest.raises(EmbedderNameError, match="too many"):
         contenders(MiniLMConfig(), named)
+
+
+def test_a_reranker_is_named_as_in_the_settings() -> None:
+    named = parse_reranker("onnx:path=/m/cross.onnx,max_tokens=256")
+    assert named == OnnxRerankerConfig(type="onnx", path=Path("/m/cross.onnx"), max_tokens=256)
+    for text in ("", "nothing", "onnx", "onnx:path", "onnx:path=/m/a.onnx,max_tokens=8"):
+        with pytest.raises(EmbedderNameError) as told:
+            parse_reranker(text)
+        assert "onnx:path=FILE" in str(told.value.remedy)
+
+
+def test_each_reranker_is_tried_with_the_active_one() -> None:
+    active = parse_embedder("gguf:path=/m/a.gguf")
+    tried = contenders(active, [], rerankers=[CROSS, "onnx:path=/m/b.onnx", CROSS])
+    assert [(each.name, each.is_active, each.named) for each in tried] == [
+        ("gguf /m/a.gguf", True, ""),
+        ("minilm", False, ""),
+        ("gguf /m/a.gguf + onnx /m/cross.onnx", False, f"reranker {CROSS}"),
+        ("gguf /m/a.gguf + onnx /m/b.onnx", False, "reranker onnx:path=/m/b.onnx"),
+    ]
+    assert [each.embeds_as_active for each in tried] == [True, False, True, True]
+
+
+def test_one_that_is_switched_on_is_with_all_and_left_out_once() -> None:
+    named = "gguf:path=/m/a.gguf"
+    on = parse_reranker(CROSS)
+    tried = contenders(MiniLMConfig(), [named], reranking=on, rerankers=[CROSS])
+    assert [(each.name, each.is_active, each.reranker) for each in tried] == [
+        ("minilm + onnx /m/cross.onnx", True, "onnx /m/cross.onnx"),
+        ("minilm", False, ""),
+        ("gguf /m/a.gguf + onnx /m/cross.onnx", False, "onnx /m/cross.onnx"),
+    ]
+
+
+def test_too_many_rerankers_at_once_are_refused() -> None:
+    named = [f"onnx:path=/m/{number}.onnx" for number in range(MAX_EMBEDDERS + 1)]
+    assert len(contenders(MiniLMConfig(), [], rerankers=named[1:])) == MAX_EMBEDDERS + 1
+    with pytest.raises(EmbedderNameError, match="re-rankers are too many"):
+        contenders(MiniLMConfig(), [], rerankers=named)
 
 
 @pytest.mark.parametrize(

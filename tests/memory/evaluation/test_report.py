@@ -88,6 +88,31 @@ def test_a_better_one_is_advised_with_its_gain() -> None:
     assert "+0.369" in said
 
 
+def with_reranker(name: str, found: SetFigures, *, active: bool = False) -> EmbedderFigures:
+    return embedder(f"{name} + onnx x", found, active=active).model_copy(
+        update={"reranker": "onnx x", "pairs_per_second": 90.0}
+    )
+
+
+def test_a_reranker_is_advised_only_if_it_surely_gains() -> None:
+    better = with_reranker("old", figures("a", base=BASE))
+    assert "choose old + onnx x" in advice_for([own()], [ACTIVE, better], HERE)[1]
+    same = with_reranker("old", figures("x", "a", base=BASE))
+    said = advice_for([own()], [ACTIVE, same], HERE)[1]
+    assert "keep old, and leave the re-ranker out" in said
+    assert taken_rows(ComparisonReport(sets=(own(),), embedders=(same,)))[0][3] == (
+        "10 (90 reordered)"
+    )
+
+
+def test_one_that_is_on_stays_only_if_less_is_found_without_it() -> None:
+    active = with_reranker("old", figures("a"), active=True)
+    worse = embedder("old", figures("x", "a", base=[answer("a")] * FEW_QUESTIONS))
+    assert "less is found" in advice_for([own()], [active, worse], HERE)[1]
+    same = embedder("old", figures("a", base=[answer("a")] * FEW_QUESTIONS))
+    assert "switch the re-ranker off" in advice_for([own()], [active, same], HERE)[1]
+
+
 def test_what_agents_would_wait_for_too_long_is_no_choice() -> None:
     at_most = embedder("new", figures("a", base=BASE, p95_ms=PATIENCE_MS))
     slower = embedder("new", figures("a", base=BASE, p95_ms=PATIENCE_MS + 1))

@@ -1,13 +1,25 @@
 """A model orders what was found; its answers are checked and remembered."""
 
 import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from synthorg_tui.memory.ranking import ScoredMemory
 from synthorg_tui.memory.retrieval.hits import QuerySpecificReranker, RankedMemories
-from synthorg_tui.memory.retrieval.rerank import LLMReranker
+from synthorg_tui.memory.retrieval.rerank import (
+    CrossEncoderReranker,
+    LLMReranker,
+    create_reranker,
+)
 from synthorg_tui.memory.retrieval.rerank_cache import RerankCache
+from synthorg_tui.providers.embedding.protocol import Vectors
+from synthorg_tui.providers.reranking.config import OnnxRerankerConfig
+from synthorg_tui.providers.reranking.cross_encoder import CrossEncoder
 from tests.conftest import FixedClock
 from tests.hostile import HOSTILE
 from tests.memory.memory_kit import ids, scored
@@ -159,3 +171,73 @@ class TestCache:
     def test_time_and_size_are_positive(self, ttl: float, size: int) -> None:
         with pytest.raises(ValueError, match="positive"):
             RerankCache(ttl_seconds=ttl, size=size)
+
+
+class Scorer(CrossEncoder):
+    """Scores texts by what they are mapped to; counts what it was asked."""
+
+    def __init__(self, scores: Mapping[str, float], name: str = "scorer") -> None:
+        super().__init__(OnnxRerankerConfig(type="onnx", path=Path(name)))
+        self._scores = scores
+        self.asked: list[tuple[str, tuple[str, ...]]] = []
+
+    async def scores(self, question: str, texts: Sequence[str]) -> Vectors:
+        self.asked.append((question, tuple(texts)))
+        return np.array([self._scores[text] for text in texts], dtype=np.float32)
+
+
+def contents(scores: Sequence[float]) -> tuple[tuple[ScoredMemory, ...], Scorer]:
+    """Memories named by their place, and what scores them so."""
+    memories = tuple(scored(str(place), str(place)) for place in range(len(scores)))
+    return memories, Scorer({str(place): score for place, score in enumerate(scores)})
+
+
+class TestCrossEncoder:
+    @given(st.lists(st.integers(-3, 3), max_size=25))
+    async def test_the_same_memories_come_back_best_first_and_ties_as_they_were(
+        self, scores: list[int]
+    ) -> None:
+        memories, encoder = contents(scores)
+        answer = await CrossEncoderReranker(encoder, cache=RerankCache()).rerank("why", memories)
+        places = [int(memory.entry.id) for memory in answer.memories]
+        assert answer.degraded == ""
+        assert places == sorted(range(len(scores)), key=lambda place: (-scores[place], place))
+        assert set(answer.memories) == set(memories)
+
+    async def test_scores_stay_and_the_whole_text_is_read(self) -> None:
+        long = scored("b", "x" * 5_000, score=0.1)
+        encoder = Scorer({"text": 0.0, long.entry.content: 1.0})
+        reranker = CrossEncoderReranker(encoder, cache=RerankCache())
+        assert isinstance(reranker, QuerySpecificReranker)
+        answer = await reranker.rerank("why", (FOUND[0], long))
+        assert answer == RankedMemories((long, FOUND[0]))
+        assert encoder.asked == [("why", ("text", long.entry.content))]
+
+    async def test_a_failure_leaves_the_order_and_says_so(self, tmp_path: Path) -> None:
+        config = OnnxRerankerConfig(type="onnx", path=tmp_path / "lost.onnx")
+        encoder = CrossEncoder(config)
+        answer = await CrossEncoderReranker(encoder, cache=RerankCache()).rerank("why", FOUND)
+        assert answer.memories == FOUND
+        assert answer.degraded.startswith("reranking failed: The re-ranker ")
+        await encoder.close()
+
+    async def test_orders_are_remembered_for_each_model(self) -> None:
+        cache = RerankCache()
+        memories, up = contents([1, 2])
+        down = Scorer({"0": 2.0, "1": 1.0}, name="other")
+        for _ in range(2):
+            for encoder, order in ((up, ["1", "0"]), (down, ["0", "1"])):
+                answer = await CrossEncoderReranker(encoder, cache=cache).rerank("why", memories)
+                assert ids(answer.memories) == order
+        assert len(up.asked) == len(down.asked) == 1
+
+    async def test_it_takes_the_place_of_the_language_model(self) -> None:
+        memories, encoder = contents([1, 2])
+
+        def unasked() -> None:
+            raise AssertionError("no language model is wanted")
+
+        reranker = create_reranker(encoder, unasked, cache=RerankCache())
+        assert ids((await reranker.rerank("why", memories)).memories) == ["1", "0"]
+        without = create_reranker(None, lambda: None, cache=RerankCache())
+        assert "no language model" in (await without.rerank("why", memories)).degraded

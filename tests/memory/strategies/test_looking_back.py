@@ -61,3 +61,13 @@ async def test_a_backend_without_a_past_says_so(clock: FixedClock) -> None:
     await memory.connect()
     with pytest.raises(MemoryCapabilityError, match="at a time"):
         await told(memory, clock, clock.now())
+
+
+async def test_looking_back_asks_no_model(store: LocalMemoryBackend, clock: FixedClock) -> None:
+    await store.store(AGENT, request(FORMER))
+    wanted = MemoryRetrievalConfig(retriever="hierarchical", query_specific_rerank_enabled=True)
+    service = InjectionService(store, wanted, clock=clock)
+    asked = InjectionRequest(AGENT, "push the release branch", 500, as_of=clock.now())
+    explanation = (await service.prepare(asked)).explanation
+    assert [each.entry.content for each in explanation.included] == [FORMER]
+    assert explanation.degraded == ""

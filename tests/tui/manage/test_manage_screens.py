@@ -4,6 +4,7 @@ import asyncio
 import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,8 @@ async def test_the_doctor_reads_the_store_and_says_what_the_process_takes(home: 
 async def test_the_doctor_says_whether_the_model_is_in_memory(is_loaded: bool, told: str) -> None:
     facts = ProcessFacts(1, 1, "minilm", "auto", (), is_loaded)
     assert f"embedding minilm {told}" in plain(facts_lines(facts))
+    assert "re-ranker" not in plain(facts_lines(facts))
+    assert "· re-ranker onnx ·" in plain(facts_lines(replace(facts, reranking="onnx")))
 
 
 async def test_a_backup_is_made_and_restored_once_the_word_is_typed(home: Path) -> None:

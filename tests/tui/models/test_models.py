@@ -3,16 +3,25 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
+import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.evaluation.contenders import EmbedderNameError
+from synthorg_tui.settings.root import RootConfig
+from synthorg_tui.tui.models.adapter import ModelDesk
 from synthorg_tui.tui.models.lines import plain_report
 from synthorg_tui.tui.models.screen import ModelsScreen
 from tests.tui.models.model_fakes import FILE, FakeModels, ModelManagement, report
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts
+
+if TYPE_CHECKING:
+    from synthorg_tui.engine import Engine
 
 
 @asynccontextmanager
@@ -122,3 +131,28 @@ async def test_the_tables_are_copied_as_text() -> None:
         await settle(pilot)
         assert pilot.app.clipboard == plain_report(report())
         assert ".748 ±.030" in pilot.app.clipboard
+
+
+def test_embedders_and_rerankers_are_listed_side_by_side_until_left_out() -> None:
+    engine = SimpleNamespace(settings=RootConfig())
+    desk = ModelDesk(lambda: cast("Engine", engine))
+    desk.add("reranker onnx:path=/m/cross.onnx")
+    desk.add("onnx:path=/m/cross.onnx")
+    listed = desk.chosen()
+    assert [(each.name, each.is_active) for each in listed] == [
+        ("minilm", True),
+        ("onnx /m/cross.onnx", False),
+        ("minilm + onnx /m/cross.onnx", False),
+    ]
+    desk.remove(listed[1])
+    assert [each.name for each in desk.chosen()] == ["minilm", "minilm + onnx /m/cross.onnx"]
+    desk.remove(listed[2])
+    assert [each.named for each in desk.chosen()] == [""]
+
+
+@pytest.mark.parametrize("text", ["reranker nothing", "reranker onnx", "nothing"])
+def test_what_names_none_is_not_listed(text: str) -> None:
+    desk = ModelDesk(lambda: cast("Engine", SimpleNamespace(settings=RootConfig())))
+    with pytest.raises(EmbedderNameError):
+        desk.add(text)
+    assert len(desk.chosen()) == 1

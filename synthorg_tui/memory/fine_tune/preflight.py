@@ -133,7 +133,7 @@ async def _model(plan: FineTunePlan, parts: TuningParts) -> PreflightCheck:
     if alike < ALIKE:
         told = f"on average its vectors are only {alike:.2f} like the stored ones"
         return _check(BASE, "fail", f"{folder} isn't the model in use: {told}", alike=alike)
-    return _check(BASE, "pass", f"{folder}, {alike:.3f} like {used}", alike=round(alike, 4))
+    return _check(BASE, "pass", f"{alike:.3f} like the stored vectors: {folder}", alike=round(alike, 4))
 
 
 async def _sample(parts: TuningParts) -> tuple[list[str], Numbers]:
@@ -152,7 +152,8 @@ async def _sample(parts: TuningParts) -> tuple[list[str], Numbers]:
 
     rows = await core.read(load)
     vectors = [np.frombuffer(vector, np.float32) for _, vector in rows]
-    return [text for text, _ in rows], np.stack(vectors) if vectors else np.zeros((0, 0))
+    stacked = np.stack(vectors) if vectors else np.zeros((0, core.embedder.dims), np.float32)
+    return [text for text, _ in rows], stacked
 
 
 async def _embedded(parts: TuningParts) -> PreflightCheck:

@@ -154,11 +154,11 @@ class _CheckedModel(OnnxFileEmbedder):
         self._folder = folder
 
     @property
-    def fingerprint(self) -> str:  # type: ignore[override]
+    def fingerprint(self) -> str:
         return _fingerprint(self._about)
 
     @property
-    def dims(self) -> int:  # type: ignore[override]
+    def dims(self) -> int:
         return self._about.dims
 
     def _model(self) -> Path:

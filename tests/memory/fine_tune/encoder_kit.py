@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.fine_tune.models import FineTunePlan, FineTuneTrainer
@@ -30,8 +31,8 @@ TABLE = np.random.default_rng(5).normal(size=(len(WORDS), WIDE)).astype(np.float
 LONGEST = 16
 
 
-def write_model(folder: Path) -> Path:
-    """Write the model to a new folder and return that."""
+def write_model(folder: Path, table: Vectors = TABLE) -> Path:
+    """Write the model to a new folder and return that; ``table`` has the vector of each word."""
     folder.mkdir(parents=True)
     kinds = (("Transformer", ""), ("Pooling", "1_Pooling"))
     modules = [
@@ -48,7 +49,7 @@ def write_model(folder: Path) -> Path:
     kind = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": LONGEST}
     _write(folder / "tokenizer_config.json", {**marks, **kind, "pad_token": "[PAD]"})
     write_tokenizer(folder, WORDS)
-    write_safetensors(folder / "model.safetensors", weights())
+    write_safetensors(folder / "model.safetensors", weights(table))
     return folder
 
 
@@ -61,12 +62,12 @@ _CONFIG: dict[str, Any] = {
 }  # fmt: skip
 
 
-def weights() -> dict[str, Vectors]:
+def weights(table: Vectors) -> dict[str, Vectors]:
     """Return the tensors of the model; what would add to the words is zero."""
     random = np.random.default_rng(6)
     wide, inner = WIDE, 2 * WIDE
-    found = {
-        "embeddings.word_embeddings.weight": TABLE,
+    found: dict[str, NDArray[Any]] = {
+        "embeddings.word_embeddings.weight": table,
         "embeddings.position_embeddings.weight": np.zeros((LONGEST, wide)),
         "embeddings.token_type_embeddings.weight": np.zeros((2, wide)),
         "pooler.dense.weight": np.zeros((wide, wide)),

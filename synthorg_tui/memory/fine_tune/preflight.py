@@ -133,7 +133,9 @@ async def _model(plan: FineTunePlan, parts: TuningParts) -> PreflightCheck:
     if alike < ALIKE:
         told = f"on average its vectors are only {alike:.2f} like the stored ones"
         return _check(BASE, "fail", f"{folder} isn't the model in use: {told}", alike=alike)
-    return _check(BASE, "pass", f"{alike:.3f} like the stored vectors: {folder}", alike=round(alike, 4))
+    return _check(
+        BASE, "pass", f"{alike:.3f} like the stored vectors: {folder}", alike=round(alike, 4)
+    )
 
 
 async def _sample(parts: TuningParts) -> tuple[list[str], Numbers]:

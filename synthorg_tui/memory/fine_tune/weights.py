@@ -169,7 +169,7 @@ class WeightTraining:
         """Train, tell what comes of it, and write the model."""
         self._restore()
         if not self._curve:
-            self._look(self._loss(self._batch(0)).item())
+            self._look(self._first_loss())
         while self._step < self._of and not self._is_stuck:
             losses = [self._take_step() for _ in range(self._until_look())]
             self._look(sum(losses) / len(losses))
@@ -177,6 +177,13 @@ class WeightTraining:
         write_onnx(self._model, Path(self._job["out"]))
         dims = int(self._groups[0].texts.shape[1])
         self._talk.say(done=True, dims=dims, max_tokens=self._model.max_tokens)
+
+    def _first_loss(self) -> float:
+        import torch
+
+        self._model.model.eval()
+        with torch.no_grad():
+            return float(self._loss(self._batch(0)).item())
 
     @property
     def _is_stuck(self) -> bool:
@@ -246,16 +253,11 @@ class WeightTraining:
     def _store(self) -> None:
         from safetensors.torch import save
 
-        kinds = {"w": self._model.copied(), "m": self._first, "v": self._second, "b": self._best}
-        tensors = {
-            f"{kind}/{name}": each for kind, all_ in kinds.items() for name, each in all_.items()
-        }
-        about = {
-            "key": self._key,
-            "step": self._step,
-            "best": self._best_step,
-            "curve": self._curve,
-        }
+        weights = {name: weight.detach() for name, weight in self._model.weights.items()}
+        kinds = {"w": weights, "m": self._first, "v": self._second, "b": self._best}
+        tensors = {f"{kind}/{name}": each for kind in kinds for name, each in kinds[kind].items()}
+        curve, key = self._curve, self._key
+        about = {"key": key, "step": self._step, "best": self._best_step, "curve": curve}
         content = save(tensors, {"about": json.dumps(about)})
         write_atomically(self._job["state"], content, mode=PRIVATE_FILE)
 

@@ -14,6 +14,7 @@ from synthorg_tui.core.files import PRIVATE_FILE, ensure_private_dir, sync, writ
 from synthorg_tui.memory.fine_tune.base_models import base_folder, require_libraries
 from synthorg_tui.memory.fine_tune.bench import QuestionVector
 from synthorg_tui.memory.fine_tune.checkpoints import CheckpointFiles, WrittenCheckpoint
+from synthorg_tui.memory.fine_tune.errors import FineTuneError
 from synthorg_tui.memory.fine_tune.models import CurvePoint
 from synthorg_tui.memory.fine_tune.store import TrainingQuestion
 from synthorg_tui.memory.fine_tune.trainers import TrainingJob
@@ -132,9 +133,12 @@ class EncoderTrainer:
 
     def _encoder(self) -> QueryEncoder:
         """What was trained; a run that was killed at its end may have moved it already."""
-        made, taken = self._made, self._files.taken(self._checkpoint_id)
-        folder = made if made.is_dir() else taken
-        return QueryEncoder.in_folder(folder, sha256_of(folder / ABOUT))
+        for folder in (self._made, self._files.taken(self._checkpoint_id)):
+            if (folder / ABOUT).is_file():
+                return QueryEncoder.in_folder(folder, sha256_of(folder / ABOUT))
+        raise FineTuneError(
+            "what this run trained isn't on this machine any more", remedy="Start another run."
+        )
 
 
 async def _answer(process: WeightsProcess, said: dict[str, Any], job: TrainingJob) -> None:

@@ -66,7 +66,9 @@ async def checkpoint(engine: Engine, place: Path, name: str = "c1") -> Checkpoin
         config=FineTuneRunConfig.of(asked), updated_at=NOW, completed_at=NOW,
     )  # fmt: skip
     assert isinstance(engine.memory, LocalMemoryBackend)
-    await FineTuneStore(engine.memory.core.database).finish(run, record)
+    store = FineTuneStore(engine.memory.core.database)
+    await store.save(run)
+    await store.finish(run, record)
     return record
 
 
@@ -149,3 +151,13 @@ async def test_a_link_in_place_of_its_folder_is_refused(tmp_path: Path) -> None:
         await engine.memory_service.delete_checkpoint(record.id)
     assert not folder.is_symlink()
     assert (tmp_path / "elsewhere" / MODEL).is_file()
+
+
+async def test_what_a_killed_program_left_of_a_run_that_is_over_goes(tmp_path: Path) -> None:
+    async with opening(tmp_path) as engine:
+        record = await checkpoint(engine, tmp_path)
+        for name in (record.run_id, "unknown"):
+            (tmp_path / "data" / "tuning" / name).mkdir(parents=True)
+    async with opening(tmp_path) as engine:
+        assert (await engine.memory_service.list_runs(limit=1, offset=0))[1] == 1
+    assert list((tmp_path / "data" / "tuning").iterdir()) == []

@@ -17,6 +17,8 @@ import numpy as np
 import pytest
 
 from synthorg_tui.memory.fine_tune.base_models import EXTRA, missing_libraries
+from synthorg_tui.memory.fine_tune.checkpoints import CheckpointFiles
+from synthorg_tui.memory.fine_tune.encoder_trainer import EncoderTrainer, RunFolders
 from synthorg_tui.memory.fine_tune.errors import CheckpointRefusedError, FineTuneError
 from synthorg_tui.memory.fine_tune.models import (
     WORK_STAGES,
@@ -58,6 +60,13 @@ async def test_a_process_that_fails_says_why() -> None:
     async with WeightsProcess.started({"do": "nothing"}) as process:
         with pytest.raises(Exception, match="training failed"):
             await process.told()
+
+
+async def test_a_model_that_is_gone_before_it_was_offered_is_told(tmp_path: Path) -> None:
+    folders, files = RunFolders(tmp_path), CheckpointFiles(tmp_path)
+    trainer = EncoderTrainer("run", "checkpoint", "table-1", folders, files)
+    with pytest.raises(FineTuneError, match="isn't on this machine any more"):
+        await trainer.vectors([])
 
 
 @pytest.fixture(scope="module")

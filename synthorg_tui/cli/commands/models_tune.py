@@ -258,6 +258,9 @@ async def _check(context: "Context", plan: "FineTunePlan") -> int:
     else:
         rows = [(check.status.upper(), check.name, check.message) for check in found.checks]
         context.console.table(("", "CHECK", ""), rows)
+        for check in found.checks:
+            if remedy := check.detail.get("remedy"):
+                context.console.line(f"{check.name}: {remedy}")
     return 0 if found.can_proceed else 1
 
 

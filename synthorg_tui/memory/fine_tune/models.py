@@ -4,7 +4,14 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AwareDatetime, Field, computed_field, field_validator, model_validator
+from pydantic import (
+    AwareDatetime,
+    Field,
+    ValidationInfo,
+    computed_field,
+    field_validator,
+    model_validator,
+)
 
 from synthorg_tui.core.types import FrozenModel, NotBlankStr, reject
 from synthorg_tui.memory.fine_tune import inside_path
@@ -89,10 +96,10 @@ class FineTuneRequest(FineTuneOverrides):
     """
 
     source_dir: NotBlankStr
+    trainer: FineTuneTrainer = FineTuneTrainer.ADAPTER  # before what its value decides on
     base_model: NotBlankStr | None = None
     output_dir: NotBlankStr | None = None
     resume_run_id: NotBlankStr | None = None
-    trainer: FineTuneTrainer = FineTuneTrainer.ADAPTER
     seed: int = Field(default=0, ge=0)
 
     @field_validator("source_dir", "output_dir")
@@ -100,11 +107,11 @@ class FineTuneRequest(FineTuneOverrides):
     def _validate_paths(cls, path: str | None) -> str | None:
         return None if path is None else inside_path("path", path)
 
-    @model_validator(mode="after")
-    def _validate_base_model(self) -> Self:
-        if self.base_model is not None and self.trainer is FineTuneTrainer.CONTRASTIVE:
-            inside_path("base_model", self.base_model)
-        return self
+    @field_validator("base_model")
+    @classmethod
+    def _validate_base_model(cls, named: str | None, info: ValidationInfo) -> str | None:
+        is_folder = info.data.get("trainer") is FineTuneTrainer.CONTRASTIVE
+        return inside_path("base_model", named) if named is not None and is_folder else named
 
 
 class FineTunePlan(FineTuneRequest):

@@ -89,7 +89,10 @@ class QuestionModel:
         """Return the unit vectors of texts, through which a loss can be led back."""
         import torch
 
-        tokens = self.model.tokenize(list(texts))
+        tokens = self.model.tokenizer(
+            list(texts), padding=True, truncation=True, max_length=self.max_tokens,
+            return_tensors="pt",
+        )  # fmt: skip
         features = {name: tokens[name] for name in ("input_ids", "attention_mask")}
         hidden = self.model(features)["sentence_embedding"]
         return torch.nn.functional.normalize(hidden, dim=1)

@@ -119,4 +119,4 @@ def unpacked(text: str, rows: int) -> Numbers:
     import numpy as np
 
     flat: Numbers = np.frombuffer(base64.b64decode(text), "<f4").astype(np.float32)
-    return flat.reshape(rows, -1)
+    return flat.reshape(rows, len(flat) // max(1, rows))

@@ -179,6 +179,7 @@ class MemoryService:
                 "its checkpoint is still there", remedy="Delete the checkpoint first."
             )
         await parts.store.delete_run(run_id)
+        await asyncio.to_thread(parts.folders.delete, run_id)
         return run
 
     async def list_checkpoints(
@@ -293,7 +294,10 @@ class MemoryService:
         now = parts.core.clock.now()
         # Where several programs have the store, another one may be at a run that was just saved.
         since = now - _SILENT if parts.core.database.is_shared else datetime.max.replace(tzinfo=UTC)
-        for run in (await parts.store.runs(limit=100, offset=0))[0]:
+        runs = (await parts.store.runs(limit=100, offset=0))[0]
+        unfinished = {run.id for run in runs if run.stage is not FineTuneStage.COMPLETE}
+        await asyncio.to_thread(parts.folders.keep_only, unfinished)
+        for run in runs:
             if run.stage.is_active and run.id != own and run.updated_at <= since:
                 stage = run.stage.value.replace("_", " ")
                 error = f"interrupted while {stage}: the program ended"

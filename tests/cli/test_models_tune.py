@@ -8,6 +8,7 @@ import pytest
 
 from synthorg_tui.cli.commands.models_tune import checkpoint_shape, run_shape
 from synthorg_tui.engine import Engine
+from synthorg_tui.memory.fine_tune import base_models
 from synthorg_tui.settings.loader import load_settings
 from tests.cli.cli_kit import Cli, documented, move_home, runner
 from tests.memory.fine_tune.tuning_kit import DIMS, fill, plan, tuned
@@ -37,6 +38,21 @@ def test_without_questions_it_ends_with_the_reason(cli: Cli) -> None:
     assert refused.code == 1
     assert "0 questions with known answers, and it takes 300" in refused.err
     assert cli("models", "runs", "--json").json == documented("models runs")
+
+
+def test_what_all_weights_lack_is_told_with_what_to_do(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base_models, "LIBRARIES", ("no_such_library",))
+    checked = cli("models", "tune", "--trainer", "contrastive", "--check")
+    assert checked.code == 1
+    assert "pip install 'synthorg-tui[fine-tune]'" in checked.out
+    refused = cli("models", "tune", "--trainer", "contrastive")
+    assert refused.code == 1
+    assert "needs no_such_library, which isn't installed" in refused.err
+    refused = cli("models", "tune", "--trainer", "contrastive", "--base-model", "../models/mine")
+    assert refused.code == 2
+    assert refused.err.startswith("error: --base-model: ")
 
 
 def test_what_is_in_force_is_told_without_a_checkpoint(cli: Cli) -> None:

@@ -34,7 +34,7 @@ async def test_one_for_another_base_is_refused() -> None:
     embedder = AdaptedEmbedder(HashEmbedder(dims=DIMS))
     with pytest.raises(EmbeddingError, match="trained for hash-2"):
         embedder.use(turned("hash-2"))
-    assert embedder.adapter is None
+    assert embedder.side is None
 
 
 def test_a_mapped_query_has_length_one() -> None:

@@ -27,10 +27,11 @@ _MAX_LISTED: Final = 20
 _MOST: Final = 500
 _SHORT: Final = 8
 _VALUES: Final = (
-    ("--epochs", int, "steps at most (default 60)"),
-    ("--learning-rate", float, "how far a step goes (default 0.0003)"),
+    ("--epochs", int, "steps of adapter, rounds of contrastive, at most (default 60, 6)"),
+    ("--learning-rate", float, "how far a step goes (default 0.0003, 0.00005)"),
     ("--temperature", float, "how sharply answers are told from others (default 0.05)"),
-    ("--top-k", int, "hard negatives of each question, by meaning and by words (default 8)"),
+    ("--top-k", int, "hard negatives of each question, by meaning and by words (default 8, 4)"),
+    ("--batch-size", int, "questions of a step of contrastive (default 128)"),
     ("--validation-split", float, "share of the sessions that tell when to stop (default 0.1)"),
 )
 Begin: TypeAlias = "Callable[[MemoryService], Awaitable[FineTuneRun]]"
@@ -88,9 +89,17 @@ def _add_tune(actions: Subparsers) -> None:
         "--trainer",
         choices=("adapter", "contrastive"),
         default="adapter",
-        help="a map of questions, or all weights of the model (default adapter)",
+        help="a map of questions, or all weights for questions (default adapter)",
     )
-    parser.add_argument("--output", type=path, metavar="DIR", help="write a copy of the file here")
+    parser.add_argument(
+        "--base-model",
+        type=path,
+        metavar="DIR",
+        help="for contrastive: folder of the model in use (default the bundled model's weights)",
+    )
+    parser.add_argument(
+        "--output", type=path, metavar="DIR", help="write a copy of the checkpoint here"
+    )
     parser.add_argument("--seed", type=whole(0, 2**31), default=0, metavar="N", help="default 0")
     for option, kind, told in _VALUES:
         parser.add_argument(option, type=kind, metavar="N", help=told)
@@ -236,6 +245,7 @@ def _plan(context: "Context") -> "FineTunePlan":
         return FineTunePlan(
             source_dir=str((args.source or context.data_dir).absolute()),
             output_dir=str(args.output.absolute()) if args.output else None,
+            base_model=str(args.base_model.absolute()) if args.base_model else None,
             trainer=args.trainer,
             write_about=args.write_about,
             seed=args.seed,
@@ -256,6 +266,9 @@ async def _check(context: "Context", plan: "FineTunePlan") -> int:
     else:
         rows = [(check.status.upper(), check.name, check.message) for check in found.checks]
         context.console.table(("", "CHECK", ""), rows)
+        for check in found.checks:
+            if remedy := check.detail.get("remedy"):
+                context.console.line(f"{check.name}: {remedy}")
     return 0 if found.can_proceed else 1
 
 

@@ -9,7 +9,8 @@ import asyncio
 import threading
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -258,10 +259,12 @@ class _ComparisonRun:
         if contender.embeds_as_active:
             ids, mark = [row.id for row in corpus.rows], embedder.fingerprint
             vectors = await core.read(partial(queries.vectors_by_id, ids=ids, fingerprint=mark))
-            embedder = _as_in_force(embedder, core.embedder)
         clock = AskingClock(core.clock)
-        store = scratch_store(self._parts.folder, embedder, clock=clock, policy=core.policy)
-        async with store as backend:
+        used = core.embedder if contender.embeds_as_active else None
+        async with (
+            _as_in_force(embedder, used) as asked,
+            scratch_store(self._parts.folder, asked, clock=clock, policy=core.policy) as backend,
+        ):
             backend.core.moved = core.moved if contender.embeds_as_active else 0.0
             injection = self._parts.injection
             trial = EmbedderTrial(backend, clock, injection, models.encoder, self._cancel)
@@ -311,14 +314,19 @@ class _ComparisonRun:
         return notes
 
 
-def _as_in_force(embedder: Embedder, used: Embedder) -> Embedder:
-    """The same model with the checkpoint that is deployed for the one in use."""
-    adapter = used.adapter if isinstance(used, AdaptedEmbedder) else None
-    if adapter is None:
-        return embedder
-    adapted = AdaptedEmbedder(embedder)
-    adapted.use(adapter)
-    return adapted
+@asynccontextmanager
+async def _as_in_force(embedder: Embedder, used: Embedder | None) -> AsyncIterator[Embedder]:
+    """The same model with the checkpoint that is deployed for the one in use, if there is one."""
+    side = used.side if isinstance(used, AdaptedEmbedder) else None
+    if side is None:
+        yield embedder
+        return
+    adapted, twin = AdaptedEmbedder(embedder), side.twin()
+    adapted.use(twin)
+    try:
+        yield adapted
+    finally:
+        await twin.close()
 
 
 def _part_of(

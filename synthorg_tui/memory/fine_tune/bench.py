@@ -1,11 +1,11 @@
-"""Ranks memories for the questions of a run with any matrix, as a search would, and compares.
+"""Ranks memories for the questions of a run with any vectors of theirs, as a search would.
 
 By meaning everything is scored exactly, here; by words the index is asked, once a question. What
 comes of both is fused as in a search, without the cutoff: that is fitted afterwards.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from synthorg_tui.memory.evaluation.metrics import ndcg_at, paired_difference, recall_at
 from synthorg_tui.memory.fine_tune.mining import MemoryPool, far_from_answers
@@ -30,6 +30,18 @@ MAX_POOL: Final = 20_000
 AT: Final = 10
 _TAIL: Final = 90
 """Percentile of unrelated memories' similarities that stays below the cutoff as before."""
+
+
+QuestionVector: TypeAlias = Callable[[TrainingQuestion], Numbers]
+"""Returns the unit vector of a question, as one way of embedding questions gives it."""
+
+
+def base_vector(question: TrainingQuestion) -> Numbers:
+    """Return the vector that the base gives a question."""
+    import numpy as np
+
+    vector: Numbers = np.frombuffer(question.vector, np.float32)
+    return vector
 
 
 class RankedIds(NamedTuple):
@@ -103,19 +115,19 @@ class Bench:
             await self.pool(question.agent_id)
             await self.by_words(question)
 
-    def ranked(self, question: TrainingQuestion, matrix: Numbers | None) -> RankedIds:
-        """Rank for a question that was prepared; ``None`` is the base without a map."""
+    def ranked(self, question: TrainingQuestion, vector_of: QuestionVector) -> RankedIds:
+        """Rank for a question that was prepared."""
         import numpy as np
 
         pool = self._pools[question.agent_id]
-        scores = pool.vectors @ mapped(question, matrix)
+        scores = pool.vectors @ vector_of(question)
         order = np.argsort(-scores, kind="stable")[:SEARCH_DEPTH]
         dense = tuple(IndexHit(pool.ids[row], float(scores[row])) for row in order)
         hits = IndexHits(dense=dense, sparse=self._worded[question.number])
         fused = fuse_hits(hits, limit=SEARCH_DEPTH)
         return RankedIds([hit.id for hit in dense], [hit.id for hit in fused])
 
-    def ndcg(self, questions: Sequence[TrainingQuestion], matrix: Numbers | None) -> float:
+    def ndcg(self, questions: Sequence[TrainingQuestion], vector_of: QuestionVector) -> float:
         """Return the mean NDCG@10 of prepared questions, of both rankings: what training watches.
 
         The fused one alone moves by single questions between two looks, the dense one steadily.
@@ -124,14 +136,16 @@ class Bench:
             [
                 ndcg_at(ids, question.relevant, AT)
                 for question in questions
-                for ids in self.ranked(question, matrix)
+                for ids in self.ranked(question, vector_of)
             ]
         )
 
-    def compare(self, questions: Sequence[TrainingQuestion], matrix: Numbers) -> EvalMetrics:
-        """Return the figures of a matrix beside those of the base, on prepared questions."""
-        ours = [self.ranked(question, matrix) for question in questions]
-        base = [self.ranked(question, None) for question in questions]
+    def compare(
+        self, questions: Sequence[TrainingQuestion], vector_of: QuestionVector
+    ) -> EvalMetrics:
+        """Return the figures of what was trained beside the base, on prepared questions."""
+        ours = [self.ranked(question, vector_of) for question in questions]
+        base = [self.ranked(question, base_vector) for question in questions]
         relevant = [question.relevant for question in questions]
 
         def ndcg(ranked: list[RankedIds], *, dense: bool = False) -> list[float]:
@@ -159,21 +173,23 @@ class Bench:
             gain_high=round(gain.high, 6),
         )
 
-    def cutoff(self, questions: Sequence[TrainingQuestion], matrix: Numbers) -> CutoffValues:
-        """Return the cutoffs for a matrix: moved as far as it moves what is no answer.
+    def cutoff(
+        self, questions: Sequence[TrainingQuestion], vector_of: QuestionVector
+    ) -> CutoffValues:
+        """Return the cutoffs for what was trained: moved as far as it moves what is no answer.
 
         They aren't raised further than it takes to let as few unrelated memories pass as before.
         """
         before, after, answers = [], [], []
         for question in questions:
             pool = self._pools[question.agent_id]
-            base = pool.vectors @ mapped(question, None)
+            base = pool.vectors @ base_vector(question)
             far, known = (
                 far_from_answers(question.relevant, pool, base),
                 pool.rows(question.relevant),
             )
             if known and far.any():
-                tuned = pool.vectors @ mapped(question, matrix)
+                tuned = pool.vectors @ vector_of(question)
                 before.append(float(base[far].max()))
                 after.append(float(tuned[far].max()))
                 answers.append(float(tuned[known].max()))
@@ -203,16 +219,6 @@ def _moved(before: Sequence[float], after: Sequence[float], answers: Sequence[fl
     enough = float(np.quantile(after, 1 - passed)) - DEFAULT_CUTOFF.convincing
     bearable = float(np.percentile(answers, 100 - _TAIL)) - DEFAULT_CUTOFF.convincing
     return max(0.0, min(shift, enough, bearable))
-
-
-def mapped(question: TrainingQuestion, matrix: Numbers | None) -> Numbers:
-    """Return the unit vector of a question under a matrix, ``None`` for the base's own."""
-    import numpy as np
-
-    from synthorg_tui.providers.embedding.adapted import QueryAdapter
-
-    vector: Numbers = np.frombuffer(question.vector, np.float32)
-    return vector if matrix is None else QueryAdapter("", matrix).apply(vector)
 
 
 def _mean(values: Sequence[float]) -> float:

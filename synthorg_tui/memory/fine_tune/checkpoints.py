@@ -7,12 +7,14 @@ use; else the base is used, and why is said.
 import asyncio
 import hashlib
 import logging
+import shutil
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.core.files import PRIVATE_FILE, ensure_private_dir, write_atomically
+from synthorg_tui.core.files import PRIVATE_FILE, ensure_private_dir, sync, write_atomically
 from synthorg_tui.memory.fine_tune import EmbeddingFineTuneConfig
 from synthorg_tui.memory.fine_tune.errors import CheckpointDamagedError, FineTuneError
 from synthorg_tui.memory.fine_tune.models import CheckpointRecord
@@ -22,33 +24,87 @@ from synthorg_tui.providers.embedding.adapted import (
     MAX_ADAPTER_BYTES,
     AdaptedEmbedder,
     QueryAdapter,
+    QuestionSide,
 )
 from synthorg_tui.providers.embedding.errors import EmbeddingError
+from synthorg_tui.providers.embedding.query_encoder import QueryEncoder
 
 _log = logging.getLogger(__name__)
 
 FOLDER: Final = "checkpoints"
+ADAPTER: Final = "adapter"
+ENCODER: Final = "encoder"
 MEMORY_CHECKPOINT_NOT_USED: Final = "memory.checkpoint.not_used"
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenCheckpoint:
+    """What is recorded of a checkpoint's file or folder once it is written.
+
+    ``sha256`` is that of the file, for a folder of the file in it that has the hashes of the rest.
+    """
+
+    path: str
+    sha256: str
+    size: int
+    fingerprint: str
+
+
 class CheckpointFiles:
-    """Writes and reads the files of checkpoints; their names are ids made here."""
+    """Writes and reads what checkpoints consist of; their names are ids made here.
+
+    An adapter is a file, an encoder a folder of three.
+    """
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
 
-    def path_of(self, checkpoint_id: str) -> str:
-        """Return the path of a checkpoint's file, relative to the data directory."""
-        return f"{FOLDER}/{checkpoint_id}.adapter"
+    def path_of(self, checkpoint_id: str, kind: str = ADAPTER) -> str:
+        """Return the path of a checkpoint, relative to the data directory."""
+        return f"{FOLDER}/{checkpoint_id}.{kind}"
 
-    def write(self, checkpoint_id: str, content: bytes) -> None:
-        """Write a file whole or not at all; raises ``OSError``."""
-        folder = ensure_private_dir(self._data_dir / FOLDER)
-        path = folder / PurePosixPath(self.path_of(checkpoint_id)).name
-        write_atomically(path, content, mode=PRIVATE_FILE)
+    def write(
+        self, checkpoint_id: str, adapter: QueryAdapter, copy_to: str | None = None
+    ) -> WrittenCheckpoint:
+        """Write an adapter whole or not at all, and a copy to a folder; raises ``OSError``."""
+        content, path = adapter.to_bytes(), self.path_of(checkpoint_id)
+        name = PurePosixPath(path).name
+        write_atomically(self._folder() / name, content, mode=PRIVATE_FILE)
+        if copy_to is not None:
+            Path(copy_to, name).write_bytes(content)
+        digest = hashlib.sha256(content).hexdigest()
+        return WrittenCheckpoint(path, digest, len(content), adapter.fingerprint)
 
-    def read(self, record: CheckpointRecord) -> QueryAdapter:
-        """Return the adapter of a checkpoint; raises ``CheckpointDamagedError``."""
+    def take(
+        self, checkpoint_id: str, encoder: QueryEncoder, copy_to: str | None = None
+    ) -> WrittenCheckpoint:
+        """Move an encoder's folder to where checkpoints are, in one step; raises ``OSError``.
+
+        What a killed run has moved already is left as it is. ``copy_to`` is a folder for a copy.
+        """
+        path = self.path_of(checkpoint_id, ENCODER)
+        target = self._folder() / PurePosixPath(path).name
+        if encoder.folder != target:
+            shutil.rmtree(target, ignore_errors=True)
+            encoder.folder.rename(target)
+            sync(target.parent)
+        if copy_to is not None:
+            shutil.copytree(target, Path(copy_to, target.name), dirs_exist_ok=True)
+        digest = hashlib.sha256(encoder.about.to_bytes()).hexdigest()
+        size = sum(file.stat().st_size for file in target.iterdir())
+        return WrittenCheckpoint(path, digest, size, encoder.fingerprint)
+
+    def taken(self, checkpoint_id: str) -> Path:
+        """Return the folder of a checkpoint that is an encoder, whether or not it is there."""
+        return self._data_dir / self.path_of(checkpoint_id, ENCODER)
+
+    def _folder(self) -> Path:
+        return ensure_private_dir(self._data_dir / FOLDER)
+
+    def read(self, record: CheckpointRecord) -> QuestionSide:
+        """Return what a checkpoint trained; raises ``CheckpointDamagedError``."""
+        if PurePosixPath(record.model_path).suffix == f".{ENCODER}":
+            return self._encoder(record)
         path = self._data_dir / record.model_path
         try:
             if path.is_symlink() or path.stat().st_size > MAX_ADAPTER_BYTES:
@@ -68,10 +124,25 @@ class CheckpointFiles:
         except EmbeddingError as error:
             raise CheckpointDamagedError(f"{record.model_path}: {error.message}") from error
 
+    def _encoder(self, record: CheckpointRecord) -> QueryEncoder:
+        folder = self._data_dir / record.model_path
+        if folder.is_symlink():
+            raise CheckpointDamagedError(f"{record.model_path} isn't the folder of a checkpoint")
+        try:
+            return QueryEncoder.in_folder(folder, record.sha256)
+        except EmbeddingError as error:
+            raise CheckpointDamagedError(
+                f"{record.model_path}: {error.message}", remedy=error.remedy or ""
+            ) from error
+
     def delete(self, record: CheckpointRecord) -> None:
-        """Delete a checkpoint's file, if it is there."""
+        """Delete what a checkpoint consists of, if it is there; raises ``OSError``."""
+        path = self._data_dir / record.model_path
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+            return
         with suppress(FileNotFoundError):
-            (self._data_dir / record.model_path).unlink()
+            path.unlink()
 
 
 class EmbedderInForce:
@@ -105,8 +176,8 @@ class EmbedderInForce:
         """Length of the vectors."""
         return self._core.embedder.dims
 
-    async def load(self, record: CheckpointRecord) -> QueryAdapter:
-        """Return a checkpoint's adapter.
+    async def load(self, record: CheckpointRecord) -> QuestionSide:
+        """Return what a checkpoint trained.
 
         Raises ``CheckpointDamagedError``, and ``FineTuneError`` when it was made for another base.
         """
@@ -118,22 +189,24 @@ class EmbedderInForce:
             )
         return await asyncio.to_thread(self.files.read, record)
 
-    def use(self, record: CheckpointRecord | None, adapter: QueryAdapter | None) -> None:
+    async def use(self, record: CheckpointRecord | None, side: QuestionSide | None) -> None:
         """Put a checkpoint in force, or none; holds from the next question on."""
         embedder = self._core.embedder
         if not isinstance(embedder, AdaptedEmbedder):
             if record is not None:
                 raise FineTuneError("this embedder takes no checkpoint")
             return
-        embedder.use(adapter)
+        former = embedder.use(side)
         self._core.moved = record.cutoff.moved if record and record.cutoff else 0.0
         self.checkpoint_id = record.id if record else None
         self.problem = ""
+        if former is not None and former is not side:
+            await former.close()
 
     async def follow(self, config: EmbeddingFineTuneConfig, store: FineTuneStore) -> None:
         """Put in force what the settings name, else the base; what hinders it is in ``problem``."""
         if not config.enabled or config.checkpoint_path is None:
-            self.use(None, None)
+            await self.use(None, None)
             return
         try:
             record = await _at(config.checkpoint_path, store)
@@ -142,9 +215,9 @@ class EmbedderInForce:
                     f"memory.fine_tune.base_model is {config.base_model}, and the checkpoint was "
                     f"trained for {record.base_model}"
                 )
-            self.use(record, await self.load(record))
+            await self.use(record, await self.load(record))
         except DomainError as error:
-            self.use(None, None)
+            await self.use(None, None)
             self.problem = error.message
             details = {"event": MEMORY_CHECKPOINT_NOT_USED, "reason": error.message}
             _log.warning("the base embedder is used: %s", error.message, extra=details)

@@ -90,7 +90,7 @@ class CheckpointSwaps:
         async with self._lock:
             record = await self._store.checkpoint(checkpoint_id)
             require_better(record)
-            adapter = await self._in_force.load(record)
+            side = await self._in_force.load(record)
             if self._in_force.checkpoint_id == checkpoint_id and record.is_active:
                 return record
             before = await self._before()
@@ -100,7 +100,7 @@ class CheckpointSwaps:
             try:
                 await self._store.mark(checkpoint_id, backup=before.to_json())
                 await self._setting.write(config.model_dump_json(exclude_none=True), actor)
-                self._in_force.use(record, adapter)
+                await self._in_force.use(record, side)
             except BaseException as error:
                 _failure(MEMORY_CHECKPOINT_DEPLOY_FAILED, checkpoint_id, "deploying", error)
                 await asyncio.shield(self._restore(before, checkpoint_id, actor))
@@ -174,7 +174,8 @@ class CheckpointSwaps:
         async def running() -> None:
             former = before.checkpoint_id
             record = await self._store.checkpoint(former) if former is not None else None
-            self._in_force.use(record, await self._in_force.load(record) if record else None)
+            side = await self._in_force.load(record) if record is not None else None
+            await self._in_force.use(record, side)
 
         async def mark() -> None:
             await self._store.mark(before.checkpoint_id)

@@ -116,7 +116,8 @@ def _group(questions: Sequence[TrainingQuestion], pool: MemoryPool) -> TrainingG
         targets[row, answers] = 1 / len(answers)
         allowed[row] = far_from_answers(question.relevant, small, scores[row])
         allowed[row, answers] = True
-    return TrainingGroup(queries, small.vectors, targets, allowed)
+    numbers = tuple(question.number for question in known)
+    return TrainingGroup(queries, small.vectors, targets, allowed, numbers)
 
 
 def far_from_answers(relevant: Collection[str], pool: MemoryPool, scores: Numbers) -> Flags:

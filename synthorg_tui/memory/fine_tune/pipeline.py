@@ -2,11 +2,10 @@
 
 A run that was killed or cancelled goes on after the last step that is stored, and ends with the
 same bytes as one that wasn't. What a stage makes is in the database instead of in files, where
-erasing a memory or a session reaches it.
+erasing a memory or a session reaches it; weights of whole models, which don't fit, have no words.
 """
 
 import asyncio
-import hashlib
 import threading
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -18,6 +17,7 @@ from synthorg_tui.core.pauses import pause_point
 from synthorg_tui.memory.evaluation.questions import EvalQuestion
 from synthorg_tui.memory.fine_tune.bench import Bench
 from synthorg_tui.memory.fine_tune.checkpoints import EmbedderInForce
+from synthorg_tui.memory.fine_tune.encoder_trainer import EncoderTrainer, RunFolders
 from synthorg_tui.memory.fine_tune.errors import FineTuneCancelledError, TooFewPairsError
 from synthorg_tui.memory.fine_tune.generating import few_pairs, questions_in, training_questions
 from synthorg_tui.memory.fine_tune.mining import negatives_of, training_groups
@@ -27,6 +27,7 @@ from synthorg_tui.memory.fine_tune.models import (
     CheckpointRecord,
     FineTuneRun,
     FineTuneStage,
+    FineTuneTrainer,
 )
 from synthorg_tui.memory.fine_tune.store import (
     WRITTEN_FROM,
@@ -34,12 +35,11 @@ from synthorg_tui.memory.fine_tune.store import (
     PairSplit,
     TrainingQuestion,
 )
-from synthorg_tui.memory.fine_tune.training import TrainingState, train
+from synthorg_tui.memory.fine_tune.trainers import AdapterTrainer, Trainer, TrainingJob
 from synthorg_tui.memory.fine_tune.writing import WrittenQuestions, writable
 from synthorg_tui.memory.retrieval.relevance import meaning_of
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.providers.completion.protocol import CompletionProvider
-from synthorg_tui.providers.embedding.adapted import QueryAdapter
 
 BATCH: Final = 32
 """Questions embedded or mined between two steps that are stored."""
@@ -62,6 +62,11 @@ class TuningParts:
     data_dir: Path
     model: Callable[[], CompletionProvider | None] = lambda: None
 
+    @property
+    def folders(self) -> RunFolders:
+        """The folders of runs."""
+        return RunFolders(self.data_dir)
+
 
 class FineTuningPipeline:
     """Carries out one run, stage by stage.
@@ -78,6 +83,8 @@ class FineTuningPipeline:
         self._cancel = cancel
         self._questions: tuple[TrainingQuestion, ...] = ()
         self._bench: Bench | None = None
+        self._checkpoint_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"checkpoint:{run.id}"))
+        self._trainer = self._made_trainer()
 
     async def carry_out(self) -> FineTuneRun:
         """Run the stages that aren't complete and return the complete run.
@@ -101,6 +108,14 @@ class FineTuningPipeline:
                 done = (*self.run.stages_completed, stage)
                 await self._note(stages_completed=done, progress=1.0)
         return self.run
+
+    def _made_trainer(self) -> Trainer:
+        parts, run_id = self._parts, self.run.id
+        base, files = parts.core.embedder, parts.in_force.files
+        if self.run.request.trainer is FineTuneTrainer.ADAPTER:
+            return AdapterTrainer(run_id, base, parts.store, files)
+        checkpoint_id = self._checkpoint_id
+        return EncoderTrainer(run_id, checkpoint_id, base.fingerprint, parts.folders, files)
 
     async def generate_training_data(self) -> None:
         """Collect the questions, decide what each is for, and embed them.
@@ -183,59 +198,47 @@ class FineTuningPipeline:
         pools = {agent: await bench.pool(agent) for agent in {q.agent_id for q in learned}}
         groups = await asyncio.to_thread(training_groups, learned, pools)
         checked = [q for q in self._questions if q.split is PairSplit.VALIDATION]
-        config, state = self.run.config, await self._state()
-
-        def attempt() -> bool:
-            return train(state, groups, config, lambda matrix: bench.ndcg(checked, matrix))
-
-        goes_on = not state.is_stuck and state.step < config.epochs
-        while goes_on:
-            goes_on = await asyncio.to_thread(attempt)
-            curve = tuple(state.curve)
-            await self._step(state.step / config.epochs, state=state.to_bytes(), curve=curve)
+        job = TrainingJob(
+            self.run, learned, groups, checked, bench, self._step, self._cancel.is_set
+        )
+        await self._trainer.train(job)
 
     async def evaluate(self) -> None:
         """Compare with the base on the sessions that were held out, and fit the cutoffs."""
         bench = await self._prepared((PairSplit.HELD_OUT,))
-        state = await self._state()
         held_out = [q for q in self._questions if q.split is PairSplit.HELD_OUT]
         rest = [q for q in self._questions if q.split is not PairSplit.HELD_OUT]
         for question in rest:
             await bench.pool(question.agent_id)
-        metrics = await asyncio.to_thread(bench.compare, held_out, state.best)
-        cutoff = await asyncio.to_thread(bench.cutoff, rest, state.best)
+        vector_of = await self._trainer.vectors(self._questions)
+        metrics = await asyncio.to_thread(bench.compare, held_out, vector_of)
+        cutoff = await asyncio.to_thread(bench.cutoff, rest, vector_of)
         await self._step(1.0, metrics=metrics, cutoff=cutoff)
 
     async def offer(self) -> None:
         """Write the checkpoint, which a person may deploy if it is surely better."""
         run, parts = self.run, self._parts
-        matrix = (await self._state()).best
-        adapter = QueryAdapter(parts.in_force.base_model, matrix)
-        content = adapter.to_bytes()
-        checkpoint_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"checkpoint:{run.id}"))
-        await asyncio.to_thread(parts.in_force.files.write, checkpoint_id, content)
-        if run.request.output_dir is not None:
-            copy = Path(run.request.output_dir) / f"{checkpoint_id}.adapter"
-            await asyncio.to_thread(copy.write_bytes, content)
+        await self._prepared(())
+        written = await self._trainer.write(self._checkpoint_id, run.request.output_dir)
         now = parts.core.clock.now()
         record = CheckpointRecord(
-            id=checkpoint_id,
+            id=self._checkpoint_id,
             run_id=run.id,
-            model_path=parts.in_force.files.path_of(checkpoint_id),
-            base_model=adapter.base,
-            fingerprint=adapter.fingerprint,
-            sha256=hashlib.sha256(content).hexdigest(),
+            model_path=written.path,
+            base_model=parts.in_force.base_model,
+            fingerprint=written.fingerprint,
+            sha256=written.sha256,
             doc_count=sum(len(question.relevant) for question in self._questions),
             eval_metrics=run.metrics,
             cutoff=run.cutoff,
-            size_bytes=len(content),
+            size_bytes=written.size,
             created_at=now,
         )
         self.run = run.model_copy(
             update={
                 "stage": FineTuneStage.COMPLETE,
                 "stages_completed": (*run.stages_completed, FineTuneStage.DEPLOYING),
-                "checkpoint_id": checkpoint_id,
+                "checkpoint_id": self._checkpoint_id,
                 "completed_at": now,
                 "updated_at": now,
                 "progress": 1.0,
@@ -243,6 +246,7 @@ class FineTuningPipeline:
             }
         )
         await parts.store.finish(self.run, record)
+        await asyncio.to_thread(parts.folders.delete, run.id)
 
     async def _prepared(self, splits: Sequence[PairSplit]) -> Bench:
         """The bench with the questions of the run, ready to rank those of some splits."""
@@ -252,14 +256,6 @@ class FineTuningPipeline:
             self._bench = Bench(self._parts.core, ids)
         await self._bench.prepare([q for q in self._questions if q.split in splits])
         return self._bench
-
-    async def _state(self) -> TrainingState:
-        if not self._questions:
-            await self._prepared(())
-        content = await self._parts.store.state(self.run.id)
-        if content:
-            return TrainingState.from_bytes(content)
-        return TrainingState.new(self._parts.core.embedder.dims)
 
     async def _step(
         self, progress: float, *, state: bytes | None = None, **changed: object

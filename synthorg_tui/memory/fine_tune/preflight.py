@@ -1,17 +1,16 @@
 """What a run would need, looked at before it begins; nothing is changed here."""
 
 import asyncio
-import importlib.util
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.fine_tune.base_models import base_folder, require_libraries
 from synthorg_tui.memory.fine_tune.bench import Bench
 from synthorg_tui.memory.fine_tune.errors import (
     BackendUnsupportedError,
-    FineTuneDependencyError,
     FineTuneError,
     TooFewPairsError,
 )
@@ -26,9 +25,18 @@ from synthorg_tui.memory.fine_tune.models import (
     PreflightResult,
 )
 from synthorg_tui.memory.fine_tune.pipeline import TuningParts, source_of
+from synthorg_tui.memory.fine_tune.training import Numbers
+from synthorg_tui.memory.fine_tune.weights_process import vectors_of
+
+if TYPE_CHECKING:
+    from synthorg_tui.persistence.port import Connection
 
 PAIRS: Final = "pairs"
-_LIBRARIES: Final = ("sentence_transformers", "torch")
+BASE: Final = "base_model"
+ALIKE: Final = 0.9
+"""Least mean cosine of a model's vectors to the stored ones, of the same texts."""
+COMPARED: Final = 16
+"""Memories that a model is compared on."""
 
 
 async def preflight(plan: FineTunePlan, parts: TuningParts) -> PreflightResult:
@@ -37,7 +45,7 @@ async def preflight(plan: FineTunePlan, parts: TuningParts) -> PreflightResult:
     checks = [source]
     if plan.output_dir is not None:
         checks.append(await asyncio.to_thread(_output, Path(plan.output_dir)))
-    checks += [_overrides(plan), _base(plan, parts), await _embedded(parts)]
+    checks += [_overrides(plan), await _base(plan, parts), await _embedded(parts)]
     if plan.write_about:
         checks.append(_writer(plan, parts))
     if source.status != "fail":
@@ -53,25 +61,11 @@ def require_ready(plan: FineTunePlan, result: PreflightResult) -> None:
             remedy="Leave execution.backend as in-process.",
         )
     if plan.trainer is FineTuneTrainer.CONTRASTIVE:
-        _require_libraries()
+        require_libraries()
     for check in result.checks:
         if check.status == "fail":
             kind = TooFewPairsError if check.name == PAIRS else FineTuneError
-            raise kind(check.message)
-
-
-def _require_libraries() -> None:
-    missing = [name for name in _LIBRARIES if importlib.util.find_spec(name) is None]
-    if missing:
-        raise FineTuneDependencyError(
-            f"training all weights needs {' and '.join(missing)}, which isn't installed",
-            remedy="`pip install sentence-transformers torch`, or use the adapter, which needs "
-            "nothing more.",
-        )
-    raise BackendUnsupportedError(
-        "training all weights isn't part of this version",
-        remedy="Use the adapter; a model trained elsewhere is used by providers.embedding.",
-    )
+            raise kind(check.message, remedy=str(check.detail.get("remedy", "")))
 
 
 def _check(
@@ -110,13 +104,61 @@ def _overrides(plan: FineTunePlan) -> PreflightCheck:
     return _check("override_bounds", "pass", told or "the trainer's own values", **own)
 
 
-def _base(plan: FineTunePlan, parts: TuningParts) -> PreflightCheck:
+async def _base(plan: FineTunePlan, parts: TuningParts) -> PreflightCheck:
     used = parts.in_force.base_model
-    is_other = plan.base_model not in (None, used)
-    if is_other and plan.trainer is FineTuneTrainer.ADAPTER:
+    if plan.trainer is FineTuneTrainer.CONTRASTIVE:
+        try:
+            return await _model(plan, parts)
+        except DomainError as error:
+            return _check(BASE, "fail", error.message, remedy=error.remedy)
+    if plan.base_model not in (None, used):
         message = f"the adapter is trained for the embedder in use, {used}, not {plan.base_model}"
-        return _check("base_model", "fail", message)
-    return _check("base_model", "pass", used)
+        return _check(BASE, "fail", message)
+    return _check(BASE, "pass", used)
+
+
+async def _model(plan: FineTunePlan, parts: TuningParts) -> PreflightCheck:
+    """Whether the model to train gives texts the vectors that are stored of them.
+
+    Raises ``DomainError`` when it can't be run.
+    """
+    require_libraries()
+    used = parts.in_force.base_model
+    folder = await asyncio.to_thread(base_folder, plan.base_model, used)
+    texts, stored = await _sample(parts)
+    if not texts:
+        return _check(BASE, "fail", "no memory is embedded, so the model can't be compared")
+    found = await vectors_of(str(folder), texts)
+    if found.shape != stored.shape:
+        told = f"its vectors have {found.shape[1]} numbers, and the stored ones {stored.shape[1]}"
+        return _check(BASE, "fail", f"{folder} isn't the model in use: {told}")
+    alike = float((found * stored).sum(axis=1).mean())
+    if alike < ALIKE:
+        told = f"on average its vectors are only {alike:.2f} like the stored ones"
+        return _check(BASE, "fail", f"{folder} isn't the model in use: {told}", alike=alike)
+    return _check(
+        BASE, "pass", f"{alike:.3f} like the stored vectors: {folder}", alike=round(alike, 4)
+    )
+
+
+async def _sample(parts: TuningParts) -> tuple[list[str], Numbers]:
+    """Texts of a few memories, and their stored vectors."""
+    import numpy as np
+
+    core = parts.core
+
+    def load(db: "Connection") -> list[tuple[str, bytes]]:
+        found = db.execute(
+            f"SELECT m.content, v.vector FROM memories m JOIN vectors v ON v.memory_id = m.id "
+            f"WHERE {(where := core.live_where())} AND v.fingerprint = ? ORDER BY m.id LIMIT ?",
+            [*where.values, core.embedder.fingerprint, COMPARED],
+        ).fetchall()
+        return [(str(text), bytes(vector)) for text, vector in found]
+
+    rows = await core.read(load)
+    vectors = [np.frombuffer(vector, np.float32) for _, vector in rows]
+    stacked = np.stack(vectors) if vectors else np.zeros((0, core.embedder.dims), np.float32)
+    return [text for text, _ in rows], stacked
 
 
 async def _embedded(parts: TuningParts) -> PreflightCheck:

@@ -37,13 +37,15 @@ class TrainingGroup:
     """Questions that are asked among the same texts, as unit vectors in rows.
 
     ``targets`` has for each question what the texts should get, which sums to 1; ``allowed`` says
-    which texts count at all: the answers, and what is surely none.
+    which texts count at all: the answers, and what is surely none. ``numbers`` are those of the
+    questions.
     """
 
     queries: Numbers
     texts: Numbers
     targets: Numbers
     allowed: Flags
+    numbers: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)

@@ -1,15 +1,16 @@
-"""A linear map of queries in front of any embedder, which can be put in and taken out at any time.
+"""What gives questions other vectors than the base, and can be put in and taken out at any time.
 
 Texts keep the vectors of the base, so that nothing is embedded anew: the fingerprint of what is
-stored is the base's, and that of questions says the adapter, too. Who made an adapter, and whether
-it may be used, is decided elsewhere.
+stored is the base's, and that of questions says what is in front of it, too. Here is the linear
+map; a model of its own for questions is in ``query_encoder``. Who made one, and whether it may be
+used, is decided elsewhere.
 """
 
 import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Embedder, Vectors
@@ -19,6 +20,41 @@ MAX_ADAPTER_BYTES: Final = 300_000_000
 
 _MAGIC: Final = b"synthorg-tui query adapter 1\n"
 _MAX_HEADER: Final = 4096
+
+
+class QuestionSide(Protocol):
+    """What was trained for questions, on top of a base whose vectors the texts keep."""
+
+    @property
+    def base(self) -> str:
+        """Fingerprint of the embedder that it was trained for."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Identifier of base and training together."""
+        ...
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether it holds a model in memory."""
+        ...
+
+    def twin(self) -> "QuestionSide":
+        """Return one that answers alike, and is loaded and closed apart from this one."""
+        ...
+
+    async def vector_of(self, text: str, base: Embedder) -> Vectors:
+        """Return the unit vector of a question; raises ``EmbeddingError``."""
+        ...
+
+    async def unload(self) -> None:
+        """Free its memory until the next question."""
+        ...
+
+    async def close(self) -> None:
+        """Free its memory for good."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +85,23 @@ class QueryAdapter:
         norm = float(np.linalg.norm(mapped))
         result: Vectors = (mapped / norm if norm > 0 else vector).astype(np.float32)
         return result
+
+    @property
+    def is_loaded(self) -> bool:
+        return False
+
+    def twin(self) -> "QueryAdapter":
+        return self
+
+    async def vector_of(self, text: str, base: Embedder) -> Vectors:
+        """Return the mapped vector of a question; what the base remembers of it is its own."""
+        return self.apply(await base.embed_query(text))
+
+    async def unload(self) -> None:
+        """Do nothing: a matrix is small."""
+
+    async def close(self) -> None:
+        """Do nothing, likewise."""
 
     def to_bytes(self) -> bytes:
         """Return the file's content: a line that says what it is, one of JSON, the numbers."""
@@ -87,10 +140,10 @@ def _parts(content: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 class AdaptedEmbedder:
-    """Embedder whose queries may pass through an adapter; without one it is the base itself.
+    """Embedder whose questions may go another way than texts; without that it is the base itself.
 
-    What the base remembers of queries are its own vectors, to which the adapter is applied each
-    time: putting one in or out takes effect with the next query, and leaves nothing behind.
+    What the base remembers of queries are its own vectors: putting something in or out takes effect
+    with the next query, and leaves nothing behind.
 
     Args:
         base: The embedder of texts and of queries; closed together with this one.
@@ -98,29 +151,31 @@ class AdaptedEmbedder:
 
     def __init__(self, base: Embedder) -> None:
         self._base = base
-        self._adapter: QueryAdapter | None = None
+        self._side: QuestionSide | None = None
 
     @property
     def base(self) -> Embedder:
-        """The embedder without the adapter."""
+        """The embedder without what was trained for questions."""
         return self._base
 
     @property
-    def adapter(self) -> QueryAdapter | None:
-        """The adapter in use."""
-        return self._adapter
+    def side(self) -> QuestionSide | None:
+        """What embeds questions in place of the base."""
+        return self._side
 
-    def use(self, adapter: QueryAdapter | None) -> None:
-        """Put an adapter in place of the one in use, or none; holds from the next query on.
+    def use(self, side: QuestionSide | None) -> QuestionSide | None:
+        """Put something in place of what is in use, or nothing; holds from the next query on.
 
-        Raises ``EmbeddingError`` for one that was made for another base.
+        Returns what was in use, which the caller closes. Raises ``EmbeddingError`` for one that was
+        made for another base.
         """
-        if adapter is not None and adapter.base != self._base.fingerprint:
+        if side is not None and side.base != self._base.fingerprint:
             raise EmbeddingError(
-                f"the adapter was trained for {adapter.base}, and {self._base.fingerprint} is used",
+                f"the checkpoint was trained for {side.base}, and {self._base.fingerprint} is used",
                 remedy="Train one for this embedder, or choose that embedder again.",
             )
-        self._adapter = adapter
+        former, self._side = self._side, side
+        return former
 
     @property
     def fingerprint(self) -> str:
@@ -128,8 +183,8 @@ class AdaptedEmbedder:
 
     @property
     def query_fingerprint(self) -> str:
-        """Identifier of what questions are embedded with: the base, and the adapter in use."""
-        return self._adapter.fingerprint if self._adapter else self._base.fingerprint
+        """Identifier of what questions are embedded with: the base, and what is in front of it."""
+        return self._side.fingerprint if self._side else self._base.fingerprint
 
     @property
     def dims(self) -> int:
@@ -139,15 +194,20 @@ class AdaptedEmbedder:
         return await self._base.embed(texts)
 
     async def embed_query(self, text: str) -> Vectors:
-        vector = await self._base.embed_query(text)
-        return vector if self._adapter is None else self._adapter.apply(vector)
+        if self._side is None:
+            return await self._base.embed_query(text)
+        return await self._side.vector_of(text, self._base)
 
     @property
     def is_loaded(self) -> bool:
-        return self._base.is_loaded
+        return self._base.is_loaded or (self._side is not None and self._side.is_loaded)
 
     async def unload(self) -> None:
         await self._base.unload()
+        if self._side is not None:
+            await self._side.unload()
 
     async def close(self) -> None:
         await self._base.close()
+        if self._side is not None:
+            await self._side.close()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         FineTunePlan,
         FineTuneRun,
         FineTuneStatus,
+        FineTuneTrainer,
         PreflightResult,
     )
     from synthorg_tui.memory.service import MemoryService
@@ -56,14 +57,21 @@ class FineTuneDesk:
         """Return how the active run stands; quick, to be asked while it works."""
         return await self._service.get_fine_tune_status()
 
-    async def preflight(self) -> "PreflightResult":
-        """Look at what a run on the store's own memories would need."""
-        return await self._service.run_preflight(self._plan())
+    def trainers(self) -> "tuple[FineTuneTrainer, ...]":
+        """Return what can be trained here, with the libraries that are installed."""
+        from synthorg_tui.memory.fine_tune.base_models import missing_libraries
+        from synthorg_tui.memory.fine_tune.models import FineTuneTrainer
 
-    async def start(self) -> "FineTuneRun":
+        return (FineTuneTrainer.ADAPTER,) if missing_libraries() else tuple(FineTuneTrainer)
+
+    async def preflight(self, trainer: "FineTuneTrainer | None" = None) -> "PreflightResult":
+        """Look at what a run on the store's own memories would need; of the adapter by default."""
+        return await self._service.run_preflight(self._plan(trainer))
+
+    async def start(self, trainer: "FineTuneTrainer | None" = None) -> "FineTuneRun":
         """Begin a run on the store's own memories; refused where an agent runs the app."""
         _require_person()
-        return await self._service.start_fine_tune(self._plan())
+        return await self._service.start_fine_tune(self._plan(trainer))
 
     async def resume(self, run_id: str) -> "FineTuneRun":
         """Go on with a run that broke off."""
@@ -95,10 +103,11 @@ class FineTuneDesk:
         _require_person()
         await self._service.delete_run(run_id)
 
-    def _plan(self) -> "FineTunePlan":
-        from synthorg_tui.memory.fine_tune.models import FineTunePlan
+    def _plan(self, trainer: "FineTuneTrainer | None") -> "FineTunePlan":
+        from synthorg_tui.memory.fine_tune.models import FineTunePlan, FineTuneTrainer
 
-        return FineTunePlan(source_dir=str(self._engine().data_dir.absolute()))
+        source, chosen = self._engine().data_dir.absolute(), trainer or FineTuneTrainer.ADAPTER
+        return FineTunePlan(source_dir=str(source), trainer=chosen)
 
     @property
     def _service(self) -> "MemoryService":

@@ -18,6 +18,7 @@ from synthorg_tui.memory.fine_tune.models import (
     FineTuneRun,
     FineTuneStage,
     FineTuneStatus,
+    FineTuneTrainer,
     PreflightResult,
 )
 from synthorg_tui.tui.actions import key_of
@@ -58,6 +59,13 @@ STAGES: Final = {
     FineTuneStage.FAILED: "broke off",
 }
 """What each stage is called on the screen."""
+
+
+TRAINERS: Final = {
+    FineTuneTrainer.ADAPTER: "a map of questions, in seconds",
+    FineTuneTrainer.CONTRASTIVE: "all weights for questions, in minutes",
+}
+"""What each trainer is called on the screen."""
 
 
 def short(identity: str) -> str:
@@ -204,6 +212,7 @@ def run_lines(run: FineTuneRun, now: datetime) -> list[Line]:
     if run.duration_seconds is not None:
         told.append(f"took {duration(run.duration_seconds)}")
     told += [counted(run.pairs, "question")] if run.pairs else []
+    told += ["all weights"] if run.request.trainer is FineTuneTrainer.CONTRASTIVE else []
     shown = [head, line((" · ".join(told), "muted"))]
     if run.error:
         broke = line(("! ", "warn"), (one_line(run.error), "warn"))
@@ -216,6 +225,19 @@ def run_lines(run: FineTuneRun, now: datetime) -> list[Line]:
     if run.metrics is not None:
         shown += [Line(), *metric_lines(run.metrics)]
     return shown
+
+
+def run_choices(
+    run: FineTuneRun | None, trainers: Sequence[FineTuneTrainer]
+) -> list[tuple[object, Line]]:
+    """What can be begun: the run under the cursor if it broke off, or a new one by each trainer."""
+    found: list[tuple[object, Line]] = []
+    if run is not None and run.stage is FineTuneStage.FAILED:
+        found.append((run.id, line((f"go on with {short(run.id)}, which broke off", "text"))))
+    for trainer in trainers:
+        told = f"a new run: {TRAINERS[trainer]}" if len(trainers) > 1 else "a new run"
+        found.append((trainer, line((told, "text"))))
+    return found
 
 
 def stage_lines(run: FineTuneRun) -> list[Line]:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
-from synthorg_tui.memory.fine_tune.models import FineTuneStage, FineTuneStatus
+from synthorg_tui.memory.fine_tune.models import FineTuneStatus, FineTuneTrainer
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.choosing import ChoiceDialog
 from synthorg_tui.tui.base.dialogs import ConfirmDialog
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 LOOK_EVERY: Final = 0.5
 """Seconds between two looks at a run that is at work."""
-_NEW: Final = "a new run"
 
 
 class FineTuneScreen(ManageScreen):
@@ -194,28 +193,26 @@ class FineTuneScreen(ManageScreen):
 
     def action_run(self) -> None:
         """Begin a run, or go on with the one under the cursor if it broke off."""
-        run = self.run_shown
-        if run is None or run.stage is not FineTuneStage.FAILED:
-            run_job(self, self._ask_to_begin, group="act", failed=self._refuse)
+        choices = drawn.run_choices(self.run_shown, self.desk.trainers())
+        if len(choices) == 1:
+            self._chosen(choices[0][0])
             return
-        go_on = f"go on with {drawn.short(run.id)}, which broke off"
-        choices: list[tuple[object, Line]] = [
-            (run.id, line((go_on, "text"))),
-            (_NEW, line((_NEW, "text"))),
-        ]
         dialog = ChoiceDialog("Train", "↵ chooses · esc leaves", lambda _width: choices)
         self.app.push_screen(dialog, self._chosen)
 
     def _chosen(self, answer: object) -> None:
-        if answer == _NEW:
-            run_job(self, self._ask_to_begin, group="act", failed=self._refuse)
+        if isinstance(answer, FineTuneTrainer):
+            begin = partial(self._ask_to_begin, answer)
+            run_job(self, begin, group="act", failed=self._refuse)
         elif isinstance(answer, str):
             resume = partial(self._begun, partial(self.desk.resume, answer))
             run_job(self, resume, group="act", failed=self._refuse)
 
-    async def _ask_to_begin(self) -> None:
+    async def _ask_to_begin(self, trainer: FineTuneTrainer) -> None:
         """Ask for leave where a run can begin, else show what is missing."""
-        self._needs = await self.desk.preflight()
+        if trainer is FineTuneTrainer.CONTRASTIVE:
+            toast(self, "Looking at the model; the libraries take some seconds to load")
+        self._needs = await self.desk.preflight(trainer)
         if not self._needs.can_proceed:
             self._go_to(drawn.ACTIVE)
             self._draw()
@@ -224,7 +221,7 @@ class FineTuneScreen(ManageScreen):
 
         def answered(sure: bool | None) -> None:
             if sure:
-                begin = partial(self._begun, self.desk.start)
+                begin = partial(self._begun, partial(self.desk.start, trainer))
                 run_job(self, begin, group="act", failed=self._refuse)
 
         touched = [line((check.message, "text")) for check in self._needs.checks[-1:]]

@@ -68,9 +68,19 @@ def test_what_a_plan_leaves_open_is_the_trainers_own() -> None:
     every = FineTuneRunConfig.of(
         FineTunePlan(source_dir="here", trainer=FineTuneTrainer.CONTRASTIVE, top_k=9)
     )
-    assert (every.epochs, every.learning_rate, every.temperature) == (3, 1e-5, 0.02)
+    assert (every.epochs, every.learning_rate, every.temperature) == (6, 5e-5, 0.05)
     assert (every.top_k, every.batch_size, every.validation_split) == (9, 128, 0.1)
-    assert FineTuneRunConfig.of(FineTunePlan(source_dir="here")).temperature == 0.05
+    assert FineTuneRunConfig.of(FineTunePlan(source_dir="here")).epochs == 60
+    documented = FineTuneRunConfig()
+    assert (documented.epochs, documented.learning_rate, documented.temperature) == (3, 1e-5, 0.02)
+
+
+def test_the_folder_of_a_model_leads_nowhere_else_and_a_fingerprint_may_look_as_it_likes() -> None:
+    with pytest.raises(ValidationError, match=r"'\.\.'"):
+        FineTunePlan(
+            source_dir="here", trainer=FineTuneTrainer.CONTRASTIVE, base_model="/models/../etc"
+        )
+    FineTunePlan(source_dir="here", base_model="a\\b")
 
 
 def test_enabled_needs_checkpoint_and_base() -> None:

@@ -5,7 +5,7 @@ from textual.pilot import Pilot
 
 from synthorg_tui.core.actors import AGENT_MARKS
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.memory.fine_tune.models import FineTuneStage
+from synthorg_tui.memory.fine_tune.models import FineTuneStage, FineTuneTrainer
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.base.dialogs import ConfirmDialog
 from synthorg_tui.tui.fine_tune.lines import drawn
@@ -75,6 +75,19 @@ async def test_a_run_begins_after_a_yes_and_is_then_under_the_cursor() -> None:
         assert isinstance(app.screen, FineTuneScreen)
         assert app.screen.run_shown is desk.runs[0]
     assert desk.asked == ["start"]
+
+
+async def test_where_all_weights_can_be_trained_a_person_chooses_what_is() -> None:
+    desk = FakeTuningDesk()
+    desk.can_train = tuple(FineTuneTrainer)
+    app = app_with(desk)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot, "r")
+        assert "a map of questions" in screen_text(app)
+        for key in ("down", "enter", "y"):
+            await pilot.press(key)
+            await settle(pilot)
+    assert desk.asked == ["start contrastive"]
 
 
 async def test_what_is_at_work_is_followed_and_its_end_is_shown() -> None:

@@ -17,6 +17,7 @@ from synthorg_tui.memory.fine_tune.models import (
     FineTuneRunConfig,
     FineTuneStage,
     FineTuneStatus,
+    FineTuneTrainer,
     PreflightCheck,
     PreflightResult,
 )
@@ -131,6 +132,7 @@ class FakeTuningDesk(FineTuneDesk):
         self.asked: list[str] = []
         self.error: DomainError | None = None
         self.problem = ""
+        self.can_train: tuple[FineTuneTrainer, ...] = (FineTuneTrainer.ADAPTER,)
 
     async def view(self) -> TuningView:
         if self.error is not None:
@@ -153,11 +155,15 @@ class FakeTuningDesk(FineTuneDesk):
         detail = "step 28, loss 0.585"
         return FineTuneStatus(run_id=run.id, stage=run.stage, progress=run.progress, detail=detail)
 
-    async def preflight(self) -> PreflightResult:
+    def trainers(self) -> tuple[FineTuneTrainer, ...]:
+        return self.can_train
+
+    async def preflight(self, trainer: FineTuneTrainer | None = None) -> PreflightResult:
         return needs(self.found)
 
-    async def start(self) -> FineTuneRun:
-        return self._begun("start", tuning_run("new001", FineTuneStage.GENERATING_DATA))
+    async def start(self, trainer: FineTuneTrainer | None = None) -> FineTuneRun:
+        deed = "start" if trainer is FineTuneTrainer.ADAPTER else f"start {trainer}"
+        return self._begun(deed, tuning_run("new001", FineTuneStage.GENERATING_DATA))
 
     async def resume(self, run_id: str) -> FineTuneRun:
         return self._begun(f"resume {run_id}", tuning_run("again1", FineTuneStage.TRAINING))

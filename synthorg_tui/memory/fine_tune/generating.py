@@ -19,6 +19,9 @@ from synthorg_tui.memory.fine_tune.errors import FineTuneError, TooFewPairsError
 from synthorg_tui.memory.fine_tune.mining import MIN_SESSIONS, MemoryPool, splits
 from synthorg_tui.memory.fine_tune.models import MIN_JUDGES, MIN_PAIRS
 from synthorg_tui.memory.fine_tune.store import TrainingQuestion
+from synthorg_tui.memory.retrieval.relevance import meaning_of
+from synthorg_tui.providers.embedding.adapted import AdaptedEmbedder
+from synthorg_tui.providers.embedding.protocol import Embedder, Vectors
 
 MAX_FILES: Final = 100
 MAX_FILE: Final = 32 * 1024**2
@@ -63,6 +66,15 @@ def _questions(lines: Sequence[str], name: str) -> Iterator[EvalQuestion]:
             yield EvalQuestion(
                 text, agent, known, RecallTask.EPISODIC, QuestionSource.FILE, session
             )
+
+
+async def question_vectors(embedder: Embedder, texts: Sequence[str]) -> list[Vectors]:
+    """Return the vectors that the base gives questions, with what it puts before them.
+
+    What is deployed on top of it isn't asked: training begins at the base.
+    """
+    base = embedder.base if isinstance(embedder, AdaptedEmbedder) else embedder
+    return [await base.embed_query(meaning_of(text)) for text in texts]
 
 
 def usable(

@@ -19,7 +19,12 @@ from synthorg_tui.memory.fine_tune.bench import Bench
 from synthorg_tui.memory.fine_tune.checkpoints import EmbedderInForce
 from synthorg_tui.memory.fine_tune.encoder_trainer import EncoderTrainer, RunFolders
 from synthorg_tui.memory.fine_tune.errors import FineTuneCancelledError, TooFewPairsError
-from synthorg_tui.memory.fine_tune.generating import few_pairs, questions_in, training_questions
+from synthorg_tui.memory.fine_tune.generating import (
+    few_pairs,
+    question_vectors,
+    questions_in,
+    training_questions,
+)
 from synthorg_tui.memory.fine_tune.mining import negatives_of, training_groups
 from synthorg_tui.memory.fine_tune.models import (
     MIN_PAIRS,
@@ -37,7 +42,6 @@ from synthorg_tui.memory.fine_tune.store import (
 )
 from synthorg_tui.memory.fine_tune.trainers import AdapterTrainer, Trainer, TrainingJob
 from synthorg_tui.memory.fine_tune.writing import WrittenQuestions, writable
-from synthorg_tui.memory.retrieval.relevance import meaning_of
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.providers.completion.protocol import CompletionProvider
 
@@ -143,8 +147,8 @@ class FineTuningPipeline:
             raise TooFewPairsError(few_pairs(len(questions)))
         waiting = [question for question in questions if not question.vector]
         for done, batch in _batches(waiting):
-            texts = [meaning_of(question.text) for question in batch]
-            vectors = await self._parts.core.embedder.embed(texts)
+            texts = [question.text for question in batch]
+            vectors = await question_vectors(self._parts.core.embedder, texts)
             rows = {q.number: v.tobytes() for q, v in zip(batch, vectors, strict=True)}
             await store.put_vectors(run.id, rows)
             await self._step(done / max(1, len(waiting)))

@@ -15,10 +15,10 @@ from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.untrusted import untrusted_content_directive, wrap_untrusted
 from synthorg_tui.memory.enums import GIVEN_BY_DEFAULT
 from synthorg_tui.memory.fine_tune.errors import FineTuneError
+from synthorg_tui.memory.fine_tune.generating import question_vectors
 from synthorg_tui.memory.fine_tune.mining import MemoryPool
 from synthorg_tui.memory.fine_tune.store import PairSplit, TrainingQuestion
 from synthorg_tui.memory.fine_tune.training import Numbers
-from synthorg_tui.memory.retrieval.relevance import meaning_of
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 from synthorg_tui.memory.retrieval.tags import parse_tags
 from synthorg_tui.memory.store import queries
@@ -153,9 +153,9 @@ class WrittenQuestions:
             question = await self._writer.question_about(text) if text is not None else None
             if question is None:
                 continue
-            vector = await self._core.embedder.embed([meaning_of(question)])
-            if is_about(vector[0], memory.id, self._pools[memory.agent_id]):
-                found.append(_training(number, question, memory, vector[0]))
+            (vector,) = await question_vectors(self._core.embedder, [question])
+            if is_about(vector, memory.id, self._pools[memory.agent_id]):
+                found.append(_training(number, question, memory, vector))
         return tuple(found)
 
     async def _contents(self, ids: Sequence[str]) -> dict[str, str]:

@@ -8,10 +8,17 @@ import pytest
 
 from synthorg_tui.memory.evaluation.questions import EvalQuestion, QuestionSource, RecallTask
 from synthorg_tui.memory.fine_tune.errors import TooFewPairsError
-from synthorg_tui.memory.fine_tune.generating import questions_in, training_questions
+from synthorg_tui.memory.fine_tune.generating import (
+    question_vectors,
+    questions_in,
+    training_questions,
+)
 from synthorg_tui.memory.fine_tune.mining import MemoryPool, negatives_of, splits, training_groups
 from synthorg_tui.memory.fine_tune.models import MIN_PAIRS
 from synthorg_tui.memory.fine_tune.store import PairSplit, TrainingQuestion
+from synthorg_tui.providers.embedding.adapted import AdaptedEmbedder, QueryAdapter
+from synthorg_tui.providers.embedding.factory import Prefixed
+from tests.memory.store.hash_embedder import HashEmbedder
 
 
 def pool(*rows: tuple[str, str, float]) -> MemoryPool:
@@ -105,3 +112,14 @@ def test_files_of_questions_are_read_line_by_line_and_redacted(tmp_path: Path) -
     assert (first.text, first.relevant, first.session) == ("what broke", frozenset({"m1"}), "some")
     assert key not in second.text
     assert second.session == "s"
+
+
+async def test_questions_are_embedded_as_the_base_embeds_questions() -> None:
+    """With the prefix of queries, and without what is deployed on top of the base."""
+    base = Prefixed(HashEmbedder(dims=8), query="query: ", passage="passage: ")
+    adapted = AdaptedEmbedder(base)
+    adapted.use(QueryAdapter(base.fingerprint, np.fliplr(np.eye(8, dtype=np.float32))))
+    (found,) = await question_vectors(adapted, ["which apple"])
+    assert found.tobytes() == (await base.embed_query("which apple")).tobytes()
+    assert found.tobytes() != (await adapted.embed_query("which apple")).tobytes()
+    assert found.tobytes() != (await base.embed(["which apple"]))[0].tobytes()

@@ -105,15 +105,29 @@ def _without_reranker(
     if plain is None or figures is None or figures.gain is None:
         tried = any(each.reranker for each in embedders)
         left_out = ", and leave the re-ranker out" if tried and not active.reranker else ""
-        return f"{place} keep {active.name}{left_out}: no other is better by more than the noise."
+        return f"{place} keep {active.name}{left_out}: {_why(asked, embedders)}."
     if figures.gain.ndcg_10.high < 0:
         return f"{place} keep {active.name}: without the re-ranker less is found."
     return f"{place} switch the re-ranker off: what it gains may be noise, and it takes time."
 
 
+def _why(asked: QuestionSet, embedders: Sequence[EmbedderFigures]) -> str:
+    """Why none is chosen: what surely gains may be too slow for an agent that waits."""
+    for each in embedders:
+        figures = each.of(asked.name)
+        if figures is not None and (gain := _sure_gain(figures)) is not None:
+            slow = f"{figures.p95_ms:,.0f} ms for one digest in twenty"
+            return f"{each.name} is better by {gain.mean:+.3f}, but takes over {slow}"
+    return "no other is better by more than the noise"
+
+
 def _gain_of(figures: SetFigures | None) -> Interval | None:
     """What an embedder gains on the active one, if that is no noise and it is quick enough."""
-    if figures is None or figures.gain is None or figures.p95_ms > PATIENCE_MS:
+    if figures is None or figures.p95_ms > PATIENCE_MS:
         return None
-    gain = figures.gain.ndcg_10
-    return gain if gain.low > 0 else None
+    return _sure_gain(figures)
+
+
+def _sure_gain(figures: SetFigures) -> Interval | None:
+    gain = figures.gain.ndcg_10 if figures.gain is not None else None
+    return gain if gain is not None and gain.low > 0 else None

@@ -24,6 +24,7 @@ much again for the checkpoint that follows."""
 
 FREE_SOME = "Free some space; what is stored is safe."
 _MEMORY_FILE_SYSTEMS = ("tmpfs", "ramfs")
+_BLOCK = 512
 
 
 def free_bytes(path: Path) -> int | None:
@@ -42,6 +43,19 @@ def free_bytes(path: Path) -> int | None:
             return None
         else:
             return status.f_bavail * status.f_frsize if status.f_blocks else None
+
+
+def taken_bytes(path: Path) -> int:
+    """Return what a file takes, or all in a folder; links aren't followed, what isn't there is 0.
+
+    Not its length: the index makes files longer than what is in them.
+    """
+    try:
+        if path.is_symlink() or not path.is_dir():
+            return path.lstat().st_blocks * _BLOCK
+        return sum(taken_bytes(each) for each in path.iterdir())
+    except OSError:  # it went meanwhile
+        return 0
 
 
 def need_room(path: Path, needed: int) -> None:

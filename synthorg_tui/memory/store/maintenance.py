@@ -157,7 +157,7 @@ class Maintenance:
         Takes about 20 seconds at 100,000 memories; changes wait for most of it. ``progress`` is
         told megabytes of the database.
         """
-        size = self._core.database.path.stat().st_size // 1024**2
+        size = await self._core.database.size() // 1024**2
 
         def told(share: float) -> None:
             if progress is not None:

@@ -131,3 +131,10 @@ async def test_what_only_files_can_do_is_refused_with_what_to_use(
     with pytest.raises(DomainError) as caught:
         await database.copy_to(tmp_path / "copy")
     assert "pg_dump" in caught.value.remedy
+
+
+async def test_the_size_is_that_of_the_tables_on_the_server(database: PostgresDatabase) -> None:
+    before = await database.size()
+    sql = "INSERT INTO meta SELECT n::VARCHAR, repeat(md5(n::VARCHAR), 20) FROM range(2000) t(n)"
+    await database.write(lambda db: db.execute(sql))
+    assert before + 1_000_000 < await database.size() < before + 4_000_000

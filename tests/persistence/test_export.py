@@ -106,7 +106,10 @@ async def test_parquet_has_what_the_repositories_have(
 async def test_what_is_on_a_server_is_exported_as_from_a_file(
     database: StoreDatabase, postgres_url: str, tmp_path: Path
 ) -> None:
-    server, stored = PostgresDatabase(postgres_url, tmp_path / "data"), ("memories", "audit_entries")
+    server, stored = (
+        PostgresDatabase(postgres_url, tmp_path / "data"),
+        ("memories", "audit_entries"),
+    )
     await server.open()
     await StoreMove(NamedStore("file", database), NamedStore("server", server)).run()
     for format in ExportFormat:

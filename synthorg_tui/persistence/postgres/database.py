@@ -273,6 +273,16 @@ class PostgresDatabase:
             )
 
 
+def read_once(url: str, work: Callable[[Connection], T]) -> T:
+    """Run ``work`` on a snapshot of a store that isn't opened; nothing is made or changed.
+
+    Raises ``duckdb.Error``, and ``psycopg.Error`` when the server can't be reached.
+    """
+    with Link(url, 1).connect() as raw, told():
+        raw.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        return work(PostgresConnection(raw))
+
+
 def _roll_back(raw: Raw) -> None:
     try:
         if not raw.closed:

@@ -33,6 +33,11 @@ def add(commands: Subparsers) -> None:
         action="store_true",
         help="look for secrets in all that is stored; with --fix redact them",
     )
+    parser.add_argument(
+        "--take-retention",
+        action="store_true",
+        help="have the settings' retention hold for the store, for all programs on it",
+    )
     add_command(
         commands,
         "reindex",
@@ -95,6 +100,9 @@ async def run_doctor(context: "Context") -> int:
 
     if context.args.secrets:
         return await (_redact_secrets if context.args.fix else _find_secrets)(context)
+    if context.args.take_retention:
+        async with context.engine() as engine:
+            context.console.note(f"retention: {await engine.maintenance.take_retention()}")
     try:
         report = await _examined(context)
     except DamagedLogError:

@@ -69,7 +69,7 @@ class PostgresConnection:
         else:
             if known.names:
                 parameters = [parameters[name] for name in known.names]
-            values = list(parameters) if parameters else None
+            values = _sent(parameters) if parameters else None
             if values:
                 for place in known.lists:
                     values[place] = json.dumps(_shown(values[place]))
@@ -80,7 +80,7 @@ class PostgresConnection:
         """Run one statement once for each sequence of parameters."""
         rows: Iterable[Sequence[object]] = parameters or ()
         with told():
-            self._cursor.executemany(translated(query).sql, [list(row) for row in rows])
+            self._cursor.executemany(translated(query).sql, [_sent(row) for row in rows])
         return self
 
     def fetchone(self) -> tuple[Any, ...] | None:
@@ -105,6 +105,11 @@ class PostgresConnection:
         """What a statement without rows gives once: how many it changed, as DuckDB says it."""
         count, self._changed = self._changed, None
         return [] if count is None else [(count,)]
+
+
+def _sent(values: Iterable[object]) -> list[Any]:
+    """A row's values; a tuple is a list, as DuckDB takes it, and no row within the row."""
+    return [list(value) if type(value) is tuple else value for value in values]
 
 
 def _shown(lists: Iterable[Iterable[str] | None]) -> list[list[str] | None]:

@@ -11,6 +11,7 @@ from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.following import is_current
+from synthorg_tui.memory.store.policy import StorePolicy
 from synthorg_tui.persistence import INDEX_DIR
 from synthorg_tui.providers.embedding.protocol import Embedder
 from tests.memory.store.hash_embedder import HashEmbedder
@@ -23,6 +24,7 @@ async def app(
     *,
     index: VectorIndex | None = None,
     embedder: Embedder | None = None,
+    policy: StorePolicy | None = None,
 ) -> AsyncIterator[LocalMemoryBackend]:
     """One app's backend on the database, connected."""
     from synthorg_tui.persistence.postgres.database import PostgresDatabase
@@ -33,6 +35,7 @@ async def app(
         index=index or EdgeIndex(data_dir / INDEX_DIR),
         embedder=embedder or HashEmbedder(),
         clock=SystemClock(),
+        policy=policy,
     )
     backend = LocalMemoryBackend(core)
     await backend.connect()

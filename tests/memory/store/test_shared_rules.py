@@ -1,4 +1,4 @@
-"""Rules of one store on which several programs are: the same for all, whatever their settings say."""
+"""Rules of one store that several programs use: the same for all, whatever their settings say."""
 
 import logging
 from datetime import UTC, datetime, timedelta

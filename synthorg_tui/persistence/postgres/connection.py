@@ -17,10 +17,8 @@ from sqlglot.errors import SqlglotError
 
 from synthorg_tui.core.errors import DiskFullError
 from synthorg_tui.persistence.postgres.dialect import Translated, translated
+from synthorg_tui.persistence.values import NUL, SHOWN_NUL
 
-NUL: Final = "\x00"
-SHOWN_NUL: Final = "\u2400"
-"""What stands for a NUL, which PostgreSQL's texts can't hold: the sign that shows one."""
 CONNECT_TIMEOUT: Final = 10
 """Seconds in which a server has to answer somebody who connects."""
 _STUCK: Final = "60s"

@@ -18,6 +18,9 @@ from synthorg_tui.settings.root import RootConfig
 from tests.cli.cli_kit import documented
 from tests.curation.review_kit import PERSON, item_of, lesson
 from tests.patience import PATIENCE, until
+from tests.postgres_switch import files_only
+
+pytestmark = files_only
 
 
 async def put(data_dir: Path, *words: str) -> None:

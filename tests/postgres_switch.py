@@ -29,10 +29,11 @@ def stores_on_postgres(postgres_server: PostgresServer) -> Iterator[None]:
 
     def in_dir(cls: type[Database], data_dir: Path) -> PostgresDatabase:
         noted = data_dir / SERVER_FILE
-        if not noted.exists():
+        name = noted.read_text().strip().rpartition("/")[2] if noted.exists() else ""
+        if not name:
             urls[data_dir] = postgres_server.new_store()
-        elif data_dir not in urls:  # it was copied or moved, and what is in it was, too
-            urls[data_dir] = postgres_server.copy_of(noted.read_text().strip().rpartition("/")[2])
+        elif name not in urls.get(data_dir, ""):  # it was copied or moved: what is in it was, too
+            urls[data_dir] = postgres_server.copy_of(name)
         return PostgresDatabase(urls[data_dir], data_dir)
 
     def made(cls: type[Database], path: Path) -> object:

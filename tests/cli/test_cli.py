@@ -21,6 +21,7 @@ from synthorg_tui.persistence.lock import DataDirLock
 from tests import REPO
 from tests.cli.cli_kit import SAMPLE, Cli, documented, move_home, runner
 from tests.patience import PATIENCE
+from tests.postgres_switch import files_only
 
 RUN = [sys.executable, "-c", "import sys; from synthorg_tui.cli import main; sys.exit(main())"]
 
@@ -362,6 +363,7 @@ class TestStore:
         total = cli("memories", "list", "--json").json["total"]
         assert cli("reindex", "--json").json == {"reindexed": total}
 
+    @files_only
     def test_a_backup_brings_back_a_corrupt_database(self, cli: Cli, tmp_path: Path) -> None:
         desk = tmp_path / "desk"
         cli("memories", "add", "--agent", "a", "Storks return.", data_dir=desk)
@@ -484,6 +486,7 @@ class TestProcess:
         assert str(os.getpid()) in done.stderr
         assert len(done.stderr.splitlines()) == 1
 
+    @files_only
     def test_a_reader_that_leaves_is_no_error(self, store: Path) -> None:
         command = [*RUN, "memories", "list", "--json", "--limit", "1000", "--data-dir", str(store)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

@@ -73,7 +73,11 @@ class StoredTable:
         return self._batches(db, order)
 
     def _batches(self, db: "Connection", order: str = "") -> Iterator[list[tuple[Any, ...]]]:
-        found = db.execute(f"SELECT {_named(self.columns)} FROM {self.name}{self._only()}{order}")
+        sql = f"SELECT {_named(self.columns)} FROM {self.name}{self._only()}{order}"
+        if hasattr(db, "batches"):  # a server sends all that isn't asked for bit by bit
+            yield from db.batches(sql, self.batch)
+            return
+        found = db.execute(sql)
         while rows := found.fetchmany(self.batch):
             yield [tuple(row) for row in rows]
 

@@ -74,6 +74,16 @@ class PostgresConnection:
             self._cursor.execute(known.sql, values)
         self._changed = self._cursor.rowcount if self._cursor.rowcount >= 0 else None
 
+    def batches(self, query: str, size: int) -> Iterator[list[Any]]:
+        """Yield the rows of a query in lists of ``size``, each read when it is asked for.
+
+        ``execute`` has all rows sent at once, which is too much of a table that is read whole.
+        """
+        with told(), psycopg.RawServerCursor(self._raw, "batches") as cursor:
+            cursor.execute(translated(query).sql)
+            while rows := cursor.fetchmany(size):
+                yield rows
+
     def executemany(self, query: str, parameters: Any = None, /) -> "PostgresConnection":
         """Run one statement once for each sequence of parameters."""
         rows: Iterable[Sequence[object]] = parameters or ()

@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
-from synthorg_tui.core.types import warn
 from synthorg_tui.memory.index.protocol import EndedByAge
 from synthorg_tui.memory.listing import ListedMemory
 
@@ -146,6 +145,8 @@ class AgeRules(NamedTuple):
             held = await database.read(cls.noted)
             held = held if held is not None else await database.write(own.note_first)
             if held != own and own.rules:
+                from synthorg_tui.core.types import warn  # loads what a list has no use for
+
                 warn("retention", own.told(), f"the store's rules hold for all: {held.told()}")
             return held
         if await database.read(cls.load) != own:

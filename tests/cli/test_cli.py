@@ -359,6 +359,15 @@ class TestStore:
         assert shape(examined.json) == shape(documented("doctor"))
         assert examined.json["ok"] is True
 
+    def test_a_person_has_the_settings_retention_hold(
+        self, cli: Cli, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        taken = cli("doctor", "--take-retention")
+        assert (taken.code, "retention: nothing ends by its age" in taken.err) == (0, True)
+        monkeypatch.setenv("CLAUDECODE", "1")
+        refused = cli("doctor", "--take-retention")
+        assert (refused.code, "only a person decides" in refused.err) == (1, True)
+
     def test_reindexing_indexes_every_live_memory(self, cli: Cli) -> None:
         total = cli("memories", "list", "--json").json["total"]
         assert cli("reindex", "--json").json == {"reindexed": total}

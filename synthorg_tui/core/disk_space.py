@@ -104,11 +104,15 @@ def fill_holes(folder: Path, *, up_to: int | None = None) -> None:
         return
     for place, _, names in os.walk(folder):
         for name in names:
-            descriptor = os.open(Path(place, name), os.O_RDWR | os.O_CLOEXEC)
-            try:
-                status = os.fstat(descriptor)
-                wanted = status.st_size if up_to is None else min(up_to, status.st_size)
-                if status.st_blocks * 512 < wanted:
-                    os.posix_fallocate(descriptor, 0, wanted)
-            finally:
-                os.close(descriptor)
+            with suppress(FileNotFoundError):  # whoever packs it has replaced it meanwhile
+                _fill(os.open(Path(place, name), os.O_RDWR | os.O_CLOEXEC), up_to)
+
+
+def _fill(descriptor: int, up_to: int | None) -> None:
+    try:
+        status = os.fstat(descriptor)
+        wanted = status.st_size if up_to is None else min(up_to, status.st_size)
+        if status.st_blocks * _BLOCK < wanted:
+            os.posix_fallocate(descriptor, 0, wanted)
+    finally:
+        os.close(descriptor)

@@ -129,6 +129,8 @@ class Engine:
             await self.consolidation.resume()
         if self._base.memory.backend_name == "local":
             await self.org.connect()
+            if self._base.is_shared:
+                _ = self._curation  # which has others' skills here from now on
 
     @cached_property
     def desk(self) -> "MemoryAdmin":

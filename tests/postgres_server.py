@@ -118,6 +118,12 @@ class PostgresServer:
         self._run(f'CREATE DATABASE "{name}" TEMPLATE "{self._template}"')
         return self.url(name)
 
+    def copy_of(self, database: str) -> str:
+        """Return the URL of a copy of a database that nobody has open."""
+        name = f"store_{uuid4().hex}"
+        self._run(f'CREATE DATABASE "{name}" TEMPLATE "{database}"')
+        return self.url(name)
+
     @contextmanager
     def stores(self) -> Iterator[Callable[[], str]]:
         """What makes databases with the tables of a store, which are dropped afterwards."""

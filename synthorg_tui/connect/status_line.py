@@ -4,7 +4,8 @@ tmux asks every few seconds and Claude Code at every answer, so as with hooks no
 part of the standard library is imported. The counts are kept beside the database, with its size
 and time: while these are the same, nobody is asked. Then the owner is. Where there is none, the
 kept counts are shown, which whoever closed the store left there, and another process reads the
-database for the next time. No model and no engine is loaded, nothing is changed.
+database for the next time, one on a server at most once a minute. No model and no engine is loaded,
+nothing is changed.
 """
 
 import os
@@ -16,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from synthorg_tui.connect.hook import CallFailedError, HookConnection
 from synthorg_tui.host.errors import NoOwnerError, RefusedError
 from synthorg_tui.persistence import DATABASE_FILE, STATUS_FILE
-from synthorg_tui.persistence.kept_counts import keep, kept, mark_of
+from synthorg_tui.persistence.kept_counts import is_on_server, keep, kept, mark_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 FORMATS = ("text", "tmux", "claude")
 TIME_LIMIT = 1.0
 """Seconds that the owner has to answer."""
+SERVER_PAUSE = 60.0
+"""Seconds between two readings of a database on a server, while there is no owner."""
 MAX_REFRESH = 30.0
 """Seconds after which a reading of the database that was begun counts as given up."""
 _MAX_INPUT_BYTES = 1024 * 1024
@@ -54,7 +57,8 @@ def main(
     if style == "claude":
         drain(stdin)
     data_dir = options.get("--data-dir") or _configured_data_dir(options)
-    line = line_of(*counts_in(data_dir, at_once=True), style=style) if data_dir else ""
+    config = options.get("--config", "")
+    line = line_of(*counts_in(data_dir, config, at_once=True), style=style) if data_dir else ""
     if line:
         (stdout or sys.stdout).write(f"{line}\n")
     return 0
@@ -68,9 +72,10 @@ def line_of(waiting: int, news: int, *, style: str = "text") -> str:
     return " · ".join(parts)
 
 
-def counts_in(data_dir: str, *, at_once: bool = False) -> tuple[int, int]:
+def counts_in(data_dir: str, config: str = "", *, at_once: bool = False) -> tuple[int, int]:
     """Return how many proposals of a store wait and how many decisions the app hasn't told of.
 
+    ``config`` is the settings file, which says where a server is; by default the person's own.
     With ``at_once`` nobody waits for the database to be read: what was kept is returned, and kept
     anew in the background. What can't be known is zero: a status bar is no place for errors.
     """
@@ -81,20 +86,20 @@ def counts_in(data_dir: str, *, at_once: bool = False) -> tuple[int, int]:
             return known
         counts = _asked(data_dir)
         if counts is None and known is not None and at_once:
-            _refresh_beside(data_dir)
+            _refresh_beside(data_dir, config)
             return known
         if counts is None:
-            counts = _read(data_dir)
+            counts = _read(data_dir, config)
         keep(data_dir, mark, counts)
     except Exception:  # whatever is wrong, the bar has to be drawn
         return 0, 0
     return counts
 
 
-def refresh(data_dir: str) -> None:
+def refresh(data_dir: str, config: str) -> None:
     """Keep the counts as they are now, and let others do so from now on."""
     try:
-        counts_in(data_dir)
+        counts_in(data_dir, config)
     finally:
         os.unlink(_refreshing(data_dir))
 
@@ -128,7 +133,7 @@ def _asked(data_dir: str) -> "tuple[int, int] | None":
     return int(counts["pending"]), len(news)
 
 
-def _read(data_dir: str) -> tuple[int, int]:
+def _read(data_dir: str, config: str) -> tuple[int, int]:
     """The counts as the database has them, which is opened for reading only."""
     from datetime import UTC, datetime
     from pathlib import Path
@@ -136,6 +141,10 @@ def _read(data_dir: str) -> tuple[int, int]:
     from synthorg_tui.approvals.trail import waiting_in
     from synthorg_tui.persistence.database_file import connect_file
 
+    if is_on_server(data_dir) and (address := _address(config)):
+        from synthorg_tui.persistence.postgres.database import read_once
+
+        return read_once(address, lambda db: waiting_in(db, datetime.now(UTC)))
     connection = connect_file(Path(data_dir) / DATABASE_FILE, read_only=True)
     try:
         return waiting_in(connection, datetime.now(UTC))
@@ -143,12 +152,24 @@ def _read(data_dir: str) -> tuple[int, int]:
         connection.close()
 
 
-def _refresh_beside(data_dir: str) -> None:
+def _address(config: str) -> str:
+    """The server that the settings name; empty when they name none any more."""
+    from pathlib import Path
+
+    from synthorg_tui.settings.loader import load_settings
+
+    persistence = load_settings(Path(config) if config else None).persistence
+    return persistence.address() if persistence.is_postgres else ""
+
+
+def _refresh_beside(data_dir: str, config: str) -> None:
     """Have another process keep the counts, unless one does: status bars ask many times a second.
 
     It has no terminal and no part in the bar's pipes: a bar waits for whoever holds those.
     """
     mark = _refreshing(data_dir)
+    if is_on_server(data_dir) and time.time() - _kept_at(data_dir) < SERVER_PAUSE:
+        return
     try:
         if time.time() - os.stat(mark).st_mtime < MAX_REFRESH:
             return
@@ -159,15 +180,26 @@ def _refresh_beside(data_dir: str) -> None:
         os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
         return
-    code = f"import sys; from {__name__} import refresh; refresh(sys.argv[1])"
+    code = f"import sys; from {__name__} import refresh; refresh(*sys.argv[1:])"
     nothing = [(os.POSIX_SPAWN_OPEN, each, os.devnull, os.O_RDWR, 0) for each in range(3)]
-    command = [sys.executable, "-P", "-c", code, os.path.abspath(data_dir)]
+    command = [
+        sys.executable,
+        "-P",
+        "-c",
+        code,
+        os.path.abspath(data_dir),
+        config and os.path.abspath(config),
+    ]
     os.posix_spawn(sys.executable, command, os.environ, file_actions=nothing, setpgroup=0)
 
 
 def _refreshing(data_dir: str) -> str:
     """The file that is there while somebody reads the database for the next bar."""
     return os.path.join(data_dir, f"{STATUS_FILE}.reading")
+
+
+def _kept_at(data_dir: str) -> float:
+    return os.stat(os.path.join(data_dir, STATUS_FILE)).st_mtime
 
 
 def _configured_data_dir(options: Mapping[str, str]) -> str:

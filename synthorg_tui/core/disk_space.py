@@ -24,6 +24,7 @@ much again for the checkpoint that follows."""
 
 FREE_SOME = "Free some space; what is stored is safe."
 _MEMORY_FILE_SYSTEMS = ("tmpfs", "ramfs")
+_BLOCK = 512
 
 
 def free_bytes(path: Path) -> int | None:
@@ -42,6 +43,19 @@ def free_bytes(path: Path) -> int | None:
             return None
         else:
             return status.f_bavail * status.f_frsize if status.f_blocks else None
+
+
+def taken_bytes(path: Path) -> int:
+    """Return what a file takes, or all in a folder; links aren't followed, what isn't there is 0.
+
+    Not its length: the index makes files longer than what is in them.
+    """
+    try:
+        if path.is_symlink() or not path.is_dir():
+            return path.lstat().st_blocks * _BLOCK
+        return sum(taken_bytes(each) for each in path.iterdir())
+    except OSError:  # it went meanwhile
+        return 0
 
 
 def need_room(path: Path, needed: int) -> None:
@@ -90,11 +104,15 @@ def fill_holes(folder: Path, *, up_to: int | None = None) -> None:
         return
     for place, _, names in os.walk(folder):
         for name in names:
-            descriptor = os.open(Path(place, name), os.O_RDWR | os.O_CLOEXEC)
-            try:
-                status = os.fstat(descriptor)
-                wanted = status.st_size if up_to is None else min(up_to, status.st_size)
-                if status.st_blocks * 512 < wanted:
-                    os.posix_fallocate(descriptor, 0, wanted)
-            finally:
-                os.close(descriptor)
+            with suppress(FileNotFoundError):  # whoever packs it has replaced it meanwhile
+                _fill(os.open(Path(place, name), os.O_RDWR | os.O_CLOEXEC), up_to)
+
+
+def _fill(descriptor: int, up_to: int | None) -> None:
+    try:
+        status = os.fstat(descriptor)
+        wanted = status.st_size if up_to is None else min(up_to, status.st_size)
+        if status.st_blocks * _BLOCK < wanted:
+            os.posix_fallocate(descriptor, 0, wanted)
+    finally:
+        os.close(descriptor)

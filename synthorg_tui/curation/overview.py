@@ -114,6 +114,7 @@ class SkillOverview:
     async def overview(self) -> SkillOverviewState:
         """Every skill on disk and in the registry, as of now."""
         await self._update_roots()
+        await self._changes.arrive()
         survey = await asyncio.to_thread(self._library.survey)
         known = {record.path: record for record in await self._registry.all()}
         records = self._changes.placed(known)

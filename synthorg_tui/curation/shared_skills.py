@@ -199,6 +199,9 @@ class SharedFileChanges(FileChanges):
 
     follower: SkillFollower
 
+    async def arrive(self) -> None:
+        await self.follower.follow()
+
     async def _before(self) -> None:
         await self.follower.follow_in_turn()
 

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from synthorg_tui.core.disk_space import free_bytes, low_space
+from synthorg_tui.core.disk_space import free_bytes, low_space, taken_bytes
 from synthorg_tui.core.text import counted, size
 from synthorg_tui.executions.facts import fill_missing
 from synthorg_tui.figures import queries
@@ -26,7 +26,7 @@ from synthorg_tui.figures.models import (
 )
 from synthorg_tui.jobs.models import JobStatus, RunState
 from synthorg_tui.jobs.runs import JobRuns
-from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE, INDEX_DIR
+from synthorg_tui.persistence import BACKUP_DIR, INDEX_DIR
 from synthorg_tui.persistence.backups import backups_in
 from synthorg_tui.persistence.port import StoreDatabase
 
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 MAX_STATES: Final = 12
 """Latest runs of a job whose ends are told."""
-_BLOCK: Final = 512
-"""Bytes of a block in which the system tells what a file takes."""
 STALE_BACKUP: Final = timedelta(days=8)
 """Age of the newest backup from which on it is told as a fault: a weekly one may be a day late."""
 
@@ -100,9 +98,10 @@ class FigureService:
         """
         await fill_missing(self._database)
         counting = self._database.read(partial(self._count, span=span, now=now))
-        found, listed, sizes = await asyncio.gather(
-            counting, self._jobs().list(), asyncio.to_thread(sizes_of, self._data_dir)
+        found, listed, database = await asyncio.gather(
+            counting, self._jobs().list(), self._database.size()
         )
+        sizes = await asyncio.to_thread(sizes_of, self._data_dir, database)
         before, after = found["hint calls"]
         ended = await JobRuns(self._database).ended(MAX_STATES)
         states = {job: tuple(run.state.value for run in runs[::-1]) for job, runs in ended.items()}
@@ -157,30 +156,17 @@ class FigureService:
         return kept[1]
 
 
-def sizes_of(data_dir: Path) -> SizeFigures:
-    """Return what database, index and backups take on disk; for a thread."""
+def sizes_of(data_dir: Path, database: int) -> SizeFigures:
+    """Return what database, index and backups take; for a thread. That of the database is given."""
     backups = backups_in(data_dir)
     return SizeFigures(
-        database=sum(_bytes(path) for path in data_dir.glob(f"{DATABASE_FILE}*")),
-        index=_bytes(data_dir / INDEX_DIR),
-        backups=_bytes(data_dir / BACKUP_DIR),
+        database=database,
+        index=taken_bytes(data_dir / INDEX_DIR),
+        backups=taken_bytes(data_dir / BACKUP_DIR),
         backup_count=len(backups),
         newest_backup=backups[0].made_at if backups else None,
         free=free_bytes(data_dir),
     )
-
-
-def _bytes(path: Path) -> int:
-    """What a file takes, or all in a folder; links aren't followed, and what isn't there is 0.
-
-    Not its length: the index makes files longer than what is in them.
-    """
-    try:
-        if path.is_symlink() or not path.is_dir():
-            return path.lstat().st_blocks * _BLOCK
-        return sum(_bytes(each) for each in path.iterdir())
-    except OSError:  # it went meanwhile
-        return 0
 
 
 def _job(job: JobStatus, states: tuple[str, ...]) -> JobFigures:

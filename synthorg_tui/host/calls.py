@@ -220,7 +220,7 @@ CALLS: Final = RemoteApi(
         "maintenance": ApiGroup(
             f"{_MEMORY}.store.maintenance:Maintenance",
             ("doctor", "backup", "copies", "export"),
-            ("compact", "delete_copies"),
+            ("compact", "delete_copies", "take_retention"),
         ),
         "consolidation": ApiGroup(
             "synthorg_tui.curation.consolidating:ConsolidationRuns",

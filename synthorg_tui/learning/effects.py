@@ -226,7 +226,7 @@ def _store(db: "Connection", found: Sequence[_SessionRun]) -> None:
     pairs = [[run.path for run in found], [run.execution_id for run in found]]
     db.execute(
         "DELETE FROM lesson_runs WHERE (path, execution_id) IN "
-        "(SELECT (unnest(?::VARCHAR[]), unnest(?::VARCHAR[])))",
+        "(SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]))",
         pairs,
     )
     db.execute(

@@ -14,7 +14,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
-from synthorg_tui.core.disk_space import WRITE_ROOM, need_room
+from synthorg_tui.core.disk_space import WRITE_ROOM, need_room, taken_bytes
 from synthorg_tui.core.errors import (
     DiskFullError,
     DomainError,
@@ -153,6 +153,10 @@ class Database:
         """
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._write_thread, self._copy, target, cancel)
+
+    async def size(self) -> int:
+        """Return the bytes on disk of the file, its log, and earlier ones that were set aside."""
+        return await asyncio.to_thread(_taken, self._path)
 
     async def give_back_memory(self) -> None:
         """Have DuckDB drop the blocks that it holds in memory; it reads them again when needed."""
@@ -384,6 +388,10 @@ class Database:
             writer.execute("CHECKPOINT")
         # In a child: closing a second descriptor of the file here would drop DuckDB's lock on it.
         copy_in_child(self._path, target, cancel=cancel)
+
+
+def _taken(path: Path) -> int:
+    return sum(taken_bytes(each) for each in path.parent.glob(f"{path.name}*"))
 
 
 def _share(fresh: Path, present: Path) -> float:

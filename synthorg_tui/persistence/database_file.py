@@ -24,7 +24,7 @@ from synthorg_tui.core.errors import (
     StoreLockedError,
 )
 from synthorg_tui.core.files import make_private
-from synthorg_tui.persistence import BACKUP_DIR, INDEX_DIR
+from synthorg_tui.persistence import BACKUP_DIR, INDEX_DIR, SERVER_FILE
 from synthorg_tui.persistence.migrations import RESTORE_REMEDY, create_schema
 
 if TYPE_CHECKING:
@@ -95,8 +95,13 @@ def log_of(path: Path) -> Path:
 
 
 def require_new(path: Path) -> None:
-    """Where a store has left traces, its database is missing: a new one would hide that."""
+    """Where a store has left traces, its database is missing: a new one would hide that.
+
+    What is beside the note of a server is of the store that is there.
+    """
     folder = path.parent
+    if (folder / SERVER_FILE).exists():
+        return
     traces = [
         *folder.glob(f"{INDEX_DIR}/*"),
         *folder.glob(f"{BACKUP_DIR}/*.duckdb"),

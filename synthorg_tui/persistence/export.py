@@ -1,19 +1,21 @@
 """Operational data and memories as files for other programs: Parquet or CSV, one a table.
 
 The rows of one moment are written as they are stored: what was redacted stays so. They are read
-from a copy of the database, since its own connection may write no other file. A folder is written
-whole or not at all, and only its owner may read it. Times are UTC; in CSV a null is an empty field,
-an empty text ``""``, and a list is JSON.
+from a copy of the database, since its own connection may write no other file; of a server's, only
+the tables at hand are copied. A folder is written whole or not at all, and only its owner may read
+it. Times are UTC; in CSV a null is an empty field, an empty text ``""``, and a list is JSON.
 """
 
 import asyncio
 import json
+import re
 import shutil
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -23,10 +25,12 @@ from synthorg_tui.core.files import PRIVATE_FILE, make_private, write_atomically
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.types import FrozenModel
 from synthorg_tui.persistence import entities
-from synthorg_tui.persistence.database_file import explained
+from synthorg_tui.persistence.config import POSTGRES
+from synthorg_tui.persistence.database_file import connect_file, create_file, explained
 from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.repositories.trail import AUDIT, METRICS
 from synthorg_tui.persistence.repositories.work import ARTIFACTS, PROJECTS, STATES
+from synthorg_tui.persistence.stored_tables import stored_tables
 
 if TYPE_CHECKING:
     from synthorg_tui.persistence.port import Connection
@@ -35,6 +39,8 @@ MEMORIES: Final = "memories"
 CONTENTS: Final = "export.json"
 """Tells what a folder has, and that an export wrote it."""
 _COPY: Final = "copy.duckdb"
+_MEMORY: Final = 512
+"""Megabytes that DuckDB may use for the copy."""
 _ENTITIES: Final[Mapping[str, tuple[type[FrozenModel], str]]] = {
     "tasks": (entities.Task, "tasks"),
     "cost_records": (entities.CostRecord, "cost_records"),
@@ -106,10 +112,18 @@ class DataExporter:
         cancel = cancel or threading.Event()
         target = await asyncio.to_thread(_ours, target)
         async with _drafted(target) as draft:
-            await self._database.copy_to(draft / _COPY, cancel=cancel)
+            await self._copy_to(draft / _COPY, names, cancel)
             writing = _TableFiles(draft, format, progress or (lambda _, __: None), cancel)
             rows = await asyncio.to_thread(writing.run, names)
         return DataExport(target, format, rows)
+
+    async def _copy_to(self, path: Path, names: Sequence[str], cancel: threading.Event) -> None:
+        """Make a file with what is stored at one moment, at least for these tables."""
+        if self._database.kind == POSTGRES:
+            copy = partial(_copy_rows, path=path, names=names, cancel=cancel)
+            await self._database.read(copy)
+        else:
+            await self._database.copy_to(path, cancel=cancel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +141,7 @@ class _TableFiles:
             rows = {name: _count(db, name) for name in names}
             done, total = 0, sum(rows.values())
             for name in names:
-                if self.cancel.is_set():
-                    raise CancelledByUserError("the export was cancelled; nothing was written")
+                _require_wanted(self.cancel)
                 self._write(db, name)
                 done += rows[name]
                 self.progress(done, total)
@@ -144,6 +157,29 @@ class _TableFiles:
             query, options = _with_lists_as_json(db, query), "FORMAT csv, HEADER, FORCE_QUOTE *"
         db.execute(f"COPY ({query}) TO '{quoted}' ({options})")
         make_private(path)
+
+
+def _copy_rows(
+    source: "Connection", path: Path, names: Sequence[str], cancel: threading.Event
+) -> None:
+    """Copy the rows that these tables are made of into a new file, in place of half of one."""
+    path.unlink(missing_ok=True)
+    create_file(path)
+    queries = " ".join(map(_query, names))
+    needed = [each for each in stored_tables() if re.search(rf"\b{each.name}\b", queries)]
+    connection = connect_file(path, memory=_MEMORY)
+    try:
+        for table in needed:
+            for rows in table.rows_of(source):
+                _require_wanted(cancel)
+                table.add(connection, rows)
+    finally:
+        connection.close()
+
+
+def _require_wanted(cancel: threading.Event) -> None:
+    if cancel.is_set():
+        raise CancelledByUserError("the export was cancelled; nothing was written")
 
 
 def _with_lists_as_json(db: "Connection", query: str) -> str:
@@ -174,7 +210,7 @@ def _connected(path: Path) -> "Iterator[Connection]":
     config: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
-        "memory_limit": "512MB",
+        "memory_limit": f"{_MEMORY}MB",
         "threads": "1",
     }
     try:

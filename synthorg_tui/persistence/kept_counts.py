@@ -9,19 +9,29 @@ import json
 import os
 import time
 
-from synthorg_tui.persistence import DATABASE_FILE, STATUS_FILE
+from synthorg_tui.persistence import DATABASE_FILE, SERVER_FILE, STATUS_FILE
 
 MAX_AGE = 900.0
 """Seconds that counts hold while the database is as it was: snoozed items come back by themselves.
 Longer than an owner waits for its next client, so that no status bar keeps one running."""
 
+SERVER_AGE = 5.0
+"""Seconds that counts hold of a database on a server, where others write unseen."""
+
+
+def is_on_server(data_dir: str) -> bool:
+    """Return whether the database of a store is on a server."""
+    return os.path.exists(os.path.join(data_dir, SERVER_FILE))
+
 
 def mark_of(data_dir: str) -> list[int]:
     """Return sizes and times of the database's files: another write is another mark.
 
-    Raises ``FileNotFoundError`` where there is no database.
+    A database on a server has none. Raises ``FileNotFoundError`` where there is no database.
     """
     mark: list[int] = []
+    if is_on_server(data_dir):
+        return mark
     for suffix in ("", ".wal"):
         try:
             stat = os.stat(os.path.join(data_dir, DATABASE_FILE + suffix))
@@ -41,7 +51,8 @@ def kept(data_dir: str, mark: list[int]) -> "tuple[tuple[int, int] | None, bool]
     try:
         with open(os.path.join(data_dir, STATUS_FILE), encoding="utf-8") as file:
             found = json.load(file)
-        holds = found["mark"] == mark and 0 <= time.time() - found["at"] < MAX_AGE
+        most = MAX_AGE if mark else SERVER_AGE
+        holds = found["mark"] == mark and 0 <= time.time() - found["at"] < most
         return (int(found["waiting"]), int(found["news"])), holds
     except (OSError, ValueError, KeyError, TypeError):
         return None, False

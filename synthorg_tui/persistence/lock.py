@@ -210,6 +210,8 @@ async def own_database(
         database = store_database(data_dir, settings)
         try:
             await database.open()
+            if not database.is_shared:  # the store is here, whatever it was before
+                (data_dir / SERVER_FILE).unlink(missing_ok=True)
             yield database
         finally:
             await database.close()

@@ -112,6 +112,10 @@ class StoreDatabase(Protocol):
         """Why the database can't be reached at the moment, in words; empty while it can."""
         ...
 
+    async def size(self) -> int:
+        """Return how many bytes the store takes where it is kept, with what was set aside of it."""
+        ...
+
     async def give_back_memory(self) -> None:
         """Free the memory that is held for reads to come."""
         ...

@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from synthorg_tui.persistence.migrations import schema_text
-from synthorg_tui.persistence.values import insert
+from synthorg_tui.persistence.values import NUL, SHOWN_NUL, insert
 
 if TYPE_CHECKING:
     from synthorg_tui.persistence.port import Connection
@@ -73,7 +73,11 @@ class StoredTable:
         return self._batches(db, order)
 
     def _batches(self, db: "Connection", order: str = "") -> Iterator[list[tuple[Any, ...]]]:
-        found = db.execute(f"SELECT {_named(self.columns)} FROM {self.name}{self._only()}{order}")
+        sql = f"SELECT {_named(self.columns)} FROM {self.name}{self._only()}{order}"
+        if hasattr(db, "batches"):  # a server sends all that isn't asked for bit by bit
+            yield from db.batches(sql, self.batch)
+            return
+        found = db.execute(sql)
         while rows := found.fetchmany(self.batch):
             yield [tuple(row) for row in rows]
 
@@ -147,7 +151,10 @@ def _parsed(name: str, body: str) -> StoredTable:
 
 
 def row_hash(row: Sequence[Any]) -> int:
-    """Return a hash of a row's values, the same whichever database returned them."""
+    """Return a hash of a row's values, the same whichever database returned them.
+
+    A NUL is hashed as the sign that stands for it where a database's texts can't hold one.
+    """
     digest = hashlib.blake2b(digest_size=_MARK_BYTES)
     for value in row:
         if isinstance(value, bytes | bytearray | memoryview):
@@ -160,4 +167,6 @@ def row_hash(row: Sequence[Any]) -> int:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.replace(NUL, SHOWN_NUL)
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else value

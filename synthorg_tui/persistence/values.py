@@ -9,6 +9,9 @@ if TYPE_CHECKING:
 
     from synthorg_tui.persistence.port import Connection
 
+NUL = "\x00"
+SHOWN_NUL = "\u2400"
+"""What stands for a NUL where texts can't hold one, as PostgreSQL's: the sign that shows one."""
 _MAX_PARSED = 256
 _statements: "dict[str, Statement]" = {}
 

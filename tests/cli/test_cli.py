@@ -21,6 +21,7 @@ from synthorg_tui.persistence.lock import DataDirLock
 from tests import REPO
 from tests.cli.cli_kit import SAMPLE, Cli, documented, move_home, runner
 from tests.patience import PATIENCE
+from tests.postgres_switch import files_only
 
 RUN = [sys.executable, "-c", "import sys; from synthorg_tui.cli import main; sys.exit(main())"]
 
@@ -358,10 +359,20 @@ class TestStore:
         assert shape(examined.json) == shape(documented("doctor"))
         assert examined.json["ok"] is True
 
+    def test_a_person_has_the_settings_retention_hold(
+        self, cli: Cli, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        taken = cli("doctor", "--take-retention")
+        assert (taken.code, "retention: nothing ends by its age" in taken.err) == (0, True)
+        monkeypatch.setenv("CLAUDECODE", "1")
+        refused = cli("doctor", "--take-retention")
+        assert (refused.code, "only a person decides" in refused.err) == (1, True)
+
     def test_reindexing_indexes_every_live_memory(self, cli: Cli) -> None:
         total = cli("memories", "list", "--json").json["total"]
         assert cli("reindex", "--json").json == {"reindexed": total}
 
+    @files_only
     def test_a_backup_brings_back_a_corrupt_database(self, cli: Cli, tmp_path: Path) -> None:
         desk = tmp_path / "desk"
         cli("memories", "add", "--agent", "a", "Storks return.", data_dir=desk)
@@ -484,6 +495,7 @@ class TestProcess:
         assert str(os.getpid()) in done.stderr
         assert len(done.stderr.splitlines()) == 1
 
+    @files_only
     def test_a_reader_that_leaves_is_no_error(self, store: Path) -> None:
         command = [*RUN, "memories", "list", "--json", "--limit", "1000", "--data-dir", str(store)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

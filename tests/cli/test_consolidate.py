@@ -11,6 +11,7 @@ from synthorg_tui.engine import Engine
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.settings.loader import shipped_settings
 from tests.cli.cli_kit import Cli, documented, move_home, runner
+from tests.postgres_switch import files_only
 from tests.pty_kit import Ran, at_terminal
 
 PROGRAM = ("-c", "import sys; from synthorg_tui.cli import main; sys.exit(main())")
@@ -51,6 +52,7 @@ def test_without_memories_and_plans_it_says_so(cli: Cli) -> None:
     assert cli("consolidate", "drop").code == 2
 
 
+@files_only
 def test_a_plan_is_made_applied_and_taken_back_at_a_terminal(cli: Cli, tmp_path: Path) -> None:
     data = tmp_path / "data"
     flood(data)

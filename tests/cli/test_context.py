@@ -17,6 +17,7 @@ from synthorg_tui.cli.output import Console
 from tests.cli.cli_kit import move_home, runner
 from tests.disk_kit import disk_of
 from tests.patience import PATIENCE
+from tests.postgres_switch import files_only
 
 
 def asked(
@@ -90,6 +91,7 @@ def test_a_disk_that_is_nearly_full_is_told_beside_the_result(
     assert run("memories", "list", "--json").err == ""
 
 
+@files_only
 def test_a_command_without_room_ends_with_words_and_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

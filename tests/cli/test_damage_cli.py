@@ -10,6 +10,9 @@ import pytest
 from synthorg_tui.cli import main
 from tests.cli.cli_kit import Cli, documented, move_home, runner
 from tests.persistence.damage_kit import BLOCK, FIRST_BLOCK, fill, flip, table_blocks
+from tests.postgres_switch import files_only
+
+pytestmark = files_only
 
 
 @pytest.fixture

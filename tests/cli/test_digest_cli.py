@@ -13,6 +13,7 @@ from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.scenarios import Question
 from synthorg_tui.tui.engine_host import LocalEngineHost
 from tests.cli.cli_kit import SAMPLE, Cli, documented, move_home, runner
+from tests.postgres_switch import files_only
 
 TASK = "push a branch that has no upstream"
 ASK = ("--agent", "claude-code", "--token-budget", "360")
@@ -284,6 +285,7 @@ class TestScenarios:
         assert cli("scenarios", "delete", "push").code == 2
         assert cli("scenarios", "run", "push").code == 1
 
+    @files_only
     def test_scenarios_survive_backup_and_restore(self, cli: Cli, tmp_path: Path) -> None:
         cli("scenarios", "save", "kept", TASK, *ASK, "--set", "min_relevance=0.2")
         before = cli("scenarios", "list", "--json").json

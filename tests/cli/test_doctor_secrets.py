@@ -8,6 +8,7 @@ import pytest
 from synthorg_tui.persistence.database import Database
 from tests.cli.cli_kit import Cli, move_home, runner
 from tests.core.secret_kit import planted
+from tests.postgres_switch import files_only
 from tests.pty_kit import at_terminal, without_marks
 
 TOKEN = planted("«glsoat-{A30}»", 3).secret
@@ -71,6 +72,7 @@ def test_an_agent_cannot_redact(cli: Cli, home: Path, monkeypatch: pytest.Monkey
     assert cli("doctor", "--secrets").code == 1
 
 
+@files_only
 @pytest.mark.parametrize(("answer", "code", "left"), [("redact\n", 0, 0), ("yes\n", 1, 1)])
 def test_a_person_redacts_by_typing_so(
     cli: Cli, home: Path, answer: str, code: int, left: int

@@ -19,6 +19,7 @@ from synthorg_tui.jobs.models import RunProgress, RunState
 from synthorg_tui.memory.store.maintenance import Maintenance
 from synthorg_tui.settings.root import RootConfig
 from tests.cli.cli_kit import Cli, documented, move_home, runner
+from tests.postgres_switch import files_only
 
 SETTINGS = RootConfig.model_validate({"memory": {"level": "persistent"}})
 
@@ -31,6 +32,7 @@ def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     return runner(tmp_path / "data", capsys)
 
 
+@files_only
 def test_jobs_are_listed_run_and_their_runs_told(cli: Cli) -> None:
     listed = cli("jobs")
     assert listed.code == 0
@@ -145,6 +147,7 @@ def test_ctrl_c_stops_it_and_it_is_kept_as_stopped(tmp_path: Path) -> None:
     assert json.loads(out)["state"] == "cancelled"
 
 
+@files_only
 def test_one_that_was_killed_is_shown_as_interrupted_and_due(cli: Cli, tmp_path: Path) -> None:
     with endless_backup(tmp_path / "data") as running:
         running.kill()

@@ -14,6 +14,9 @@ from synthorg_tui.persistence.lock import DataDirLock
 from tests.cli.cli_kit import Cli, documented, move_home, runner
 from tests.patience import PATIENCE
 from tests.postgres_server import PostgresServer
+from tests.postgres_switch import files_only
+
+pytestmark = files_only
 
 TEXT = "The port is 5432"
 
@@ -150,3 +153,15 @@ def begun(url: str) -> bool:
 
     with psycopg.connect(url) as raw:
         return raw.execute("SELECT 1 FROM meta WHERE name = 'move'").fetchone() is not None
+
+
+def test_a_folder_that_only_had_an_index_of_what_is_there_gets_the_store(
+    cli: Cli, postgres_url: str, tmp_path: Path
+) -> None:
+    file, folder = tmp_path / "company.yaml", tmp_path / "data"
+    file.write_text(f"persistence: {{backend: postgres, url: '{postgres_url}'}}\n", "utf-8")
+    there = ("--config", str(file))
+    assert cli(*there, "memories", "add", TEXT, "--agent", "me", data_dir=folder).code == 0
+    assert cli(*there, "move", "--to", "local", "--yes", data_dir=folder).code == 0
+    assert TEXT in cli("memories", "list", data_dir=folder).out
+    assert cli("doctor", data_dir=folder).code == 0

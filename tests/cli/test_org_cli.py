@@ -9,6 +9,7 @@ import pytest
 from synthorg_tui.approvals.person import Person, require_no_agent
 from synthorg_tui.cli.terminal import Terminal
 from tests.cli.cli_kit import Cli, Result, documented, move_home, runner
+from tests.postgres_switch import files_only
 from tests.pty_kit import at_terminal
 
 PROGRAM = ("-c", "import sys; from synthorg_tui.cli import main; sys.exit(main())")
@@ -67,6 +68,7 @@ def texts(cli: Cli, *options: str) -> list[str]:
     return [entry["content"] for entry in cli("list", *options, "--json").json["entries"]]
 
 
+@files_only
 def test_a_person_at_a_terminal_writes_a_policy_after_agreeing(cli: Cli, tmp_path: Path) -> None:
     told = ("--config", str(tmp_path / "company.yaml"), "--data-dir", str(tmp_path / "data"))
     program = (*PROGRAM, *told, "org", "add", POLICY, "--category", "core_policy")

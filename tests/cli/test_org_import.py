@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.cli_kit import Cli, documented, move_home, runner
+from tests.postgres_switch import files_only
 from tests.pty_kit import at_terminal
 
 PROGRAM = ("-c", "import sys; from synthorg_tui.cli import main; sys.exit(main())")
@@ -50,6 +51,7 @@ def test_an_unknown_kind_is_refused(cli: Cli, project: Path) -> None:
         cli("org", "import", str(project), "--only", "everything")
 
 
+@files_only
 def test_a_plan_is_applied_by_a_person_only(
     cli: Cli, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

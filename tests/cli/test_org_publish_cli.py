@@ -11,6 +11,7 @@ from synthorg_tui.memory.org.models import OrgFactWriteRequest
 from synthorg_tui.settings.loader import load_settings
 from tests.cli.cli_kit import Cli, documented, move_home, runner
 from tests.ingest.transcript_kit import ClaudeTranscript
+from tests.postgres_switch import files_only
 from tests.pty_kit import Ran, at_terminal, without_marks
 
 PROGRAM = ("-c", "import sys; from synthorg_tui.cli import main; sys.exit(main())")
@@ -48,6 +49,7 @@ def terminal(tmp_path: Path, *args: str, answer: str = "yes") -> Ran:
     return at_terminal(arguments, answers={"Type yes:": f"{answer}\n"}, env=env)
 
 
+@files_only
 def test_a_person_publishes_checks_and_removes(cli: Cli, shop: Path, tmp_path: Path) -> None:
     place = ("--project", str(shop))
     write_rules(tmp_path / "data", RULE)

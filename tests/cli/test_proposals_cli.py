@@ -37,6 +37,7 @@ from synthorg_tui.runtime.parking import CallParking
 from synthorg_tui.runtime.tools.processes import tool_environment
 from synthorg_tui.settings.root import RootConfig
 from tests.cli.cli_kit import documented, move_home
+from tests.postgres_switch import files_only
 from tests.pty_kit import Ran, at_terminal, without_terminal
 
 T = TypeVar("T")
@@ -246,6 +247,7 @@ class TestReading:
         assert re.fullmatch("[0-9a-f]{12}", before)
         assert desk.hash() != before
 
+    @files_only
     def test_what_cannot_be_read_can_only_be_rejected(self, desk: Desk) -> None:
         desk.add(item().model_copy(update={"payload": "{"}))
         shown = desk("show", ID)
@@ -266,6 +268,7 @@ class TestReading:
 class TestRefusing:
     """What an agent with a shell can try."""
 
+    @files_only
     def test_without_a_terminal_nothing_is_decided(self, desk: Desk) -> None:
         desk.add(item())
         acts = [("approve", ID), ("reject", ID, "--reason", "no"), ("snooze", ID, "7d"), ("undo",)]
@@ -297,6 +300,7 @@ class TestRefusing:
         assert "approvals.allow_cli" in ran.screen
         assert "approvals.allow_cli" in desk.refusals()[0]
 
+    @files_only
     @pytest.mark.parametrize(("length", "code"), [(11, 1), (0, 130)])
     def test_a_part_of_the_hash_or_nothing_decides_nothing(
         self, desk: Desk, length: int, code: int
@@ -308,6 +312,7 @@ class TestRefusing:
         assert desk.status() is ApprovalStatus.PENDING
         assert len(desk.refusals()) == (1 if typed else 0)
 
+    @files_only
     def test_what_changed_behind_the_question_is_shown_anew_and_not_decided(
         self, desk: Desk
     ) -> None:
@@ -335,6 +340,7 @@ class TestRefusing:
 
 
 class TestDeciding:
+    @files_only
     def test_the_person_approves_and_takes_it_back(self, desk: Desk) -> None:
         desk.add(item())
         answers = {"printed:": f"{desk.hash().upper()}\n"}
@@ -353,6 +359,7 @@ class TestDeciding:
         assert desk.status() is ApprovalStatus.PENDING
         assert not Path(told["paths"][0]).exists()
 
+    @files_only
     def test_the_person_is_told_whom_a_scope_reaches_and_approves_for_it(self, desk: Desk) -> None:
         desk.add(item())
         reached = json.loads(desk("show", ID, "--json").out)["reach"]["org"]
@@ -363,6 +370,7 @@ class TestDeciding:
         assert ran.code == 0
         assert json.loads(desk("show", ID, "--json").out)["scope"] == "org"
 
+    @files_only
     def test_the_person_rejects_with_a_reason(self, desk: Desk) -> None:
         desk.add(item())
         ran = at_terminal(
@@ -377,6 +385,7 @@ class TestDeciding:
         [listed] = json.loads(desk("list", "--json", "--status", "rejected").out)
         assert listed["status"] == "rejected"
 
+    @files_only
     def test_the_person_snoozes_and_wakes(self, desk: Desk) -> None:
         desk.add(item())
         snooze = desk.program("snooze", ID, "7d")
@@ -409,6 +418,7 @@ class TestWhileSomebodyElseHasTheStore:
                 assert (await remote.approvals.counts()).pending == 1
             await owner.stop()
 
+    @files_only
     def test_a_headless_owner_makes_room_for_a_decision(self, desk: Desk) -> None:
         desk.add(item())
         shown = desk.hash()
@@ -454,6 +464,7 @@ class TestCallsOfRuns:
 
         return desk.within(work)
 
+    @files_only
     def test_it_is_shown_in_full_and_approved_by_its_hash(self, desk: Desk, tmp_path: Path) -> None:
         command, edit = self.waiting(desk, tmp_path).split()
         shown = desk("show", command).out
@@ -470,6 +481,7 @@ class TestCallsOfRuns:
         assert desk.item(command).consumed_at is None
         assert (tmp_path / "work" / "a.txt").read_text() == "one\n"
 
+    @files_only
     def test_a_command_of_the_run_does_not_approve_it(self, desk: Desk, tmp_path: Path) -> None:
         command, _ = self.waiting(desk, tmp_path).split()
         answers = {"printed:": f"{desk.hash(command)}\n"}

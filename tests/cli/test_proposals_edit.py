@@ -9,6 +9,7 @@ from synthorg_tui.approvals.models import ApprovalStatus
 from synthorg_tui.persistence import REVIEW_DIR
 from tests.cli.cli_kit import documented
 from tests.cli.test_proposals_cli import ID, Desk, desk, item
+from tests.postgres_switch import files_only
 from tests.pty_kit import at_terminal, without_marks, without_terminal
 
 __all__ = ["desk"]
@@ -26,6 +27,7 @@ def editor(tmp_path: Path, change: str) -> dict[str, str]:
     return without_marks(EDITOR=f"python3 {script}", VISUAL="")
 
 
+@files_only
 def test_a_file_that_cannot_be_read_is_opened_again_and_then_decides(
     desk: Desk, tmp_path: Path
 ) -> None:
@@ -59,6 +61,7 @@ def test_a_file_that_cannot_be_read_is_opened_again_and_then_decides(
     assert not (desk.directory / REVIEW_DIR).exists()
 
 
+@files_only
 def test_what_was_not_agreed_to_is_kept_in_private_until_the_next_time(
     desk: Desk, tmp_path: Path
 ) -> None:
@@ -74,6 +77,7 @@ def test_what_was_not_agreed_to_is_kept_in_private_until_the_next_time(
     assert not (desk.directory / REVIEW_DIR).exists()
 
 
+@files_only
 @pytest.mark.parametrize("marks", [{}, {"CLAUDECODE": "1"}])
 def test_without_a_person_no_editor_is_opened_and_the_trail_says_so(
     desk: Desk, tmp_path: Path, marks: dict[str, str]

@@ -14,6 +14,7 @@ from tests import REPO
 from tests.cli.cli_kit import Cli, Result, documented, move_home, runner
 from tests.cli.run_kit import RunServer, calls, run_server, says, settings_file
 from tests.patience import PATIENCE
+from tests.postgres_switch import files_only
 from tests.pty_kit import at_terminal, without_marks
 
 WRITES = [calls("write_file", path="note.txt", content="hello\n"), says("It is written.")]
@@ -129,6 +130,7 @@ def at_a_terminal(
     return ran.code, ran.screen
 
 
+@files_only
 def test_who_sits_at_the_terminal_refuses_right_there(
     cli: Cli, server: RunServer, store: Path, work: Path
 ) -> None:
@@ -142,6 +144,7 @@ def test_who_sits_at_the_terminal_refuses_right_there(
     assert not (work / "note.txt").exists()
 
 
+@files_only
 @pytest.mark.parametrize("has_hash", [True, False])
 def test_what_waits_is_approved_right_there_by_the_hash_of_what_is_shown(
     cli: Cli, server: RunServer, store: Path, work: Path, has_hash: bool
@@ -161,6 +164,7 @@ def test_what_waits_is_approved_right_there_by_the_hash_of_what_is_shown(
     cli("runs", "cancel", run["id"])
 
 
+@files_only
 def test_unattended_runs_after_a_yes_only(
     cli: Cli, server: RunServer, store: Path, work: Path
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from synthorg_tui.persistence import DATABASE_FILE
 from tests.cli.cli_kit import SAMPLE, Cli, documented, move_home, runner
+from tests.postgres_switch import files_only
 
 OFF = "SYNTHORG__MEMORY__PROCEDURAL__REQUIRE_APPROVAL"
 RESUME = ("agents", "resume", "ada")
@@ -101,6 +102,7 @@ def test_checking_makes_no_store(cli: Cli, tmp_path: Path) -> None:
     assert not (tmp_path / "data").exists()
 
 
+@files_only
 def test_a_store_that_cannot_be_asked_is_told_and_the_settings_are_checked(
     cli: Cli, tmp_path: Path
 ) -> None:

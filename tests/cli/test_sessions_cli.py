@@ -13,6 +13,7 @@ import pytest
 from synthorg_tui.cli import main
 from tests.cli.cli_kit import SAMPLE, Cli, documented, move_home, runner
 from tests.ingest.transcript_kit import ClaudeTranscript
+from tests.postgres_switch import files_only
 
 CODEX = "codex:0199f0c4-3d21-7a52-b6e8-2f4d90c1a7e3"
 WORDS = b"Never change the table layout"
@@ -157,6 +158,7 @@ def test_the_command_that_resumes_a_session_is_printed(cli: Cli) -> None:
     assert f"sessions show {CODEX}" in refused.err
 
 
+@files_only
 def test_a_session_is_resumed_in_the_folder_of_its_project(
     cli: Cli, data: Path, tmp_path: Path
 ) -> None:
@@ -225,6 +227,7 @@ def test_nothing_is_forgotten_when_nobody_can_confirm(cli: Cli) -> None:
     assert len(listed(cli)) == 3
 
 
+@files_only
 def test_a_forgotten_session_is_nowhere_and_not_imported_again(cli: Cli, data: Path) -> None:
     assert holding(data)
     backup = cli("backup", "--json").json["path"]
@@ -241,6 +244,7 @@ def test_a_forgotten_session_is_nowhere_and_not_imported_again(cli: Cli, data: P
     assert len(listed(cli)) == 2
 
 
+@files_only
 def test_backups_that_hold_it_are_deleted_on_request(cli: Cli, data: Path) -> None:
     backup = cli("backup", "--json").json["path"]
     done = cli("sessions", "delete", CODEX, "--yes", "--backups", "--json").json

@@ -15,6 +15,7 @@ from synthorg_tui.engine import Engine
 from synthorg_tui.settings.loader import shipped_settings
 from tests.cli.cli_kit import Result, documented, move_home, runner
 from tests.curation.review_kit import PERSON, item_of, lesson
+from tests.postgres_switch import files_only
 from tests.pty_kit import at_terminal, without_terminal
 
 SHIPPED = ("agent-memory", "review-lessons")
@@ -258,6 +259,7 @@ class TestRestore:
     def program(self, home: Home, *arguments: str) -> list[str]:
         return ["-m", "synthorg_tui", "--data-dir", str(home.data_dir), *arguments]
 
+    @files_only
     def test_skills_that_are_gone_are_written_again_once_the_person_agrees(
         self, home: Home
     ) -> None:
@@ -282,6 +284,7 @@ class TestRestore:
         assert undone.code == 0
         assert not path.exists()
 
+    @files_only
     def test_a_skill_is_retired_once_the_person_agrees_and_brought_back(self, home: Home) -> None:
         path = home.adopt()
         retire = self.program(home, "skills", "retire", path.parent.name, "--json")
@@ -297,6 +300,7 @@ class TestRestore:
         assert at_terminal(undo, answers={"Type undo:": "undo\n"}).code == 0
         assert path.exists()
 
+    @files_only
     def test_without_a_person_nothing_is_written(self, home: Home) -> None:
         path = home.adopt()
         shutil.rmtree(path.parent)
@@ -304,6 +308,7 @@ class TestRestore:
         assert ran.code == 1
         assert not path.exists()
 
+    @files_only
     def test_a_file_that_came_meanwhile_is_left_alone(self, home: Home) -> None:
         path = home.adopt()
         shutil.rmtree(path.parent)

@@ -17,6 +17,7 @@ from synthorg_tui.host.endpoint import socket_path
 from tests.cli.cli_kit import Cli, documented, move_home, runner
 from tests.ingest.test_import_service import session
 from tests.patience import PATIENCE
+from tests.postgres_switch import files_only
 
 RUN = [sys.executable, "-m", "synthorg_tui"]
 
@@ -61,6 +62,7 @@ def lines_of(process: "subprocess.Popen[str]") -> "Queue[str]":
     return lines
 
 
+@files_only
 def test_watch_says_that_the_owner_follows_and_shows_what_comes(cli: Cli, home: Path) -> None:
     place = home / ".claude" / "projects" / "spotter"
     session(1).write(place / "1.jsonl")

@@ -22,6 +22,7 @@ from tests import REPO
 from tests.cli.cli_kit import move_home
 from tests.curation.review_kit import PERSON, lesson, office
 from tests.memory.store.store_kit import AGENT
+from tests.postgres_switch import files_only
 
 
 def skill(source: Path, name: str) -> dict[str, str]:
@@ -99,6 +100,7 @@ def test_a_linked_skill_is_one_skill_to_our_own_library(tmp_path: Path) -> None:
     assert not found.findings
 
 
+@files_only
 def test_what_a_person_approves_is_there_from_the_next_session_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,6 +137,7 @@ def test_of_two_sources_the_first_wins_and_nothing_is_told_twice(tmp_path: Path)
     assert (root / "one").readlink() == theirs / "one"
 
 
+@files_only
 def test_what_is_shipped_is_named_and_linked_once_approved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

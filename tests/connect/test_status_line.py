@@ -18,6 +18,9 @@ from synthorg_tui.settings.root import RootConfig
 from tests.cli.cli_kit import documented
 from tests.curation.review_kit import PERSON, item_of, lesson
 from tests.patience import PATIENCE, until
+from tests.postgres_switch import files_only
+
+pytestmark = files_only
 
 
 async def put(data_dir: Path, *words: str) -> None:
@@ -101,6 +104,32 @@ async def test_without_an_owner_the_last_known_is_shown_and_read_anew_beside(
     await until(lambda: not being_read.exists())
     assert kept_counts.kept(data_dir, kept_counts.mark_of(data_dir)) == ((1, 0), True)
     assert printed(tmp_path) == "1 to review\n"
+
+
+async def test_what_waits_on_a_server_is_read_there_by_the_settings(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    here, config = tmp_path / "here", tmp_path / "settings.yaml"
+    await put(here, "Of the file")
+    settings = RootConfig.model_validate(
+        {"persistence": {"backend": "postgres", "url": postgres_url}}
+    )
+    config.write_text(f"persistence: {{backend: postgres, url: '{postgres_url}'}}\n")
+    async with Engine.open(settings, data_dir=here) as engine:
+        for each in ("Compile headers", "Rotate keys"):
+            await engine.approvals.add(item_of(lesson(each, discovery=each)))
+    named = ("--config", str(config))
+    assert printed(here, *named) == "2 to review\n"
+    async with Engine.open(settings, data_dir=tmp_path / "other") as engine:
+        await engine.approvals.add(item_of(lesson()))
+    kept = here / STATUS_FILE
+    kept.write_text(kept.read_text().replace('"at": ', '"at": -'))
+    assert printed(here, *named) == "2 to review\n", "what was read a moment ago is good enough"
+    os.utime(kept, (0, 0))
+    assert printed(here, *named) == "2 to review\n", "it is read beside"
+    await until(lambda: kept_counts.kept(str(here), [])[0] == (3, 0))
+    await put(here)
+    assert printed(here) == "1 to review\n", "the store is a file again"
 
 
 async def test_a_reading_that_was_given_up_is_begun_again(

@@ -67,3 +67,11 @@ def test_a_sparse_file_gets_its_blocks_and_keeps_its_content(tmp_path: Path) -> 
     fill_holes(tmp_path)
     assert sparse.stat().st_blocks * 512 >= MIB
     assert sparse.read_bytes() == b"start".ljust(MIB, b"\0")
+
+
+def test_a_file_that_is_replaced_meanwhile_is_none_to_fill(tmp_path: Path) -> None:
+    (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "sparse").touch()
+    os.truncate(tmp_path / "sparse", MIB)
+    fill_holes(tmp_path)
+    assert (tmp_path / "sparse").stat().st_blocks * 512 >= MIB

@@ -25,6 +25,7 @@ from tests.curation.review_kit import (
     write_skill_file,
 )
 from tests.memory.store.store_kit import AGENT, request
+from tests.postgres_switch import files_only
 
 WORD = "xylophone"
 FOREIGN = f"---\nname: deploy\ndescription: Use when the {WORD} plays.\n---\n\nPlay it.\n"
@@ -250,6 +251,7 @@ async def test_a_memory_that_is_no_skill_is_just_purged(tmp_path: Path) -> None:
         assert len(await desk.ledger.active()) == 1
 
 
+@files_only
 async def test_what_was_erased_leaves_the_file_after_a_crash_too(tmp_path: Path) -> None:
     """A program that is killed can't write the file anew; the next one does."""
     home, killed = tmp_path / "home", tmp_path / "killed"

@@ -23,6 +23,7 @@ from tests.curation.review_kit import Office, evidence, lesson, office
 from tests.curation.test_erasure import holding
 from tests.ingest.transcript_kit import ClaudeTranscript
 from tests.memory.store.store_kit import AGENT
+from tests.postgres_switch import files_only
 
 OTHER = "22222222-2222-4333-8444-555555555555"
 WORD = "xylophone"
@@ -238,6 +239,7 @@ KILLED = textwrap.dedent(
 )
 
 
+@files_only
 @pytest.mark.parametrize("when", ["inside", "after"])
 async def test_a_kill_leaves_a_session_whole_or_forgotten(home: Path, when: str) -> None:
     killed = await asyncio.to_thread(

@@ -14,6 +14,7 @@ from tests.curation import crash_decider
 from tests.curation.review_kit import PERSON, Office, lesson, office, on_disk
 from tests.memory.store.store_kit import AGENT, draft
 from tests.patience import PATIENCE
+from tests.postgres_switch import files_only
 from tests.pty_kit import LOADED
 
 MOST_STEPS = 60
@@ -89,6 +90,7 @@ def killed_after(data_dir: Path, action: str, steps: int) -> bool:
     return process.exitcode == -9
 
 
+@files_only
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.texts import text_columns
 from synthorg_tui.settings.loader import shipped_settings
 from tests.core.secret_kit import planted
+from tests.postgres_switch import files_only
 
 if TYPE_CHECKING:
     from synthorg_tui.persistence.port import Connection
@@ -191,8 +192,8 @@ async def test_every_column_of_text_and_bytes_is_searched_but_numbers(
     columns = await database.read(text_columns)
     schema = await database.read(
         lambda db: db.execute(
-            "SELECT table_name, column_name FROM information_schema.columns "
-            "WHERE data_type LIKE 'VARCHAR%' OR data_type = 'BLOB'"
+            "SELECT table_name, column_name FROM duckdb_columns() "
+            "WHERE NOT internal AND (data_type LIKE 'VARCHAR%' OR data_type = 'BLOB')"
         ).fetchall()
     )
     searched = {(column.table, column.name) for column in columns}
@@ -210,6 +211,7 @@ async def test_a_store_without_secrets_is_left_as_it_is(
     assert await all_bytes(database) == before
 
 
+@files_only
 async def test_copies_of_the_database_are_named(engine: Engine) -> None:
     await remember(engine, f"The key of the build is {TOKEN}.")
     copy = await engine.maintenance.backup()

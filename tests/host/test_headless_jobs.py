@@ -14,12 +14,14 @@ from synthorg_tui.memory.models import MemoryStoreRequest
 from synthorg_tui.memory.store.maintenance import Maintenance
 from synthorg_tui.settings.root import RootConfig
 from tests.patience import PATIENCE, until
+from tests.postgres_switch import files_only
 
 IDLE = 1.5
 """Seconds without a client after which the owner leaves; a client comes in less, on any machine."""
 SETTINGS = RootConfig.model_validate({"memory": {"level": "persistent"}})
 
 
+@files_only
 async def test_an_owner_without_a_screen_runs_what_is_due_before_it_leaves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ from tests.conftest import FixedClock
 from tests.disk_kit import disk_of
 from tests.ingest.transcript_kit import ClaudeTranscript
 from tests.patience import PATIENCE, until
+from tests.postgres_switch import files_only
 
 FACT = MemoryStoreRequest(
     category=MemoryCategory.SEMANTIC, content="The staging database listens on port 6543."
@@ -102,6 +103,7 @@ async def test_a_new_store_has_nothing_to_do_and_all_jobs_run(tmp_path: Path) ->
     )
 
 
+@files_only
 async def test_the_backup_of_the_day_is_made_and_told(tmp_path: Path) -> None:
     clock = FixedClock(datetime.now(UTC))
     async with opened(tmp_path, clock=clock) as engine:
@@ -117,6 +119,7 @@ async def test_the_backup_of_the_day_is_made_and_told(tmp_path: Path) -> None:
         assert (await engine.jobs.run("backup")).state is RunState.NOTHING
 
 
+@files_only
 async def test_that_no_backup_could_be_made_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -229,6 +232,7 @@ async def test_a_job_does_not_begin_while_an_agent_waits_for_its_answer(tmp_path
         assert not engine.gateway.is_waited_for
 
 
+@files_only
 async def test_a_stopped_backup_leaves_no_copy(tmp_path: Path) -> None:
     async with opened(tmp_path) as engine:
         await engine.memory.store("builder", FACT)

@@ -35,6 +35,7 @@ from synthorg_tui.providers.completion.usage import UsageRecord
 from tests.conftest import FixedClock
 from tests.disk_kit import disk_of
 from tests.patience import PATIENCE, until
+from tests.postgres_switch import files_only
 
 DAILY = ConsolidationInterval.DAILY
 HOURLY = ConsolidationInterval.HOURLY
@@ -365,6 +366,7 @@ class TestInterruptions:
         await again.run_due()
         assert bench.ran == ["a", "a"]
 
+    @files_only
     async def test_one_that_was_killed_is_shown_and_runs_again(self, bench: Bench) -> None:
         await JobRuns(bench.database).begin("a", bench.clock.now())
         scheduler = bench.scheduler(bench.job("a"))
@@ -375,6 +377,7 @@ class TestInterruptions:
             ("a", RunState.INTERRUPTED),
         ]
 
+    @files_only
     @pytest.mark.parametrize(("times", "runs_at_once"), [(2, True), (3, False)])
     async def test_one_that_may_be_what_kills_the_program_waits(
         self, bench: Bench, times: int, runs_at_once: bool
@@ -435,6 +438,7 @@ class TestWorkThatGoesOn:
         await scheduler.run_due()
         assert bench.ran == ["a"]
 
+    @files_only
     async def test_where_nothing_can_be_recorded_nothing_runs_and_that_is_told(
         self, bench: Bench, monkeypatch: pytest.MonkeyPatch
     ) -> None:

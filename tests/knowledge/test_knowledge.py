@@ -26,6 +26,7 @@ from tests.knowledge.knowledge_kit import (
     save,
 )
 from tests.learning.lesson_kit import START, Run
+from tests.postgres_switch import IS_ON
 
 TEST = "Test with `cargo test --workspace`"
 SECRET_RULE = "Always call the lighthouse xylophone before you push."
@@ -183,7 +184,8 @@ async def test_forgetting_a_session_takes_what_it_alone_showed(tmp_path: Path) -
         page = await engine.knowledge.page("ferry")
         assert TEST in [shown.text for shown in page.lines]
         assert {shown.line.sessions for shown in page.lines} == {1}
-    assert b"xylophone" not in (tmp_path / "memory.duckdb").read_bytes()
+    if not IS_ON:
+        assert b"xylophone" not in (tmp_path / "memory.duckdb").read_bytes()
 
 
 async def test_forgetting_only_the_sessions_leaves_what_is_known(tmp_path: Path) -> None:

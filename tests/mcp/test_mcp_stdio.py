@@ -21,6 +21,7 @@ from synthorg_tui.mcp.stdio import MAX_MESSAGE
 from tests.curation.review_kit import evidence
 from tests.mcp.mcp_kit import approve_skill, bridge, owned, text_of
 from tests.patience import PATIENCE, until
+from tests.postgres_switch import files_only
 
 FACT = {"content": "The staging database listens on port 6543.", "category": "semantic"}
 INITIALIZE = {
@@ -37,6 +38,7 @@ async def owner_pid(data_dir: Path) -> int:
 
 
 class TestClient:
+    @files_only
     @pytest.mark.parametrize("era", ["legacy", "auto"])
     async def test_a_client_starts_the_memory_and_uses_all_of_it(
         self, tmp_path: Path, era: str
@@ -91,6 +93,7 @@ class TestClient:
             assert "6543" in text_of(found)
             assert await owner_pid(data_dir) != first
 
+    @files_only
     async def test_what_is_known_about_a_call_is_told_through_the_bridge(
         self, tmp_path: Path
     ) -> None:

@@ -24,6 +24,9 @@ from synthorg_tui.persistence.port import StoreDatabase
 from tests.disk_kit import disk_of
 from tests.odd_files import put_odd_kinds, put_odd_names
 from tests.persistence.damage_kit import BLOCK, FIRST_BLOCK, fill_every_table, flip
+from tests.postgres_switch import files_only
+
+pytestmark = files_only
 
 
 async def made(data_dir: Path, rows: int = 20) -> Path:

@@ -16,6 +16,9 @@ from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.migrations import SCHEMA_VERSION, schema_version
 from synthorg_tui.persistence.port import Connection, StoreDatabase
 from tests.patience import PATIENCE
+from tests.postgres_switch import files_only
+
+pytestmark = files_only
 
 
 @pytest.fixture

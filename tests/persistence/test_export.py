@@ -14,8 +14,10 @@ import pytest
 from synthorg_tui.core.errors import CancelledByUserError, DomainError
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.export import TABLES, DataExporter, ExportFormat
+from synthorg_tui.persistence.moving import NamedStore, StoreMove
 from synthorg_tui.persistence.operational import DuckDBPersistence
 from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.postgres.database import PostgresDatabase
 from tests.persistence.test_repositories import ADDED, KEPT, checkpoint_of, cost_of
 
 READERS = {
@@ -99,6 +101,33 @@ async def test_parquet_has_what_the_repositories_have(
     )
     assert (tmp_path / "out").stat().st_mode & 0o777 == 0o700
     assert modes(tmp_path / "out") == {"0o600"}
+
+
+async def test_what_is_on_a_server_is_exported_as_from_a_file(
+    database: StoreDatabase, postgres_url: str, tmp_path: Path
+) -> None:
+    server, stored = (
+        PostgresDatabase(postgres_url, tmp_path / "data"),
+        ("memories", "audit_entries"),
+    )
+    await server.open()
+    await StoreMove(NamedStore("file", database), NamedStore("server", server)).run()
+    for format in ExportFormat:
+        for source, name in ((database, f"file-{format}"), (server, f"server-{format}")):
+            await DataExporter(source).write(tmp_path / name, format=format, tables=stored)
+        rows = [read_back(tmp_path / f"{name}-{format}") for name in ("file", "server")]
+        assert {name: sorted(map(repr, found)) for name, found in rows[0].items()} == {
+            name: sorted(map(repr, found)) for name, found in rows[1].items()
+        }
+    done = await DataExporter(server).write(tmp_path / "all")
+    assert tuple(done.rows) == TABLES
+    assert min(done.rows.values()) > 0
+    cancel = threading.Event()
+    cancel.set()
+    with pytest.raises(CancelledByUserError):
+        await DataExporter(server).write(tmp_path / "none", cancel=cancel)
+    assert not (tmp_path / "none").exists()
+    await server.close()
 
 
 async def test_csv_has_the_same_with_lists_as_json(database: StoreDatabase, tmp_path: Path) -> None:

@@ -12,6 +12,9 @@ from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.database_file import copy_in_child
 from synthorg_tui.persistence.port import Connection, StoreDatabase
 from tests.disk_kit import disk_of, no_file_grows_beyond
+from tests.postgres_switch import files_only
+
+pytestmark = files_only
 
 ROWS = 20_000
 

@@ -17,6 +17,7 @@ from synthorg_tui.persistence.integrity import RowsRead, damaged_blocks, read_ta
 from synthorg_tui.persistence.migrations import SCHEMA_VERSION, create_schema
 from synthorg_tui.persistence.port import Connection
 from tests.persistence.damage_kit import BLOCK, FIRST_BLOCK, fill_every_table, flip, table_blocks
+from tests.postgres_switch import files_only
 
 ROWS = 400
 
@@ -157,6 +158,7 @@ def test_a_file_of_a_newer_version_is_refused_and_one_of_this_version_is_not(cop
             verify_copy(copy, called="the copy")
 
 
+@files_only
 async def test_the_file_of_an_open_database_is_looked_through_and_stays_locked(
     tmp_path: Path,
 ) -> None:

@@ -13,6 +13,9 @@ from synthorg_tui.persistence.backups import restore_backup
 from synthorg_tui.persistence.leftovers import remove_leftovers
 from synthorg_tui.persistence.lock import DataDirLock, own_database
 from tests.memory.store.store_kit import AGENT, opened, request
+from tests.postgres_switch import files_only
+
+pytestmark = files_only
 
 LEFT = (
     "memory.duckdb.fresh",

@@ -19,6 +19,9 @@ from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.usage import UsageStore, UsageTotal
 from tests.memory.store.hash_embedder import HashEmbedder
 from tests.memory.store.store_kit import AGENT, draft, opened, query
+from tests.postgres_switch import files_only
+
+pytestmark = files_only
 
 SCHEMA_1 = Path(__file__).parent / "data" / "schema_v1.sql"
 CREATED = datetime(2025, 12, 1)

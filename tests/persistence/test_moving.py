@@ -93,6 +93,21 @@ async def test_every_row_goes_to_a_server_and_comes_back_the_same(
     await database.close()
 
 
+async def test_a_text_with_a_nul_goes_to_a_server_as_the_sign_for_it(
+    served: StoreDatabase, tmp_path: Path
+) -> None:
+    database = Database.in_dir(tmp_path)
+    await database.open()
+    put = "INSERT INTO settings VALUES ('n', 'k', ?, TIMESTAMP '2026-01-01')"
+    await database.write(lambda db: db.execute(put, ["a\x00b"]))
+    await forget_all(served)
+    await change(served, "DELETE FROM meta WHERE name = 'move'")
+    report = await StoreMove(NamedStore("n", database), NamedStore("s", served)).run()
+    assert report.redone == ()
+    assert [row[2] for row in (await all_rows(served))["settings"]] == ["a\u2400b"]
+    await database.close()
+
+
 async def test_a_plan_writes_nothing(filled: NamedStore, target: NamedStore) -> None:
     plan = await StoreMove(filled, target).plan()
     assert (plan.present, plan.is_continued) == (0, False)

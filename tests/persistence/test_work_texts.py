@@ -84,17 +84,21 @@ def rows(db: "Connection", sql: str) -> list[tuple[object, ...]]:
     return db.execute(sql).fetchall()
 
 
+def columns_of(db: "Connection", table: str) -> list[tuple[str, str]]:
+    """The names and types of a table's columns."""
+    found = db.execute(
+        "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = ? "
+        "ORDER BY column_index",
+        [table],
+    ).fetchall()
+    return [(name, kind.removesuffix(" WITHOUT TIME ZONE")) for name, kind in found]
+
+
 def fill(db: "Connection", table: str) -> None:
     """A row whose texts all have the words in them."""
     samples = {"VARCHAR": "?", "VARCHAR[]": "[?]", "BLOB": "'numbers'::BLOB", "UUID": "uuid()"}
-    columns = db.execute(f"DESCRIBE {table}").fetchall()
-    values = [
-        samples.get(kind, "NULL" if nulls == "YES" else "0") for _, kind, nulls, *_ in columns
-    ]
-    values = [
-        "TIMESTAMP '2026-01-01'" if kind == "TIMESTAMP" else value
-        for value, (_, kind, *_) in zip(values, columns, strict=True)
-    ]
+    samples |= {"TIMESTAMP": "TIMESTAMP '2026-01-01'", "BOOLEAN": "false"}
+    values = [samples.get(kind, "0") for _, kind in columns_of(db, table)]
     marks = sum("?" in value for value in values)
     sql = f"INSERT INTO {table} SELECT {', '.join(values)}"
     db.execute(sql, [f"so: {SAID}!"] * marks)
@@ -197,7 +201,7 @@ async def test_a_run_is_found_by_the_session_that_its_record_became(
 
     def add(db: "Connection") -> None:
         db.execute(f"CREATE TABLE IF NOT EXISTS agent_runs ({columns})")
-        known = [(name, kind) for name, kind, *_ in db.execute("DESCRIBE agent_runs").fetchall()]
+        known = columns_of(db, "agent_runs")
         other = {"VARCHAR": "-", "TIMESTAMP": NOW.replace(tzinfo=None)}
         values = [named.get(name, other.get(kind, 0)) for name, kind in known]
         db.execute(f"INSERT INTO agent_runs VALUES ({', '.join('?' * len(values))})", values)

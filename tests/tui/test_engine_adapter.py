@@ -25,6 +25,7 @@ from synthorg_tui.tui.engine_host import LocalEngineHost
 from synthorg_tui.tui.memories.lines import report_lines
 from synthorg_tui.tui.ports import Change, Draft
 from tests.patience import PATIENCE, until
+from tests.postgres_switch import files_only
 
 DRAFT = Draft("codex", MemoryCategory.PROCEDURAL, "git push -u origin HEAD sets it", ("git",))
 
@@ -123,6 +124,7 @@ async def test_the_store_is_looked_through_before_the_engine_opens_on_it(tmp_pat
         await host.close()
 
 
+@files_only
 async def test_the_data_directory_of_the_settings_is_the_one_looked_through(tmp_path: Path) -> None:
     config = tmp_path / "company.yaml"
     config.write_text(f"memory: {{storage: {{data_dir: {tmp_path / 'theirs'}}}}}", encoding="utf-8")

@@ -115,6 +115,19 @@ async def test_a_skill_goes_where_others_work_and_leaves_again(both: Both) -> No
     await until(name, ada, text)
 
 
+async def test_others_skills_are_here_for_who_asks_nothing_or_only_for_a_list(
+    both: Both, url: str, tmp_path: Path
+) -> None:
+    ada, _ = both
+    item_id = await propose(ada, lesson("a: list", discovery="It is listed", name="listed"))
+    name, text = await skill_of(ada, item_id)
+    async with engine_of("eve", url, tmp_path / "list") as eve:
+        (row,) = [row for row in (await eve.skills.overview()).rows if row.name == name]
+        assert (row.state.value, skill_files(eve)[name]) == ("valid", text)
+    async with engine_of("eve", url, tmp_path / "serve") as eve:
+        await until(name, eve, text)
+
+
 async def test_a_persons_own_text_stays_and_comes_up_for_review(both: Both) -> None:
     ada, bob = both
     item_id = await propose(ada, lesson("a: mine", discovery="Bob's own words", name="mine"))

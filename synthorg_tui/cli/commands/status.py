@@ -55,7 +55,7 @@ async def run_status(context: "Context") -> int:
     """Print the line, or nothing when nothing waits; returns 0."""
     if context.args.format == "claude":
         drain()
-    waiting, news = counts_in(str(context.data_dir))
+    waiting, news = counts_in(str(context.data_dir), str(context.args.config or ""))
     if context.wants_json:
         context.console.json({"waiting": waiting, "news": news})
     elif line := line_of(waiting, news, style=context.args.format):

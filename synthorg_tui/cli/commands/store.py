@@ -33,6 +33,11 @@ def add(commands: Subparsers) -> None:
         action="store_true",
         help="look for secrets in all that is stored; with --fix redact them",
     )
+    parser.add_argument(
+        "--take-retention",
+        action="store_true",
+        help="have the settings' retention hold for the store, for all programs on it",
+    )
     add_command(
         commands,
         "reindex",
@@ -95,6 +100,8 @@ async def run_doctor(context: "Context") -> int:
 
     if context.args.secrets:
         return await (_redact_secrets if context.args.fix else _find_secrets)(context)
+    if context.args.take_retention:
+        await _take_retention(context)
     try:
         report = await _examined(context)
     except DamagedLogError:
@@ -116,6 +123,15 @@ async def run_doctor(context: "Context") -> int:
             context.console.note("`synthorg-tui doctor --fix` repairs what can be repaired")
     _tell_older_hooks(context)
     return 0 if report.ok else 1
+
+
+async def _take_retention(context: "Context") -> None:
+    """Have the settings' rules hold for the store; refused where an agent runs the command."""
+    from synthorg_tui.approvals.person import require_no_agent
+
+    require_no_agent()
+    async with context.engine() as engine:
+        context.console.note(f"retention: {await engine.maintenance.take_retention()}")
 
 
 def _tell_older_hooks(context: "Context") -> None:

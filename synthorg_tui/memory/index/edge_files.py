@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import sys
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -104,13 +105,22 @@ def make_room(index: Path, *, copies: Path | None = None) -> None:
     """
     needed = INDEX_ROOM
     if copies is not None:
-        needed += 2 * sum(file.stat().st_size for file in copies.rglob("*"))
+        needed += 2 * _length(copies)
     try:
         need_room(index, needed)
         if index.exists() and is_in_memory(index):
             fill_holes(index)
     except DiskFullError as error:
         raise VectorIndexError(error.message, remedy=error.remedy) from error
+
+
+def _length(shard: Path) -> int:
+    """The bytes of a shard's files, of which the engine may be replacing some."""
+    total = 0
+    for file in shard.rglob("*"):
+        with suppress(FileNotFoundError):
+            total += file.stat().st_size
+    return total
 
 
 def allocate_for_closing(shard: Path, revision: int) -> None:

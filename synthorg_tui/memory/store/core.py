@@ -104,9 +104,8 @@ class Core:
         self._opened_database = not self.database.is_open
         await self.database.open()
         try:
-            noted = await self.database.read(self._load)
-            if noted != self.ages:
-                await self.database.write(self.ages.note)
+            await self.database.read(self._load)
+            self.ages = await AgeRules.of_store(self.database, self.policy)
         except BaseException:
             await self._close_database()
             raise
@@ -339,13 +338,12 @@ class Core:
             changes.points, changes.touched, since=since, revision=changes.revision
         )
 
-    def _load(self, db: "Connection") -> AgeRules:
+    def _load(self, db: "Connection") -> None:
         self._revision = queries.last_revision(db)
         self.live_bounds.clear()
         self.salt = queries.meta(db, "salt")
         self._epoch = queries.meta(db, "epoch")
         self._residue.load(db)
-        return AgeRules.load(db)
 
     @property
     def remains(self) -> Remains:

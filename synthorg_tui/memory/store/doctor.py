@@ -28,6 +28,7 @@ from synthorg_tui.memory.org.log import FactRow, disagreeing, rows_with
 from synthorg_tui.memory.store import edges, queries
 from synthorg_tui.memory.store.copies import copies_holding, purged_ids
 from synthorg_tui.memory.store.core import Core
+from synthorg_tui.memory.store.policy import AgeRules
 from synthorg_tui.memory.store.rows import STORED, StoredMemory
 from synthorg_tui.persistence import DATABASE_FILE, LOCK_FILE, OWN_FILES
 from synthorg_tui.persistence.backups import backups_in
@@ -111,6 +112,8 @@ class Doctor:
             await self._run("disk space", self._space),
             await self._run("backups", self._backups),
         ]
+        if self._core.database.is_shared:
+            checks.append(await self._run("retention", self._retention))
         return DoctorReport(ok=all(check.ok for check in checks), checks=tuple(checks))
 
     async def index_difference(self) -> tuple[list[str], list[str]]:
@@ -270,6 +273,13 @@ class Doctor:
             named = ", ".join(unknown[:_NAMED]) + (", ..." if len(unknown) > _NAMED else "")
             return False, f"{len(unknown)} marked approved that nobody approved: {named}"
         return True, f"{approved} approved, each with its decision in the trail"
+
+    async def _retention(self) -> tuple[bool, str]:
+        own, held = AgeRules.of(self._core.policy), await self._core.read(AgeRules.load)
+        told = f"for all programs: {held.told()}"
+        if own == held or not own.rules:
+            return True, told
+        return False, f"{told}; in the settings here: {own.told()}"
 
     async def _lock(self) -> tuple[bool, str]:
         path = self._data_dir / LOCK_FILE

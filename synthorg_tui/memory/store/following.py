@@ -8,6 +8,7 @@ committed before it.
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.memory.store import queries
+from synthorg_tui.memory.store.policy import AgeRules
 
 if TYPE_CHECKING:
     from synthorg_tui.memory.store.core import Core
@@ -32,12 +33,12 @@ async def is_current(core: "Core") -> bool:
 
 
 async def _follow(core: "Core", projection: "Projection") -> None:
-    """Learn of the others' writes, and replay the first of them.
+    """Learn of the others' writes, and replay the first of them; the store's rules may be new, too.
 
     A search waits for a change of its own process that is being written, since the index gets
     revisions in order.
     """
-    revision = await core.read(queries.last_revision)
+    revision, core.ages = await core.read(lambda db: (queries.last_revision(db), AgeRules.load(db)))
     await projection.look(revision)
     if projection.is_behind:
         await core.with_index(lambda each: each.catch_up(batches=FOLLOWED_BATCHES))

@@ -26,6 +26,7 @@ from synthorg_tui.memory.store.copies import (
     purged_ids,
 )
 from synthorg_tui.memory.store.doctor import Doctor, DoctorReport
+from synthorg_tui.memory.store.policy import AgeRules
 from synthorg_tui.memory.store.residue import Remains
 from synthorg_tui.memory.store.writes import Changes
 from synthorg_tui.persistence import BACKUP_DIR
@@ -103,6 +104,16 @@ class Maintenance:
         await self._repair(failed)
         return await self._doctor.examine(progress=progress, cancel=cancel)
 
+    async def take_retention(self) -> str:
+        """Have the rules of this program's settings hold for the store; return them in words.
+
+        Where several programs share it, the others go by them from their next search on.
+        """
+        own = AgeRules.of(self._core.policy)
+        await self._core.database.write(own.note)
+        self._core.ages = own
+        return own.told()
+
     async def reindex(
         self, *, progress: Progress | None = None, cancel: threading.Event | None = None
     ) -> int:
@@ -157,7 +168,7 @@ class Maintenance:
         Takes about 20 seconds at 100,000 memories; changes wait for most of it. ``progress`` is
         told megabytes of the database.
         """
-        size = self._core.database.path.stat().st_size // 1024**2
+        size = await self._core.database.size() // 1024**2
 
         def told(share: float) -> None:
             if progress is not None:

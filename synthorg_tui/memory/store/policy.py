@@ -2,7 +2,8 @@
 
 A memory without an expiry of its own ends by its age, as the rules say when somebody looks:
 changing a rule changes what is expired at once, and nothing is written. The rules of the owner are
-noted in the database, for what reads it without the settings.
+noted in the database, for what reads it without the settings. Where several programs share it, what
+is noted there holds for all of them, whatever their settings say.
 """
 
 import json
@@ -16,8 +17,9 @@ from synthorg_tui.memory.index.protocol import EndedByAge
 from synthorg_tui.memory.listing import ListedMemory
 
 if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
+    from synthorg_tui.persistence.port import Connection, StoreDatabase
 
+_DAY: Final = 86_400
 _NOTED: Final = "retention"
 """Name of the rules in the table ``meta``."""
 
@@ -132,11 +134,36 @@ class AgeRules(NamedTuple):
         return cls(tuple(rules))
 
     @classmethod
+    async def of_store(cls, database: "StoreDatabase", policy: StorePolicy) -> "AgeRules":
+        """Return the rules that hold for a store that was just opened, and note them in it.
+
+        They are those of the policy; where several programs share the store, those of the first one
+        that opened it or of whoever changed them since, and who has others is told.
+        """
+        own = cls.of(policy)
+        if database.is_shared:
+            held = await database.read(cls.noted)
+            held = held if held is not None else await database.write(own.note_first)
+            if held != own and own.rules:
+                from synthorg_tui.core.types import warn  # loads what a list has no use for
+
+                warn("retention", own.told(), f"the store's rules hold for all: {held.told()}")
+            return held
+        if await database.read(cls.load) != own:
+            await database.write(own.note)
+        return own
+
+    @classmethod
     def load(cls, db: "Connection") -> "AgeRules":
-        """Return the rules that the last owner of the database noted in it."""
+        """Return the rules that are noted in the database; none where nobody noted any."""
+        return cls.noted(db) or cls()
+
+    @classmethod
+    def noted(cls, db: "Connection") -> "AgeRules | None":
+        """Return the rules that are noted, which may be none at all; ``None`` for no note."""
         row = db.execute("SELECT value FROM meta WHERE name = ?", [_NOTED]).fetchone()
         if row is None:
-            return cls()
+            return None
         return cls(
             tuple(
                 AgeRule(tuple(agents), others, tuple(categories), seconds)
@@ -147,6 +174,22 @@ class AgeRules(NamedTuple):
     def note(self, db: "Connection") -> None:
         """Write the rules into the database, for who reads it without the settings."""
         db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [_NOTED, json.dumps(self.rules)])
+
+    def note_first(self, db: "Connection") -> "AgeRules":
+        """Write the rules into the database unless there are some; return those that hold now."""
+        found = self.noted(db)
+        if found is None:
+            self.note(db)
+        return self if found is None else found
+
+    def told(self) -> str:
+        """Return the rules in words."""
+        parts = []
+        for rule in self.rules:
+            agents = ", ".join(rule.agents)
+            whose = f" of {'all but ' * rule.is_for_others}{agents}" if agents else ""
+            parts.append(f"{', '.join(rule.categories)}{whose} after {rule.seconds / _DAY:g} days")
+        return "; ".join(parts) or "nothing ends by its age"
 
     def ended(self, now: datetime) -> tuple[str, list[object]]:
         """Return the SQL condition that a memory ``m`` has expired, with the values it takes.

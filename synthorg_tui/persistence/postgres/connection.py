@@ -17,10 +17,8 @@ from sqlglot.errors import SqlglotError
 
 from synthorg_tui.core.errors import DiskFullError
 from synthorg_tui.persistence.postgres.dialect import Translated, translated
+from synthorg_tui.persistence.values import NUL, SHOWN_NUL
 
-NUL: Final = "\x00"
-SHOWN_NUL: Final = "\u2400"
-"""What stands for a NUL, which PostgreSQL's texts can't hold: the sign that shows one."""
 CONNECT_TIMEOUT: Final = 10
 """Seconds in which a server has to answer somebody who connects."""
 _STUCK: Final = "60s"
@@ -69,18 +67,28 @@ class PostgresConnection:
         else:
             if known.names:
                 parameters = [parameters[name] for name in known.names]
-            values = list(parameters) if parameters else None
+            values = _sent(parameters) if parameters else None
             if values:
                 for place in known.lists:
                     values[place] = json.dumps(_shown(values[place]))
             self._cursor.execute(known.sql, values)
         self._changed = self._cursor.rowcount if self._cursor.rowcount >= 0 else None
 
+    def batches(self, query: str, size: int) -> Iterator[list[Any]]:
+        """Yield the rows of a query in lists of ``size``, each read when it is asked for.
+
+        ``execute`` has all rows sent at once, which is too much of a table that is read whole.
+        """
+        with told(), psycopg.RawServerCursor(self._raw, "batches") as cursor:
+            cursor.execute(translated(query).sql)
+            while rows := cursor.fetchmany(size):
+                yield rows
+
     def executemany(self, query: str, parameters: Any = None, /) -> "PostgresConnection":
         """Run one statement once for each sequence of parameters."""
         rows: Iterable[Sequence[object]] = parameters or ()
         with told():
-            self._cursor.executemany(translated(query).sql, [list(row) for row in rows])
+            self._cursor.executemany(translated(query).sql, [_sent(row) for row in rows])
         return self
 
     def fetchone(self) -> tuple[Any, ...] | None:
@@ -105,6 +113,11 @@ class PostgresConnection:
         """What a statement without rows gives once: how many it changed, as DuckDB says it."""
         count, self._changed = self._changed, None
         return [] if count is None else [(count,)]
+
+
+def _sent(values: Iterable[object]) -> list[Any]:
+    """A row's values; a tuple is a list, as DuckDB takes it, and no row within the row."""
+    return [list(value) if type(value) is tuple else value for value in values]
 
 
 def _shown(lists: Iterable[Iterable[str] | None]) -> list[list[str] | None]:

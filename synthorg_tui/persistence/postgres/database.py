@@ -32,6 +32,7 @@ MAX_READERS: Final = 6
 _LOCK_WAIT: Final = 60
 """Seconds that a write waits for those of other programs."""
 _LOCKED_OUT: Final = "55P03"
+_SIZE: Final = "SELECT coalesce(sum(pg_total_relation_size(table_oid)), 0) FROM duckdb_tables()"
 _TABLES: Final = "SELECT table_name FROM duckdb_tables() ORDER BY table_name"
 
 
@@ -125,6 +126,11 @@ class PostgresDatabase:
         """Yield each change that another program made from now on, until it is closed."""
         link = self._standing()
         return told_changes(link, self._channel, str(self._writer))
+
+    async def size(self) -> int:
+        """Return the bytes of the store's tables and indices on the server."""
+        found = await self.read(lambda db: db.execute(_SIZE).fetchone())
+        return int(found[0]) if found else 0
 
     async def give_back_memory(self) -> None:
         """Do nothing: the memory is the server's."""
@@ -265,6 +271,16 @@ class PostgresDatabase:
                 f"SELECT finish_write('{self._writer}', '{token}', '{self._channel}'); COMMIT",
                 prepare=False,
             )
+
+
+def read_once(url: str, work: Callable[[Connection], T]) -> T:
+    """Run ``work`` on a snapshot of a store that isn't opened; nothing is made or changed.
+
+    Raises ``duckdb.Error``, and ``psycopg.Error`` when the server can't be reached.
+    """
+    with Link(url, 1).connect() as raw, told():
+        raw.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        return work(PostgresConnection(raw))
 
 
 def _roll_back(raw: Raw) -> None:

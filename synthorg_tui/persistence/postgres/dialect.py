@@ -73,7 +73,8 @@ def _numbered(sql: str) -> tuple[str, tuple[str, ...]]:
         count += 1
         return f"${count} "  # else "$1,$" of "$1,$2" would begin a text
 
-    return _PIECES.sub(numbered, sql), tuple(names)
+    # sqlglot takes "$1" for the beginning of a text where quotes end the statement.
+    return _PIECES.sub(numbered, sql) + " ", tuple(names)
 
 
 class _Numbering(PostgresGenerator):

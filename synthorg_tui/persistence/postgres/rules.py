@@ -149,6 +149,11 @@ def _moment(node: exp.Expr) -> exp.Expr:
     return exp.func("moment_of", node.this.copy()) if is_fine else node
 
 
+def _array(node: exp.Expr) -> exp.Expr:
+    """A list without parts says nothing of its type; as a text it becomes what its place has."""
+    return node if node.expressions else exp.Literal.string("{}")
+
+
 def _holds(node: exp.Expr) -> exp.Expr:
     """Whether a list has a value; said so that the type of either follows from the other's."""
     return exp.paren(
@@ -209,6 +214,7 @@ _RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.SHA2: _hash_of,
     exp.JSONExtractScalar: _json_text,
     exp.Try: _try,
+    exp.Array: _array,
     exp.ArrayContains: _holds,
     exp.Explode: _lists,
     exp.UnixToTime: _moment,

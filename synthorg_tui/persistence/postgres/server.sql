@@ -91,9 +91,27 @@ LANGUAGE sql STABLE AS $$
         WHERE a.attrelid = c.conrelid AND a.attnum = ANY (c.conkey))
     FROM duckdb_tables() t JOIN pg_constraint c ON c.conrelid = t.table_oid AND c.contype = 'p'
 $$;
+-- What is within another document is told without spaces between its parts, as DuckDB does.
+CREATE OR REPLACE FUNCTION json_compact(told JSON) RETURNS TEXT
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+BEGIN
+    RETURN CASE json_typeof(told)
+        WHEN 'object' THEN '{' || coalesce((SELECT string_agg(
+            to_json(part.key)::TEXT || ':' || json_compact(part.value), ',' ORDER BY part.place)
+            FROM json_each(told) WITH ORDINALITY AS part (key, value, place)), '') || '}'
+        WHEN 'array' THEN '[' || coalesce((SELECT string_agg(
+            json_compact(part.value), ',' ORDER BY part.place)
+            FROM json_array_elements(told) WITH ORDINALITY AS part (value, place)), '') || ']'
+        ELSE told::TEXT END;
+END $$;
 CREATE OR REPLACE FUNCTION json_at(document JSON, path TEXT) RETURNS TEXT
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-AS $$SELECT document #>> string_to_array(substr(path, 3), '.')$$;
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+DECLARE
+    part JSON := document #> string_to_array(substr(path, 3), '.');
+BEGIN
+    RETURN CASE WHEN json_typeof(part) IN ('object', 'array') THEN json_compact(part)
+        ELSE document #>> string_to_array(substr(path, 3), '.') END;
+END $$;
 CREATE OR REPLACE FUNCTION sha256_hex(told TEXT) RETURNS TEXT
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 AS $$SELECT encode(sha256(convert_to(told, 'UTF8')), 'hex')$$;

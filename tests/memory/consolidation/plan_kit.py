@@ -71,7 +71,7 @@ class Bench:
     async def edges(self) -> list[tuple[str, str, str]]:
         return await self.core.read(
             lambda db: db.execute(
-                "SELECT from_id::VARCHAR, to_id::VARCHAR, kind FROM memory_edges ORDER BY ALL"
+                "SELECT from_id::VARCHAR, to_id::VARCHAR, kind FROM memory_edges ORDER BY 1, 2, 3"
             ).fetchall()
         )
 

@@ -16,6 +16,7 @@ from tests.memory.consolidation import crash_applier
 from tests.memory.consolidation.plan_kit import Bench, copies, said
 from tests.memory.store.store_kit import AGENT, draft, opened, request
 from tests.patience import PATIENCE
+from tests.postgres_switch import files_only
 from tests.pty_kit import LOADED
 
 KILLS = int(os.environ.get("SYNTHORG_CONSOLIDATE_KILLS", "3"))
@@ -95,6 +96,7 @@ async def latest(bench: Bench) -> int:
     return int(row[0])
 
 
+@files_only
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 async def test_killed_at_any_moment_nothing_is_lost_and_nothing_is_half_done(

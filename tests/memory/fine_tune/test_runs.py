@@ -30,6 +30,7 @@ from synthorg_tui.persistence.database import Database
 from synthorg_tui.settings.root import RootConfig
 from tests.memory.fine_tune import killed_tuner
 from tests.memory.fine_tune.tuning_kit import engine_on, fill, plan, tuned
+from tests.postgres_switch import files_only
 from tests.pty_kit import LOADED
 
 KILLS = tuple(map(int, os.environ.get("SYNTHORG_TUNE_KILLS", "6 30 50").split()))
@@ -148,6 +149,7 @@ async def test_a_cancelled_run_is_named_and_ends_as_if_it_had_not_been(
     same(place, record, whole, (await outcome(whole))[1])
 
 
+@files_only
 @pytest.mark.parametrize("writes", KILLS)
 async def test_a_killed_run_goes_on_where_it_was_and_ends_with_the_same_bytes(
     place: Path, whole: Path, writes: int

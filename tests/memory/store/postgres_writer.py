@@ -18,6 +18,18 @@ from tests.memory.store.shared_kit import app, indexed_ids
 from tests.memory.store.store_kit import draft, query, request
 
 BATCH = 6
+KINDS = {
+    "store": 5,
+    "many": 2,
+    "edit": 3,
+    "share": 2,
+    "find": 2,
+    "delete": 2,
+    "archive": 2,
+    "restore": 1,
+    "purge": 2,
+}
+"""What a turn may be, and how often it is."""
 
 
 def run(url: str, folder: str, number: int, seed: int, common: str) -> None:
@@ -62,12 +74,12 @@ class _Worker:
         self._file = file
         self._turns = 0
         self._live: list[str] = []
+        self._archived: list[str] = []
 
     async def turn(self) -> None:
         self._turns += 1
         text = f"note {self._word}n{self._turns}"
-        kinds, weights = ("store", "many", "edit", "delete", "share", "find"), (5, 2, 3, 2, 2, 2)
-        kind = self._choose.choices(kinds, weights)[0]
+        kind = self._choose.choices(list(KINDS), list(KINDS.values()))[0]
         try:
             await getattr(self, f"_{kind}")(text)
         except DomainError as error:  # not confirmed: it may have been done all the same
@@ -86,7 +98,7 @@ class _Worker:
     async def _many(self, text: str) -> None:
         texts = [f"{text}i{i}" for i in range(BATCH)]
         self._note("begin", "many", [], texts)
-        drafts = [draft(each, each) for each in texts]
+        drafts = [draft(each, f"{self._word}-{self._turns}-{i}") for i, each in enumerate(texts)]
         stored = await self._backend.store_many(self._agent, drafts, actor="writer")
         self._note("done", "many", list(stored.added), texts)
         self._live += stored.added
@@ -100,10 +112,37 @@ class _Worker:
 
     async def _delete(self, text: str) -> None:
         if self._live:
-            key = self._live.pop(self._choose.randrange(len(self._live)))
+            key = self._one_of(self._live)
             self._note("begin", "delete", [key], [])
             await self._backend.delete(self._agent, key)
             self._note("done", "delete", [key], [])
+
+    async def _archive(self, text: str) -> None:
+        if self._live:
+            key = self._one_of(self._live)
+            self._note("begin", "archive", [key], [])
+            await self._backend.admin.archive([key], actor="writer")
+            self._note("done", "archive", [key], [])
+            self._archived.append(key)
+
+    async def _restore(self, text: str) -> None:
+        if self._archived:
+            key = self._one_of(self._archived)
+            self._note("begin", "restore", [key], [])
+            await self._backend.admin.restore([key], actor="writer")
+            self._note("done", "restore", [key], [])
+            self._live.append(key)
+
+    async def _purge(self, text: str) -> None:
+        if keys := self._archived or self._live:
+            key = self._one_of(keys)
+            self._note("begin", "purge", [key], [])
+            await self._backend.admin.purge([key], actor="writer")
+            self._note("done", "purge", [key], [])
+
+    def _one_of(self, keys: list[str]) -> str:
+        """Take one of them, of which nothing is known any more when the change fails."""
+        return keys.pop(self._choose.randrange(len(keys)))
 
     async def _share(self, text: str) -> None:
         self._note("begin", "share", [self._common], [text])

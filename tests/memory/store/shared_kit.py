@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from synthorg_tui.core.clock import SystemClock
@@ -11,6 +12,8 @@ from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.following import is_current
+from synthorg_tui.memory.store.policy import StorePolicy
+from synthorg_tui.memory.store.sync import Projection
 from synthorg_tui.persistence import INDEX_DIR
 from synthorg_tui.providers.embedding.protocol import Embedder
 from tests.memory.store.hash_embedder import HashEmbedder
@@ -23,6 +26,7 @@ async def app(
     *,
     index: VectorIndex | None = None,
     embedder: Embedder | None = None,
+    policy: StorePolicy | None = None,
 ) -> AsyncIterator[LocalMemoryBackend]:
     """One app's backend on the database, connected."""
     from synthorg_tui.persistence.postgres.database import PostgresDatabase
@@ -33,6 +37,7 @@ async def app(
         index=index or EdgeIndex(data_dir / INDEX_DIR),
         embedder=embedder or HashEmbedder(),
         clock=SystemClock(),
+        policy=policy,
     )
     backend = LocalMemoryBackend(core)
     await backend.connect()
@@ -52,6 +57,10 @@ async def indexed_ids(backend: LocalMemoryBackend) -> set[str]:
     for _ in range(1_000):
         if await is_current(backend.core):
             break
-    projection = await backend.core.indexed()
+    return await backend.core.with_index(partial(_ids, backend))
+
+
+async def _ids(backend: LocalMemoryBackend, projection: Projection) -> set[str]:
+    """The ids, with nobody putting another edition of the index into its place meanwhile."""
     assert projection.applied == await backend.core.read(queries.last_revision)
     return {point_id async for point_id in projection.index.ids()}

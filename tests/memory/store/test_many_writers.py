@@ -1,11 +1,15 @@
 """Eight writers on one server, one killed, the server stopped and crashed: all confirmed stays.
 
+They store, edit, archive, restore, delete and purge. What was purged is nowhere afterwards.
+
 ``SYNTHORG_SOAK_SECONDS`` says how long they write, a few seconds by default.
 """
 
 import json
 import os
+import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
@@ -16,6 +20,8 @@ import pytest
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.rows import StoredMemory
+from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.texts import text_columns
 from tests.memory.store import postgres_writer
 from tests.memory.store.shared_kit import app, live_ids
 from tests.memory.store.store_kit import AGENT, query, request
@@ -27,20 +33,25 @@ KILLED = 3
 SECONDS = float(os.environ.get("SYNTHORG_SOAK_SECONDS", "4"))
 DURABLE = ("fsync=on", "synchronous_commit=on", "full_page_writes=on")
 TRIED = 40
+WORD = re.compile(rb"w\d+s\d+n\d+(?:i\d+)?")
 
 
 @dataclass
 class Expected:
     """What the records must hold of one writer's memories, from what it was confirmed.
 
-    Of what began and wasn't confirmed either outcome is right.
+    Of what began and wasn't confirmed either outcome is right. ``worded`` are all texts that a
+    memory may ever have had.
     """
 
     texts: dict[str, set[str]] = field(default_factory=dict)
-    deleted: set[str] = field(default_factory=set)
+    worded: dict[str, set[str]] = field(default_factory=dict)
+    gone: set[str] = field(default_factory=set)
+    purged: set[str] = field(default_factory=set)
     unsure: set[str] = field(default_factory=set)
+    unsure_purged: set[str] = field(default_factory=set)
     unsure_new: set[str] = field(default_factory=set)
-    shared: int = 0
+    done: Counter[str] = field(default_factory=Counter)
     shared_unsure: int = 0
     failures: list[str] = field(default_factory=list)
 
@@ -60,12 +71,17 @@ class Expected:
         return self
 
     def _take(self, kind: str, ids: list[str], texts: list[str]) -> None:
-        if kind == "share":
-            self.shared += 1
-        elif kind == "delete":
-            self.deleted.update(ids)
-        else:
-            self.texts.update({key: {text} for key, text in zip(ids, texts, strict=True)})
+        self.done[kind] += max(len(ids), 1)
+        if kind in ("delete", "archive"):
+            self.gone.update(ids)
+        elif kind == "restore":
+            self.gone.difference_update(ids)
+        elif kind == "purge":
+            self.purged.update(ids)
+        elif kind != "share":
+            for key, text in zip(ids, texts, strict=True):
+                self.texts[key] = {text}
+                self.worded.setdefault(key, set()).add(text)
 
     def _give_up(self, act: list[object] | None) -> None:
         if act is None:
@@ -73,12 +89,31 @@ class Expected:
         kind, ids, texts = act
         if kind == "share":
             self.shared_unsure += 1
-        elif kind == "delete":
+        elif kind == "purge":
+            self.unsure_purged.update(ids)  # type: ignore[arg-type]
+        elif kind in ("delete", "archive", "restore"):
             self.unsure.update(ids)  # type: ignore[arg-type]
         elif kind == "edit":
             self.texts[ids[0]] |= set(texts)  # type: ignore[index, call-overload]
+            self.worded[ids[0]] |= set(texts)  # type: ignore[index, call-overload]
         else:
             self.unsure_new.update(texts)  # type: ignore[arg-type]
+
+    def check(self, rows: dict[str, StoredMemory]) -> None:
+        """Compare with the rows of the writer's memories."""
+        assert not self.purged & rows.keys(), "what was purged is back"
+        for key in self.texts.keys() - self.purged - (self.unsure_purged - rows.keys()):
+            assert key in rows, f"stored {key} is lost"
+            assert rows[key].content in self.texts[key], f"{key} has an older text"
+            assert rows[key].is_current is (key not in self.gone) or key in self.unsure
+        unknown = [row for key, row in rows.items() if key not in self.texts]
+        words = {row.content.split(" ")[1] for row in unknown}
+        assert words <= {text.split(" ")[1] for text in self.unsure_new}, "nobody stored it"
+
+    @property
+    def erased(self) -> set[str]:
+        """The words of what was purged."""
+        return {text.split(" ")[1] for key in self.purged for text in self.worded[key]}
 
 
 @pytest.fixture
@@ -168,30 +203,47 @@ async def test_eight_writers_lose_nothing_that_was_confirmed(
         await check_records(backend, expected, common)
         await check_revisions(backend)
         await check_indexes(backend, url, tmp_path)
-    confirmed = sum(len(each.texts) + len(each.deleted) + each.shared for each in expected)
+        await check_purged(backend, expected, tmp_path)
+    done = sum((each.done for each in expected), Counter[str]())
     failed = sum(len(each.failures) for each in expected)
-    unsure = sum(len(each.unsure) + len(each.unsure_new) for each in expected)
-    print(f"{confirmed} memories confirmed, {failed} calls failed, {unsure} unsure")
+    unsure = sum(len(each.unsure | each.unsure_purged | each.unsure_new) for each in expected)
+    words = sum(len(each.erased) for each in expected)
+    print(f"{done.total()} confirmed, {failed} calls failed, {unsure} unsure: {dict(done)}")
+    print(f"{words} purged words are in no table and in no index")
 
 
 async def check_records(backend: LocalMemoryBackend, expected: list[Expected], common: str) -> None:
     for number, each in enumerate(expected):
-        rows = await rows_of(backend, f"agent-{number}")
-        for key in each.deleted:
-            assert not rows[key].is_current, f"deleted {key} is back"
-        for key, texts in each.texts.items():
-            assert key in rows, f"stored {key} is lost"
-            assert rows[key].content in texts, f"{key} has an older text"
-            is_gone = key in each.deleted
-            assert rows[key].is_current is not is_gone or key in each.unsure
-        unknown = [row for key, row in rows.items() if key not in each.texts]
-        words = {row.content.split(" ")[1] for row in unknown}
-        allowed = {text.split(" ")[1] for text in each.unsure_new}
-        assert words <= allowed, "a memory that nobody stored"
+        each.check(await rows_of(backend, f"agent-{number}"))
     edits = await backend.admin.history(common)
     made = sum(revision.kind == "edited" for revision in edits)
-    sure = sum(each.shared for each in expected)
+    sure = sum(each.done["share"] for each in expected)
     assert sure <= made <= sure + sum(each.shared_unsure for each in expected)
+
+
+async def check_purged(backend: LocalMemoryBackend, expected: list[Expected], folder: Path) -> None:
+    """No word of what was purged is in a column of a table, nor in a file of an app."""
+    erased = set[str]().union(*(each.erased for each in expected))
+    assert erased or SECONDS < 10
+    stored = await backend.core.read(all_words)
+    assert stored & erased == set(), "a table has what was purged"
+    live = {row.content.split(" ")[1] for row in (await rows_of(backend, "agent-0")).values()}
+    assert live <= stored, "the words of what stays are found"
+    for file in folder.glob("app-*/**/*"):
+        if file.is_file():
+            assert not {word.decode() for word in WORD.findall(file.read_bytes())} & erased, file
+    left = "SELECT count(*) FROM vectors WHERE memory_id NOT IN (SELECT id FROM memories)"
+    assert await backend.core.read(lambda db: db.execute(left).fetchone()) == (0,)
+
+
+def all_words(db: Connection) -> set[str]:
+    """The writers' words in any text of any table."""
+    found = set[bytes]()
+    for column in text_columns(db):
+        for (value,) in db.execute(f'SELECT "{column.name}" FROM "{column.table}"').fetchall():
+            text = value if isinstance(value, bytes) else repr(value).encode()
+            found.update(WORD.findall(text))
+    return {word.decode() for word in found}
 
 
 async def rows_of(backend: LocalMemoryBackend, agent: str) -> dict[str, StoredMemory]:

@@ -53,6 +53,12 @@ ANSWERED_ALIKE: list[tuple[str, list[Any]]] = [
     ("SELECT TRY_CAST(? AS BIGINT), TRY_CAST(? AS BIGINT)", ["12", "no"]),
     ("SELECT list_has_all(['a', 'b'], ['b']), ltrim(' a'), regexp_replace('aa', 'a', '')", []),
     ("SELECT ?,?,?||?", ["a", "b", "c", "d"]),
+    ("SELECT unnest(?::VARCHAR[]), ''", [("a", "b")]),
+    ("SELECT json_extract_string(?, ['$.a', '$.b', '$.c', '$.d', '$.e'])",
+     ['{"a": {"z": "ä \\"", "b": [1, null, {}]}, "b": [ ], "c": null, "d": 1.5, "e": true}']),
+    ("SELECT count(*) FROM executions WHERE id IN (SELECT unnest(?::VARCHAR[])) AND agent_id = ''",
+     [["a"]]),
+    ("SELECT len(coalesce(roots, [])) FROM (SELECT ['a'] AS roots)", []),
 ]  # fmt: skip
 
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import duckdb
 import psycopg
 import pytest
 
@@ -11,6 +12,7 @@ from synthorg_tui.core.errors import DomainError, StoreCorruptError
 from synthorg_tui.persistence.errors import PersistenceConnectionError
 from synthorg_tui.persistence.port import StoreChange
 from synthorg_tui.persistence.postgres.database import PostgresDatabase
+from synthorg_tui.persistence.stored_tables import StoredTable, stored_tables
 from tests.postgres_server import PostgresServer
 
 
@@ -131,3 +133,22 @@ async def test_what_only_files_can_do_is_refused_with_what_to_use(
     with pytest.raises(DomainError) as caught:
         await database.copy_to(tmp_path / "copy")
     assert "pg_dump" in caught.value.remedy
+
+
+async def test_rows_of_a_large_table_are_had_in_parts(database: PostgresDatabase) -> None:
+    sql = "INSERT INTO settings SELECT 'n', n::VARCHAR, 'v', now()::TIMESTAMP FROM range(2500) t(n)"
+    await database.write(lambda db: db.execute(sql))
+    (table,) = [each for each in stored_tables() if each.name == "settings"]
+    parts = await database.read(lambda db: list(table.rows_of(db, after=100)))
+    assert [len(part) for part in parts] == [1000, 1000, 400]
+    assert len({row[1] for part in parts for row in part}) == 2400
+    missing = StoredTable("nowhere", ("a",), ("VARCHAR",), ("a",))
+    with pytest.raises(duckdb.CatalogException, match="nowhere"):
+        await database.read(lambda db: list(missing.rows_of(db)))
+
+
+async def test_the_size_is_that_of_the_tables_on_the_server(database: PostgresDatabase) -> None:
+    before = await database.size()
+    sql = "INSERT INTO meta SELECT n::VARCHAR, repeat(md5(n::VARCHAR), 20) FROM range(2000) t(n)"
+    await database.write(lambda db: db.execute(sql))
+    assert before + 1_000_000 < await database.size() < before + 4_000_000

@@ -187,6 +187,7 @@ class Projection:
         """
         self.is_behind = True
         made_at = self._applied = await self.index.switch()
+        self.is_behind = True  # whoever looked meanwhile saw the edition before
         await self.catch_up()
         return made_at
 

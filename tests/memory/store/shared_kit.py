@@ -62,5 +62,7 @@ async def indexed_ids(backend: LocalMemoryBackend) -> set[str]:
 
 async def _ids(backend: LocalMemoryBackend, projection: Projection) -> set[str]:
     """The ids, with nobody putting another edition of the index into its place meanwhile."""
+    await projection.look(await backend.core.read(queries.last_revision))
+    await projection.catch_up()
     assert projection.applied == await backend.core.read(queries.last_revision)
     return {point_id async for point_id in projection.index.ids()}

@@ -1,6 +1,7 @@
 """``move``: a store goes to a server and back, and what is refused."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,10 +11,10 @@ from time import monotonic, sleep
 
 import pytest
 
+from synthorg_tui.cli import main
 from synthorg_tui.persistence.lock import DataDirLock
 from tests.cli.cli_kit import Cli, documented, move_home, runner
 from tests.patience import PATIENCE
-from tests.postgres_server import PostgresServer
 from tests.postgres_switch import files_only
 
 pytestmark = files_only
@@ -22,19 +23,27 @@ TEXT = "The port is 5432"
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A store with two memories."""
     with pytest.MonkeyPatch.context() as patch:
         move_home(patch, tmp_path_factory.mktemp("home"))
-        yield tmp_path_factory.mktemp("store")
+        folder = tmp_path_factory.mktemp("store")
+        for text in (TEXT, "The host is shop-db"):
+            command = ["--data-dir", str(folder), "memories", "add", text, "--agent", "me"]
+            assert main(command) == 0
+        yield folder
 
 
-@pytest.fixture(scope="module")
-def url(postgres_server: PostgresServer) -> Iterator[str]:
-    with pytest.MonkeyPatch.context() as patch:
-        url = postgres_server.new_store()
-        patch.setenv("STORE_URL", url)
-        yield url
-        postgres_server.drop(url)
+@pytest.fixture
+def store(filled: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(filled, tmp_path / "store")
+
+
+@pytest.fixture
+def url(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A server without a store, as the environment names it."""
+    monkeypatch.setenv("STORE_URL", postgres_url)
+    return postgres_url
 
 
 @pytest.fixture
@@ -51,9 +60,8 @@ def server_settings(folder: Path) -> Path:
 def test_a_store_goes_to_a_server_is_used_there_and_comes_back(
     cli: Cli, store: Path, tmp_path: Path
 ) -> None:
-    assert cli("memories", "add", TEXT, "--agent", "me").code == 0
     plan = cli("move", "--to", "postgres", "--url-env", "STORE_URL", "--dry-run", "--json").json
-    assert (plan["rows"]["memories"], plan["present"], plan["is_continued"]) == (1, 0, False)
+    assert (plan["rows"]["memories"], plan["present"], plan["is_continued"]) == (2, 0, False)
     done = cli("move", "--to", "postgres", "--url-env", "STORE_URL", "--yes", "--json")
     assert done.code == 0
     assert done.json.keys() == documented("move").keys()
@@ -72,6 +80,7 @@ def test_a_store_goes_to_a_server_is_used_there_and_comes_back(
 
 
 def test_a_server_with_another_store_is_refused_with_what_it_has(cli: Cli, tmp_path: Path) -> None:
+    assert cli("move", "--to", "postgres", "--url-env", "STORE_URL", "--yes").code == 0
     other = tmp_path / "other"
     assert cli("memories", "add", "Of another", "--agent", "me", data_dir=other).code == 0
     refused = cli("move", "--to", "postgres", "--url-env", "STORE_URL", "--yes", data_dir=other)
@@ -98,10 +107,12 @@ def test_what_is_missing_is_said(
 
 
 def test_a_folder_without_a_store_has_nothing_to_move(cli: Cli, tmp_path: Path) -> None:
-    refused = cli("move", "--to", "postgres", "--url-env", "STORE_URL", data_dir=tmp_path)
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    refused = cli("move", "--to", "postgres", "--url-env", "STORE_URL", data_dir=folder)
     assert refused.code == 1
     assert "there is no store in" in refused.err
-    assert list(tmp_path.iterdir()) == []
+    assert list(folder.iterdir()) == []
 
 
 def test_a_server_that_is_away_is_said_and_nothing_changes(
@@ -127,11 +138,7 @@ def test_an_agents_command_is_refused(cli: Cli, monkeypatch: pytest.MonkeyPatch)
     assert "only a person decides" in refused.err
 
 
-def test_a_killed_move_goes_on_with_the_same_command(
-    cli: Cli, postgres_server: PostgresServer, store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    url = postgres_server.new_store()
-    monkeypatch.setenv("STORE_URL", url)
+def test_a_killed_move_goes_on_with_the_same_command(cli: Cli, url: str, store: Path) -> None:
     command = [sys.executable, "-m", "synthorg_tui", "--data-dir", str(store), "move"]
     command += ["--to", "postgres", "--url-env", "STORE_URL", "--yes"]
     moving = subprocess.Popen(command, stderr=subprocess.PIPE, env=dict(os.environ))
@@ -144,7 +151,6 @@ def test_a_killed_move_goes_on_with_the_same_command(
     done = cli("move", "--to", "postgres", "--url-env", "STORE_URL", "--yes", "--json")
     assert done.code == 0
     assert done.json["rows"]["memories"] == 2
-    postgres_server.drop(url)
 
 
 def begun(url: str) -> bool:

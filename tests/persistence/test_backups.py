@@ -110,7 +110,7 @@ async def test_a_backup_is_refused_wherever_it_is_damaged(tmp_path: Path) -> Non
     path = await made(tmp_path / "store")
     bad = tmp_path / "bad.duckdb"
     content = path.read_bytes()
-    for block in range(0, (len(content) - FIRST_BLOCK) // BLOCK, 4):
+    for block in range(0, (len(content) - FIRST_BLOCK) // BLOCK, 8):
         flip(bad, content, FIRST_BLOCK + block * BLOCK + 50_000)
         await refused(tmp_path / "store", bad, StoreCorruptError, "bad.duckdb")
 

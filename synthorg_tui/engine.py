@@ -129,8 +129,7 @@ class Engine:
             await self.consolidation.resume()
         if self._base.memory.backend_name == "local":
             await self.org.connect()
-            if self._base.is_shared:
-                _ = self._curation  # which has others' skills here from now on
+            _ = self._base.is_shared and self._curation  # has others' skills here from now on
 
     @cached_property
     def desk(self) -> "MemoryAdmin":
@@ -236,9 +235,8 @@ class Engine:
         """The service of fine-tuning: runs, checkpoints, and which embedder is in force."""
         from synthorg_tui.wiring.tuning import build_memory_service
 
-        return build_memory_service(
-            self._base, lambda: self.ledger, lambda: self.kept, lambda: self.model
-        )
+        ledger, kept, model = (lambda: self.ledger), (lambda: self.kept), (lambda: self.model)
+        return build_memory_service(self._base, ledger, kept, model)
 
     @property
     def absences(self) -> "Absences":

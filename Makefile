@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test lint types imports pytest fuzz snapshots screenshots bench model clean
+.PHONY: help run demo test lint types imports pytest fuzz soak snapshots screenshots bench model clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -50,6 +50,9 @@ pytest: $(VENV)/.developer
 
 fuzz: $(VENV)/.developer ## look for new examples against the property tests, a thousand each
 	$(BIN)/python -m pytest -n auto --hypothesis-profile fuzz $(ARGS)
+
+soak: $(VENV)/.developer ## random kills, floods and long histories at many points (hours)
+	SYNTHORG_SOAK=1 $(BIN)/python -m pytest -n auto -m soak $(ARGS)
 
 snapshots: $(VENV)/.developer ## accept the app's present screens as the expected ones
 	$(BIN)/python -m pytest tests/tui --snapshot-update $(ARGS)

@@ -154,7 +154,7 @@ def _tell_older_hooks(context: "Context") -> None:
 
 async def _examined(context: "Context") -> "DoctorReport":
     from synthorg_tui.cli.context import cancelled_by_signal
-    from synthorg_tui.memory.store.doctor import with_readers
+    from synthorg_tui.memory.store.doctor import with_sessions
 
     line = ProgressLine(context.console)
     async with context.engine() as engine:
@@ -164,7 +164,7 @@ async def _examined(context: "Context") -> "DoctorReport":
                 progress=lambda read: line.update(_rows(read)),
                 cancel=cancellation.requested,
             )
-        return await with_readers(report, engine.executions)
+        return await with_sessions(report, engine.executions)
 
 
 def _rows(read: "RowsRead") -> str:

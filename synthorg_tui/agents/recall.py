@@ -64,7 +64,8 @@ class Recollection:
 
     ``text`` is exactly what the agent is given; ``reason`` is why, for a person. ``subject`` tells
     it from all others, ``lesson`` is the name of the approved lesson and ``path`` its skill, empty
-    for what was only recorded. ``command`` is the program that it is about.
+    for what was only recorded. ``command`` is the program that it is about, ``receipt`` what is
+    acknowledged when the agent has it.
     """
 
     text: str
@@ -74,6 +75,7 @@ class Recollection:
     lesson: str = ""
     path: str = ""
     command: str = ""
+    receipt: str = ""
 
 
 class KnownTrigger(NamedTuple):
@@ -158,7 +160,8 @@ class Recall:
         """Return what is to be said about a call, or ``None``, which is the rule.
 
         ``session`` is within which the same thing is said once to each ``subagent``, ``session_id``
-        that of the agent's program, by which it sees memories. What is returned counts as said.
+        that of the agent's program, by which it sees memories. What is returned counts as said
+        from ``note_said`` on.
         """
         if not self._injection.enabled:
             return None
@@ -174,9 +177,13 @@ class Recall:
                 found = None
         if moment is Moment.BEFORE:
             told.note(action, known)
-        if found is not None:
-            told.said.add((subagent, found.subject, moment))
         return found
+
+    async def note_said(
+        self, agent_id: str, session: str, subagent: str, subject: str, moment: Moment
+    ) -> None:
+        """Note that a hint reached the agent, which isn't told it again."""
+        (await self._told(agent_id, session)).said.add((subagent, subject, moment))
 
     async def _find(
         self, known: list[KnownTrigger], moment: Moment, action: AgentAction, told: ToldSession

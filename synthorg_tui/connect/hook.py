@@ -50,7 +50,7 @@ class CallFailedError(Exception):
 class HookCall:
     """One run of a hook: its event and options, and the JSON that Claude Code sent.
 
-    ``deadline`` is in seconds of ``time.monotonic``.
+    ``deadline`` is in seconds of ``time.monotonic``; Claude Code reads ``output``.
     """
 
     def __init__(
@@ -60,6 +60,7 @@ class HookCall:
         options: Mapping[str, str],
         payload: Mapping[str, object],
         deadline: float,
+        output: "IO[str]",
     ) -> None:
         self.event = event
         self.data_dir = data_dir
@@ -68,6 +69,7 @@ class HookCall:
         self.deadline = deadline
         self.config = options.get("--config")
         self.payload = payload
+        self.output = output
 
     def text(self, key: str) -> str:
         """Return a text of the payload, or an empty one if it is missing or no text."""
@@ -111,9 +113,7 @@ class HookConnection:
         and ``OSError``.
         """
         self._number += 1
-        message = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
-        self._socket.settimeout(self._seconds_left())
-        self._socket.sendall(json.dumps(message).encode() + b"\n")
+        self._send({"id": self._number, "method": method, "params": params})
         while True:
             answer = json.loads(self._line())
             if answer.get("id") == self._number and "method" not in answer:
@@ -122,9 +122,17 @@ class HookConnection:
             raise CallFailedError(str(answer["error"].get("message")))
         return answer.get("result")
 
+    def acknowledge(self, receipt: object) -> None:
+        """Tell the owner that the text with this receipt was written; nothing answers it."""
+        self._send({"method": "$/event", "params": {"topic": "handed_over", "data": receipt}})
+
     def close(self) -> None:
         """Close the connection."""
         self._socket.close()
+
+    def _send(self, message: dict[str, object]) -> None:
+        self._socket.settimeout(self._seconds_left())
+        self._socket.sendall(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
     def _line(self) -> bytes:
         while b"\n" not in self._unread:
@@ -158,50 +166,53 @@ def main(
     try:
         data_dir = data_dir or _configured_data_dir(options)
         payload = _payload(stdin or sys.stdin.buffer)
-        call = HookCall(event, data_dir, options, payload, deadline)
+        call = HookCall(event, data_dir, options, payload, deadline, stdout or sys.stdout)
         # A run was given its digest with its task, and is imported by whoever started it.
-        is_done = COPY_VARIABLE in os.environ and event not in HINT_EVENTS
-        output = "" if is_done else _HANDLERS[event](call)
+        if COPY_VARIABLE not in os.environ or event in HINT_EVENTS:
+            _HANDLERS[event](call)
     except Exception as error:  # the agent goes on whatever is wrong here
         _log(data_dir, event, f"{type(error).__name__}: {error}")
-        return 0
-    if output:
-        (stdout or sys.stdout).write(output)
     return 0
 
 
-def _digest(call: HookCall) -> str:
-    """The digest as the event's additional context; empty when there is nothing new to say."""
-    connection = _connection(call)
-    try:
-        params: dict[str, object] = {"query": _query(call), "token_budget": call.token_budget}
-        if call.event == "SessionStart":  # also after a compaction: the context is empty
-            params["anew"] = True
-        served = connection.call("agent.digest", params)
-    finally:
-        connection.close()
-    return _context(call, served)
+def _digest(call: HookCall) -> None:
+    """Hand over what is new of the digest."""
+    params: dict[str, object] = {"query": _query(call), "token_budget": call.token_budget}
+    if call.event == "SessionStart":  # also after a compaction: the context is empty
+        params["anew"] = True
+    _hand_over(call, _connection(call), "agent.digest", params)
 
 
-def _hint(call: HookCall) -> str:
-    """What is known about the call, as additional context; empty when nothing is.
+def _hint(call: HookCall) -> None:
+    """Hand over what is known about the call.
 
-    Empty without an owner, too: the next prompt's hook starts one, a tool call doesn't wait for it.
+    Nothing without an owner: the next prompt's hook starts one, a tool call doesn't wait for it.
     """
     from synthorg_tui.host.errors import NoOwnerError
 
     action = _action(call)
     if not action:
-        return ""
+        return
     try:
         connection = HookConnection(call.data_dir, deadline=call.deadline, hello=_hello(call))
     except (NoOwnerError, ConnectionRefusedError, FileNotFoundError):
-        return ""
+        return
+    _hand_over(call, connection, "agent.hint", action)
+
+
+def _hand_over(
+    call: HookCall, connection: HookConnection, method: str, params: dict[str, object]
+) -> None:
+    """Write the text that the owner serves as additional context, then acknowledge its receipt."""
     try:
-        served = connection.call("agent.hint", action)
+        served = connection.call(method, params)
+        if isinstance(served, dict) and served.get("text"):
+            context = {"hookEventName": call.event, "additionalContext": served["text"]}
+            call.output.write(json.dumps({"hookSpecificOutput": context}) + "\n")
+            call.output.flush()
+            connection.acknowledge(served.get("receipt"))
     finally:
         connection.close()
-    return _context(call, served)
 
 
 def _action(call: HookCall) -> dict[str, object]:
@@ -227,15 +238,6 @@ def _action(call: HookCall) -> dict[str, object]:
     }
 
 
-def _context(call: HookCall, served: object) -> str:
-    """The text that was served as Claude Code takes it; empty without one."""
-    text = served.get("text") if isinstance(served, dict) else ""
-    if not text:
-        return ""
-    context = {"hookEventName": call.event, "additionalContext": text}
-    return json.dumps({"hookSpecificOutput": context}) + "\n"
-
-
 def _text(values: Mapping[str, object], key: str) -> str:
     value = values.get(key)
     return value if isinstance(value, str) else ""
@@ -249,7 +251,7 @@ def _query(call: HookCall) -> str:
     return f"Starting to work on {name}: decisions, conventions, lessons, what was done last"
 
 
-def _import(call: HookCall) -> str:
+def _import(call: HookCall) -> None:
     """Have what is new of the session imported, by a process that nobody waits for."""
     if call.event == "SessionEnd":
         _end_session(call)
@@ -258,12 +260,10 @@ def _import(call: HookCall) -> str:
         raise CallFailedError("the event names no transcript")
     _require_store(call)
     transcript = os.path.expanduser(transcript)
-    if not os.path.exists(transcript):  # Claude Code ends sessions that never had a prompt, too
-        return ""
-    command = ["synthorg_tui", "--data-dir", call.data_dir]
-    command += ["--config", call.config] if call.config else []
-    _start([*command, "import", transcript], call.file(LOG_FILE))
-    return ""
+    if os.path.exists(transcript):  # Claude Code ends sessions that never had a prompt, too
+        command = ["synthorg_tui", "--data-dir", call.data_dir]
+        command += ["--config", call.config] if call.config else []
+        _start([*command, "import", transcript], call.file(LOG_FILE))
 
 
 def _end_session(call: HookCall) -> None:
@@ -284,7 +284,7 @@ def _end_session(call: HookCall) -> None:
         connection.close()
 
 
-_HANDLERS: dict[str, Callable[[HookCall], str]] = {
+_HANDLERS: dict[str, Callable[[HookCall], None]] = {
     **dict.fromkeys(DIGEST_EVENTS, _digest),
     **dict.fromkeys(HINT_EVENTS, _hint),
     **dict.fromkeys(IMPORT_EVENTS, _import),

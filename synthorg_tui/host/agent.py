@@ -1,6 +1,7 @@
 """An agent's connection to the owner of the store, which reconnects when the owner ends."""
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,6 +77,12 @@ class AgentConnection:
     async def hint(self, moment: str, action: "AgentAction", subagent: str = "") -> "ServedHint":
         """See ``AgentSession.hint``."""
         return await self._call("hint", moment, action, subagent)  # type: ignore[no-any-return]
+
+    async def acknowledge(self, receipt: str) -> None:
+        """See ``AgentSession.acknowledge``; an owner that is gone knows of no receipt."""
+        if self._connection is not None:
+            with suppress(OwnerGoneError):
+                await self._connection.acknowledge(receipt)
 
     async def skills(self) -> "tuple[SkillCard, ...]":
         """See ``AgentSession.skills``."""

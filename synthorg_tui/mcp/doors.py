@@ -19,6 +19,8 @@ AsgiReceive: TypeAlias = Callable[[], Awaitable[AsgiMessage]]
 AsgiSend: TypeAlias = Callable[[AsgiMessage], Awaitable[None]]
 AsgiApp: TypeAlias = Callable[[AsgiMessage, AsgiReceive, AsgiSend], Awaitable[None]]
 
+ON_SENT: Final = "synthorg_tui.on_sent"
+"""Key of a request's scope: coroutine functions to be run when the whole answer was written."""
 _SESSION: Final = b"mcp-session-id"
 _VERSION: Final = b"mcp-protocol-version"
 _BODY_HEADERS: Final = frozenset({b"content-length", b"content-type", b"transfer-encoding"})
@@ -94,6 +96,10 @@ class PatientProtocol(H11Protocol):
             self.room.leave(self.transport)
 
     def on_response_complete(self) -> None:
+        for acknowledge in self.cycle.scope.get(ON_SENT, ()):
+            task = self.loop.create_task(acknowledge())
+            self.tasks.add(task)
+            task.add_done_callback(self.tasks.discard)
         self.room.enter(self.transport)  # reading on may find the next request at once
         super().on_response_complete()
 

@@ -7,8 +7,9 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from functools import partial
 from typing import Any, Final
 
 from mcp.server.context import ServerRequestContext
@@ -57,6 +58,7 @@ from synthorg_tui.core.untrusted import untrusted_content_directive
 from synthorg_tui.host.agent import AgentConnection
 from synthorg_tui.mcp import uris
 from synthorg_tui.mcp.connections import ActingAgent, OwnerPool
+from synthorg_tui.mcp.doors import ON_SENT
 from synthorg_tui.memory.strategies import replies
 from synthorg_tui.memory.strategies.schemas import WORTH_WRITING
 from synthorg_tui.providers.models import ToolDefinition
@@ -68,6 +70,7 @@ PROMPT: Final = "memory_digest"
 PROGRESS_SECONDS: Final = 1.0
 """Seconds between two progress notifications of a call that goes on."""
 MAX_LISTENERS: Final = 64
+MAX_UNSENT: Final = 64
 DIGEST_IS: Final = (
     "The organisation's policies, and the facts and memories that fit a task, within a token "
     "budget."
@@ -81,6 +84,7 @@ INSTRUCTIONS: Final = (
 )
 
 Context = ServerRequestContext[None, Any]
+Acknowledge = Callable[[], Awaitable[None]]
 _MARKDOWN: Final = "text/markdown"
 _PLAIN: Final = "text/plain"
 CODES: Final[dict[type[DomainError], int]] = {
@@ -100,6 +104,7 @@ class MemoryServer(Server[None]):
 
     def __init__(self, acting: ActingAgent) -> None:
         self._bus = InMemorySubscriptionBus()
+        self._unsent: dict[Any, Acknowledge] = {}
         self._publishing: set[asyncio.Task[None]] = set()
         self._listeners = 0
         self._connections = OwnerPool(
@@ -165,6 +170,7 @@ class MemoryServer(Server[None]):
                     reply = await self._agent(context).call(params.name, arguments)
                 except DomainError as error:
                     return _replied(replies.error(_words(error)).text, is_error=True)
+        self._await_sending(context, reply.receipt)
         return _replied(reply.content, is_error=reply.is_error)
 
     async def _list_prompts(
@@ -228,7 +234,29 @@ class MemoryServer(Server[None]):
     async def _digest(self, context: Context, query: str, budget: int | None) -> str:
         async with _reporting(context):
             served = await self._agent(context).digest(query, budget)
+        self._await_sending(context, served.receipt)
         return served.text or (NOTHING_NEW if served.handed else "")
+
+    def _await_sending(self, context: Context, receipt: str) -> None:
+        """Have a receipt acknowledged once the answer to the request was sent.
+
+        Of an HTTP request its protocol knows, of all others ``sent`` is told.
+        """
+        if receipt:
+            acknowledge = partial(self._agent(context).acknowledge, receipt)
+            if context.request is not None:
+                context.request.scope.setdefault(ON_SENT, []).append(acknowledge)
+            else:
+                self._unsent[context.request_id] = acknowledge
+                while len(self._unsent) > MAX_UNSENT:  # requests that were cancelled
+                    del self._unsent[next(iter(self._unsent))]
+
+    async def sent(self, line: str) -> None:
+        """Note that a message went to the client, written as JSON."""
+        if self._unsent:
+            message = json.loads(line)
+            if "result" in message and message["id"] in self._unsent:
+                await self._unsent.pop(message["id"])()
 
     async def _pass_changes_on(self, context: Context, _: NotificationParams) -> None:
         """Tell a client of the handshake protocols what changes; ends with its connection."""

@@ -105,6 +105,7 @@ class MemoryServer(Server[None]):
     def __init__(self, acting: ActingAgent) -> None:
         self._bus = InMemorySubscriptionBus()
         self._unsent: dict[Any, Acknowledge] = {}
+        self._sending = asyncio.Lock()
         self._publishing: set[asyncio.Task[None]] = set()
         self._listeners = 0
         self._connections = OwnerPool(
@@ -167,6 +168,7 @@ class MemoryServer(Server[None]):
             _require_json(arguments)
             async with _reporting(context):
                 try:
+                    await self._finish_sending()
                     reply = await self._agent(context).call(params.name, arguments)
                 except DomainError as error:
                     return _replied(replies.error(_words(error)).text, is_error=True)
@@ -233,6 +235,7 @@ class MemoryServer(Server[None]):
 
     async def _digest(self, context: Context, query: str, budget: int | None) -> str:
         async with _reporting(context):
+            await self._finish_sending()
             served = await self._agent(context).digest(query, budget)
         self._await_sending(context, served.receipt)
         return served.text or (NOTHING_NEW if served.handed else "")
@@ -240,7 +243,7 @@ class MemoryServer(Server[None]):
     def _await_sending(self, context: Context, receipt: str) -> None:
         """Have a receipt acknowledged once the answer to the request was sent.
 
-        Of an HTTP request its protocol knows, of all others ``sent`` is told.
+        Of an HTTP request its protocol knows, of all others ``sending`` is told.
         """
         if receipt:
             acknowledge = partial(self._agent(context).acknowledge, receipt)
@@ -251,12 +254,24 @@ class MemoryServer(Server[None]):
                 while len(self._unsent) > MAX_UNSENT:  # requests that were cancelled
                     del self._unsent[next(iter(self._unsent))]
 
-    async def sent(self, line: str) -> None:
-        """Note that a message went to the client, written as JSON."""
-        if self._unsent:
-            message = json.loads(line)
-            if "result" in message and message["id"] in self._unsent:
-                await self._unsent.pop(message["id"])()
+    @asynccontextmanager
+    async def sending(self, line: str) -> AsyncIterator[None]:
+        """Send a message, written as JSON, inside an ``async with``; then its receipt is told.
+
+        Calls that come meanwhile wait, so that what the client has isn't given to it again.
+        """
+        message = json.loads(line) if self._unsent else {}
+        acknowledge = self._unsent.pop(message.get("id"), None) if "result" in message else None
+        if acknowledge is None:
+            yield
+            return
+        async with self._sending:
+            yield
+            await acknowledge()
+
+    async def _finish_sending(self) -> None:
+        async with self._sending:
+            return
 
     async def _pass_changes_on(self, context: Context, _: NotificationParams) -> None:
         """Tell a client of the handshake protocols what changes; ends with its connection."""

@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 import anyio
@@ -71,22 +71,26 @@ class BoundedLines:
 
 
 class SentLines:
-    """The stream to the client as the SDK writes it; ``sent`` is awaited with each flushed line."""
+    """The stream to the client as the SDK writes it, each line inside of ``sending``."""
 
-    def __init__(self, stream: anyio.AsyncFile[str], sent: Callable[[str], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        stream: anyio.AsyncFile[str],
+        sending: Callable[[str], AbstractAsyncContextManager[None]],
+    ) -> None:
         self._stream = stream
-        self._sent = sent
+        self._sending = sending
         self._line = ""
 
     async def write(self, line: str) -> None:
-        """Write the line of one message."""
+        """Take the line of one message."""
         self._line = line
-        await self._stream.write(line)
 
     async def flush(self) -> None:
         """Hand the line to the client."""
-        await self._stream.flush()
-        await self._sent(self._line)
+        async with self._sending(self._line):
+            await self._stream.write(self._line)
+            await self._stream.flush()
 
 
 async def serve_stdio(server: "MemoryServer") -> None:
@@ -102,7 +106,7 @@ async def serve_stdio(server: "MemoryServer") -> None:
     client = anyio.wrap_file(os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8"))
     with suppress(OSError):  # what anything else prints is no message
         os.dup2(2, sys.stdout.fileno())
-    answers = cast(anyio.AsyncFile[str], SentLines(client, server.sent))
+    answers = cast(anyio.AsyncFile[str], SentLines(client, server.sending))
     try:
         async with stdio_server(stdin=lines, stdout=answers) as (read, write):
             await server.run(read, write, server.create_initialization_options())

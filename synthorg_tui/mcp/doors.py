@@ -96,12 +96,20 @@ class PatientProtocol(H11Protocol):
             self.room.leave(self.transport)
 
     def on_response_complete(self) -> None:
-        for acknowledge in self.cycle.scope.get(ON_SENT, ()):
+        scope: AsgiMessage = self.cycle.scope  # type: ignore[assignment]
+        for acknowledge in scope.get(ON_SENT, ()):
             task = self.loop.create_task(acknowledge())
             self.tasks.add(task)
             task.add_done_callback(self.tasks.discard)
         self.room.enter(self.transport)  # reading on may find the next request at once
         super().on_response_complete()
+
+
+async def refuse(send: AsgiSend, status: int, *headers: tuple[bytes, bytes]) -> None:
+    """Answer a request with a status and nothing else."""
+    given = [*headers, (b"content-length", b"0")]
+    await send({"type": "http.response.start", "status": status, "headers": given})
+    await send({"type": "http.response.body", "body": b""})
 
 
 def protocol_for(limits: Limits) -> type[PatientProtocol]:
@@ -125,9 +133,7 @@ class RequestLimit:
             await self._app(scope, receive, send)
             return
         if self._running >= self._most:
-            headers = [(b"content-length", b"0"), (b"retry-after", b"1")]
-            await send({"type": "http.response.start", "status": 503, "headers": headers})
-            await send({"type": "http.response.body", "body": b""})
+            await refuse(send, 503, (b"retry-after", b"1"))
             return
         self._running += 1
         try:

@@ -14,6 +14,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 
 from synthorg_tui import __version__
 from synthorg_tui.connect import DIGEST_EVENTS, HINT_EVENTS, IMPORT_EVENTS
@@ -188,31 +189,22 @@ def _hint(call: HookCall) -> None:
 
     Nothing without an owner: the next prompt's hook starts one, a tool call doesn't wait for it.
     """
-    from synthorg_tui.host.errors import NoOwnerError
-
     action = _action(call)
-    if not action:
-        return
-    try:
-        connection = HookConnection(call.data_dir, deadline=call.deadline, hello=_hello(call))
-    except (NoOwnerError, ConnectionRefusedError, FileNotFoundError):
-        return
-    _hand_over(call, connection, "agent.hint", action)
+    if action and (connection := _running_owner(call)) is not None:
+        _hand_over(call, connection, "agent.hint", action)
 
 
 def _hand_over(
     call: HookCall, connection: HookConnection, method: str, params: dict[str, object]
 ) -> None:
     """Write the text that the owner serves as additional context, then acknowledge its receipt."""
-    try:
+    with closing(connection):
         served = connection.call(method, params)
         if isinstance(served, dict) and served.get("text"):
             context = {"hookEventName": call.event, "additionalContext": served["text"]}
             call.output.write(json.dumps({"hookSpecificOutput": context}) + "\n")
             call.output.flush()
             connection.acknowledge(served.get("receipt"))
-    finally:
-        connection.close()
 
 
 def _action(call: HookCall) -> dict[str, object]:
@@ -268,20 +260,14 @@ def _import(call: HookCall) -> None:
 
 def _end_session(call: HookCall) -> None:
     """Tell a running owner that the session ended; without one, its memories end by time."""
-    from synthorg_tui.host.errors import NoOwnerError
-
     if not call.text("session_id"):
         return
     try:
-        connection = HookConnection(call.data_dir, deadline=call.deadline, hello=_hello(call))
-    except (NoOwnerError, OSError):
-        return
-    try:
-        connection.call("agent.end_session", {})
+        if (connection := _running_owner(call)) is not None:
+            with closing(connection):
+                connection.call("agent.end_session", {})
     except (CallFailedError, OSError) as error:  # the import is started all the same
         _log(call.data_dir, call.event, f"{type(error).__name__}: {error}")
-    finally:
-        connection.close()
 
 
 _HANDLERS: dict[str, Callable[[HookCall], None]] = {
@@ -292,18 +278,25 @@ _HANDLERS: dict[str, Callable[[HookCall], None]] = {
 _OPTIONS = ("--data-dir", "--config", "--agent", "--token-budget")
 
 
-def _connection(call: HookCall) -> HookConnection:
-    """A connection to the owner; one is started when there is none."""
+def _running_owner(call: HookCall) -> HookConnection | None:
+    """A connection to the owner, or ``None`` when there is none."""
     from synthorg_tui.host.errors import NoOwnerError
 
-    hello = _hello(call)
+    try:
+        return HookConnection(call.data_dir, deadline=call.deadline, hello=_hello(call))
+    except (NoOwnerError, ConnectionRefusedError, FileNotFoundError):
+        return None
+
+
+def _connection(call: HookCall) -> HookConnection:
+    """A connection to the owner; one is started when there is none."""
     started: subprocess.Popen[bytes] | None = None
     while True:
-        try:
-            return HookConnection(call.data_dir, deadline=call.deadline, hello=hello)
-        except (NoOwnerError, ConnectionRefusedError, FileNotFoundError):
-            if time.monotonic() > call.deadline:
-                raise CallFailedError("no owner listened in time") from None
+        connection = _running_owner(call)
+        if connection is not None:
+            return connection
+        if time.monotonic() > call.deadline:
+            raise CallFailedError("no owner listened in time")
         if started is None:
             _require_store(call)
             owner = ["synthorg_tui.host", call.data_dir, str(OWNER_SECONDS)]

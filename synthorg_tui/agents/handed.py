@@ -13,7 +13,7 @@ the tool was sent. What isn't acknowledged, since the hook gave up or was killed
 import uuid
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Final
+from typing import Any, Final
 
 MAX_SESSIONS: Final = 256
 MAX_MARKS: Final = 2_000
@@ -21,24 +21,12 @@ MAX_RECEIPTS: Final = 64
 """Texts of one connection that are on their way; those before them count as not handed over."""
 
 
-class SessionMarks:
+class SessionMarks(OrderedDict[str, None]):
     """The marks of the blocks that one session was handed, of which the last ones are kept."""
-
-    def __init__(self) -> None:
-        self._marks: OrderedDict[str, None] = OrderedDict()
-
-    @property
-    def all(self) -> frozenset[str]:
-        """All marks as of now."""
-        return frozenset(self._marks)
 
     async def add(self, marks: Iterable[str]) -> None:
         """Remember what the session was handed; receipts await it."""
-        for mark in marks:
-            self._marks[mark] = None
-            self._marks.move_to_end(mark)
-        while len(self._marks) > MAX_MARKS:
-            self._marks.popitem(last=False)
+        remember(self, marks, MAX_MARKS)
 
 
 class HandedOver:
@@ -54,8 +42,7 @@ class HandedOver:
         """
         marks = self._sessions.setdefault((agent_id, session), SessionMarks())
         self._sessions.move_to_end((agent_id, session))
-        while len(self._sessions) > MAX_SESSIONS:
-            self._sessions.popitem(last=False)
+        keep_latest(self._sessions, MAX_SESSIONS)
         return marks
 
     def forget(self, agent_id: str, session: str) -> None:
@@ -73,8 +60,7 @@ class Receipts:
         """Return a receipt; ``note`` is awaited when it is acknowledged."""
         receipt = uuid.uuid4().hex
         self._open[receipt] = note
-        while len(self._open) > MAX_RECEIPTS:
-            self._open.popitem(last=False)
+        keep_latest(self._open, MAX_RECEIPTS)
         return receipt
 
     async def acknowledge(self, receipt: str) -> None:
@@ -82,3 +68,17 @@ class Receipts:
         note = self._open.pop(receipt, None)
         if note is not None:
             await note()
+
+
+def remember(latest: OrderedDict[str, None], names: Iterable[str], most: int) -> None:
+    """Add names to those that came last, of which at most ``most`` stay."""
+    for name in names:
+        latest[name] = None
+        latest.move_to_end(name)
+    keep_latest(latest, most)
+
+
+def keep_latest(ordered: OrderedDict[Any, Any], most: int) -> None:
+    """Drop the entries before the last ``most``."""
+    while len(ordered) > most:
+        ordered.popitem(last=False)

@@ -212,7 +212,7 @@ class AgentSession:
             session_id=session_id,
         )
         marks = handed.of(*key)
-        injection = await self._services.prepare(replace(request, handed=marks.all))
+        injection = await self._services.prepare(replace(request, handed=frozenset(marks)))
         return injection, self._receipts.issue(partial(marks.add, injection.explanation.marks))
 
     async def acknowledge(self, receipt: str) -> None:

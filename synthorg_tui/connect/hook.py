@@ -165,7 +165,7 @@ def main(
     deadline = started + (HINT_TIME_LIMIT if event in HINT_EVENTS else TIME_LIMIT)
     data_dir = options.get("--data-dir")
     try:
-        data_dir = data_dir or _configured_data_dir(options)
+        data_dir = data_dir or configured_data_dir(options)
         payload = _payload(stdin or sys.stdin.buffer)
         call = HookCall(event, data_dir, options, payload, deadline, stdout or sys.stdout)
         # A run was given its digest with its task, and is imported by whoever started it.
@@ -365,8 +365,8 @@ def _parse(arguments: Sequence[str]) -> tuple[str, dict[str, str]] | str:
     return event, options
 
 
-def _configured_data_dir(options: Mapping[str, str]) -> str:
-    """Where the settings say the store is; reading them costs time, so hooks name it."""
+def configured_data_dir(options: Mapping[str, str]) -> str:
+    """Return where the settings say the store is; reading them costs time, so hooks name it."""
     from pathlib import Path
 
     from synthorg_tui.settings.loader import load_settings

@@ -7,6 +7,7 @@ import asyncio
 import json
 import logging
 import time
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from functools import partial
@@ -50,6 +51,7 @@ from mcp_types import (
 )
 
 from synthorg_tui import __version__
+from synthorg_tui.agents.handed import MAX_RECEIPTS, keep_latest
 from synthorg_tui.agents.models import AgentRefusedError, SkillNotFoundError
 from synthorg_tui.agents.tools import DESTRUCTIVE, WRITING
 from synthorg_tui.core.errors import DomainError
@@ -70,7 +72,6 @@ PROMPT: Final = "memory_digest"
 PROGRESS_SECONDS: Final = 1.0
 """Seconds between two progress notifications of a call that goes on."""
 MAX_LISTENERS: Final = 64
-MAX_UNSENT: Final = 64
 DIGEST_IS: Final = (
     "The organisation's policies, and the facts and memories that fit a task, within a token "
     "budget."
@@ -104,7 +105,7 @@ class MemoryServer(Server[None]):
 
     def __init__(self, acting: ActingAgent) -> None:
         self._bus = InMemorySubscriptionBus()
-        self._unsent: dict[Any, Acknowledge] = {}
+        self._unsent: OrderedDict[Any, Acknowledge] = OrderedDict()
         self._sending = asyncio.Lock()
         self._publishing: set[asyncio.Task[None]] = set()
         self._listeners = 0
@@ -251,8 +252,7 @@ class MemoryServer(Server[None]):
                 context.request.scope.setdefault(ON_SENT, []).append(acknowledge)
             else:
                 self._unsent[context.request_id] = acknowledge
-                while len(self._unsent) > MAX_UNSENT:  # requests that were cancelled
-                    del self._unsent[next(iter(self._unsent))]
+                keep_latest(self._unsent, MAX_RECEIPTS)  # others were cancelled
 
     @asynccontextmanager
     async def sending(self, line: str) -> AsyncIterator[None]:

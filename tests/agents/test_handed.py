@@ -84,22 +84,22 @@ async def test_what_arrives_in_a_context_that_was_emptied_meanwhile_is_given_aga
 async def test_the_marks_are_those_of_one_agent_in_one_session() -> None:
     handed = HandedOver()
     await handed.of("ada", "s1").add(["a"])
-    assert handed.of("ada", "s1").all == {"a"}
-    assert handed.of("bob", "s1").all == frozenset()
+    assert handed.of("ada", "s1").keys() == {"a"}
+    assert handed.of("bob", "s1") == {}
     handed.forget("ada", "s1")
-    assert handed.of("ada", "s1").all == frozenset()
+    assert handed.of("ada", "s1") == {}
 
 
 async def test_the_sessions_and_marks_used_last_are_kept() -> None:
     handed = HandedOver()
     for number in range(MAX_SESSIONS + 1):
         await handed.of("ada", f"s{number}").add(["a"])
-    assert handed.of("ada", "s1").all
-    assert not handed.of("ada", "s0").all
+    assert handed.of("ada", "s1")
+    assert not handed.of("ada", "s0")
     known = handed.of("ada", f"s{MAX_SESSIONS}")
     await known.add([f"m{n}" for n in range(MAX_MARKS)])
-    assert "a" not in known.all
-    assert len(known.all) == MAX_MARKS
+    assert "a" not in known
+    assert len(known) == MAX_MARKS
 
 
 async def test_the_receipts_of_the_latest_texts_are_open() -> None:

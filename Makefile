@@ -74,7 +74,8 @@ clean: ## remove the environment and caches
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; found %d.%d. Set PYTHON=python3.12 or similar." % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
 	@echo "Creating the environment in $(VENV)"
-	@$(PYTHON) -m venv $(VENV)
+	@PIP_QUIET=1 $(PYTHON) -m venv --upgrade-deps $(VENV) || { $(BIN)/python -m pip --version && \
+		echo "No newer pip was found: the one that came with Python stays."; }
 
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 	@echo "Installing synthorg-tui (about a minute)"

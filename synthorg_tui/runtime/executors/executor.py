@@ -23,7 +23,7 @@ from synthorg_tui.ingest.discovery import TranscriptFile, find_transcripts
 from synthorg_tui.ingest.readers import READERS
 from synthorg_tui.ingest.records import Record
 from synthorg_tui.runtime.executors.clients import InstalledClient
-from synthorg_tui.runtime.executors.patches import KeptPatches
+from synthorg_tui.runtime.executors.patches import KeptPatches, files_for_git
 from synthorg_tui.runtime.executors.process import (
     ClientEnding,
     converse,
@@ -35,7 +35,7 @@ from synthorg_tui.runtime.executors.stream import ClientSteps
 from synthorg_tui.runtime.models import ExecutionResult, RunRequest, RunStep
 from synthorg_tui.runtime.protocol import OnStep
 from synthorg_tui.runtime.steps import RESUMED, used_by
-from synthorg_tui.runtime.worktrees import changes_in, environ_of, scratch_worktree
+from synthorg_tui.runtime.worktrees import changes_in, environ_of, findings_in, scratch_worktree
 from synthorg_tui.skills.names import is_name
 
 if TYPE_CHECKING:
@@ -289,15 +289,22 @@ class _Work:
             parts.append(f"{counted(told.skipped, 'record')} of its stream can't be read")
         if told.left_out:
             parts.append(f"{counted(told.left_out, 'step')} more aren't kept")
-        parts.append(await self._kept(places))
+        parts += await self._kept(places)
         told.note(". ".join(parts))
 
-    async def _kept(self, places: Sequence[str]) -> str:
-        """Keep what was changed in the copy; what became of it, in words."""
+    async def _kept(self, places: Sequence[str]) -> list[str]:
+        """Keep what was changed in the copy; what a person must know of it, in words."""
+        parts = []
         try:
+            parts += await findings_in(self.copy)
             patch = await changes_in(self.copy, without=places)
+            if names := files_for_git(patch):
+                parts.append(f"look at {names} in its changes: git acts on what they say")
             if self.parts.patches is None or not patch:
-                return "it changed files" if patch else "it changed no file"
-            return await self.parts.patches.keep(self.run_id, patch, self.request.workspace)
+                parts.append("it changed files" if patch else "it changed no file")
+            else:
+                workspace = self.request.workspace
+                parts.append(await self.parts.patches.keep(self.run_id, patch, workspace))
         except (DomainError, OSError) as error:
-            return f"what it changed is lost: {error}"
+            parts.append(f"what it changed is lost: {error}")
+        return parts

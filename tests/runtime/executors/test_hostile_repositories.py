@@ -4,10 +4,14 @@ A stand-in for Codex writes files into its copy, or into the repository that the
 the run ends, and another run of the same project begins and ends: both use git.
 """
 
+import os
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.paths import scratch_root
 from synthorg_tui.runtime.executors.patches import KeptPatches
 from synthorg_tui.runtime.models import RunProfile, RunStep
@@ -45,7 +49,8 @@ ATTACKS: dict[str, tuple[str, str]] = {
         "filter.x.process",
     ),
     "a smudge filter in the shared config": (
-        f"{config('filter.x.smudge=touch RAN')}; {FILTERED} cp .gitattributes COMMON/info/attributes",
+        f"{config('filter.x.smudge=touch RAN')}; {FILTERED}"
+        " cp .gitattributes COMMON/info/attributes",
         "filter.x.smudge",
     ),
     "LFS with another program": (
@@ -73,30 +78,6 @@ ATTACKS: dict[str, tuple[str, str]] = {
         f" cp -r COMMON/objects evil/; {FILTERED}",
         "commondir",
     ),
-    "core.sshCommand fetches an object that was taken away": (
-        config(
-            "core.repositoryformatversion=1",
-            "extensions.partialClone=origin",
-            "remote.origin.promisor=true",
-            "remote.origin.url=ssh://localhost/x",
-            "core.sshCommand=touch RAN;",
-        )
-        + "; blob=$(git rev-parse HEAD:readme.txt); echo two > readme.txt;"
-        " rm -f COMMON/objects/$(echo $blob | cut -c1-2)/$(echo $blob | cut -c3-)",
-        "core.sshcommand",
-    ),
-    "protocol.ext fetches an object that was taken away": (
-        config(
-            "core.repositoryformatversion=1",
-            "extensions.partialClone=origin",
-            "remote.origin.promisor=true",
-            "remote.origin.url=ext::touch RAN",
-            "protocol.ext.allow=always",
-        )
-        + "; blob=$(git rev-parse HEAD:readme.txt); echo two > readme.txt;"
-        " rm -f COMMON/objects/$(echo $blob | cut -c1-2)/$(echo $blob | cut -c3-)",
-        "protocol.ext.allow",
-    ),
     "a submodule's own config": (
         "commit=$(git rev-parse HEAD:vendor); cd vendor; git init --quiet --initial-branch main;"
         " echo COMMON/objects > .git/objects/info/alternates; git reset --quiet --hard $commit;"
@@ -114,8 +95,8 @@ ATTACKS: dict[str, tuple[str, str]] = {
         ".gitmodules",
     ),
     "textconv and an external diff": (
-        f"{config('diff.x.textconv=touch RAN', 'diff.x.command=touch RAN', 'diff.external=touch RAN')};"
-        " echo '* diff=x' > .gitattributes; echo two > readme.txt",
+        config("diff.x.textconv=touch RAN", "diff.x.command=touch RAN", "diff.external=touch RAN")
+        + "; echo '* diff=x' > .gitattributes; echo two > readme.txt",
         "diff.x.textconv",
     ),
     "alternates": (
@@ -130,7 +111,8 @@ ATTACKS: dict[str, tuple[str, str]] = {
     "core.hooksPath and core.fsmonitor": (
         "mkdir hooked; printf '#!/bin/sh\\ntouch RAN\\n' > hooked/post-index-change;"
         " chmod +x hooked/post-index-change;"
-        f" git config -f COMMON/config core.hooksPath $PWD/hooked; {config('core.fsmonitor=touch RAN')}",
+        " git config -f COMMON/config core.hooksPath $PWD/hooked;"
+        f" {config('core.fsmonitor=touch RAN')}",
         "core.hookspath",
     ),
     "pager, editor, credentials, signing and an alias": (
@@ -148,6 +130,19 @@ ATTACKS: dict[str, tuple[str, str]] = {
         "credential.helper",
     ),
 }
+
+ROBBED: dict[str, tuple[str, str]] = {
+    "core.sshCommand": ("remote.origin.url=ssh://localhost/x", "core.sshCommand=touch RAN;"),
+    "remote.origin.uploadpack": (
+        "remote.origin.url=/nowhere",
+        "remote.origin.uploadpack=touch RAN;",
+    ),
+    "protocol.ext.allow": ("remote.origin.url=ext::touch RAN", "protocol.ext.allow=always"),
+}
+TAKES_AN_OBJECT = """
+echo two > readme.txt
+blob=$(git rev-parse HEAD:readme.txt | sed 's,^..,&/,'); rm -f COMMON/objects/$blob
+"""
 
 
 @pytest.fixture
@@ -188,7 +183,29 @@ async def test_nothing_that_a_run_wrote_is_executed_and_what_was_found_is_told(
     assert not (where.home / "ran").exists()
     assert found in last(steps)
     assert "is lost" not in last(steps)
+    if "to take that over: " in last(steps):
+        apply = last(steps).partition("to take that over: ")[2]
+        subprocess.run(shlex.split(apply), check=True, env={"PATH": os.environ["PATH"]})
+        assert not (where.home / "ran").exists()
     where.install("codex", CODEX_RUN[0], ("run", "echo three > new.txt"), *CODEX_RUN[1:])
     _, steps = await ran(where.executor("codex", patches=patches), where)
     assert not (where.home / "ran").exists()
     assert list(scratch_root().iterdir()) == []
+
+
+@pytest.mark.parametrize(("name", "entries"), ROBBED.items(), ids=ROBBED)
+async def test_an_object_that_was_taken_away_is_not_fetched(
+    where: Place, name: str, entries: tuple[str, str]
+) -> None:
+    promises = "core.repositoryformatversion=1", "remote.origin.promisor=true"
+    clone = "extensions.partialClone=origin"
+    attack = f"{TAKES_AN_OBJECT}{config(*promises, clone, *entries)}"
+    where.install("codex", CODEX_RUN[0], ("run", script(where, attack)), *CODEX_RUN[1:])
+    _, steps = await ran(where.executor("codex"), where, profile=RunProfile.UNATTENDED)
+    assert (where.home / "played").exists()
+    assert not (where.home / "ran").exists()
+    assert name.lower() in last(steps)
+    assert "is lost: git diff failed" in last(steps)
+    with pytest.raises(DomainError, match="git"):
+        await ran(where.executor("codex"), where)
+    assert not (where.home / "ran").exists()

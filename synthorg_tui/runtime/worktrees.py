@@ -14,6 +14,7 @@ import asyncio
 import fcntl
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -44,10 +45,15 @@ MAX_COPIED_BYTES: Final = 512 * 1024 * 1024
 MAX_PATCH_BYTES: Final = 32 * 1024 * 1024
 _ROUNDS: Final = 40
 _ROUND_SECONDS: Final = 0.05
-_KEPT_SETTINGS: Final = r"^core\.(excludesfile|autocrlf|eol|ignorecase|filemode)$"
-"""Settings that decide which files count and how lines end; none names a program."""
+_KEPT_SETTINGS: Final = r"^core\.(excludesfile|ignorecase|filemode)$"
+"""Settings that decide which files count; none names a program."""
+_CONVERTS: Final = re.compile(
+    r"(?:filter|working-tree-encoding)=(?!(?:unspecified|unset|set)$).*|ident=set|eol=crlf",
+    re.DOTALL,
+)
+"""Attributes of files that lie otherwise in a folder than in its repository."""
 _GIT_PATH: Final = ("rev-parse", "--path-format=absolute", "--git-path")
-_AS_THEY_LIE: Final = "* -filter -working-tree-encoding\n"
+_AS_THEY_LIE: Final = "* -filter -working-tree-encoding -ident -text\n"
 """Attributes that go before those of the folder: contents are taken as they are."""
 
 
@@ -229,21 +235,22 @@ def _worktree(copy: ScratchCopy, ref: str | None) -> ScratchCopy:
         run_git(top, "read-tree", commit, git_dir=own, index=lying)
     else:
         _copy_index(Path(_line(top, *_GIT_PATH, "index")), lying)
-    modules, filtered = _special(top, own, lying)
-    base = _tree(copy, top, lying, anew=[*modules, *([] if ref else filtered)], read=not ref)
+    modules, converted, filters = _special(top, own, lying)
+    base = _tree(copy, top, lying, anew=[*modules, *([] if ref else converted)], read=not ref)
     run_git(top, "worktree", "add", "--detach", "--no-checkout", "--quiet", str(place), commit)
     worktree = Path(_line(place, "rev-parse", "--absolute-git-dir"))
     run_git(place, "read-tree", "-u", "--reset", base, git_dir=own)
     for each in modules:
         (place / each).mkdir(parents=True, exist_ok=True)
-    shutil.copy2(own / "index", worktree / "index")
-    run_git(place, "read-tree", "--reset", "HEAD")
+    shutil.copy2(own / "index", own / "theirs")
+    run_git(place, "read-tree", "--reset", commit, git_dir=own, index=own / "theirs")
+    shutil.copy2(own / "theirs", worktree / "index")
     return replace(
         copy,
         base=base,
         worktree=str(worktree),
         before=marks(git_files(worktree.parent.parent)),
-        filters=tuple(sorted(set(filtered.values()))),
+        filters=filters,
     )
 
 
@@ -273,17 +280,28 @@ def _copy_index(index: Path, target: Path) -> None:
         shutil.copy2(shared, target.parent / shared.name)
 
 
-def _special(top: Path, own: Path, index: Path) -> tuple[list[str], dict[str, str]]:
-    """The submodules of an index, and the files that have a filter or an encoding, with that."""
+def _special(top: Path, own: Path, index: Path) -> tuple[list[str], list[str], tuple[str, ...]]:
+    """The submodules of an index, the files that lie otherwise than in it, and their filters."""
     listed = nul_split(run_git(top, "ls-files", "--stage", "-z", git_dir=own, index=index))
     entries = (each.partition("\t") for each in listed)
     modes = {path: entry.partition(" ")[0] for entry, _, path in entries}
     modules = [path for path, mode in modes.items() if mode == "160000"]
-    words = ("check-attr", "-z", "--stdin", "filter", "working-tree-encoding")
+    words = ("check-attr", "-z", "--stdin", "filter", "working-tree-encoding", "ident", "eol")
     told = iter(nul_split(run_git(top, *words, given=nul_joined(modes))))
-    named = zip(told, told, told, strict=True)
-    none = {"unspecified", "unset", "set"}
-    return modules, {path: f"{name}={value}" for path, name, value in named if value not in none}
+    named = ((path, f"{name}={value}") for path, name, value in zip(told, told, told, strict=True))
+    found = {(path, each) for path, each in named if _CONVERTS.fullmatch(each)}
+    converted = list(modes) if _ends_lines_otherwise(top) else [path for path, _ in found]
+    filters = {each for _, each in found if not each.startswith(("ident", "eol"))}
+    return modules, converted, tuple(sorted(filters))
+
+
+def _ends_lines_otherwise(top: Path) -> bool:
+    """Whether any text file may end its lines otherwise than in the repository."""
+    try:
+        told = nul_split(run_git(top, "config", "-z", "--get-regexp", r"^core\.(autocrlf|eol)$"))
+    except GitError:  # there is neither
+        return False
+    return not {"core.autocrlf\ntrue", "core.eol\ncrlf"}.isdisjoint(told)
 
 
 def _plain_copy(copy: ScratchCopy) -> ScratchCopy:

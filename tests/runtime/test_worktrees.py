@@ -277,6 +277,20 @@ async def test_the_settings_of_a_person_do_not_get_in_the_way(
     assert not ran.exists()
 
 
+async def test_line_ends_stay_as_they_lie(shop: Path) -> None:
+    git(shop, "config", "core.autocrlf", "true")
+    (shop / "dos.txt").write_bytes(b"one\r\ntwo\r\n")
+    git(shop, "add", "--all")
+    git(shop, "commit", "--quiet", "--message", "dos")
+    assert git(shop, "ls-files", "--eol", "dos.txt").startswith("i/lf    w/crlf")
+    async with scratch_worktree(shop) as copy:
+        assert git(copy, "status", "--short") == ""
+        assert (copy / "dos.txt").read_bytes() == b"one\r\ntwo\r\n"
+        (copy / "dos.txt").write_bytes(b"one\r\nthree\r\n")
+        await applied(shop, copy)
+    assert (shop / "dos.txt").read_bytes() == b"one\r\nthree\r\n"
+
+
 async def test_a_worktree_of_a_person_is_copied_like_any_repository(shop: Path) -> None:
     git(shop, "worktree", "add", "--quiet", "-b", "fix", "../fix")
     (shop.parent / "fix" / "new.txt").write_text("new\n")

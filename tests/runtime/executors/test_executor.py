@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import subprocess
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -178,7 +177,7 @@ async def test_it_works_in_a_copy_and_what_it_changed_is_kept_as_a_patch(where: 
     assert where.seen("claude")["folder"] != str(where.project)
     apply = f"git --git-dir=/dev/null -C {where.project} apply {path}"
     assert f"it changed 1 file; to take that over: {apply}" in last(steps)
-    subprocess.run(apply.split(), check=True)
+    git(where.project, *apply.split()[1:])
     assert (where.project / "readme.txt").read_text() == "two\n"
     assert path.stat().st_mode & 0o777 == 0o600
     await patches.sweep(["run-1", "run-2"])

@@ -4,9 +4,7 @@ A stand-in for Codex writes files into its copy, or into the repository that the
 the run ends, and another run of the same project begins and ends: both use git.
 """
 
-import os
 import shlex
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -185,7 +183,7 @@ async def test_nothing_that_a_run_wrote_is_executed_and_what_was_found_is_told(
     assert "is lost" not in last(steps)
     if "to take that over: " in last(steps):
         apply = last(steps).partition("to take that over: ")[2]
-        subprocess.run(shlex.split(apply), check=True, env={"PATH": os.environ["PATH"]})
+        git(where.project, *shlex.split(apply)[1:])
         assert not (where.home / "ran").exists()
     where.install("codex", CODEX_RUN[0], ("run", "echo three > new.txt"), *CODEX_RUN[1:])
     _, steps = await ran(where.executor("codex", patches=patches), where)

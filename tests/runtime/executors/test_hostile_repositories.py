@@ -4,6 +4,7 @@ A stand-in for Codex writes files into its copy, or into the repository that the
 the run ends, and another run of the same project begins and ends: both use git.
 """
 
+import os
 import shlex
 from pathlib import Path
 
@@ -152,6 +153,8 @@ def where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     commit = git(made.project, "rev-parse", "HEAD").strip()
     git(made.project, "update-index", "--add", "--cacheinfo", f"160000,{commit},vendor")
     (made.project / "vendor").mkdir()
+    os.utime(made.project / "readme.txt", (1e9, 1e9))  # long before the index: it isn't read again
+    git(made.project, "add", "readme.txt")
     git(made.project, "commit", "--quiet", "--message", "submodule")
     return made
 

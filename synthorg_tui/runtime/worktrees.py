@@ -142,11 +142,12 @@ async def changes_in(copy: Path, *, without: Sequence[str] = ()) -> bytes:
     return await asyncio.to_thread(_changes, copy, tuple(without))
 
 
-async def findings_in(copy: Path) -> list[str]:
-    """Return in words what a person must know of git in a copy, before they use git themselves.
+async def findings_in(copy: Path) -> tuple[list[str], list[str]]:
+    """Return in words what a person must know of git in a copy: warnings, and remarks.
 
-    That is: a ``.git`` that isn't the one that was put there, changes of configuration, hooks and
-    other files that git acts on, and what was left out of the changes. Raises ``DomainError``.
+    Warnings are of a ``.git`` that isn't the one that was put there, and of changed configuration,
+    hooks and other files that the person's next git command acts on; remarks are of what was left
+    out of the changes. Raises ``DomainError``.
     """
     return await asyncio.to_thread(_findings, copy)
 
@@ -388,28 +389,23 @@ def _changes(path: Path, without: tuple[str, ...]) -> bytes:
     return patch
 
 
-def _findings(path: Path) -> list[str]:
+def _findings(path: Path) -> tuple[list[str], list[str]]:
     copy = _known(path)
-    found = []
+    warnings, remarks = [], []
     written = f"gitdir: {copy.worktree}\n" if copy.worktree else ""
     if replaced := replaced_git_file(copy.folder, written):
-        found.append(
-            "refused to read .git in the copy, which isn't what was put there but "
-            f"{replaced}: nothing of it was run"
-        )
+        warnings.append(f"refused .git of the copy, which was replaced by {replaced}")
     if copy.worktree and (changed := changed_files(copy.repository, copy.before)):
-        found.append(
+        warnings.append(
             f"git's own files in {copy.repository} changed while it ran: {changed}. Nothing of "
             "that was run here, but your next git command there may run it: look at it before"
         )
-    with suppress(GitError):
-        if nested := _repositories_in(copy, copy.folder, copy.git_dir / "index"):
-            found.append(f"repositories of their own were left out: {excerpts(nested)}")
+    if nested := _repositories_in(copy, copy.folder, copy.git_dir / "index"):
+        remarks.append(f"repositories of their own were left out: {excerpts(nested)}")
     if copy.filters:
-        found.append(
-            f"files with {excerpts(copy.filters)} are compared as they lie: no filter was run"
-        )
-    return found
+        told = excerpts(copy.filters)
+        remarks.append(f"files with {told} are compared as they lie: no filter was run")
+    return warnings, remarks
 
 
 def _note(name: str, copy: ScratchCopy) -> None:

@@ -197,9 +197,10 @@ class _Work:
     told: ClientSteps
     copy: Path
     stopped: tuple[TerminationReason, str] | None = None
+    warnings: list[str] = field(default_factory=list)
 
     async def carried_out(self) -> tuple[TerminationReason, str]:
-        """Run the client to its end and keep what it changed; how it ended, and why it failed."""
+        """Run the client to its end and keep what it changed; how it ended, and what went wrong."""
         places = [self._place(skill.name, skill.text) for skill in self.request.skills]
         task = await self._task()
         if self.request.limits.cost is not None and not self.client.tells_cost:
@@ -214,7 +215,7 @@ class _Work:
         except DomainError as failure:
             reason, error = TerminationReason.ERROR, failure.message
         await self._close(error or reason.value, places)
-        return reason, error
+        return reason, ". ".join(filter(None, (error, *self.warnings)))
 
     async def _conversation(self, task: str) -> ClientEnding:
         client, parts = self.client, self.parts
@@ -294,9 +295,10 @@ class _Work:
 
     async def _kept(self, places: Sequence[str]) -> list[str]:
         """Keep what was changed in the copy; what a person must know of it, in words."""
-        parts = []
+        parts: list[str] = []
         try:
-            parts += await findings_in(self.copy)
+            self.warnings, remarks = await findings_in(self.copy)
+            parts += (*self.warnings, *remarks)
             patch = await changes_in(self.copy, without=places)
             if names := files_for_git(patch):
                 parts.append(f"look at {names} in its changes: git acts on what they say")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from synthorg_tui.core.enums import TerminationReason
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.paths import scratch_root
 from synthorg_tui.runtime.executors.patches import KeptPatches
@@ -130,6 +131,8 @@ ATTACKS: dict[str, tuple[str, str]] = {
     ),
 }
 
+OF_THE_COPY = {"vendor", ".gitmodules"}
+"""What is in the copy only, and so runs nothing before the person applies it."""
 ROBBED: dict[str, tuple[str, str]] = {
     "core.sshCommand": ("remote.origin.url=ssh://localhost/x", "core.sshCommand=touch RAN;"),
     "remote.origin.uploadpack": (
@@ -177,12 +180,14 @@ async def test_nothing_that_a_run_wrote_is_executed_and_what_was_found_is_told(
 ) -> None:
     patches = KeptPatches(where.home / "data")
     where.install("codex", CODEX_RUN[0], ("run", script(where, attack)), *CODEX_RUN[1:])
-    _, steps = await ran(
+    result, steps = await ran(
         where.executor("codex", patches=patches), where, profile=RunProfile.UNATTENDED
     )
+    assert result.termination_reason is TerminationReason.COMPLETED
     assert (where.home / "played").exists()
     assert not (where.home / "ran").exists()
     assert found in last(steps)
+    assert (found in result.error_message) == (found not in OF_THE_COPY)
     assert "is lost" not in last(steps)
     if "to take that over: " in last(steps):
         apply = last(steps).partition("to take that over: ")[2]

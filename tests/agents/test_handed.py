@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from synthorg_tui.agents.handed import LATE_SECONDS, MAX_MARKS, MAX_SESSIONS, HandedOver
 from synthorg_tui.agents.models import AgentIdentity
 from synthorg_tui.agents.session import AgentSession
@@ -11,6 +9,7 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.models import MemoryEdit, MemoryStoreRequest
 from synthorg_tui.settings.root import RootConfig
+from tests.tables import rows
 
 SETTINGS = RootConfig.model_validate({"memory": {"v1": {"enabled": False}}})
 ASKED = "lighthouse lamps"
@@ -24,7 +23,7 @@ def session(engine: Engine, session_id: str) -> AgentSession:
     return engine.gateway.connect(AgentIdentity("ada", session_id=session_id))
 
 
-@pytest.mark.parametrize("budget", [1_500, 90])
+@rows("budget", [1_500, 90])
 async def test_a_block_is_handed_to_a_session_once_and_to_another_anew(
     tmp_path: Path, budget: int
 ) -> None:

@@ -22,6 +22,7 @@ from synthorg_tui.settings.root import RootConfig
 from synthorg_tui.skills import SkillsConfig
 from tests.curation.review_kit import PERSON, item_of, lesson
 from tests.memory.store.store_kit import AGENT
+from tests.tables import rows
 
 PROJECT = "/srv/tidepool"
 NO_UPSTREAM = "fatal: The current branch other has no upstream branch.\nTo push, use"
@@ -147,7 +148,7 @@ async def test_what_was_answered_after_a_failure_is_not_said_before_the_next_cal
         assert not (await session.hint("before", CALL)).text
 
 
-@pytest.mark.parametrize("answer", ["git push --set-upstream origin x", "git push -u origin x"])
+@rows("answer", ["git push --set-upstream origin x", "git push -u origin x"])
 async def test_an_agent_that_used_the_answer_itself_is_told_only_when_it_fails(
     tmp_path: Path, answer: str
 ) -> None:
@@ -264,7 +265,7 @@ async def test_a_retired_lesson_is_told_no_more_and_a_new_one_at_once(tmp_path: 
         assert not (await joined(engine, "s-2").hint("before", CALL)).text
 
 
-@pytest.mark.parametrize(
+@rows(
     ("kind", "subject"),
     [
         (SilencedKind.COMMAND, lambda _: "git  push"),
@@ -321,9 +322,7 @@ async def test_a_hint_is_fenced_and_short_whatever_a_lesson_says(tmp_path: Path)
     assert len(hint.text) < 700
 
 
-@pytest.mark.parametrize(
-    "text", ["\0", "'" * 9_000, "git push; " * 3_000, "\udcff", "a\n" * 50_000]
-)
+@rows("text", ["\0", "'" * 9_000, "git push; " * 3_000, "\udcff", "a\n" * 50_000])
 async def test_hostile_calls_are_answered_with_nothing(tmp_path: Path, text: str) -> None:
     async with approved(tmp_path, push_lesson()) as engine:
         session = joined(engine)
@@ -345,7 +344,7 @@ async def test_the_tool_answers_in_one_line_or_with_nothing(tmp_path: Path) -> N
     assert json.loads(records[1].explanation)["reason"] == "exact command form"
 
 
-@pytest.mark.parametrize(
+@rows(
     "arguments",
     [
         {},
@@ -429,7 +428,7 @@ CODE_RECOVERIES = {
 }
 
 
-@pytest.mark.parametrize("name", CODE_RECOVERIES)
+@rows("name", CODE_RECOVERIES)
 async def test_what_holds_no_remedy_of_the_call_is_not_answered_from_the_record(
     tmp_path: Path, name: str
 ) -> None:

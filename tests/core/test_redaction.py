@@ -4,11 +4,11 @@ import string
 import time
 import uuid
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthorg_tui.core.redaction import RULES, RedactionTally, redact_text, redact_value
+from tests.tables import rows
 
 # Planted secrets are put together here, so that no scanner takes this file for a leak.
 _LETTERS = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zZ"
@@ -116,7 +116,7 @@ def redacted(text: str) -> str:
     return redact_text(text, RedactionTally())
 
 
-@pytest.mark.parametrize("name", PLANTED)
+@rows("name", PLANTED)
 def test_a_secret_of_each_kind_vanishes_and_is_counted(name: str) -> None:
     text, secret = PLANTED[name]
     tally = RedactionTally()
@@ -141,14 +141,14 @@ def test_a_secret_vanishes_wherever_it_stands(name: str, before: str, after: str
 _ONE_LINE = [name for name, (text, _) in PLANTED.items() if "\n" not in text]
 
 
-@pytest.mark.parametrize("before", ["\\n", "\\\\n", "\\t", "\x1b[32m", "\x1b[1;31m", " ", '"', "("])
-@pytest.mark.parametrize("name", _ONE_LINE)
+@rows("before", ["\\n", "\\\\n", "\\t", "\x1b[32m", "\x1b[1;31m", " ", '"', "("])
+@rows("name", _ONE_LINE)
 def test_an_escape_before_a_secret_does_not_hide_it(name: str, before: str) -> None:
     text, secret = PLANTED[name]
     assert secret not in redacted(f"x{before}{text}")
 
 
-@pytest.mark.parametrize("name", PLANTED)
+@rows("name", PLANTED)
 def test_a_secret_in_json_inside_json_vanishes(name: str) -> None:
     text, secret = PLANTED[name]
     inner = json.dumps({"cmd": f"cat > .env <<EOF\n{text}\nEOF"})
@@ -163,7 +163,7 @@ def test_redacting_twice_changes_nothing(name: str, before: str, after: str) -> 
     assert redacted(once) == once
 
 
-@pytest.mark.parametrize("text", ORDINARY)
+@rows("text", ORDINARY)
 def test_ordinary_text_is_left_alone(text: str) -> None:
     assert redacted(text) == text
 
@@ -219,7 +219,7 @@ def test_a_secret_written_with_json_escapes_vanishes() -> None:
     assert token not in json.dumps(clean)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "a" * 1_000_000,

@@ -16,6 +16,7 @@ from tests.memory.store.store_kit import AGENT, draft
 from tests.patience import PATIENCE
 from tests.postgres_switch import files_only
 from tests.pty_kit import LOADED
+from tests.tables import rows
 
 MOST_STEPS = 60
 
@@ -93,7 +94,7 @@ def killed_after(data_dir: Path, action: str, steps: int) -> bool:
 @files_only
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize(
+@rows(
     ("action", "decisions"),
     [
         ("approve", 1),

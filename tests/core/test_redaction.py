@@ -1,13 +1,15 @@
 import base64
 import json
 import string
-import time
 import uuid
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthorg_tui.core.redaction import RULES, RedactionTally, redact_text, redact_value
+from tests.core.proportion import takes_time_in_proportion
+from tests.soak import points
 from tests.tables import rows
 
 # Planted secrets are put together here, so that no scanner takes this file for a leak.
@@ -219,6 +221,11 @@ def test_a_secret_written_with_json_escapes_vanishes() -> None:
     assert token not in json.dumps(clean)
 
 
+_SHORT = points(4_000, 30_000)
+"""Characters of the hostile text that eight times as long a one is compared with."""
+
+
+@pytest.mark.soak
 @rows(
     "text",
     [
@@ -239,15 +246,7 @@ def test_a_secret_written_with_json_escapes_vanishes() -> None:
     ids=lambda text: text[:12],
 )
 def test_hostile_text_takes_time_in_proportion_to_its_length(text: str) -> None:
-    """Eight times the text may take some twenty times as long; quadratic is 64 times."""
-    base = max(min(_seconds(text[:30_000]) for _ in range(2)), 0.001)
-    assert min(_seconds(text[:240_000]) for _ in range(2)) < 24 * base
-
-
-def _seconds(text: str) -> float:
-    start = time.thread_time()
-    redacted(text)
-    return time.thread_time() - start
+    assert takes_time_in_proportion(redacted, text[:_SHORT], text[: 8 * _SHORT])
 
 
 _ANCHORS = sorted({anchor for rule in RULES for anchor in rule.anchors})

@@ -115,8 +115,9 @@ async def test_each_rank_may_propose_what_the_rules_say_and_a_refusal_leaves_one
         for level in SeniorityLevel:
             session = joined(engine, level.value)
             await session.call(tools.ORG_POLICIES, {})  # its session is on record from here on
+            after = await row_counts(engine)
             for category in OrgFactCategory:
-                before = await row_counts(engine)
+                before = after
                 text = f"{level} writes {category}."
                 reply = await ask(session, text, category=category.value)
                 after = await row_counts(engine)

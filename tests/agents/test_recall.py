@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from synthorg_tui.agents.models import AgentIdentity, CallKind
 from synthorg_tui.agents.session import AgentSession
@@ -89,6 +90,12 @@ def _fields(identity: AgentIdentity) -> dict[str, object]:
     return {name: getattr(identity, name) for name in ("agent_id", "project", "session_id")}
 
 
+@pytest_asyncio.fixture
+async def pushed(tmp_path: Path) -> AsyncIterator[Engine]:
+    async with approved(tmp_path, push_lesson()) as engine:
+        yield engine
+
+
 async def test_a_known_call_is_hinted_at_before_it_runs_with_source_and_reason(
     tmp_path: Path,
 ) -> None:
@@ -150,14 +157,13 @@ async def test_what_was_answered_after_a_failure_is_not_said_before_the_next_cal
 
 @rows("answer", ["git push --set-upstream origin x", "git push -u origin x"])
 async def test_an_agent_that_used_the_answer_itself_is_told_only_when_it_fails(
-    tmp_path: Path, answer: str
+    pushed: Engine, answer: str
 ) -> None:
-    async with approved(tmp_path, push_lesson()) as engine:
-        session = joined(engine)
-        await session.hint("before", run(answer))
-        assert not (await session.hint("before", CALL)).text
-        assert (await session.hint("after", FAILED_CALL)).text
-        assert (await joined(engine, "s-2").hint("before", CALL)).text
+    session = joined(pushed, answer)
+    await session.hint("before", run(answer))
+    assert not (await session.hint("before", CALL)).text
+    assert (await session.hint("after", FAILED_CALL)).text
+    assert (await joined(pushed, f"after {answer}").hint("before", CALL)).text
 
 
 async def test_a_subagent_is_told_what_the_main_agent_was_told(tmp_path: Path) -> None:
@@ -276,17 +282,17 @@ async def test_a_retired_lesson_is_told_no_more_and_a_new_one_at_once(tmp_path: 
     ],
 )
 async def test_what_is_silenced_is_not_told_until_it_is_allowed_again(
-    tmp_path: Path, kind: SilencedKind, subject: Callable[[str], str]
+    pushed: Engine, kind: SilencedKind, subject: Callable[[str], str]
 ) -> None:
-    async with approved(tmp_path, push_lesson()) as engine:
-        (skill,) = await engine.ledger.active()
-        named = subject(skill.path)
-        await engine.gateway.silence(kind, named, actor="person")
-        assert [each.kind for each in await engine.gateway.silenced()] == [kind]
-        assert not (await joined(engine).hint("before", CALL)).text
-        assert not (await joined(engine).hint("after", FAILED_CALL)).text
-        await engine.gateway.unsilence(kind, named)
-        assert (await joined(engine).hint("before", CALL)).text
+    (skill,) = await pushed.ledger.active()
+    named = subject(skill.path)
+    session = f"{kind} {named}"
+    await pushed.gateway.silence(kind, named, actor="person")
+    assert [each.kind for each in await pushed.gateway.silenced()] == [kind]
+    assert not (await joined(pushed, session).hint("before", CALL)).text
+    assert not (await joined(pushed, session).hint("after", FAILED_CALL)).text
+    await pushed.gateway.unsilence(kind, named)
+    assert (await joined(pushed, session).hint("before", CALL)).text
 
 
 async def test_silence_of_other_things_changes_nothing(tmp_path: Path) -> None:
@@ -323,11 +329,10 @@ async def test_a_hint_is_fenced_and_short_whatever_a_lesson_says(tmp_path: Path)
 
 
 @rows("text", ["\0", "'" * 9_000, "git push; " * 3_000, "\udcff", "a\n" * 50_000])
-async def test_hostile_calls_are_answered_with_nothing(tmp_path: Path, text: str) -> None:
-    async with approved(tmp_path, push_lesson()) as engine:
-        session = joined(engine)
-        assert (await session.hint("after", AgentAction(text, text, text, text, text))).text == ""
-        assert (await session.hint(text, CALL)).text == ""
+async def test_hostile_calls_are_answered_with_nothing(pushed: Engine, text: str) -> None:
+    session = joined(pushed)
+    assert (await session.hint("after", AgentAction(text, text, text, text, text))).text == ""
+    assert (await session.hint(text, CALL)).text == ""
 
 
 async def test_the_tool_answers_in_one_line_or_with_nothing(tmp_path: Path) -> None:
@@ -356,10 +361,9 @@ async def test_the_tool_answers_in_one_line_or_with_nothing(tmp_path: Path) -> N
     ],
 )
 async def test_the_tool_refuses_what_names_no_call(
-    tmp_path: Path, arguments: dict[str, object]
+    pushed: Engine, arguments: dict[str, object]
 ) -> None:
-    async with approved(tmp_path) as engine:
-        reply = await joined(engine).call("before_action", arguments)
+    reply = await joined(pushed).call("before_action", arguments)
     assert reply.is_error
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-Failure = (Exception, pytest.fail.Exception)
+Failure = (Exception, pytest.fail.Exception, pytest.skip.Exception)
 NAME_LENGTH = 120
 
 
@@ -27,6 +27,7 @@ def rows(
     The parameters are those of ``pytest.mark.parametrize``; a row may be a ``pytest.param`` with an
     id, but has no marks. Each row has a ``tmp_path`` and a ``monkeypatch`` of its own; all other
     fixtures are shared by the rows, so that nothing may be left in them that the next row sees.
+    A row that skips leaves the other rows alone; the test is skipped when none of them fails.
     """
     names = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     cases = [_case(row, names, ids, number) for number, row in enumerate(table)]
@@ -87,7 +88,11 @@ class _Walk:
         return self
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if error is not None or not self.failed:
+        if error is not None:
+            return
+        skipped = {n: e for n, e in self.failed.items() if isinstance(e, pytest.skip.Exception)}
+        self.failed = {n: e for n, e in self.failed.items() if n not in skipped} or skipped
+        if not self.failed:
             return
         if len(self.failed) == 1:
             raise next(iter(self.failed.values()))

@@ -3,8 +3,6 @@
 from functools import partial
 from pathlib import Path
 
-import pytest
-
 from synthorg_tui.agents.handed import (
     MAX_MARKS,
     MAX_RECEIPTS,
@@ -19,6 +17,7 @@ from synthorg_tui.engine import Engine
 from synthorg_tui.memory.models import MemoryEdit, MemoryStoreRequest
 from synthorg_tui.settings.root import RootConfig
 from tests.agents.receiving import digested
+from tests.tables import rows
 
 SETTINGS = RootConfig.model_validate({"memory": {"v1": {"enabled": False}}})
 ASKED = "lighthouse lamps"
@@ -32,7 +31,7 @@ def session(engine: Engine, session_id: str) -> AgentSession:
     return engine.gateway.connect(AgentIdentity("ada", session_id=session_id))
 
 
-@pytest.mark.parametrize("budget", [1_500, 90])
+@rows("budget", [1_500, 90])
 async def test_a_block_is_handed_to_a_session_once_and_to_another_anew(
     tmp_path: Path, budget: int
 ) -> None:

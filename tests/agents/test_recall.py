@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from synthorg_tui.agents.models import AgentIdentity, CallKind
 from synthorg_tui.agents.session import AgentSession
@@ -23,6 +24,7 @@ from synthorg_tui.skills import SkillsConfig
 from tests.agents.receiving import answered, told
 from tests.curation.review_kit import PERSON, item_of, lesson
 from tests.memory.store.store_kit import AGENT
+from tests.tables import rows
 
 PROJECT = "/srv/tidepool"
 NO_UPSTREAM = "fatal: The current branch other has no upstream branch.\nTo push, use"
@@ -87,6 +89,12 @@ def joined(engine: Engine, session: str = "s-1", **changes: object) -> AgentSess
 
 def _fields(identity: AgentIdentity) -> dict[str, object]:
     return {name: getattr(identity, name) for name in ("agent_id", "project", "session_id")}
+
+
+@pytest_asyncio.fixture
+async def pushed(tmp_path: Path) -> AsyncIterator[Engine]:
+    async with approved(tmp_path, push_lesson()) as engine:
+        yield engine
 
 
 async def test_a_known_call_is_hinted_at_before_it_runs_with_source_and_reason(
@@ -162,16 +170,15 @@ async def test_what_was_answered_after_a_failure_is_not_said_before_the_next_cal
         assert not (await told(session, "before", CALL)).text
 
 
-@pytest.mark.parametrize("answer", ["git push --set-upstream origin x", "git push -u origin x"])
+@rows("answer", ["git push --set-upstream origin x", "git push -u origin x"])
 async def test_an_agent_that_used_the_answer_itself_is_told_only_when_it_fails(
-    tmp_path: Path, answer: str
+    pushed: Engine, answer: str
 ) -> None:
-    async with approved(tmp_path, push_lesson()) as engine:
-        session = joined(engine)
-        await told(session, "before", run(answer))
-        assert not (await told(session, "before", CALL)).text
-        assert (await told(session, "after", FAILED_CALL)).text
-        assert (await told(joined(engine, "s-2"), "before", CALL)).text
+    session = joined(pushed, answer)
+    await told(session, "before", run(answer))
+    assert not (await told(session, "before", CALL)).text
+    assert (await told(session, "after", FAILED_CALL)).text
+    assert (await told(joined(pushed, f"after {answer}"), "before", CALL)).text
 
 
 async def test_a_subagent_is_told_what_the_main_agent_was_told(tmp_path: Path) -> None:
@@ -279,7 +286,7 @@ async def test_a_retired_lesson_is_told_no_more_and_a_new_one_at_once(tmp_path: 
         assert not (await told(joined(engine, "s-2"), "before", CALL)).text
 
 
-@pytest.mark.parametrize(
+@rows(
     ("kind", "subject"),
     [
         (SilencedKind.COMMAND, lambda _: "git  push"),
@@ -290,17 +297,17 @@ async def test_a_retired_lesson_is_told_no_more_and_a_new_one_at_once(tmp_path: 
     ],
 )
 async def test_what_is_silenced_is_not_told_until_it_is_allowed_again(
-    tmp_path: Path, kind: SilencedKind, subject: Callable[[str], str]
+    pushed: Engine, kind: SilencedKind, subject: Callable[[str], str]
 ) -> None:
-    async with approved(tmp_path, push_lesson()) as engine:
-        (skill,) = await engine.ledger.active()
-        named = subject(skill.path)
-        await engine.gateway.silence(kind, named, actor="person")
-        assert [each.kind for each in await engine.gateway.silenced()] == [kind]
-        assert not (await told(joined(engine), "before", CALL)).text
-        assert not (await told(joined(engine), "after", FAILED_CALL)).text
-        await engine.gateway.unsilence(kind, named)
-        assert (await told(joined(engine), "before", CALL)).text
+    (skill,) = await pushed.ledger.active()
+    named = subject(skill.path)
+    session = f"{kind} {named}"
+    await pushed.gateway.silence(kind, named, actor="person")
+    assert [each.kind for each in await pushed.gateway.silenced()] == [kind]
+    assert not (await told(joined(pushed, session), "before", CALL)).text
+    assert not (await told(joined(pushed, session), "after", FAILED_CALL)).text
+    await pushed.gateway.unsilence(kind, named)
+    assert (await told(joined(pushed, session), "before", CALL)).text
 
 
 async def test_silence_of_other_things_changes_nothing(tmp_path: Path) -> None:
@@ -336,14 +343,11 @@ async def test_a_hint_is_fenced_and_short_whatever_a_lesson_says(tmp_path: Path)
     assert len(hint.text) < 700
 
 
-@pytest.mark.parametrize(
-    "text", ["\0", "'" * 9_000, "git push; " * 3_000, "\udcff", "a\n" * 50_000]
-)
-async def test_hostile_calls_are_answered_with_nothing(tmp_path: Path, text: str) -> None:
-    async with approved(tmp_path, push_lesson()) as engine:
-        session = joined(engine)
-        assert (await told(session, "after", AgentAction(text, text, text, text, text))).text == ""
-        assert (await told(session, text, CALL)).text == ""
+@rows("text", ["\0", "'" * 9_000, "git push; " * 3_000, "\udcff", "a\n" * 50_000])
+async def test_hostile_calls_are_answered_with_nothing(pushed: Engine, text: str) -> None:
+    session = joined(pushed)
+    assert (await told(session, "after", AgentAction(text, text, text, text, text))).text == ""
+    assert (await told(session, text, CALL)).text == ""
 
 
 async def test_the_tool_answers_in_one_line_or_with_nothing(tmp_path: Path) -> None:
@@ -360,7 +364,7 @@ async def test_the_tool_answers_in_one_line_or_with_nothing(tmp_path: Path) -> N
     assert json.loads(records[1].explanation)["reason"] == "exact command form"
 
 
-@pytest.mark.parametrize(
+@rows(
     "arguments",
     [
         {},
@@ -372,10 +376,9 @@ async def test_the_tool_answers_in_one_line_or_with_nothing(tmp_path: Path) -> N
     ],
 )
 async def test_the_tool_refuses_what_names_no_call(
-    tmp_path: Path, arguments: dict[str, object]
+    pushed: Engine, arguments: dict[str, object]
 ) -> None:
-    async with approved(tmp_path) as engine:
-        reply = await joined(engine).call("before_action", arguments)
+    reply = await joined(pushed).call("before_action", arguments)
     assert reply.is_error
 
 
@@ -444,7 +447,7 @@ CODE_RECOVERIES = {
 }
 
 
-@pytest.mark.parametrize("name", CODE_RECOVERIES)
+@rows("name", CODE_RECOVERIES)
 async def test_what_holds_no_remedy_of_the_call_is_not_answered_from_the_record(
     tmp_path: Path, name: str
 ) -> None:

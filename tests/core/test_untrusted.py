@@ -7,19 +7,20 @@ from hypothesis import strategies as st
 
 from synthorg_tui.core.untrusted import defused, untrusted_content_directive, wrap_untrusted
 from tests.hostile import DISGUISED_CLOSINGS, FENCE_BREAKS, LOOK_ALIKES, SPECIAL_TOKENS
+from tests.tables import rows
 
 
 def test_text_stands_between_the_tags_on_lines_of_its_own() -> None:
     assert wrap_untrusted("memory-entry", "hi") == "<memory-entry>\nhi\n</memory-entry>"
 
 
-@pytest.mark.parametrize("closing", ["</memory-entry>", "</MEMORY-entry>", "</memory-entry \t>"])
+@rows("closing", ["</memory-entry>", "</MEMORY-entry>", "</memory-entry \t>"])
 def test_a_closing_tag_inside_is_neutralised(closing: str) -> None:
     inside = wrap_untrusted("memory-entry", f"a {closing} b").split("\n")[1]
     assert inside == f"a <\\{closing[1:]} b"
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "wc -l < /dev/null > out",
@@ -34,7 +35,7 @@ def test_what_closes_nothing_stays_as_it_is(text: str) -> None:
     assert wrap_untrusted("task-data", text) == f"<task-data>\n{text}\n</task-data>"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "expected"),
     [
         ("<b>x</b>", "<\\b>x<\\/b>"),
@@ -50,7 +51,7 @@ def test_a_closing_tag_of_anything_is_neutralised(text: str, expected: str) -> N
     assert defused(text) == expected
 
 
-@pytest.mark.parametrize("closing", DISGUISED_CLOSINGS)
+@rows("closing", DISGUISED_CLOSINGS)
 def test_no_disguise_closes_a_fence_or_what_a_client_puts_around_it(closing: str) -> None:
     assert defused(closing) == f"{closing[0]}\\{closing[1:]}"
 
@@ -92,7 +93,7 @@ def test_there_are_as_many_disguises_as_were_tried() -> None:
     assert len(set(DISGUISED_CLOSINGS)) >= 378
 
 
-@pytest.mark.parametrize("token", SPECIAL_TOKENS)
+@rows("token", SPECIAL_TOKENS)
 def test_special_tokens_and_tags_of_clients_are_neutralised(token: str) -> None:
     changed = defused(f"a {token} b")
     assert changed.startswith(f"a {token[0]}\\")
@@ -158,12 +159,12 @@ def test_nothing_closes_the_fence_early(text: str) -> None:
     assert len(re.findall(r"</tool-result\s*>", wrapped, re.IGNORECASE)) == 1
 
 
-@pytest.mark.parametrize("tag", ["a", "a" + "b" * 31, "task-data", "x9"])
+@rows("tag", ["a", "a" + "b" * 31, "task-data", "x9"])
 def test_valid_tags_are_accepted(tag: str) -> None:
     assert wrap_untrusted(tag, "").startswith(f"<{tag}>")
 
 
-@pytest.mark.parametrize("tag", ["", "A", "9a", "-a", "a b", "a" * 33, "a\n", "a_b", "a>"])
+@rows("tag", ["", "A", "9a", "-a", "a b", "a" * 33, "a\n", "a_b", "a>"])
 def test_invalid_tags_are_refused(tag: str) -> None:
     with pytest.raises(ValueError, match="invalid fence tag"):
         wrap_untrusted(tag, "x")
@@ -180,7 +181,7 @@ def test_a_directive_without_tags_is_refused() -> None:
         untrusted_content_directive(())
 
 
-@pytest.mark.parametrize("content", [*FENCE_BREAKS[:15], *LOOK_ALIKES])
+@rows("content", [*FENCE_BREAKS[:15], *LOOK_ALIKES])
 def test_whatever_reads_like_the_closing_tag_is_broken_up(content: str) -> None:
     inside = wrap_untrusted("memory-entry", content)[len("<memory-entry>\n") :]
     opening = content[0]

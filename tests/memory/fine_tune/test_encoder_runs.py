@@ -150,7 +150,7 @@ class TestInstalled:
             service = engine.memory_service
             with held(service, looked(3)) as hold:
                 run = await service.start_fine_tune(encoder_plan(place))
-                assert await hold.cancelled() == run.id
+                assert await hold.cancelled(run) == run.id
             stopped = await service.get_run(run.id)
             assert (stopped.stage, stopped.error) == (
                 FineTuneStage.FAILED,
@@ -186,7 +186,7 @@ class TestInstalled:
             service = engine.memory_service
             with held(service, looked(2)) as hold:
                 run = await service.start_fine_tune(encoder_plan(place))
-                await hold.cancelled()
+                await hold.cancelled(run)
             state = place / "data" / "tuning" / run.id / "state.safetensors"
             state.write_bytes(state.read_bytes()[:-9])
             await service.resume_fine_tune(run.id)
@@ -198,7 +198,7 @@ class TestInstalled:
             service = engine.memory_service
             with held(service, looked(1)) as hold:
                 run = await service.start_fine_tune(encoder_plan(place))
-                await hold.cancelled()
+                await hold.cancelled(run)
             assert (place / "data" / "tuning" / run.id).is_dir()
             await service.delete_run(run.id)
         assert list((place / "data" / "tuning").iterdir()) == []

@@ -114,13 +114,13 @@ async def test_a_second_start_is_refused_while_a_run_is_at_work(place: Path) -> 
         service = engine.memory_service
         with held(service, at_work(FineTuneStage.GENERATING_DATA)) as hold:
             run = await service.start_fine_tune(plan(place / "source"))
-            await hold.waits()
+            await hold.waits(run)
             with pytest.raises(FineTuneActiveError) as refused:
                 await service.start_fine_tune(plan(place / "source"))
             assert refused.value.domain_code == "conflict"
             assert isinstance(refused.value, RuntimeError)
             assert (await service.get_fine_tune_status()).run_id == run.id
-            await hold.cancelled()
+            await hold.cancelled(run)
 
 
 async def test_a_cancelled_run_is_named_and_ends_as_if_it_had_not_been(
@@ -131,7 +131,7 @@ async def test_a_cancelled_run_is_named_and_ends_as_if_it_had_not_been(
         assert await service.cancel_fine_tune() is None
         with held(service, looked(2)) as hold:
             run = await service.start_fine_tune(plan(place / "source"))
-            assert await hold.cancelled() == run.id
+            assert await hold.cancelled(run) == run.id
         status = await service.get_fine_tune_status(run.id)
         assert (status.stage, status.error) == (FineTuneStage.FAILED, "cancelled while training")
         assert (await service.get_fine_tune_status()).stage is FineTuneStage.IDLE
@@ -211,7 +211,7 @@ async def test_a_purged_memory_takes_its_question_along(place: Path) -> None:
         service = engine.memory_service
         with held(service, at_work(FineTuneStage.MINING_NEGATIVES)) as hold:
             run = await service.start_fine_tune(plan(place / "source"))
-            await hold.cancelled()
+            await hold.cancelled(run)
         (memory, *_) = (await engine.desk.browse(BrowseFilter())).entries
         await engine.erasure.purge([memory.id], actor="me (terminal)")
         assert isinstance(engine.memory, LocalMemoryBackend)

@@ -109,7 +109,7 @@ async def test_what_a_model_wrote_is_learnt_from_and_never_judges(tmp_path: Path
         service = engine.memory_service
         with held(service, lambda run: run.written_about >= 200) as hold:
             run = await service.start_fine_tune(written_plan(tmp_path))
-            await hold.waits()
+            await hold.waits(run)
             questions = await questions_of(engine, run.id)
         run = await service.finished(run.id)
     assert (run.error, run.pairs) == (None, 150 + run.written)
@@ -127,7 +127,7 @@ async def test_a_run_that_is_resumed_asks_the_model_nothing_twice(tmp_path: Path
         service = engine.memory_service
         with held(service, lambda run: run.written_about >= 20) as hold:
             run = await service.start_fine_tune(written_plan(tmp_path))
-            await hold.cancelled()
+            await hold.cancelled(run)
         run = await service.get_run(run.id)
         before = run.written_about
         await service.resume_fine_tune(run.id)

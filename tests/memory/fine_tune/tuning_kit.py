@@ -24,7 +24,6 @@ from synthorg_tui.memory.service import MemoryService
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.settings.root import RootConfig
 from tests.memory.store.hash_embedder import HashEmbedder
-from tests.patience import PATIENCE
 
 AGENT = "ada"
 DIMS = 40
@@ -112,16 +111,21 @@ class HeldRun:
             self._waits.set()
             await self._may_go_on.wait()
 
-    async def waits(self) -> None:
+    async def waits(self, run: FineTuneRun) -> None:
         """Return once the run is there; it goes no further by itself."""
-        await asyncio.wait_for(self._waits.wait(), PATIENCE)
+        over = asyncio.ensure_future(self._service.finished(run.id))
+        there = asyncio.ensure_future(self._waits.wait())
+        await asyncio.wait({over, there}, return_when=asyncio.FIRST_COMPLETED)
+        for each in (over, there):
+            each.cancel()
+        assert self._waits.is_set(), await over
 
     def go_on(self) -> None:
         self._may_go_on.set()
 
-    async def cancelled(self) -> str | None:
+    async def cancelled(self, run: FineTuneRun) -> str | None:
         """Cancel the run where it waits: what ``cancel_fine_tune`` says."""
-        await self.waits()
+        await self.waits(run)
         cancelling = asyncio.ensure_future(self._service.cancel_fine_tune())
         asyncio.get_running_loop().call_soon(self.go_on)  # once it has begun to cancel
         return await cancelling

@@ -163,8 +163,7 @@ class AgentSession:
         before isn't in it, unless it reads otherwise now or the agent begins ``anew``, with nothing
         of the session in its context.
 
-        Raises ``AgentRefusedError`` while the agent is paused, for a blank query and for one that
-        is too long.
+        Raises ``AgentRefusedError`` while the agent is paused, and for a blank or too long query.
         """
         started = time.perf_counter()
         default = self._services.config.digest_token_budget
@@ -174,7 +173,7 @@ class AgentSession:
             self._require(writing=False)
             if not query.strip() or len(query) > MAX_QUERY:
                 raise AgentRefusedError(f"the query must have 1 to {MAX_QUERY} characters")
-        injection, receipt = await self._prepared(query, budget, anew=anew)
+        injection, receipt = await self._prepared(query, budget, anew)
         explanation = injection.explanation
         served = ServedDigest(
             text=injection.text,
@@ -196,30 +195,21 @@ class AgentSession:
         )
         return served
 
-    async def _prepared(
-        self, query: str, token_budget: int, *, anew: bool
-    ) -> tuple[Injection, str]:
+    async def _prepared(self, query: str, token_budget: int, anew: bool) -> tuple[Injection, str]:
         """The digest without what the session was handed before, and its receipt."""
-        session_id = await self._session_id()
+        who, session_id = self.identity, await self._session_id()
         handed, key = self._services.sessions.handed, self._told_as(session_id)
         if anew:
             handed.forget(*key)
         request = agents_request(
-            self.identity.agent_id,
-            query,
-            token_budget,
-            project=self.identity.project,
-            session_id=session_id,
+            who.agent_id, query, token_budget, project=who.project, session_id=session_id
         )
         marks = handed.of(*key)
         injection = await self._services.prepare(replace(request, handed=frozenset(marks)))
         return injection, self._receipts.issue(partial(marks.add, injection.explanation.marks))
 
     async def acknowledge(self, receipt: str) -> None:
-        """Note that a text reached the agent; what isn't acknowledged is given again.
-
-        A receipt that this session didn't issue, or that was acknowledged before, is ignored.
-        """
+        """Note that a text reached the agent; a receipt that isn't open is ignored."""
         await self._receipts.acknowledge(receipt)
 
     async def hint(self, moment: str, action: AgentAction, subagent: str = "") -> ServedHint:

@@ -145,6 +145,15 @@ def test_packing_never_exceeds_the_budget(contents: list[str], budget: int) -> N
         assert packing.tokens_used <= max(0, budget)
 
 
+def test_what_is_neutralised_in_a_memory_counts_for_the_budget() -> None:
+    memories = (scored("a", "<b" * 400), scored("b", "Human:\n" * 200))
+    for budget in range(0, 4_500, 97):
+        packing = pack_memories(memories, estimator=Letters(), token_budget=budget)
+        assert len(text_of(messages_for(packing))) <= packing.tokens_used <= budget
+    assert "<\\b<\\b" in packing.text
+    assert "Human\\:\nHuman\\:" in packing.text
+
+
 @given(
     st.lists(st.text(min_size=1, max_size=300).filter(str.strip), max_size=12),
     st.integers(0, 800),

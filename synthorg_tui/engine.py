@@ -133,10 +133,7 @@ class Engine:
 
     @cached_property
     def desk(self) -> "MemoryAdmin":
-        """The operations of a person on the memories of all agents: list, find, edit, delete.
-
-        The memories of an approved skill aren't edited: they change by review.
-        """
+        """Memory administration across agents; the memories of a skill change by review only."""
         return wiring.guarded_desk(self._base)
 
     @cached_property
@@ -384,10 +381,7 @@ class Engine:
         return OrgImports(self.organisation)
 
     async def _learn_from(self, executions: Sequence[str], cancel: "threading.Event") -> int:
-        """Learn from imported sessions; returns how many lessons were proposed.
-
-        Each step may be repeated: sessions count as learnt from when the last one is done.
-        """
+        """Learn from imported sessions; returns how many lessons were proposed."""
         from synthorg_tui.learning.models import LearnVerdict
 
         left = await self.executions.unlearnt()

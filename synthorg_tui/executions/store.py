@@ -92,9 +92,8 @@ class ExecutionStore:
         def work(db: "Connection") -> None:
             _put(db, execution, mark.path, record, lines)
             _put_mark(db, mark)
-            db.execute(
-                "INSERT OR REPLACE INTO unlearnt_sessions VALUES (?, ?)", [execution.id, len(lines)]
-            )
+            values = [execution.id, execution.line_count]
+            db.execute("INSERT OR REPLACE INTO unlearnt_sessions VALUES (?, ?)", values)
 
         await self._database.write(work)
 

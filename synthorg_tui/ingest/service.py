@@ -173,10 +173,6 @@ class ImportService:
         places = await asyncio.to_thread(looked_for, self._home, self._environ)
         return tuple(place for place in places if place.files)
 
-    def _existing_places(self) -> list[Path]:
-        """The usual places, also those that hold nothing which can be read: the report says why."""
-        return list(dict.fromkeys(root for _, root in self.usual_places() if root.exists()))
-
     async def run(
         self,
         paths: Sequence[Path] | None = None,
@@ -197,7 +193,9 @@ class ImportService:
         continues from there. Raises ``MemoryStoreError`` when the store fails; files that can't be
         read are in the report instead.
         """
-        roots = paths if paths is not None else self._existing_places()
+        # Usual places that hold nothing which can be read are among them: the report says why.
+        usual = dict.fromkeys(root for _, root in self.usual_places() if root.exists())
+        roots = list(usual) if paths is None else paths
         cancel = cancel or threading.Event()
         options = ImportOptions(progress, cancel, reporter, gently)
         job = _ImportJob(self._backend, self._executions, self._clock, self._turns, options)
@@ -257,7 +255,6 @@ class _ImportJob:
         self._clock = clock
         self._turns = turns
         self._options = options
-        self._progress = options.progress
         self._cancel = options.cancel
         self.report = ImportReport()
         self.imported: list[str] = []
@@ -421,13 +418,13 @@ class _ImportJob:
         self.report = replace(self.report, skipped=(*self.report.skipped, (path, reason)))
 
     def _show(self, done: int, total: int, current: str, read: int) -> None:
-        if self._progress is None:
+        if self._options.progress is None:
             return
         elapsed = time.monotonic() - self._started
         position = min(self._done_bytes + read, self._total_bytes)
         rate = position / elapsed if elapsed > 0 else 0.0
         left = (self._total_bytes - position) / rate if rate > 0 else None
-        self._progress(
+        self._options.progress(
             ImportProgress(
                 files_done=done,
                 files_total=total,

@@ -1,7 +1,6 @@
 """What each command may do in an agent's environment: one table, which everything follows."""
 
 import argparse
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -127,15 +126,13 @@ def test_each_refused_command_says_why_and_what_to_do_and_touches_nothing(
         cause = f"Claude Code (CLAUDECODE is set) runs this; only a person decides: {rule.reason}"
         assert cause in refused.err, command
         assert DECIDE_YOURSELF in refused.err, command
-    assert os.listdir(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "command", [command for command in REFUSED if rule_of(command).asks_itself]
-)
-def test_a_command_that_asks_itself_asks_for_a_person(command: str) -> None:
-    """Each is tried with a proposal, and with its trail, beside the other decisions."""
-    assert command in ("proposals approve", "proposals reject", "proposals snooze", "proposals edit")
+def test_only_decisions_on_proposals_are_begun_and_refused_in_their_trail() -> None:
+    """Each is tried with a proposal in ``test_agent_environment`` and ``test_proposals_edit``."""
+    asking = {command for command in REFUSED if rule_of(command).asks_itself}
+    assert asking == {f"proposals {verb}" for verb in ("approve", "reject", "snooze", "edit")}
 
 
 def test_a_mem0_store_is_not_imported_for_other_agents(cli: Cli, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ settings: a command that a coding agent runs is refused.
 """
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import Subparsers, add_command, whole
@@ -39,10 +40,8 @@ def add(actions: Subparsers) -> None:
         actions, "unset", run_unset, "forget a changed value: the file holds, or the default"
     )
     unsetting.add_argument("name", metavar="NAME", help="the setting")
-    for name, run, summary in (
-        ("off", run_off, "switch one thing off at once"),
-        ("on", run_on, "switch it on again"),
-    ):
+    for name, summary in (("off", "switch one thing off at once"), ("on", "switch it on again")):
+        run = partial(run_switch, on=name == "on")
         switching = add_command(actions, name, run, summary, examples=(f"config {name} learning",))
         switching.add_argument(
             "switch",
@@ -51,8 +50,9 @@ def add(actions: Subparsers) -> None:
             help="injection, learning, writes, consolidation, following or runtime; "
             "without it all are listed",
         )
-    add_command(actions, "undo", run_undo, "undo the last change of a setting")
-    add_command(actions, "redo", run_redo, "make the change again that was undone last")
+    undo, redo = partial(run_step, undoes=True), partial(run_step, undoes=False)
+    add_command(actions, "undo", undo, "undo the last change of a setting")
+    add_command(actions, "redo", redo, "make the change again that was undone last")
     listing = add_command(actions, "changes", run_changes, "list who changed which setting, when")
     listing.add_argument(
         "--limit",
@@ -78,28 +78,12 @@ async def run_unset(context: "Context") -> int:
     return _print(context, engine, change)
 
 
-async def run_undo(context: "Context") -> int:
-    """Undo the last change of a setting."""
+async def run_step(context: "Context", *, undoes: bool) -> int:
+    """Undo the last change of a setting, or make the one again that was undone last."""
     async with context.engine() as engine:
-        change = await engine.kept.undo(actor=context.actor)
+        step = engine.kept.undo if undoes else engine.kept.redo
+        change = await step(actor=context.actor)
     return _print(context, engine, change)
-
-
-async def run_redo(context: "Context") -> int:
-    """Make the change again that was undone last."""
-    async with context.engine() as engine:
-        change = await engine.kept.redo(actor=context.actor)
-    return _print(context, engine, change)
-
-
-async def run_off(context: "Context") -> int:
-    """Switch something off."""
-    return await _switch(context, on=False)
-
-
-async def run_on(context: "Context") -> int:
-    """Switch something on."""
-    return await _switch(context, on=True)
 
 
 async def run_changes(context: "Context") -> int:
@@ -122,7 +106,7 @@ async def run_changes(context: "Context") -> int:
     return 0
 
 
-async def _switch(context: "Context", *, on: bool) -> int:
+async def run_switch(context: "Context", *, on: bool) -> int:
     """Switch something on or off; without a name, list the switches."""
     from synthorg_tui.settings.switches import turned
 

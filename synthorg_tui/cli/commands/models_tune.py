@@ -143,7 +143,13 @@ async def run_runs(context: "Context") -> int:
         context.console.line("Nothing was trained yet; `synthorg-tui models tune` does it.")
         return 0
     rows = [
-        (run.id[:_SHORT], local_time(run.started_at), _stage(run), str(run.pairs), _outcome(run))
+        (
+            run.id[:_SHORT],
+            local_time(run.started_at),
+            _stage(run),
+            str(run.pairs),
+            run.error or run.note.partition(":")[0],
+        )
         for run in runs
     ]
     context.console.table(("RUN", "STARTED", "STAGE", "QUESTIONS", ""), rows)
@@ -275,7 +281,10 @@ async def _follow(context: "Context", begin: Begin) -> int:
 
     async with _service(context) as service:
         run = await begin(service)
-        with cancelled_by_signal(context.console) as cancellation, _line(context) as line:
+        with (
+            cancelled_by_signal(context.console) as cancellation,
+            ProgressLine(context.console) as line,
+        ):
             while run.stage.is_active:
                 if cancellation.requested.is_set():
                     await service.cancel_fine_tune()
@@ -296,10 +305,6 @@ async def _service(context: "Context") -> "AsyncIterator[MemoryService]":
     engine: AnyEngine
     async with context.engine() as engine:
         yield engine.memory_service
-
-
-def _line(context: "Context") -> ProgressLine:
-    return ProgressLine(context.console)
 
 
 def _show(console: Console, run: "FineTuneRun") -> None:
@@ -323,10 +328,6 @@ def _latest(run: "FineTuneRun") -> str:
 
 def _stage(run: "FineTuneRun") -> str:
     return run.stage.value.replace("_", " ")
-
-
-def _outcome(run: "FineTuneRun") -> str:
-    return run.error or run.note.partition(":")[0]
 
 
 def _row(record: "CheckpointRecord") -> tuple[str, ...]:

@@ -16,9 +16,6 @@ import json
 import os
 import re
 import shutil
-import signal
-import sys
-import time
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -39,12 +36,11 @@ from synthorg_tui.runtime.git_files import (
     marks,
     replaced_git_file,
 )
+from synthorg_tui.runtime.tools.processes import end_marked
 
 MAX_COPIED_FILES: Final = 20_000
 MAX_COPIED_BYTES: Final = 512 * 1024 * 1024
 MAX_PATCH_BYTES: Final = 32 * 1024 * 1024
-_ROUNDS: Final = 40
-_ROUND_SECONDS: Final = 0.05
 _KEPT_SETTINGS: Final = r"^core\.(excludesfile|ignorecase|filemode)$"
 """Settings that decide which files count; none names a program."""
 _CONVERTS: Final = re.compile(
@@ -376,7 +372,7 @@ def _known(path: Path) -> ScratchCopy:
 
 def _changes(path: Path, without: tuple[str, ...]) -> bytes:
     copy = _known(path)
-    end_programs(copy.name)
+    _end_programs(copy.name)
     place, own = copy.folder, copy.git_dir
     index = own / "now"
     left_out = [f":(exclude,literal,top){(path / each).relative_to(place)}" for each in without]
@@ -422,7 +418,7 @@ def _noted(name: str) -> ScratchCopy | None:
 
 def _remove(name: str) -> None:
     """End what still runs in a copy, and remove it with all that was noted of it."""
-    end_programs(name)
+    _end_programs(name)
     root, copy = scratch_root(), _noted(name)
     shutil.rmtree(root / name, onerror=_made_writable)
     shutil.rmtree(root / f"{name}.git", ignore_errors=True)
@@ -443,35 +439,6 @@ def _made_writable(remove: object, path: str, _: object) -> None:
             Path(path).unlink(missing_ok=True)
 
 
-def end_programs(name: str) -> None:
-    """Kill the programs that were started with a copy's name in their environment.
-
-    Also those that left the group of the one that started them. Other systems than Linux don't tell
-    what a program's environment is; there the group of the first one has to do.
-    """
-    if not sys.platform.startswith("linux"):
-        return
-    mark = f"{COPY_VARIABLE}={name}".encode()
-    for _ in range(_ROUNDS):  # one may start another while it is ended, and takes its time to go
-        marked = [pid for pid in _processes() if _is_marked(pid, mark)]
-        for pid in marked:
-            with suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
-        if not marked:
-            return
-        time.sleep(_ROUND_SECONDS)
-
-
-def _processes() -> list[int]:
-    own = os.getpid()
-    found = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
-    return [pid for pid in found if pid != own]
-
-
-def _is_marked(pid: int, mark: bytes) -> bool:
-    """Whether a process was started in the copy; an owner of the store that a hook needed stays."""
-    try:
-        is_ours = b"synthorg_tui" in Path(f"/proc/{pid}/cmdline").read_bytes()
-        return not is_ours and mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
-        return False
+def _end_programs(name: str) -> None:
+    """Kill what was started in a copy, but for an owner of the store that a hook needed."""
+    end_marked(f"{COPY_VARIABLE}={name}", spared=b"synthorg_tui")

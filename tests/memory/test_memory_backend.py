@@ -33,6 +33,7 @@ from synthorg_tui.providers.embedding.config import MiniLMConfig
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder
 from tests.memory.mem0_kit import require_mem0
+from tests.tables import rows
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 TICK = timedelta(microseconds=1)
@@ -437,7 +438,7 @@ def test_ten_members_are_enough() -> None:
     assert isinstance(TenMembers(), MemoryBackend)
 
 
-@pytest.mark.parametrize("missing", MEMBERS)
+@rows("missing", MEMBERS)
 def test_nine_members_are_not(missing: str) -> None:
     rest = {name: member for name, member in vars(TenMembers).items() if name != missing}
     assert not isinstance(type("NineMembers", (), rest)(), MemoryBackend)

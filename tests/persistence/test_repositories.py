@@ -538,15 +538,13 @@ async def test_text_that_is_no_unicode_is_refused_in_words(backend: PersistenceB
     assert await backend.tasks.list_tasks() == ()
 
 
-@pytest.mark.parametrize("name", REPOSITORIES)
-async def test_a_repository_is_there_from_connecting_until_disconnecting(
-    made_in: Callable[[Path], PersistenceBackend], name: str, tmp_path: Path
+async def test_the_repositories_are_there_from_connecting_until_disconnecting(
+    made_in: Callable[[Path], PersistenceBackend], tmp_path: Path
 ) -> None:
     backend = made_in(tmp_path)
-    with pytest.raises(PersistenceConnectionError, match="isn't connected"):
-        getattr(backend, name)
-    if name != "tasks":
-        return
+    for name in REPOSITORIES:
+        with pytest.raises(PersistenceConnectionError, match="isn't connected"):
+            getattr(backend, name)
     await backend.connect()
     found = {each: getattr(backend, each) for each in REPOSITORIES}
     assert [n for n, kept in REPOSITORIES.items() if not isinstance(found[n], kept)] == []

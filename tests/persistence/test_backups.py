@@ -26,6 +26,7 @@ from tests.odd_files import put_odd_kinds, put_odd_names
 from tests.persistence.damage_kit import BLOCK, FIRST_BLOCK, fill_every_table, flip
 from tests.postgres_switch import files_only
 from tests.soak import points
+from tests.tables import rows
 
 pytestmark = files_only
 
@@ -279,7 +280,7 @@ async def test_without_a_log_there_is_nothing_to_set_aside(tmp_path: Path) -> No
 # -- a database that is missing
 
 
-@pytest.mark.parametrize(
+@rows(
     "trace",
     [
         f"{INDEX_DIR}/config.json",

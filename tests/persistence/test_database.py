@@ -18,6 +18,7 @@ from synthorg_tui.persistence.migrations import SCHEMA_VERSION, schema_version
 from synthorg_tui.persistence.port import Connection, StoreDatabase
 from tests.patience import PATIENCE
 from tests.postgres_switch import files_only
+from tests.tables import rows
 
 pytestmark = files_only
 
@@ -147,7 +148,7 @@ async def test_directory_and_files_are_for_their_owner_only(database: StoreDatab
     assert set(modes.values()) == {0o600}, modes
 
 
-@pytest.mark.parametrize(
+@rows(
     "damage",
     [
         lambda data: b"",

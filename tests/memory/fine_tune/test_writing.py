@@ -16,6 +16,7 @@ from synthorg_tui.memory.fine_tune.writing import FOUND_WITHIN, QuestionWriter, 
 from tests.memory.fine_tune.tuning_kit import AGENT, held, plan
 from tests.memory.fine_tune.writing_kit import Writer, engine_with, questions_of
 from tests.soak import points
+from tests.tables import rows
 
 NOTE = "Pushed the branch with --set-upstream because it had no upstream on the server yet."
 WRITER = QuestionWriter(Writer())
@@ -71,7 +72,7 @@ def pool(size: int) -> MemoryPool:
     return MemoryPool(ids, tuple(f"session-{at % 3}" for at in range(size)), vectors)
 
 
-@pytest.mark.parametrize(("place", "taken"), [(FOUND_WITHIN - 1, True), (FOUND_WITHIN, False)])
+@rows(("place", "taken"), [(FOUND_WITHIN - 1, True), (FOUND_WITHIN, False)])
 def test_a_question_must_find_its_memory_among_the_first(place: int, taken: bool) -> None:
     first = np.array([1.0, 0.0], np.float32)
     assert is_about(first, f"memory-{place}", pool(40)) is taken
@@ -90,7 +91,7 @@ def test_what_is_written_about_depends_on_the_seed_alone() -> None:
     assert first != writable({AGENT: pool(40)}, (), count=10, seed=2)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("asked", "about", "is_enough"),
     [(300, 0, True), (299, 0, False), (60, 240, True), (60, 239, False), (59, 1_000, False)],
 )

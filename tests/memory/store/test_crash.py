@@ -66,11 +66,13 @@ def life(
 def moment(choose: random.Random, number: int) -> tuple[int, float]:
     """When to kill a writer: every third from its start on, perhaps while it opens the store.
 
-    The others are killed at some change, however slow the machine is.
+    The others are killed at some change, however slow the machine is; the first one has made
+    changes of all kinds by then.
     """
-    if number % 3:
-        return choose.randint(1, MOST_CHANGES), choose.uniform(0.0, LONGEST_CHANGE)
-    return 0, choose.uniform(0.0, LONGEST_LIFE)
+    if number % 3 == 1:
+        return 0, choose.uniform(0.0, LONGEST_LIFE)
+    changes = choose.randint(1, MOST_CHANGES) if number else MOST_CHANGES
+    return changes, choose.uniform(0.0, LONGEST_CHANGE)
 
 
 def _messages(pipe: Connection) -> Iterator[tuple[object, ...]]:

@@ -30,6 +30,7 @@ from tests.disk_kit import disk_of
 from tests.memory.store.store_kit import AGENT, FlakyIndex, draft, opened, query, request
 from tests.patience import PATIENCE
 from tests.persistence.damage_kit import BLOCK, FIRST_BLOCK, fill_every_table, flip, table_blocks
+from tests.tables import rows
 
 
 @pytest.fixture
@@ -318,7 +319,7 @@ async def damaged_store(data_dir: Path, *, where: str) -> None:
     flip(path, content, FIRST_BLOCK + table_blocks(path)[where] * BLOCK + 100)
 
 
-@pytest.mark.parametrize("table", ["approvals", "skill_bytes", "agent_calls", "scenarios"])
+@rows("table", ["approvals", "skill_bytes", "agent_calls", "scenarios"])
 async def test_of_a_damaged_store_doctor_names_the_table_and_there_is_no_backup(
     tmp_path: Path, table: str
 ) -> None:

@@ -27,6 +27,7 @@ settings.register_profile(
     settings.default,
     deadline=None,
     derandomize=True,
+    max_examples=30,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile(

@@ -194,8 +194,8 @@ async def _fuzz(
             data[random_.randrange(len(data))] = random_.choice(b'\x00{}[]",:\xff\\1a')
         writer.write(bytes(data).replace(b"\n", b" ") + b"\n")
     try:
-        await asyncio.wait_for(writer.drain(), 5)
-        await asyncio.wait_for(reader.read(1024), 5)
+        await asyncio.wait_for(writer.drain(), PATIENCE)
+        await asyncio.wait_for(reader.read(1024), PATIENCE)
     except (OSError, TimeoutError):
         pass
     writer.close()

@@ -16,6 +16,7 @@ from synthorg_tui.core.confined import (
     as_text,
     with_replacement,
 )
+from tests.soak import points
 from tests.tables import rows
 
 SECRET = b"outside"
@@ -48,7 +49,7 @@ PARTS = st.sampled_from(
 
 class TestPaths:
     @given(parts=st.lists(PARTS, max_size=8), is_absolute=st.booleans())
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=points(60, 300), deadline=None)
     def test_no_path_reads_what_is_outside(
         self, workspace: Path, parts: list[str], is_absolute: bool
     ) -> None:
@@ -61,7 +62,7 @@ class TestPaths:
         assert content == b"inside"
 
     @given(parts=st.lists(PARTS, min_size=1, max_size=6))
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=points(40, 150), deadline=None)
     def test_no_path_writes_what_is_outside(self, workspace: Path, parts: list[str]) -> None:
         def outside() -> dict[str, bytes]:
             files = workspace.parent.rglob("*")
@@ -75,7 +76,7 @@ class TestPaths:
         assert (workspace / "linked").is_symlink()
 
     @given(text=st.text(max_size=60))
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=points(60, 200), deadline=None)
     def test_any_text_is_a_path_inside_or_refused_in_words(
         self, workspace: Path, text: str
     ) -> None:

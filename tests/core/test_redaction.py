@@ -134,7 +134,7 @@ _CONTEXT = st.text(
 
 
 @given(name=st.sampled_from(sorted(PLANTED)), before=_CONTEXT, after=_CONTEXT)
-@settings(max_examples=400)
+@settings(max_examples=points(120, 400))
 def test_a_secret_vanishes_wherever_it_stands(name: str, before: str, after: str) -> None:
     text, secret = PLANTED[name]
     assert secret not in redacted(f"{before}\n{text}\n{after}")
@@ -159,7 +159,7 @@ def test_a_secret_in_json_inside_json_vanishes(name: str) -> None:
 
 
 @given(name=st.sampled_from(sorted(PLANTED)), before=_CONTEXT, after=_CONTEXT)
-@settings(max_examples=300)
+@settings(max_examples=points(100, 300))
 def test_redacting_twice_changes_nothing(name: str, before: str, after: str) -> None:
     once = redacted(f"{before} {PLANTED[name][0]} {after}")
     assert redacted(once) == once

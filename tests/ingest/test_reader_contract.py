@@ -45,7 +45,7 @@ READ = {
 }
 """Which reader reads the samples of a folder."""
 
-every_format = pytest.mark.parametrize("kind", SESSIONS, ids=lambda kind: str(kind.reader))
+every_format = rows("kind", SESSIONS, ids=lambda kind: str(kind.reader))
 
 
 def read(path: Path) -> FileReading:
@@ -194,7 +194,7 @@ def test_no_reader_takes_the_records_of_another(kind: type[AgentSession], tmp_pa
     assert owners == {kind.reader}
 
 
-@pytest.mark.parametrize("reader", READERS, ids=lambda reader: str(reader.name))
+@rows("reader", READERS, ids=lambda reader: str(reader.name))
 @every_format
 def test_a_reader_fed_the_file_of_another_finds_nothing_in_it(
     reader: object, kind: type[AgentSession], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -206,10 +206,9 @@ def test_a_reader_fed_the_file_of_another_finds_nothing_in_it(
     assert says_so is (reader.name != kind.reader)
 
 
-@every_format
+@rows("kind", [kind for kind in SESSIONS if kind.file], ids=lambda kind: str(kind.reader))
 def test_a_session_in_its_usual_place_is_found(kind: type[AgentSession], tmp_path: Path) -> None:
-    if not kind.file:
-        pytest.skip("a tool that writes this format is told where to")
+    """The tools that write the other formats are told where to."""
     path = kind().story().write(tmp_path / kind.file)
     places = [place for name, place in usual_places(tmp_path, {}) if name == kind.reader]
     found = [item for place in places if place.exists() for item in find_transcripts(place)]

@@ -20,6 +20,7 @@ from synthorg_tui.learning.proposer import (
 from synthorg_tui.providers.completion.errors import CompletionError
 from synthorg_tui.providers.completion.protocol import Completion, CompletionOptions
 from synthorg_tui.providers.models import ChatMessage
+from tests.patience import PATIENCE
 from tests.scripted import BUSY, REFUSED, ScriptedProvider
 from tests.tables import rows
 
@@ -158,26 +159,42 @@ class Stalling:
     ) -> Completion:
         if options.on_text is not None:
             options.on_text(self.beginning)
-        await asyncio.Event().wait()
+        await self.go_on()
         raise AssertionError("nobody waits that long")
+
+    async def go_on(self) -> None:
+        await asyncio.Event().wait()
 
     async def close(self) -> None:
         pass
 
 
+class Late(Stalling):
+    """Writes the beginning of an answer, and then the time is up."""
+
+    async def go_on(self) -> None:
+        raise TimeoutError
+
+
 async def test_of_an_answer_that_is_too_slow_the_whole_fields_are_taken() -> None:
     text = json.dumps(GOOD)
-    slow = Stalling(text[: text.index("which had")])
-    proposed = await propose_texts(slow, REQUEST, TextLimits(seconds=0.05, tokens=400))
+    late = Late(text[: text.index("which had")])
+    proposed = await propose_texts(late, REQUEST, TextLimits(seconds=90, tokens=400))
     assert not proposed.is_complete
     assert set(proposed.accepted) == {"name", "title"}
-    assert proposed.refused == {"why": "no answer within 0.05 seconds"}
+    assert proposed.refused == {"why": "no answer within 90 seconds"}
+
+
+async def test_an_answer_that_never_comes_is_waited_for_as_long_as_allowed() -> None:
+    proposed = await propose_texts(Stalling(), REQUEST, TextLimits(seconds=0.05, tokens=400))
+    assert not proposed.is_complete
+    assert set(proposed.refused.values()) == {"no answer within 0.05 seconds"}
 
 
 async def test_it_is_given_up_soon_after_it_is_cancelled() -> None:
     cancel = threading.Event()
     asyncio.get_running_loop().call_later(0.05, cancel.set)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         with pytest.raises(WordingCancelledError):
             await propose_texts(Stalling(), REQUEST, LIMITS, cancel=cancel)
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from synthorg_tui.curation.models import Evidence, LessonKind
 from synthorg_tui.learning.actions import AgentAction
 from synthorg_tui.learning.triggers import Trigger, triggers_of
+from tests.soak import points
 from tests.tables import rows
 
 HERE = "/srv/tidepool"
@@ -329,7 +330,7 @@ COMMAND = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=points(100, 300), deadline=None)
 @given(COMMAND, COMMAND, st.sampled_from([NO_UPSTREAM, "unknown option --all", "x: not found"]))
 def test_a_trigger_never_matches_the_command_that_worked(
     failed: str, worked: str, error: str

@@ -7,6 +7,7 @@ from time import monotonic
 
 from textual.app import App
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.memories.screen import MemoriesScreen
@@ -39,6 +40,24 @@ async def at_rest(within: float) -> None:
         assert monotonic() < end, f"after {PATIENCE:.0f} s there still is {[*ready, *scheduled]}"
 
 
+_DRAW = Screen._compositor_refresh
+
+
+def draw_later(screen: Screen[object]) -> None:
+    """Note what of a screen has changed, which ``settle`` draws once all has."""
+    if screen is not screen.app.screen:
+        _DRAW(screen)  # hands what has changed to the screen in front
+    else:
+        screen._dirty_widgets.clear()
+        screen.app._update_mouse_over(screen)
+
+
+def draw(app: App[None]) -> None:
+    """Draw what has changed since it was drawn."""
+    if app.screen_stack and app.screen._compositor._dirty_regions:
+        _DRAW(app.screen)
+
+
 async def settle(pilot: Pilot[None], *, held: int = 0) -> None:
     """Wait until the app is idle, except for ``held`` workers that the test itself holds back."""
     end = monotonic() + PATIENCE
@@ -46,7 +65,7 @@ async def settle(pilot: Pilot[None], *, held: int = 0) -> None:
         await at_rest(SOON)
         working = [each for each in pilot.app.workers if each.is_running]
         if len(working) <= held:
-            return
+            return draw(pilot.app)
         assert monotonic() < end, f"after {PATIENCE:.0f} s there still is {working}"
         await asyncio.sleep(0.005)
 

@@ -41,10 +41,11 @@ async def at_rest(within: float) -> None:
 
 
 _DRAW = Screen._compositor_refresh
+_END = App._shutdown
 
 
 def draw_later(screen: Screen[object]) -> None:
-    """Note what of a screen has changed, which ``settle`` draws once all has."""
+    """Note what of a screen has changed, which is drawn when a test looks or the app ends."""
     if screen is not screen.app.screen:
         _DRAW(screen)  # hands what has changed to the screen in front
     else:
@@ -58,6 +59,14 @@ def draw(app: App[None]) -> None:
         _DRAW(app.screen)
 
 
+async def draw_and_end(app: App[None]) -> None:
+    """End an app once its last screen was drawn, also where no test has looked at it."""
+    try:
+        draw(app)
+    finally:
+        await _END(app)
+
+
 async def settle(pilot: Pilot[None], *, held: int = 0) -> None:
     """Wait until the app is idle, except for ``held`` workers that the test itself holds back."""
     end = monotonic() + PATIENCE
@@ -65,7 +74,7 @@ async def settle(pilot: Pilot[None], *, held: int = 0) -> None:
         await at_rest(SOON)
         working = [each for each in pilot.app.workers if each.is_running]
         if len(working) <= held:
-            return draw(pilot.app)
+            return
         assert monotonic() < end, f"after {PATIENCE:.0f} s there still is {working}"
         await asyncio.sleep(0.005)
 

@@ -13,7 +13,7 @@ from synthorg_tui.tui.base.dialogs import ConfirmDialog
 from synthorg_tui.tui.base.lines import plain
 from synthorg_tui.tui.memories.detail import detail_lines
 from synthorg_tui.tui.memories.screen import MemoriesScreen
-from tests.tui.pictures import SIZES, Compare, Size
+from tests.tui.pictures import EACH_SIZE, SIZES, Compare, Size
 from tests.tui.tui_fakes import NOW, FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts, type_text
 
@@ -73,9 +73,10 @@ def test_the_archive(snap_compare: Compare) -> None:
     assert compare(snap_compare, SIZES, desk_with_archive())
 
 
-def test_a_merged_one_with_the_groups(snap_compare: Compare) -> None:
+@EACH_SIZE
+def test_a_merged_one_with_the_groups(snap_compare: Compare, size: Size) -> None:
     """The group Archive with 'archived 6' chosen, beside or instead of the list."""
-    assert compare(snap_compare, SIZES, desk_with_archive(), "j", "t")
+    assert compare(snap_compare, size, desk_with_archive(), "j", "t")
 
 
 def test_nothing_is_archived(snap_compare: Compare) -> None:

@@ -384,11 +384,16 @@ class Engine:
         return OrgImports(self.organisation)
 
     async def _learn_from(self, executions: Sequence[str], cancel: "threading.Event") -> int:
-        """Learn from imported sessions; returns how many lessons were proposed."""
+        """Learn from imported sessions; returns how many lessons were proposed.
+
+        Each step may be repeated: sessions count as learnt from when the last one is done.
+        """
         from synthorg_tui.learning.models import LearnVerdict
 
+        left = await self.executions.unlearnt()
         await self.knowledge.refresh(cancel=cancel)
         if not self.settings.memory.procedural.enabled:
+            await self.executions.learnt({} if cancel.is_set() else left)
             return 0
         report = await self.learning.learn_from(executions, cancel=cancel)
         return report.count(LearnVerdict.PROPOSED)

@@ -12,7 +12,7 @@ import synthorg_tui
 
 PACKAGE = Path(synthorg_tui.__file__).parent
 
-MAX_LINES = 450
+MAX_LINES = 600
 MAX_SMALL_WITH_ONE_IMPORTER = 15
 SMALL = 80
 MAX_LONG_FUNCTIONS = 5

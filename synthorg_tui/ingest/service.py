@@ -1,8 +1,9 @@
 """Imports of transcripts: found, read where they are new, stored as memories and evidence.
 
 An import may be cut short anywhere and is taken up again: memories have keys, so that the same
-transcript adds nothing twice, and a file's mark is stored last. What a transcript says is for the
-readers, what is worth remembering for ``extract``; nothing here looks into either.
+transcript adds nothing twice, a file's mark is stored last, and a session is marked as not learnt
+from until that is done, by whichever import comes next. What a transcript says is for the readers,
+what is worth remembering for ``extract``; nothing here looks into either.
 """
 
 import asyncio
@@ -207,9 +208,19 @@ class ImportService:
             self._turns.running -= 1
             if not self._turns.running:
                 self._turns.done.clear()
-        return replace(job.report, lessons_proposed=await self._learnt(job.imported, cancel))
+        ids = job.imported if reporter else list(await self._executions.unlearnt())
+        return replace(job.report, lessons_proposed=await self._learn_from(ids, cancel))
 
-    async def _learnt(self, ids: Sequence[str], cancel: threading.Event) -> int:
+    async def catch_up(self) -> tuple[int, int]:
+        """Learn from the sessions that were stored and not learnt from, without importing any.
+
+        There are some when an import was killed, or learning from them failed. Returns how many
+        they were, and how many lessons were proposed.
+        """
+        ids = list(await self._executions.unlearnt())
+        return len(ids), await self._learn_from(ids, threading.Event())
+
+    async def _learn_from(self, ids: Sequence[str], cancel: threading.Event) -> int:
         if self._learner is None or not ids:
             return 0
         try:

@@ -16,6 +16,7 @@ from synthorg_tui.core.confined import (
     as_text,
     with_replacement,
 )
+from tests.tables import rows
 
 SECRET = b"outside"
 LIMIT = 1_000
@@ -87,7 +88,7 @@ class TestPaths:
         assert ".." not in names
         assert all(name and "/" not in name for name in names)
 
-    @pytest.mark.parametrize(
+    @rows(
         ("path", "why"),
         [
             ("../outside.txt", "is outside of the workspace"),
@@ -129,7 +130,7 @@ class TestOddFiles:
         with pytest.raises(ConfinedPathError, match="a pipe, a socket or a device"):
             ConfinedFolder(tmp_path).write("pipe", b"x")
 
-    @pytest.mark.parametrize(("size", "fits"), [(LIMIT, True), (LIMIT + 1, False)])
+    @rows(("size", "fits"), [(LIMIT, True), (LIMIT + 1, False)])
     def test_a_file_is_read_up_to_the_limit(self, tmp_path: Path, size: int, fits: bool) -> None:
         (tmp_path / "file").write_bytes(b"x" * size)
         folder = ConfinedFolder(tmp_path)
@@ -222,7 +223,7 @@ class TestReplacement:
             with_replacement("b b", "b", "x")
         assert with_replacement("b b", "b", "x", everywhere=True) == "x x"
 
-    @pytest.mark.parametrize(
+    @rows(
         ("old", "new", "why"),
         [("z", "x", "isn't in the file"), ("", "x", "is empty"), ("a", "a", "is the same")],
     )

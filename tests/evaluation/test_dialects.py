@@ -12,6 +12,7 @@ from synthorg_tui.evaluation import dialects
 from synthorg_tui.evaluation.cases import MAX_ASSERTIONS, MAX_CASES, EvalCase
 from synthorg_tui.evaluation.dialects import EvalFileError, RunTiming
 from synthorg_tui.evaluation.models import ArmFigure, GradedAssertion, ReplayResult, RunGrade
+from tests.tables import rows
 
 TEXT = st.text(min_size=1, max_size=60).map(safe_text).filter(str.strip)
 NUMBER = st.floats(min_value=-1000, max_value=1000).map(lambda value: round(value, 4))
@@ -130,9 +131,7 @@ def test_a_replay_is_summarised_by_its_arms() -> None:
     assert made.figures["with_skill"]["time_seconds"].mean == 1.5
 
 
-@pytest.mark.parametrize(
-    "text", ["", "[1", "7", "{}", '{"evals": 3}', "[" * 100_000, '{"evals": [NaN]}']
-)
+@rows("text", ["", "[1", "7", "{}", '{"evals": 3}', "[" * 100_000, '{"evals": [NaN]}'])
 def test_what_is_no_such_file_is_said_to_be_none(text: str) -> None:
     with pytest.raises(EvalFileError):
         dialects.read_evals(text)

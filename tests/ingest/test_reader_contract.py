@@ -20,6 +20,7 @@ from synthorg_tui.ingest.reading import FileReading, read_file
 from synthorg_tui.ingest.sources import file_lines
 from tests import REPO
 from tests.ingest.agent_kit import ANSWER, SESSIONS, TASK, AgentSession
+from tests.tables import rows
 
 READ = {
     "agent-sessions/claude": "claude_code",
@@ -215,7 +216,7 @@ def test_a_session_in_its_usual_place_is_found(kind: type[AgentSession], tmp_pat
     assert [item.path for item in found] == [path]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("variable", "reader", "place"),
     [
         ("CLAUDE_CONFIG_DIR", "claude_code", "projects"),
@@ -284,7 +285,7 @@ def test_no_sample_is_taken_by_two_readers(
     assert {path: names for path, names in takers.items() if len(names) > 1} == {}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("sample", "outcomes", "unknown"),
     [
         (

@@ -35,6 +35,7 @@ from synthorg_tui.providers.completion.protocol import CompletionProvider
 from synthorg_tui.providers.local import default_threads
 from tests.learning.lesson_kit import Run
 from tests.patience import PATIENCE
+from tests.tables import rows
 
 # Of a processor: what else the machine does doesn't count.
 CANCELLED_WITHIN = 1
@@ -154,9 +155,7 @@ async def test_a_server_that_is_cancelled_is_not_waited_for(server: Scripted) ->
             await server.word(GOOD, cancel=cancel)
 
 
-@pytest.mark.parametrize(
-    ("size", "asked"), [(MIN_WRITER_BYTES - 1, False), (MIN_WRITER_BYTES, True)]
-)
+@rows(("size", "asked"), [(MIN_WRITER_BYTES - 1, False), (MIN_WRITER_BYTES, True)])
 def test_a_model_file_is_asked_from_a_size_on(tmp_path: Path, size: int, asked: bool) -> None:
     path = tmp_path / "tiny.gguf"
     with path.open("wb") as file:

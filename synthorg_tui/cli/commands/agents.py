@@ -169,7 +169,6 @@ async def run_pause(context: "Context") -> int:
 
 async def run_resume(context: "Context") -> int:
     """Let a paused agent go on."""
-    _require_person()
     async with _holding_store(context) as engine:
         await _require_open(context, engine)
         await engine.gateway.set_paused(context.args.agent, False)
@@ -184,7 +183,6 @@ async def run_read_only(context: "Context") -> int:
             await _note_unknown(context, engine)
             await engine.gateway.restrict(agent, read_only=True)
             return await _show_rights(context, engine)
-    _require_person()
     async with _holding_store(context) as own_engine:
         await _require_open(context, own_engine)
         await own_engine.gateway.set_read_only(agent, False)
@@ -230,7 +228,6 @@ async def run_calls(context: "Context") -> int:
 
 async def run_undo(context: "Context") -> int:
     """Delete the memories that a call wrote, or restore those that it deleted."""
-    _require_person()
     async with context.engine() as engine:
         await _require_open(context, engine)
         undone = await engine.gateway.undo_call(context.args.number, actor=context.actor)
@@ -316,13 +313,6 @@ def _holding_store(context: "Context") -> "AbstractAsyncContextManager[Engine]":
     from synthorg_tui.host.opening import engine_for_app
 
     return engine_for_app(context.settings(), data_dir=context.data_dir)
-
-
-def _require_person() -> None:
-    """Refuse inside an agent's environment."""
-    from synthorg_tui.approvals.person import require_no_agent
-
-    require_no_agent()
 
 
 async def _require_open(context: "Context", engine: "AnyEngine") -> None:

@@ -108,9 +108,6 @@ def _print_page(console: "Console", page: "MemoryPage") -> None:
 
 async def run_add(context: "Context") -> int:
     """Archive live memories."""
-    from synthorg_tui.approvals.person import require_no_agent
-
-    require_no_agent()
     async with context.engine() as engine:
         entries = [await find_one(engine.desk, start) for start in context.args.ids]
         count = await engine.desk.archive(_ids(entries), actor=context.actor)
@@ -119,9 +116,6 @@ async def run_add(context: "Context") -> int:
 
 async def run_restore(context: "Context") -> int:
     """Make archived memories live again."""
-    from synthorg_tui.approvals.person import require_no_agent
-
-    require_no_agent()
     async with context.engine() as engine:
         entries = [await find_one(engine.desk, start, archived=True) for start in context.args.ids]
         for entry in entries:

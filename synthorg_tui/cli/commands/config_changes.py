@@ -65,7 +65,6 @@ def add(actions: Subparsers) -> None:
 
 async def run_set(context: "Context") -> int:
     """Keep a value; raises ``ConfigError`` with what is allowed."""
-    _require_person()
     async with context.engine() as engine:
         name, value = context.args.name, context.args.value
         change = await engine.kept.set(name, value, actor=context.actor)
@@ -74,7 +73,6 @@ async def run_set(context: "Context") -> int:
 
 async def run_unset(context: "Context") -> int:
     """Keep nothing of a setting any more."""
-    _require_person()
     async with context.engine() as engine:
         change = await engine.kept.unset(context.args.name, actor=context.actor)
     return _print(context, engine, change)
@@ -82,7 +80,6 @@ async def run_unset(context: "Context") -> int:
 
 async def run_undo(context: "Context") -> int:
     """Undo the last change of a setting."""
-    _require_person()
     async with context.engine() as engine:
         change = await engine.kept.undo(actor=context.actor)
     return _print(context, engine, change)
@@ -90,7 +87,6 @@ async def run_undo(context: "Context") -> int:
 
 async def run_redo(context: "Context") -> int:
     """Make the change again that was undone last."""
-    _require_person()
     async with context.engine() as engine:
         change = await engine.kept.redo(actor=context.actor)
     return _print(context, engine, change)
@@ -130,8 +126,6 @@ async def _switch(context: "Context", *, on: bool) -> int:
     """Switch something on or off; without a name, list the switches."""
     from synthorg_tui.settings.switches import turned
 
-    if context.args.switch is not None:
-        _require_person()
     async with context.engine() as engine:
         if context.args.switch is None:
             return await _list_switches(context, engine)
@@ -189,9 +183,3 @@ def _shape(change: "SettingChange") -> Json:
     if change.takes is not None:
         shape |= {"takes": change.takes.value, "why": change.why}
     return shape
-
-
-def _require_person() -> None:
-    from synthorg_tui.approvals.person import require_no_agent
-
-    require_no_agent()

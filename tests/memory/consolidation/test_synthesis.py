@@ -28,6 +28,7 @@ from tests.memory.consolidation.consolidation_kit import (
     entry,
     group,
 )
+from tests.patience import PATIENCE
 from tests.scripted import BUSY, REFUSED, ScriptedProvider
 
 GROUP = group(entry("k", "kept"), entry("a", "Alpha"), entry("b", "Beta"))
@@ -187,7 +188,7 @@ class TestManyGroups:
                 if len(self.answers) == 1:
                     waiting.set()
                 answer = await super().complete(messages, options)
-                await asyncio.wait_for(waiting.wait(), 10)
+                await asyncio.wait_for(waiting.wait(), PATIENCE)
                 return answer
 
         async with agent_of("inmemory", tmp_path) as agent:

@@ -13,6 +13,7 @@ from synthorg_tui.memory.org.models import OrgFact, OrgFactAuthor
 from synthorg_tui.memory.org.statements import MAX_LINKS, links_of
 from synthorg_tui.memory.org.verbs import RelationKind
 from tests.memory.org.org_kit import PERSON, SENIOR
+from tests.patience import PATIENCE
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 WEAK = (RelationKind.BESIDE, RelationKind.ABOUT)
@@ -178,7 +179,7 @@ def test_any_text_is_read_within_bounds(text: str) -> None:
     started = time.process_time()
     assert len(links_of(made(text))) <= MAX_LINKS
     graph_of("Billing uses Redis.").paths(text)
-    assert time.process_time() - started < 2
+    assert time.process_time() - started < PATIENCE
 
 
 def test_words_in_quotes_are_a_name_and_nothing_else() -> None:

@@ -15,8 +15,9 @@ from synthorg_tui.memory.store.maintenance import Maintenance
 from tests.memory.store import crash_writer
 from tests.memory.store.store_kit import AGENT, opened, query
 from tests.pty_kit import LOADED
+from tests.soak import points
 
-ROUNDS = 24
+ROUNDS = points(5, 60)
 SEED = 20260101
 LONGEST_LIFE = 0.25
 MOST_CHANGES = 10
@@ -50,9 +51,9 @@ def life(
     writer = LOADED.Process(target=crash_writer.run, args=(str(data_dir), seed, live, theirs))
     writer.start()
     theirs.close()
-    heard = [_wait_for(ours)]
+    heard: list[tuple[object, ...]] = [ours.recv()]  # fails if the writer ends
     while sum(phase == "done" for phase, *_ in heard) < changes:
-        heard.append(_wait_for(ours))
+        heard.append(ours.recv())
     time.sleep(seconds)
     writer.kill()
     writer.join()
@@ -72,12 +73,6 @@ def moment(choose: random.Random, number: int) -> tuple[int, float]:
     return 0, choose.uniform(0.0, LONGEST_LIFE)
 
 
-def _wait_for(pipe: Connection) -> tuple[object, ...]:
-    assert pipe.poll(60), "the writer doesn't start"
-    message: tuple[object, ...] = pipe.recv()
-    return message
-
-
 def _messages(pipe: Connection) -> Iterator[tuple[object, ...]]:
     try:
         while pipe.poll():
@@ -87,6 +82,7 @@ def _messages(pipe: Connection) -> Iterator[tuple[object, ...]]:
 
 
 @pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 async def test_killed_at_any_moment_the_store_keeps_what_it_acknowledged(tmp_path: Path) -> None:
     choose = random.Random(SEED)

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from time import monotonic
 
+import psycopg
 import pytest
 import yaml
 
@@ -68,6 +69,20 @@ async def proposed(url: str, folder: Path) -> str:
         return await propose(engine, lesson("a: b", discovery=TITLE, name="push"))
 
 
+async def listening(url: str, count: int) -> None:
+    """Wait until so many connections have asked to be told of what others write."""
+    asked = "query LIKE 'LISTEN %' OR query = 'SELECT 1'"  # the first, and the looks after it
+    end = monotonic() + PATIENCE
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+        while True:
+            found = await connection.execute(f"SELECT count(*) FROM pg_stat_activity WHERE {asked}")
+            row = await found.fetchone()
+            if row is not None and row[0] >= count:
+                return
+            assert monotonic() < end, row
+            await asyncio.sleep(0.02)
+
+
 async def test_a_proposal_approved_in_one_app_leaves_the_other(
     postgres_url: str, tmp_path: Path
 ) -> None:
@@ -79,6 +94,7 @@ async def test_a_proposal_approved_in_one_app_leaves_the_other(
         for app in (ada, bob):
             await shown(app, TITLE)
             await shown(app, "●1")
+        await listening(postgres_url, 2)
         desk = ada.maker.desk
         assert desk is not None
         review = await desk.approvals.review(item_id)

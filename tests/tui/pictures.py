@@ -76,7 +76,7 @@ class Pictures:
 
 async def _take(app: MemoryDeskApp, sizes: list[Any], before: Before) -> list[str]:
     taken = list[str]()
-    async with app.run_test(size=sizes[0]) as pilot:
+    async with app.run_test(size=sizes[0], notifications=True) as pilot:
         await before(pilot)
         held = sum(each.is_running for each in app.workers)
         for size in sizes:

@@ -90,16 +90,15 @@ class _Walk:
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if error is not None:
             return
-        skipped = {n: e for n, e in self.failed.items() if isinstance(e, pytest.skip.Exception)}
-        self.failed = {n: e for n, e in self.failed.items() if n not in skipped} or skipped
-        if not self.failed:
-            return
-        if len(self.failed) == 1:
-            raise next(iter(self.failed.values()))
-        raise BaseExceptionGroup(
-            f"{len(self.failed)} of {self.total} rows failed: " + "; ".join(self.failed),
-            list(self.failed.values()),
-        )
+        skipped = pytest.skip.Exception
+        failed = {n: e for n, e in self.failed.items() if not isinstance(e, skipped)}
+        if len(failed) > 1:
+            raise BaseExceptionGroup(
+                f"{len(failed)} of {self.total} rows failed: " + "; ".join(failed),
+                list(failed.values()),
+            )
+        for error in (failed or self.failed).values():
+            raise error
 
     def row(self, number: int, name: str, fixtures: dict[str, Any]) -> "_Row":
         return _Row(self, number, name, fixtures)

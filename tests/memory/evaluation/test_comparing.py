@@ -38,6 +38,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 TOPICS = ("cables", "lenses", "gears", "valves", "hinges", "springs")
 COLOURS = ("red", "green", "blue", "black", "white")
+FEW = ComparisonPlan(questions=8)
+"""Enough to see a difference by, and too few for advice."""
 
 
 class LostEmbedder(HashEmbedder):
@@ -113,9 +115,9 @@ async def test_the_active_one_is_tried_with_the_checkpoint_that_is_deployed(
     deployed = AdaptedEmbedder(used)
     turned = np.roll(np.eye(used.dims, dtype=np.float32), 1, axis=0)
     deployed.use(QueryAdapter(used.fingerprint, turned))
-    before = await bench.comparison.run(ComparisonPlan())
+    before = await bench.comparison.run(FEW)
     monkeypatch.setattr(bench.backend.core, "embedder", deployed)
-    after = await bench.comparison.run(ComparisonPlan())
+    after = await bench.comparison.run(FEW)
     found = [each.embedders[0].sets[0].overall.dense.recall_10.mean for each in (before, after)]
     assert found[0] == 1.0
     assert found[1] < 0.8
@@ -147,14 +149,16 @@ async def test_a_worse_embedder_is_seen_beside_the_active_one(bench: Bench) -> N
 
 async def test_vectors_that_are_known_are_not_made_again(bench: Bench) -> None:
     bench.made.clear()
-    await bench.comparison.run(ComparisonPlan())
+    await bench.comparison.run(FEW)
     measured, tried = bench.made
     assert sum(measured.calls) > 30
     assert tried.calls == []
 
 
 async def test_one_that_does_not_work_has_its_reason(bench: Bench) -> None:
-    report = await bench.comparison.run(ComparisonPlan(embedders=("gguf:path=/m/broken.gguf",)))
+    report = await bench.comparison.run(
+        ComparisonPlan(embedders=("gguf:path=/m/broken.gguf",), questions=8)
+    )
     active, broken = report.embedders
     assert active.sets
     assert broken.problem == "the model is missing"
@@ -216,7 +220,7 @@ async def test_with_nothing_recorded_nothing_is_advised(bench: Bench) -> None:
 
 
 async def test_a_slow_embedder_gets_fewer_memories_but_never_too_few(bench: Bench) -> None:
-    report = await bench.comparison.run(ComparisonPlan(minutes=0.0001))
+    report = await bench.comparison.run(ComparisonPlan(minutes=0.0001, questions=8))
     assert report.sets[0].memories == min(30, LEAST_MEMORIES)
 
 
@@ -341,7 +345,7 @@ async def test_one_that_is_switched_on_is_compared_with_none(bench: Bench) -> No
 
 
 async def test_a_reranker_that_does_not_work_has_its_reason(bench: Bench) -> None:
-    plan = ComparisonPlan(rerankers=("onnx:path=/m/broken.onnx",))
+    plan = ComparisonPlan(rerankers=("onnx:path=/m/broken.onnx",), questions=8)
     plain, broken = (await with_guide(bench).run(plan)).embedders
     assert plain.sets
     assert broken.problem == "it is no cross-encoder"

@@ -31,7 +31,8 @@ def commands(
     yield name, parser
 
 
-EVERY = dict(commands(build_parser()))
+PARSER = build_parser()
+EVERY = dict(commands(PARSER))
 
 
 def sections() -> dict[str, str]:
@@ -39,13 +40,16 @@ def sections() -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
+SECTIONS = sections()
+
+
 def test_every_command_is_documented_and_nothing_else() -> None:
-    assert set(sections()) == set(EVERY)
+    assert set(SECTIONS) == set(EVERY)
 
 
 @rows("name", EVERY)
 def test_every_option_is_documented(name: str) -> None:
-    documented = sections()[name]
+    documented = SECTIONS[name]
     for action in EVERY[name]._actions:
         options = set(action.option_strings) - {"-h", "--help"}
         if options and action.dest not in ("data_dir", "config", "json"):
@@ -55,7 +59,7 @@ def test_every_option_is_documented(name: str) -> None:
 @rows("name", EVERY)
 def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
-        build_parser().parse_args([*name.split(), "--help"])
+        PARSER.parse_args([*name.split(), "--help"])
     assert stopped.value.code == 0
     assert "--data-dir" in capsys.readouterr().out
 
@@ -129,7 +133,7 @@ def test_wrong_arguments_exit_with_2(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as stopped:
-        build_parser().parse_args(arguments)
+        PARSER.parse_args(arguments)
     assert stopped.value.code == 2
     assert "error:" in capsys.readouterr().err
 

@@ -46,6 +46,7 @@ imports: $(VENV)/.developer
 	$(BIN)/lint-imports
 
 pytest: $(VENV)/.developer
+	@$(BIN)/python -m compileall -q -j 0 synthorg_tui # once, not in each worker
 	$(BIN)/python -m pytest -n auto --dist worksteal --durations 20 --durations-min 1 $(ARGS)
 
 fuzz: $(VENV)/.developer ## look for new examples against the property tests, a thousand each
@@ -73,7 +74,8 @@ clean: ## remove the environment and caches
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; found %d.%d. Set PYTHON=python3.12 or similar." % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
 	@echo "Creating the environment in $(VENV)"
-	@$(PYTHON) -m venv $(VENV)
+	@PIP_QUIET=1 $(PYTHON) -m venv --upgrade-deps $(VENV) || { $(BIN)/python -m pip --version && \
+		echo "No newer pip was found: the one that came with Python stays."; }
 
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 	@echo "Installing synthorg-tui (about a minute)"

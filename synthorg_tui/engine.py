@@ -133,10 +133,7 @@ class Engine:
 
     @cached_property
     def desk(self) -> "MemoryAdmin":
-        """The operations of a person on the memories of all agents: list, find, edit, delete.
-
-        The memories of an approved skill aren't edited: they change by review.
-        """
+        """Memory administration across agents; the memories of a skill change by review only."""
         return wiring.guarded_desk(self._base)
 
     @cached_property
@@ -387,8 +384,10 @@ class Engine:
         """Learn from imported sessions; returns how many lessons were proposed."""
         from synthorg_tui.learning.models import LearnVerdict
 
+        left = await self.executions.unlearnt()
         await self.knowledge.refresh(cancel=cancel)
         if not self.settings.memory.procedural.enabled:
+            await self.executions.learnt({} if cancel.is_set() else left)
             return 0
         report = await self.learning.learn_from(executions, cancel=cancel)
         return report.count(LearnVerdict.PROPOSED)

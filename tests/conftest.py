@@ -5,7 +5,7 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ settings.register_profile(
     settings.default,
     deadline=None,
     derandomize=True,
+    max_examples=30,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile(
@@ -101,19 +102,26 @@ def shared_dir() -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_model_a_worker() -> Iterator[None]:
-    """Load the bundled embedding model once for all the stores that are opened in this process."""
+    """Load the bundled embedding model and its tokenizer once for all stores of this process."""
     from synthorg_tui.providers.embedding import onnx
 
-    load, loaded = onnx.MiniLMEmbedder._load_session, dict[tuple[Path, int | None], Any]()
+    made = dict[tuple[object, ...], Any]()
 
-    def share(embedder: onnx.MiniLMEmbedder) -> Any:
-        key = onnx.model_path(), embedder._threads
-        if key not in loaded:
-            loaded[key] = load(embedder)
-        return loaded[key]
+    def once(load: Callable[[Any], Any], key: Callable[[Any], tuple[object, ...]]) -> Any:
+        def share(embedder: onnx.MiniLMEmbedder) -> Any:
+            wanted = key(embedder)
+            if wanted not in made:
+                made[wanted] = load(embedder)
+            return made[wanted]
 
+        return share
+
+    model, tokenizer = onnx.MiniLMEmbedder._load_session, onnx.MiniLMEmbedder._load_tokenizer
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(onnx.MiniLMEmbedder, "_load_session", share)
+        share_model = once(model, lambda each: (onnx.model_path(), each._threads))
+        share_tokenizer = once(tokenizer, lambda each: (onnx.tokenizer_path(), each._max_tokens))
+        patch.setattr(onnx.MiniLMEmbedder, "_load_session", share_model)
+        patch.setattr(onnx.MiniLMEmbedder, "_load_tokenizer", share_tokenizer)
         yield
 
 

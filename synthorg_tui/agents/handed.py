@@ -5,43 +5,80 @@ all when the agent's context is empty, as after a compaction, of which its hook 
 it was doesn't matter: until then the agent has the text before it, and of a remedy it is reminded
 by the hint about the failing call. Whoever searches is answered in full, since it asked. It is
 kept in memory only; after a new start a session is handed everything once more, which is no harm.
+
+A text counts as handed over once its receipt was acknowledged: the hook wrote it, the answer of
+the tool was sent. What isn't acknowledged, since the hook gave up or was killed, is given again.
 """
 
+import uuid
 from collections import OrderedDict
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Final
 
 MAX_SESSIONS: Final = 256
 MAX_MARKS: Final = 2_000
-LATE_SECONDS: Final = 0.8
-"""From here on a hook may have given up waiting: what took so long counts as not handed over."""
+MAX_RECEIPTS: Final = 64
+"""Texts of one connection that are on their way; those before them count as not handed over."""
+
+
+class SessionMarks(OrderedDict[str, None]):
+    """The marks of the blocks that one session was handed, of which the last ones are kept."""
+
+    async def add(self, marks: Iterable[str]) -> None:
+        """Remember what the session was handed; receipts await it."""
+        remember(self, marks, MAX_MARKS)
 
 
 class HandedOver:
-    """The marks of the blocks that each session was handed, of the sessions used last."""
+    """The marks of the sessions used last."""
 
     def __init__(self) -> None:
-        self._sessions: OrderedDict[tuple[str, str], OrderedDict[str, None]] = OrderedDict()
+        self._sessions: OrderedDict[tuple[str, str], SessionMarks] = OrderedDict()
 
-    def marks(self, agent_id: str, session: str) -> frozenset[str]:
-        """Return the marks of all that a session was handed."""
-        return frozenset(self._sessions.get((agent_id, session), ()))
+    def of(self, agent_id: str, session: str) -> SessionMarks:
+        """Return the marks of a session.
 
-    def note(self, agent_id: str, session: str, marks: Iterable[str], *, seconds: float) -> None:
-        """Remember what a session was handed, unless preparing it took too many ``seconds``."""
-        if seconds >= LATE_SECONDS:
-            return
-        key = (agent_id, session)
-        known = self._sessions.setdefault(key, OrderedDict())
-        self._sessions.move_to_end(key)
-        for mark in marks:
-            known[mark] = None
-            known.move_to_end(mark)
-        while len(known) > MAX_MARKS:
-            known.popitem(last=False)
-        while len(self._sessions) > MAX_SESSIONS:
-            self._sessions.popitem(last=False)
+        What is added to them after ``forget`` is lost: it was handed to the context before.
+        """
+        marks = self._sessions.setdefault((agent_id, session), SessionMarks())
+        self._sessions.move_to_end((agent_id, session))
+        keep_latest(self._sessions, MAX_SESSIONS)
+        return marks
 
     def forget(self, agent_id: str, session: str) -> None:
         """Forget what a session was handed: it ended, or its agent starts with nothing again."""
         self._sessions.pop((agent_id, session), None)
+
+
+class Receipts:
+    """The texts that one connection was given and hasn't acknowledged yet."""
+
+    def __init__(self) -> None:
+        self._open: OrderedDict[str, Callable[[], Awaitable[None]]] = OrderedDict()
+
+    def issue(self, note: Callable[[], Awaitable[None]]) -> str:
+        """Return a receipt; ``note`` is awaited when it is acknowledged."""
+        receipt = uuid.uuid4().hex
+        self._open[receipt] = note
+        keep_latest(self._open, MAX_RECEIPTS)
+        return receipt
+
+    async def acknowledge(self, receipt: str) -> None:
+        """Note that the text was handed over; a receipt that isn't open is ignored."""
+        note = self._open.pop(receipt, None)
+        if note is not None:
+            await note()
+
+
+def remember(latest: OrderedDict[str, None], names: Iterable[str], most: int) -> None:
+    """Add names to those that came last, of which at most ``most`` stay."""
+    for name in names:
+        latest[name] = None
+        latest.move_to_end(name)
+    keep_latest(latest, most)
+
+
+def keep_latest(ordered: OrderedDict[Any, Any], most: int) -> None:
+    """Drop the entries before the last ``most``."""
+    while len(ordered) > most:
+        ordered.popitem(last=False)

@@ -39,13 +39,15 @@ class CallReply:
     """The reply to an agent's call; ``is_error`` when the tool didn't do what was asked.
 
     ``memory_ids`` are the memories that were returned, stored or deleted. ``waiting`` are the ids
-    of proposals made instead of changes: nothing happens before a person approves them.
+    of proposals made instead of changes: nothing happens before a person approves them. With a
+    ``receipt`` the content counts as handed over once that is acknowledged.
     """
 
     content: str
     is_error: bool = False
     memory_ids: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
+    receipt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class ServedDigest:
     """A digest exactly as the agent receives it, and the ids of the memories in it.
 
     ``handed`` is how much more would be in it, policies included, had the session not been handed
-    it before.
+    it before. With a ``receipt`` it counts as handed over once that is acknowledged.
     """
 
     text: str
@@ -61,17 +63,20 @@ class ServedDigest:
     included: tuple[str, ...] = ()
     degraded: str = ""
     handed: int = 0
+    receipt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ServedHint:
     """A hint about one call exactly as the agent receives it, and why it was given.
 
-    Both are empty when there is nothing to say.
+    Both are empty when there is nothing to say. It counts as said, and as a use of its lesson, once
+    its ``receipt`` is acknowledged.
     """
 
     text: str = ""
     reason: str = ""
+    receipt: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from synthorg_tui.agents.handed import MAX_SESSIONS, keep_latest, remember
 from synthorg_tui.agents.recovered import told_before
 from synthorg_tui.agents.silenced import SilencedHints, SilencedKind
 from synthorg_tui.core.text import safe_text
@@ -43,7 +44,6 @@ SURE_MEANING: Final = 0.9
 With the local model errors with different remedies reach 0.88 ("has no upstream branch", "the
 upstream branch does not match"), five of seven rewordings of one error 0.90 and more.
 """
-MAX_SESSIONS: Final = 256
 _MAX_SEEN: Final = 500
 _MAX_TEXT: Final = 360
 MAX_COMMAND: Final = 4_000
@@ -64,7 +64,8 @@ class Recollection:
 
     ``text`` is exactly what the agent is given; ``reason`` is why, for a person. ``subject`` tells
     it from all others, ``lesson`` is the name of the approved lesson and ``path`` its skill, empty
-    for what was only recorded. ``command`` is the program that it is about.
+    for what was only recorded. ``command`` is the program that it is about, ``receipt`` what is
+    acknowledged when the agent has it.
     """
 
     text: str
@@ -74,6 +75,7 @@ class Recollection:
     lesson: str = ""
     path: str = ""
     command: str = ""
+    receipt: str = ""
 
 
 class KnownTrigger(NamedTuple):
@@ -113,10 +115,9 @@ class ToldSession:
 
     def note(self, action: AgentAction, known: "Iterable[KnownTrigger]") -> None:
         """Remember the programs that the session ran, and the answers that it used itself."""
-        _remember(self.ran, (step.intent for step in action.steps))
-        _remember(
-            self.knows, (each.skill.path for each in known if each.trigger.is_known_from(action))
-        )
+        known_here = (each.skill.path for each in known if each.trigger.is_known_from(action))
+        remember(self.ran, (step.intent for step in action.steps), _MAX_SEEN)
+        remember(self.knows, known_here, _MAX_SEEN)
 
 
 class Recall:
@@ -158,7 +159,8 @@ class Recall:
         """Return what is to be said about a call, or ``None``, which is the rule.
 
         ``session`` is within which the same thing is said once to each ``subagent``, ``session_id``
-        that of the agent's program, by which it sees memories. What is returned counts as said.
+        that of the agent's program, by which it sees memories. What is returned counts as said
+        from ``note_said`` on.
         """
         if not self._injection.enabled:
             return None
@@ -174,9 +176,13 @@ class Recall:
                 found = None
         if moment is Moment.BEFORE:
             told.note(action, known)
-        if found is not None:
-            told.said.add((subagent, found.subject, moment))
         return found
+
+    async def note_said(
+        self, agent_id: str, session: str, subagent: str, subject: str, moment: Moment
+    ) -> None:
+        """Note that a hint reached the agent, which isn't told it again."""
+        (await self._told(agent_id, session)).said.add((subagent, subject, moment))
 
     async def _find(
         self, known: list[KnownTrigger], moment: Moment, action: AgentAction, told: ToldSession
@@ -219,8 +225,7 @@ class Recall:
             vector = [float(value) for value in await self._embedder.embed_query(text)]
             length = sum(value * value for value in vector) ** 0.5 or 1.0
             self._vectors[text] = [value / length for value in vector]
-            while len(self._vectors) > _MAX_SEEN:
-                self._vectors.popitem(last=False)
+            keep_latest(self._vectors, _MAX_SEEN)
         return self._vectors[text]
 
     async def _recorded(
@@ -270,18 +275,8 @@ class Recall:
             told = ToldSession({("", path, Moment(how)) for path, how in hinted})
             told = self._sessions.setdefault(key, told)
         self._sessions.move_to_end(key)
-        while len(self._sessions) > MAX_SESSIONS:
-            self._sessions.popitem(last=False)
+        keep_latest(self._sessions, MAX_SESSIONS)
         return told
-
-
-def _remember(latest: "OrderedDict[str, None]", names: Iterable[str]) -> None:
-    """Add names to those that came last, of which ``_MAX_SEEN`` are kept."""
-    for name in names:
-        latest[name] = None
-        latest.move_to_end(name)
-    while len(latest) > _MAX_SEEN:
-        latest.popitem(last=False)
 
 
 def _indexed(state: str, skills: tuple[RegisteredSkill, ...]) -> TriggerIndex:

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic_core import to_json
@@ -19,6 +20,7 @@ from pydantic_core import to_json
 from synthorg_tui.agents.audit import AuditTrail
 from synthorg_tui.agents.client_sessions import ClientSessions
 from synthorg_tui.agents.guarded import WriteAllowance
+from synthorg_tui.agents.handed import Receipts
 from synthorg_tui.agents.models import (
     ONLY_READS,
     PAUSED,
@@ -110,6 +112,7 @@ class AgentSession:
         self._processes = processes
         self._tools: Toolbox | None = None
         self._allowance = allowance
+        self._receipts = Receipts()
         self.recorded = 0
         self.connected_at = services.clock.now()
         self._connection = f"connection {uuid.uuid4()}"
@@ -160,8 +163,7 @@ class AgentSession:
         before isn't in it, unless it reads otherwise now or the agent begins ``anew``, with nothing
         of the session in its context.
 
-        Raises ``AgentRefusedError`` while the agent is paused, for a blank query and for one that
-        is too long.
+        Raises ``AgentRefusedError`` while the agent is paused, and for a blank or too long query.
         """
         started = time.perf_counter()
         default = self._services.config.digest_token_budget
@@ -171,7 +173,7 @@ class AgentSession:
             self._require(writing=False)
             if not query.strip() or len(query) > MAX_QUERY:
                 raise AgentRefusedError(f"the query must have 1 to {MAX_QUERY} characters")
-        injection = await self._prepared(query, budget, started, anew=anew)
+        injection, receipt = await self._prepared(query, budget, anew)
         explanation = injection.explanation
         served = ServedDigest(
             text=injection.text,
@@ -179,6 +181,7 @@ class AgentSession:
             included=tuple(memory.entry.id for memory in explanation.included),
             degraded=explanation.degraded,
             handed=explanation.handed,
+            receipt=receipt,
         )
         # As an adapter would write it, which takes longer to build than to do without.
         explained = await asyncio.to_thread(to_json, explanation, inf_nan_mode="null")
@@ -192,25 +195,22 @@ class AgentSession:
         )
         return served
 
-    async def _prepared(
-        self, query: str, token_budget: int, started: float, *, anew: bool
-    ) -> Injection:
-        """The digest without what the session was handed before; what is new counts as handed."""
-        session_id = await self._session_id()
+    async def _prepared(self, query: str, token_budget: int, anew: bool) -> tuple[Injection, str]:
+        """The digest without what the session was handed before, and its receipt."""
+        who, session_id = self.identity, await self._session_id()
         handed, key = self._services.sessions.handed, self._told_as(session_id)
         if anew:
             handed.forget(*key)
         request = agents_request(
-            self.identity.agent_id,
-            query,
-            token_budget,
-            project=self.identity.project,
-            session_id=session_id,
+            who.agent_id, query, token_budget, project=who.project, session_id=session_id
         )
-        injection = await self._services.prepare(replace(request, handed=handed.marks(*key)))
-        seconds = time.perf_counter() - started
-        handed.note(*key, injection.explanation.marks, seconds=seconds)
-        return injection
+        marks = handed.of(*key)
+        injection = await self._services.prepare(replace(request, handed=frozenset(marks)))
+        return injection, self._receipts.issue(partial(marks.add, injection.explanation.marks))
+
+    async def acknowledge(self, receipt: str) -> None:
+        """Note that a text reached the agent; a receipt that isn't open is ignored."""
+        await self._receipts.acknowledge(receipt)
 
     async def hint(self, moment: str, action: AgentAction, subagent: str = "") -> ServedHint:
         """Return what is known about a call, ``before`` it or ``after`` it failed; mostly nothing.
@@ -245,7 +245,7 @@ class AgentSession:
             started,
             explanation=_explained(known),
         )
-        return ServedHint(known.text, known.reason)
+        return ServedHint(known.text, known.reason, known.receipt)
 
     async def skills(self) -> tuple[SkillCard, ...]:
         """Return the approved skills that the agent may read, sorted by name.
@@ -329,21 +329,21 @@ class AgentSession:
     async def _recollection(
         self, moment: str, action: AgentAction, subagent: str = ""
     ) -> "Recollection | None":
-        """What is to be said about a call; it counts as a use of the lesson."""
+        """What is to be said about a call; once acknowledged it is a use of the lesson."""
         from synthorg_tui.agents.recall import Moment
 
-        session_id = await self._session_id()
-        known = await self._services.tools().recall.hint(
-            self.identity.agent_id,
-            self._told_as(session_id)[1],
-            Moment(moment),
-            action,
-            session_id=session_id,
-            subagent=subagent,
-        )
-        if known is not None:
-            await self._note_use(UseKind(moment), known.memory_ids)
-        return known
+        session_id, recall = await self._session_id(), self._services.tools().recall
+        key, when = self._told_as(session_id), Moment(moment)
+        known = await recall.hint(*key, when, action, session_id=session_id, subagent=subagent)
+        if known is None:
+            return None
+        subject, memory_ids = known.subject, known.memory_ids
+
+        async def note() -> None:
+            await recall.note_said(*key, subagent, subject, when)
+            await self._note_use(UseKind(moment), memory_ids)
+
+        return replace(known, receipt=self._receipts.issue(note))
 
     async def _before_action(self, arguments: Mapping[str, Any]) -> tuple[CallReply, str]:
         """The reply to the tool, and why it is so."""
@@ -357,7 +357,8 @@ class AgentSession:
         known = await self._recollection(moment, action)
         if known is None:
             return CallReply(tools.NOTHING_KNOWN), ""
-        return CallReply(known.text, memory_ids=known.memory_ids), _explained(known)
+        reply = CallReply(known.text, memory_ids=known.memory_ids, receipt=known.receipt)
+        return reply, _explained(known)
 
     async def _note_use(self, how: UseKind, memory_ids: Sequence[str]) -> None:
         """Record that the agent was given these memories; a failure is only logged."""

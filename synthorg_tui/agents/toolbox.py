@@ -70,30 +70,23 @@ class ApprovedSkills:
         readable = await self._readable(agent_id)
         return tuple([await self._card(readable[name]) for name in sorted(readable)])
 
-    async def text(self, agent_id: str, name: str) -> str:
-        """Return the text of a skill's SKILL.md.
+    async def read(self, agent_id: str, name: str) -> CallReply:
+        """Return the text of a skill's SKILL.md, and the id of the memory that says the same.
 
         Raises ``SkillNotFoundError`` when the agent may read no skill of this name.
         """
-        return (await self.read(agent_id, name)).content
-
-    async def read(self, agent_id: str, name: str) -> CallReply:
-        """Return the text as ``text`` does, with the id of the memory that says the same."""
         skill = (await self._readable(agent_id)).get(name)
         if skill is None:
             raise SkillNotFoundError("no skill has this name", remedy="list_skills names them.")
         # Of its memories the first is its owner's; the others are copies of other agents.
-        return CallReply(await self._text(skill), memory_ids=skill.memory_ids[:1])
+        return CallReply(await self._registry.text(skill), memory_ids=skill.memory_ids[:1])
 
     async def _card(self, skill: "RegisteredSkill") -> SkillCard:
         from synthorg_tui.skills.validate import parse
 
-        document, _ = parse(await self._text(skill), name=skill.name)
+        document, _ = parse(await self._registry.text(skill), name=skill.name)
         description = document.description if document else skill.proposal.discovery
         return SkillCard(skill.name, description, skill.proposal.scope.value, skill.sha256)
-
-    async def _text(self, skill: "RegisteredSkill") -> str:
-        return (await self._registry.content(skill.sha256)).decode("utf-8", "replace")
 
     async def _readable(self, agent_id: str) -> "dict[str, RegisteredSkill]":
         return readable_by(await self._registry.active(), agent_id)

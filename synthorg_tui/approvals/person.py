@@ -65,15 +65,17 @@ def decision_event(
     return ApprovalEventKind.REJECTED
 
 
-def require_no_agent(environ: Mapping[str, str] = os.environ) -> None:
+def require_no_agent(environ: Mapping[str, str] = os.environ, reason: str = "") -> None:
     """Raise ``DecisionRefusedError`` if the environment is that of a known coding agent.
 
-    To be called before an action that only a person may take, on a screen or by a command.
+    To be called before an action that only a person may take, on a screen or by a command;
+    ``reason`` says what about it is a person's.
     """
     agent = agent_in(environ)
     if agent is not None:
+        because = f": {reason}" if reason else ""
         raise DecisionRefusedError(
-            f"{agent.shown_by} runs this; only a person decides", remedy=DECIDE_YOURSELF
+            f"{agent.shown_by} runs this; only a person decides{because}", remedy=DECIDE_YOURSELF
         )
 
 

@@ -104,7 +104,7 @@ def add_command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_common_options(parser)
-    parser.set_defaults(handler=run)
+    parser.set_defaults(handler=run, command=parser.prog.partition(" ")[2])
     return parser
 
 

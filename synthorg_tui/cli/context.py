@@ -133,6 +133,16 @@ class Context:
         self._warn_of_low_space()
         return Engine.open(self.settings(), data_dir=self.args.data_dir)
 
+    def engine_itself(self) -> "AbstractAsyncContextManager[Engine]":
+        """Return the engine, not another process's: owners decide nothing for others.
+
+        One without a screen is asked to leave; an app keeps the store, which raises
+        ``StoreLockedError``.
+        """
+        from synthorg_tui.host.opening import engine_for_app
+
+        return engine_for_app(self.settings(), data_dir=self.data_dir)
+
     @asynccontextmanager
     async def deciding(self) -> "AsyncIterator[tuple[Engine, Terminal]]":
         """The store in this process, and the person at the terminal, as for approving proposals.
@@ -141,11 +151,10 @@ class Context:
         Raises ``DecisionRefusedError`` where the settings or the environment let nobody decide.
         """
         from synthorg_tui.cli.terminal import controlling_terminal, require_open_to_decisions
-        from synthorg_tui.host.opening import engine_for_app
 
         self._warn_of_low_space()
         with controlling_terminal() as terminal:
-            async with engine_for_app(self.settings(), data_dir=self.data_dir) as engine:
+            async with self.engine_itself() as engine:
                 require_open_to_decisions(engine.settings.approvals)
                 yield engine, terminal
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.output import Console
@@ -38,7 +39,8 @@ def paged(console: Console, *, wanted: bool = True) -> Iterator[Console]:
         return
     console.out.flush()
     environment = {"LESS": _LESS_OPTIONS, "LV": "-c", **os.environ}
-    pager = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
+    home = Path.home()  # pagers such as delta read the git configuration of their folder
+    pager = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment, cwd=home)
     assert pager.stdin is not None
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the pager's
     try:

@@ -139,8 +139,10 @@ def _trace() -> None:
 
 
 async def _run_command(args: Namespace, console: "Console") -> int:
+    from synthorg_tui.cli.agent_rules import require_allowed
     from synthorg_tui.cli.context import Context, routed_logs
 
+    require_allowed(args)
     with routed_logs(console):
         code: int = await args.handler(Context(args, console))
     return code

@@ -114,6 +114,7 @@ def known_hooks(where: ClientPlaces) -> tuple[str, ...]:
     try:
         told = subprocess.run(
             [program, "--version"],
+            cwd=Path.home(),  # version managers run what a project's folder says
             capture_output=True,
             stdin=subprocess.DEVNULL,
             timeout=_VERSION_SECONDS,

@@ -14,6 +14,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 
 from synthorg_tui import __version__
 from synthorg_tui.connect import DIGEST_EVENTS, HINT_EVENTS, IMPORT_EVENTS
@@ -50,7 +51,7 @@ class CallFailedError(Exception):
 class HookCall:
     """One run of a hook: its event and options, and the JSON that Claude Code sent.
 
-    ``deadline`` is in seconds of ``time.monotonic``.
+    ``deadline`` is in seconds of ``time.monotonic``; Claude Code reads ``output``.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class HookCall:
         options: Mapping[str, str],
         payload: Mapping[str, object],
         deadline: float,
+        output: "IO[str]",
     ) -> None:
         self.event = event
         self.data_dir = data_dir
@@ -68,6 +70,7 @@ class HookCall:
         self.deadline = deadline
         self.config = options.get("--config")
         self.payload = payload
+        self.output = output
 
     def text(self, key: str) -> str:
         """Return a text of the payload, or an empty one if it is missing or no text."""
@@ -111,9 +114,7 @@ class HookConnection:
         and ``OSError``.
         """
         self._number += 1
-        message = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
-        self._socket.settimeout(self._seconds_left())
-        self._socket.sendall(json.dumps(message).encode() + b"\n")
+        self._send({"id": self._number, "method": method, "params": params})
         while True:
             answer = json.loads(self._line())
             if answer.get("id") == self._number and "method" not in answer:
@@ -122,9 +123,17 @@ class HookConnection:
             raise CallFailedError(str(answer["error"].get("message")))
         return answer.get("result")
 
+    def acknowledge(self, receipt: object) -> None:
+        """Tell the owner that the text with this receipt was written; nothing answers it."""
+        self._send({"method": "$/event", "params": {"topic": "handed_over", "data": receipt}})
+
     def close(self) -> None:
         """Close the connection."""
         self._socket.close()
+
+    def _send(self, message: dict[str, object]) -> None:
+        self._socket.settimeout(self._seconds_left())
+        self._socket.sendall(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
     def _line(self) -> bytes:
         while b"\n" not in self._unread:
@@ -156,52 +165,46 @@ def main(
     deadline = started + (HINT_TIME_LIMIT if event in HINT_EVENTS else TIME_LIMIT)
     data_dir = options.get("--data-dir")
     try:
-        data_dir = data_dir or _configured_data_dir(options)
+        data_dir = data_dir or configured_data_dir(options)
         payload = _payload(stdin or sys.stdin.buffer)
-        call = HookCall(event, data_dir, options, payload, deadline)
+        call = HookCall(event, data_dir, options, payload, deadline, stdout or sys.stdout)
         # A run was given its digest with its task, and is imported by whoever started it.
-        is_done = COPY_VARIABLE in os.environ and event not in HINT_EVENTS
-        output = "" if is_done else _HANDLERS[event](call)
+        if COPY_VARIABLE not in os.environ or event in HINT_EVENTS:
+            _HANDLERS[event](call)
     except Exception as error:  # the agent goes on whatever is wrong here
         _log(data_dir, event, f"{type(error).__name__}: {error}")
-        return 0
-    if output:
-        (stdout or sys.stdout).write(output)
     return 0
 
 
-def _digest(call: HookCall) -> str:
-    """The digest as the event's additional context; empty when there is nothing new to say."""
-    connection = _connection(call)
-    try:
-        params: dict[str, object] = {"query": _query(call), "token_budget": call.token_budget}
-        if call.event == "SessionStart":  # also after a compaction: the context is empty
-            params["anew"] = True
-        served = connection.call("agent.digest", params)
-    finally:
-        connection.close()
-    return _context(call, served)
+def _digest(call: HookCall) -> None:
+    """Hand over what is new of the digest."""
+    params: dict[str, object] = {"query": _query(call), "token_budget": call.token_budget}
+    if call.event == "SessionStart":  # also after a compaction: the context is empty
+        params["anew"] = True
+    _hand_over(call, _connection(call), "agent.digest", params)
 
 
-def _hint(call: HookCall) -> str:
-    """What is known about the call, as additional context; empty when nothing is.
+def _hint(call: HookCall) -> None:
+    """Hand over what is known about the call.
 
-    Empty without an owner, too: the next prompt's hook starts one, a tool call doesn't wait for it.
+    Nothing without an owner: the next prompt's hook starts one, a tool call doesn't wait for it.
     """
-    from synthorg_tui.host.errors import NoOwnerError
-
     action = _action(call)
-    if not action:
-        return ""
-    try:
-        connection = HookConnection(call.data_dir, deadline=call.deadline, hello=_hello(call))
-    except (NoOwnerError, ConnectionRefusedError, FileNotFoundError):
-        return ""
-    try:
-        served = connection.call("agent.hint", action)
-    finally:
-        connection.close()
-    return _context(call, served)
+    if action and (connection := _running_owner(call)) is not None:
+        _hand_over(call, connection, "agent.hint", action)
+
+
+def _hand_over(
+    call: HookCall, connection: HookConnection, method: str, params: dict[str, object]
+) -> None:
+    """Write the text that the owner serves as additional context, then acknowledge its receipt."""
+    with closing(connection):
+        served = connection.call(method, params)
+        if isinstance(served, dict) and served.get("text"):
+            context = {"hookEventName": call.event, "additionalContext": served["text"]}
+            call.output.write(json.dumps({"hookSpecificOutput": context}) + "\n")
+            call.output.flush()
+            connection.acknowledge(served.get("receipt"))
 
 
 def _action(call: HookCall) -> dict[str, object]:
@@ -227,15 +230,6 @@ def _action(call: HookCall) -> dict[str, object]:
     }
 
 
-def _context(call: HookCall, served: object) -> str:
-    """The text that was served as Claude Code takes it; empty without one."""
-    text = served.get("text") if isinstance(served, dict) else ""
-    if not text:
-        return ""
-    context = {"hookEventName": call.event, "additionalContext": text}
-    return json.dumps({"hookSpecificOutput": context}) + "\n"
-
-
 def _text(values: Mapping[str, object], key: str) -> str:
     value = values.get(key)
     return value if isinstance(value, str) else ""
@@ -249,7 +243,7 @@ def _query(call: HookCall) -> str:
     return f"Starting to work on {name}: decisions, conventions, lessons, what was done last"
 
 
-def _import(call: HookCall) -> str:
+def _import(call: HookCall) -> None:
     """Have what is new of the session imported, by a process that nobody waits for."""
     if call.event == "SessionEnd":
         _end_session(call)
@@ -258,33 +252,25 @@ def _import(call: HookCall) -> str:
         raise CallFailedError("the event names no transcript")
     _require_store(call)
     transcript = os.path.expanduser(transcript)
-    if not os.path.exists(transcript):  # Claude Code ends sessions that never had a prompt, too
-        return ""
-    command = ["synthorg_tui", "--data-dir", call.data_dir]
-    command += ["--config", call.config] if call.config else []
-    _start([*command, "import", transcript], call.file(LOG_FILE))
-    return ""
+    if os.path.exists(transcript):  # Claude Code ends sessions that never had a prompt, too
+        command = ["synthorg_tui", "--data-dir", call.data_dir]
+        command += ["--config", call.config] if call.config else []
+        _start([*command, "import", transcript], call.file(LOG_FILE))
 
 
 def _end_session(call: HookCall) -> None:
     """Tell a running owner that the session ended; without one, its memories end by time."""
-    from synthorg_tui.host.errors import NoOwnerError
-
     if not call.text("session_id"):
         return
     try:
-        connection = HookConnection(call.data_dir, deadline=call.deadline, hello=_hello(call))
-    except (NoOwnerError, OSError):
-        return
-    try:
-        connection.call("agent.end_session", {})
+        if (connection := _running_owner(call)) is not None:
+            with closing(connection):
+                connection.call("agent.end_session", {})
     except (CallFailedError, OSError) as error:  # the import is started all the same
         _log(call.data_dir, call.event, f"{type(error).__name__}: {error}")
-    finally:
-        connection.close()
 
 
-_HANDLERS: dict[str, Callable[[HookCall], str]] = {
+_HANDLERS: dict[str, Callable[[HookCall], None]] = {
     **dict.fromkeys(DIGEST_EVENTS, _digest),
     **dict.fromkeys(HINT_EVENTS, _hint),
     **dict.fromkeys(IMPORT_EVENTS, _import),
@@ -292,18 +278,25 @@ _HANDLERS: dict[str, Callable[[HookCall], str]] = {
 _OPTIONS = ("--data-dir", "--config", "--agent", "--token-budget")
 
 
-def _connection(call: HookCall) -> HookConnection:
-    """A connection to the owner; one is started when there is none."""
+def _running_owner(call: HookCall) -> HookConnection | None:
+    """A connection to the owner, or ``None`` when there is none."""
     from synthorg_tui.host.errors import NoOwnerError
 
-    hello = _hello(call)
+    try:
+        return HookConnection(call.data_dir, deadline=call.deadline, hello=_hello(call))
+    except (NoOwnerError, ConnectionRefusedError, FileNotFoundError):
+        return None
+
+
+def _connection(call: HookCall) -> HookConnection:
+    """A connection to the owner; one is started when there is none."""
     started: subprocess.Popen[bytes] | None = None
     while True:
-        try:
-            return HookConnection(call.data_dir, deadline=call.deadline, hello=hello)
-        except (NoOwnerError, ConnectionRefusedError, FileNotFoundError):
-            if time.monotonic() > call.deadline:
-                raise CallFailedError("no owner listened in time") from None
+        connection = _running_owner(call)
+        if connection is not None:
+            return connection
+        if time.monotonic() > call.deadline:
+            raise CallFailedError("no owner listened in time")
         if started is None:
             _require_store(call)
             owner = ["synthorg_tui.host", call.data_dir, str(OWNER_SECONDS)]
@@ -372,8 +365,8 @@ def _parse(arguments: Sequence[str]) -> tuple[str, dict[str, str]] | str:
     return event, options
 
 
-def _configured_data_dir(options: Mapping[str, str]) -> str:
-    """Where the settings say the store is; reading them costs time, so hooks name it."""
+def configured_data_dir(options: Mapping[str, str]) -> str:
+    """Return where the settings say the store is; reading them costs time, so hooks name it."""
     from pathlib import Path
 
     from synthorg_tui.settings.loader import load_settings

@@ -13,8 +13,10 @@ import select
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
-from synthorg_tui.connect.hook import CallFailedError, HookConnection
+from synthorg_tui.connect.hook import CallFailedError, HookConnection, configured_data_dir
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.host.errors import NoOwnerError, RefusedError
 from synthorg_tui.persistence import DATABASE_FILE, STATUS_FILE
 from synthorg_tui.persistence.kept_counts import is_on_server, keep, kept, mark_of
@@ -56,7 +58,9 @@ def main(
     style = options.get("--format", "text")
     if style == "claude":
         drain(stdin)
-    data_dir = options.get("--data-dir") or _configured_data_dir(options)
+    data_dir = options.get("--data-dir", "")
+    with suppress(DomainError):
+        data_dir = data_dir or configured_data_dir(options)
     config = options.get("--config", "")
     line = line_of(*counts_in(data_dir, config, at_once=True), style=style) if data_dir else ""
     if line:
@@ -200,17 +204,3 @@ def _refreshing(data_dir: str) -> str:
 
 def _kept_at(data_dir: str) -> float:
     return os.stat(os.path.join(data_dir, STATUS_FILE)).st_mtime
-
-
-def _configured_data_dir(options: Mapping[str, str]) -> str:
-    """Where the settings say the store is; reading them costs time, so status bars name it."""
-    from pathlib import Path
-
-    from synthorg_tui.core.errors import DomainError
-    from synthorg_tui.settings.loader import load_settings
-
-    config = Path(options["--config"]) if "--config" in options else None
-    try:
-        return load_settings(config).memory.storage.data_dir
-    except DomainError:
-        return ""

@@ -46,11 +46,12 @@ def editor_command(
 def run_editor(path: Path, *, line: int = 0) -> None:
     """Open a file in the person's editor, and wait for the editor to exit.
 
-    Raises ``EditorError`` when it can't be run, or says that it failed.
+    It starts in the file's own folder: a project's may hold settings that editors execute. Raises
+    ``EditorError`` when it can't be run, or says that it failed.
     """
     command = editor_command(path, line=line)
     try:
-        done = subprocess.run(command, check=False)
+        done = subprocess.run(command, cwd=path.absolute().parent, check=False)
     except (OSError, ValueError) as error:
         raise EditorError(f"{command[0]} can't be run: {error}") from error
     if done.returncode != 0:

@@ -1,9 +1,10 @@
 """Fences around text from strangers, and the directive that tells a model what they mean.
 
-A fence holds when nothing in the text reads like its end, nor like the end of what the client of an
-agent puts around it: tags and special tokens of models count in every spelling. A text is judged by
-its skeleton, which is what a reader sees of it: compatible and similar letters are one, and white
-space, marks and invisible characters are none.
+A fence holds when nothing in the text reads like its end, nor like a tag or a turn of the client or
+the model around it. In a fence no tag opens or closes, whichever client's it is. Known tags and
+special tokens of models count in every spelling, also in a text without a fence: it is judged by
+its skeleton, which is what a reader sees of it, where compatible and similar letters are one, and
+white space, marks and invisible characters are none.
 """
 
 import re
@@ -18,6 +19,9 @@ _TAG = re.compile(r"[a-z][a-z0-9-]{0,31}")
 
 _OPENERS: Final = "<\u226e\ufe64\uff1c\u2039\u2329\u27e8\u3008\u276e\u276c\u02c2\u1438[\ufe47\uff3b"
 """Every character whose skeleton begins a tag or a token of a model."""
+
+_ANGLES: Final = "<\u226e\ufe64\uff1c"
+"""Those of them that are one with ``<`` by themselves; the others also quote words."""
 
 LOOK_ALIKES = {  # Cyrillic and Greek
     "a": "\u0430\u03b1",
@@ -49,8 +53,14 @@ _CLIENT_TAGS: Final = (
 _FENCE_OPENS: Final = "(?:data|skill)(?:[a-z-]*=|/?>)"
 """Opens those of our fences whose names are also words of markup in other texts."""
 _CLOSES: Final = r"/[^/<>]{0,80}/?>"
-_IS_TOKEN: Final = r"\|[^|<>]{0,64}\||</?sys>|[be]os>"
-_IS_BRACKET_TOKEN: Final = r"/?(?:inst|system-prompt|available-tools|tool-(?:calls|results))\]"
+_IS_TOKEN: Final = r"\|[^|<>]{0,64}\||</?sys>|[be]os>|\][^\]<>]{0,64}\[>"
+_IS_BRACKET_TOKEN: Final = (
+    r"/?(?:inst|system|assistant|system-prompt|available-tools|tool-(?:calls|results))\]"
+)
+_TURN = re.compile(
+    r"^([^\S\n]*(?:human|assistant)[^\S\n]*)(?=[:\uff1a])", re.IGNORECASE | re.MULTILINE
+)
+"""The beginning of a turn, as models see it that know turns by words."""
 _ONE_SHAPE: Final = str.maketrans(
     {alike: letter for letter, others in LOOK_ALIKES.items() for alike in others}
     | dict.fromkeys("\u2039\u2329\u27e8\u3008\u276e\u276c\u02c2\u1438", "<")
@@ -80,12 +90,16 @@ def wrap_untrusted(tag: str, text: str) -> str:
 def defused(text: str, tag: str = "memory-entry", *, unfenced: bool = False) -> str:
     """Return the text with a backslash in whatever could end what it stands in.
 
-    That is the first character of each closing tag, of the tags of clients and of ``tag`` also
-    when they open or are unfinished, and of the special tokens of models, in any spelling: upper
-    case, look-alike letters, with white space, marks or invisible characters in between. Paths,
-    as in ``< /dev/null``, stay. A text that was changed isn't changed again. ``unfenced`` says that
-    it stands in no fence, so that it may open none of ours, either: what follows would be in it.
+    That is after ``<`` before a letter, ``|`` or ``/``; after what looks like ``<`` or ``[`` where
+    a closing tag begins, or a known tag of clients, ``tag`` or a special token of models, in any
+    spelling: upper case, look-alike letters, with white space, marks or invisible characters in
+    between; and before the colon that begins a turn. Comparisons and paths, as in ``a < b`` and
+    ``< /dev/null``, stay. A text that was changed isn't changed again. ``unfenced`` says that it
+    stands in no fence: then unknown tags and turns stay, but none of our fences may open, either,
+    since what follows would be in it.
     """
+    if not unfenced:
+        text = _TURN.sub(r"\1\\", text)
     openers = compiled(f"[{re.escape(_OPENERS)}]")
     if not openers.search(text):
         return text
@@ -94,10 +108,20 @@ def defused(text: str, tag: str = "memory-entry", *, unfenced: bool = False) -> 
     # What opens in the text opens in its skeleton, one by one.
     seen = _ending(tag, unfenced).finditer(_skeleton(text))
     for opener, shape in zip(openers.finditer(text), seen, strict=True):
-        if shape[1]:
+        is_open = not unfenced and opener[0] in _ANGLES and _begins_tag(text, opener.end())
+        if shape[1] or is_open:
             parts += [text[done : opener.end()], "\\"]
             done = opener.end()
     return "".join((*parts, text[done:]))
+
+
+def _begins_tag(text: str, place: int) -> bool:
+    """Whether the next that a reader sees is a letter, ``|`` or ``/``, without a space before."""
+    for index in range(place, len(text)):
+        shape = _shape(text[index])
+        if shape or text[index].isspace():
+            return shape[:1].isalpha() or shape.startswith(("|", "/"))
+    return False
 
 
 @lru_cache(maxsize=32)

@@ -1,4 +1,4 @@
-"""The JSON files of evaluations: both dialects are read, the specification's is written.
+"""The JSON files of evaluations: cases and summaries are read in two dialects, written in one.
 
 The guide of the Agent Skills specification says ``assertions``, ``assertion_results`` and numbers
 for differences; skill-creator says ``expectations``, lists its runs, and writes differences as
@@ -8,7 +8,7 @@ counted, and nothing that a file says is ever run.
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, NoReturn, TypeAlias
 
@@ -32,7 +32,6 @@ MEASURES: Final = ("pass_rate", "time_seconds", "tokens")
 MAX_EVAL_FILE: Final = 1024 * 1024
 _MAX_FILES: Final = 20
 _MAX_ENTRIES: Final = 1000
-_MAX_COUNT: Final = 10**12
 
 _Object: TypeAlias = Mapping[str, object]
 
@@ -104,15 +103,6 @@ def write_evals(skill: str, cases: Sequence[EvalCase]) -> str:
     return _written({"skill_name": skill, "evals": entries})
 
 
-def read_grading(text: str) -> tuple[GradedAssertion, ...]:
-    """Read what a ``grading.json`` says of each assertion; raises ``EvalFileError``."""
-    data = _object(_parsed(text, GRADING), GRADING)
-    entries = data.get("assertion_results", data.get("expectations"))
-    if not isinstance(entries, list):
-        raise EvalFileError(f"{GRADING} has no results")
-    return tuple(_graded(entries[:_MAX_ENTRIES]))
-
-
 def write_grading(results: Sequence[GradedAssertion]) -> str:
     """Return the text of a ``grading.json``; what no script decided is left out and counted."""
     decided = [result for result in results if result.passed is not None]
@@ -130,15 +120,6 @@ def write_grading(results: Sequence[GradedAssertion]) -> str:
     undecided = [result.text for result in results if result.passed is None]
     extra = {"undecided": undecided} if undecided else {}
     return _written({"assertion_results": told, "summary": summary, **extra})
-
-
-def read_timing(text: str) -> RunTiming:
-    """Read a ``timing.json``; what it lacks is 0. Raises ``EvalFileError``."""
-    data = _object(_parsed(text, TIMING), TIMING)
-    milliseconds = _number(data.get("duration_ms"))
-    if milliseconds is None:
-        milliseconds = (_number(data.get("total_duration_seconds")) or 0.0) * 1000
-    return RunTiming(_count(_number(data.get("total_tokens"))), _count(milliseconds))
 
 
 def write_timing(timing: RunTiming) -> str:
@@ -245,15 +226,6 @@ def _case(entry: _Object, number: int) -> EvalCase | None:
     )
 
 
-def _graded(entries: Sequence[object]) -> Iterator[GradedAssertion]:
-    for entry in entries:
-        if isinstance(entry, Mapping) and isinstance(entry.get("passed"), bool):
-            text = _text(entry.get("text")).strip()
-            if text:
-                evidence = _text(entry.get("evidence"))
-                yield GradedAssertion(text=text, passed=bool(entry["passed"]), evidence=evidence)
-
-
 def _figure(value: object) -> ArmFigure | None:
     if not isinstance(value, Mapping):
         return None
@@ -276,10 +248,6 @@ def _number(value: object) -> float | None:
     except (ValueError, OverflowError):
         return None
     return number if math.isfinite(number) else None
-
-
-def _count(value: float | None) -> int:
-    return min(max(round(value or 0.0), 0), _MAX_COUNT)
 
 
 def _text(value: object) -> str:

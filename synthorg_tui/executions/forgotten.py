@@ -38,11 +38,10 @@ def forget_in(db: "Connection", ids: Sequence[str], *, at: datetime, by_age: boo
         f"(SELECT path FROM executions WHERE id IN {listed})",
         [ids],
     )
-    db.execute(f"DELETE FROM execution_lines WHERE execution_id IN {listed}", [ids])
-    for table in () if by_age else ("erased_lines", "session_facts"):
+    counted = () if by_age else ("erased_lines", "session_facts")
+    for table in ("execution_lines", "lesson_runs", "unlearnt_sessions", *counted):
         db.execute(f"DELETE FROM {table} WHERE execution_id IN {listed}", [ids])
-    for table, column in (("executions", "id"), ("lesson_runs", "execution_id")):
-        db.execute(f"DELETE FROM {table} WHERE {column} IN {listed}", [ids])
+    db.execute(f"DELETE FROM executions WHERE id IN {listed}", [ids])
     forget_work(db, ids)
     db.execute(
         "DELETE FROM skill_evaluations WHERE EXISTS (SELECT 1 FROM "

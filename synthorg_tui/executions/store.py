@@ -82,7 +82,8 @@ class ExecutionStore:
     async def save(self, execution: Execution, lines: PackedLines, mark: FileMark) -> None:
         """Store an execution with all its redacted lines, and the mark of its transcript file.
 
-        Replaces an execution with the same id. Lines that were erased from it stay blank.
+        Replaces an execution with the same id. Lines that were erased from it stay blank. It is
+        ``unlearnt`` from then on, until ``learnt`` is called for as many lines.
         """
         spans = await self._database.read(lambda db: spans_in(db, execution.id))
         execution, lines = await asyncio.to_thread(without_erased, execution, lines, spans)
@@ -91,6 +92,8 @@ class ExecutionStore:
         def work(db: "Connection") -> None:
             _put(db, execution, mark.path, record, lines)
             _put_mark(db, mark)
+            values = [execution.id, execution.line_count]
+            db.execute("INSERT OR REPLACE INTO unlearnt_sessions VALUES (?, ?)", values)
 
         await self._database.write(work)
 
@@ -184,6 +187,28 @@ class ExecutionStore:
             lambda db: db.execute("SELECT id FROM executions ORDER BY id").fetchall()
         )
         return tuple(row[0] for row in rows)
+
+    async def unlearnt(self) -> dict[str, int]:
+        """Return the executions from which nothing was drawn as they are: id and line count."""
+        rows = await self._database.read(
+            lambda db: db.execute(
+                "SELECT execution_id, line_count FROM unlearnt_sessions ORDER BY execution_id"
+            ).fetchall()
+        )
+        return {row[0]: int(row[1]) for row in rows}
+
+    async def learnt(self, line_counts: Mapping[str, int]) -> None:
+        """Record that executions were learnt from, each with the lines that it had then.
+
+        One that was stored with other lines meanwhile stays ``unlearnt``.
+        """
+        if line_counts:
+            await self._database.write(
+                lambda db: db.executemany(
+                    "DELETE FROM unlearnt_sessions WHERE execution_id = ? AND line_count = ?",
+                    list(line_counts.items()),
+                )
+            )
 
     async def projects(self) -> tuple[str, ...]:
         """Return the project folders of all stored executions, each once, sorted."""

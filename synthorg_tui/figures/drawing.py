@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from typing import Final, NamedTuple
 
-from synthorg_tui.figures.models import ActivityDay, BucketUnit, TimeScale
+from synthorg_tui.figures.models import ActivityDay
 from synthorg_tui.figures.scale import CALENDAR_WEEKS
 
 _EIGHTHS: Final = " ▁▂▃▄▅▆▇█"
@@ -127,17 +127,3 @@ def month_labels(first: date, weeks: int, each: int) -> str:
             labels[week * each : week * each + len(name)] = name
             free = week * each + len(name) + 1
     return "".join(labels)
-
-
-def bucket_label(scale: TimeScale, at: int) -> str:
-    """Return what a bucket of the scale is called, such as ``3 Nov`` or ``Nov 2026``."""
-    day = scale.starts[at]
-    match scale.unit:
-        case BucketUnit.DAY:
-            return f"{day.day} {day:%b}"
-        case BucketUnit.WEEK:
-            return f"week of {day.day} {day:%b}"
-        case BucketUnit.MONTH:
-            return f"{day:%b %Y}"
-        case BucketUnit.YEAR:
-            return f"{day:%Y}"

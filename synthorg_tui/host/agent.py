@@ -1,6 +1,8 @@
 """An agent's connection to the owner of the store, which reconnects when the owner ends."""
 
 import asyncio
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,24 +13,19 @@ from synthorg_tui.host.opening import PATIENCE, reach
 from synthorg_tui.host.wire import EventSink
 
 if TYPE_CHECKING:
-    from synthorg_tui.agents.models import (
-        AgentIdentity,
-        CallReply,
-        ServedDigest,
-        ServedHint,
-        SkillCard,
-    )
-    from synthorg_tui.learning.actions import AgentAction
-    from synthorg_tui.memory.models import MemoryDraft, MemoryEdit
-    from synthorg_tui.providers.models import ToolDefinition
+    from synthorg_tui.agents.models import AgentIdentity
+    from synthorg_tui.agents.session import AgentSession as Calls
+else:
+    Calls = object
 
 
-class AgentConnection:
-    """Makes the calls of an ``AgentSession`` in the process that owns the store.
+class AgentConnection(Calls):
+    """Makes the calls of an ``AgentSession``, as it has them, in the process that owns the store.
 
-    It connects at the first call. When the owner ends, the call is repeated with the next owner,
-    which is started if there is none. Repeating a write is safe, since an agent's memory with the
-    same content is stored only once. ``patience`` is how many seconds to wait for an owner.
+    Every call can also raise ``NoOwnerError``. It connects at the first call. When the owner ends,
+    the call is repeated with the next owner, which is started if there is none. Repeating a write
+    is safe, since an agent's memory with the same content is stored only once. ``patience`` is how
+    many seconds to wait for an owner.
     """
 
     def __init__(
@@ -47,82 +44,51 @@ class AgentConnection:
         self._config_path = config_path
         self._on_event = on_event
         self._patience = patience
-        self._connection: OwnerConnection | None = None
+        self._to_owner: OwnerConnection | None = None
         self._connecting = asyncio.Lock()
 
     @property
     def owner_pid(self) -> int | None:
         """The process id of the owner that answers; ``None`` while there is no connection."""
-        return self._connection.owner.pid if self._connection is not None else None
+        return self._to_owner.owner.pid if self._to_owner is not None else None
 
     async def open(self) -> None:
         """Connect now rather than with the first call; raises ``NoOwnerError``."""
         await self._connected()
 
-    async def tools(self) -> "tuple[ToolDefinition, ...]":
-        """See ``AgentSession.tools``; every call can also raise ``NoOwnerError``."""
-        return await self._call("tools")  # type: ignore[no-any-return]
+    def __getattr__(self, name: str) -> Any:
+        if name not in AGENT_CALLS.methods("agent"):
+            raise AttributeError(name)
+        return partial(self._call, name)
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> "CallReply":
-        """See ``AgentSession.call``."""
-        return await self._call("call", name, arguments)  # type: ignore[no-any-return]
-
-    async def digest(
-        self, query: str, token_budget: int | None = None, anew: bool = False
-    ) -> "ServedDigest":
-        """See ``AgentSession.digest``."""
-        return await self._call("digest", query, token_budget, anew)  # type: ignore[no-any-return]
-
-    async def hint(self, moment: str, action: "AgentAction", subagent: str = "") -> "ServedHint":
-        """See ``AgentSession.hint``."""
-        return await self._call("hint", moment, action, subagent)  # type: ignore[no-any-return]
-
-    async def skills(self) -> "tuple[SkillCard, ...]":
-        """See ``AgentSession.skills``."""
-        return await self._call("skills")  # type: ignore[no-any-return]
-
-    async def read_skill(self, name: str) -> str:
-        """See ``AgentSession.read_skill``."""
-        return await self._call("read_skill", name)  # type: ignore[no-any-return]
-
-    async def add_memory(self, draft: "MemoryDraft") -> "CallReply":
-        """See ``AgentSession.add_memory``."""
-        return await self._call("add_memory", draft)  # type: ignore[no-any-return]
-
-    async def edit_memory(self, memory_id: str, change: "MemoryEdit") -> "CallReply":
-        """See ``AgentSession.edit_memory``."""
-        return await self._call("edit_memory", memory_id, change)  # type: ignore[no-any-return]
-
-    async def delete_memories(self, memory_ids: list[str]) -> "CallReply":
-        """See ``AgentSession.delete_memories``."""
-        return await self._call("delete_memories", memory_ids)  # type: ignore[no-any-return]
-
-    async def restore_memories(self, memory_ids: list[str]) -> "CallReply":
-        """See ``AgentSession.restore_memories``."""
-        return await self._call("restore_memories", memory_ids)  # type: ignore[no-any-return]
+    async def acknowledge(self, receipt: str) -> None:
+        """See ``AgentSession.acknowledge``; an owner that is gone knows of no receipt."""
+        if self._to_owner is not None:
+            with suppress(OwnerGoneError):
+                await self._to_owner.acknowledge(receipt)
 
     async def close(self) -> None:
         """Close the connection; the next call would open a new one."""
-        if self._connection is not None:
-            await self._connection.close()
-            self._connection = None
+        if self._to_owner is not None:
+            await self._to_owner.close()
+            self._to_owner = None
 
-    async def _call(self, method: str, *args: Any) -> Any:
+    async def _call(self, method: str, *args: Any, **kwargs: Any) -> Any:
         call = AGENT_CALLS[f"agent.{method}"]
         connection = None
         try:
             connection = await self._connected()
-            return await connection.call(call, args, {})
+            return await connection.call(call, args, kwargs)
         except OwnerGoneError:
             if connection is not None:
                 await connection.close()  # who writes may find out before who reads
-            return await (await self._connected()).call(call, args, {})
+            return await (await self._connected()).call(call, args, kwargs)
 
     async def _connected(self) -> OwnerConnection:
         async with self._connecting:
-            if self._connection is None or self._connection.is_closed:
+            if self._to_owner is None or self._to_owner.is_closed:
                 await self.close()
-                self._connection = await reach(
+                self._to_owner = await reach(
                     self._data_dir,
                     role=self._role,
                     agent=self._identity,
@@ -130,4 +96,4 @@ class AgentConnection:
                     on_event=self._on_event,
                     patience=self._patience,
                 )
-            return self._connection
+            return self._to_owner

@@ -162,7 +162,7 @@ CALLS: Final = RemoteApi(
         ),
         "executions": ApiGroup(
             "synthorg_tui.executions.store:ExecutionStore",
-            ("get", "excerpt", "count", "unknown_kinds"),
+            ("get", "excerpt", "count", "unknown_kinds", "unlearnt"),
         ),
         "injection": ApiGroup(
             f"{_MEMORY}.strategies.service:InjectionService", ("prepare", "serve")

@@ -16,7 +16,7 @@ from synthorg_tui import __version__
 from synthorg_tui.host import endpoint, wire
 from synthorg_tui.host.calls import CALLS, CANCEL, PROGRESS, RemoteCall
 from synthorg_tui.host.errors import NoOwnerError
-from synthorg_tui.host.owner import HELLO, HELLO_TIMEOUT, YIELD, OwnerKind
+from synthorg_tui.host.owner import HANDED_OVER, HELLO, HELLO_TIMEOUT, YIELD, OwnerKind
 from synthorg_tui.host.wire import EventSink, Peer
 
 if TYPE_CHECKING:
@@ -95,6 +95,10 @@ class OwnerConnection:
         params = call.encode(args, kwargs)
         result = await self._peer.request(call.name, params, progress=sink, stop=stop)
         return call.result.validate_python(result)
+
+    async def acknowledge(self, receipt: str) -> None:
+        """Confirm that a text which the agent was served reached it; raises ``OwnerGoneError``."""
+        await self._peer.emit(HANDED_OVER, receipt)
 
     async def ask_to_leave(self) -> None:
         """Ask an owner without a screen to end; raises ``RefusedError`` when it is the app."""

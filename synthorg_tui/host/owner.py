@@ -10,7 +10,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -39,6 +39,8 @@ SKILLS: Final = "skills"
 """Topic of the event that the list of skills changed."""
 FOLLOWED: Final = "followed"
 """Topic of the event with the report of what was imported by itself."""
+HANDED_OVER: Final = "handed_over"
+"""Topic of the event by which an agent's client acknowledges the receipt of a text."""
 RUN: Final = "run"
 """Topic of the event that a run of an agent here changed; its data is the run's id."""
 MAX_CLIENTS: Final = 64
@@ -148,7 +150,12 @@ class Owner:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._count += 1
         number = self._count
-        peer = Peer(reader, writer, handler=lambda request: self._handle(client, request))
+        peer = Peer(
+            reader,
+            writer,
+            handler=lambda request: self._handle(client, request),
+            on_event=lambda topic, data: self._hear(client, topic, data),
+        )
         client = ConnectedClient(number, peer, datetime.now().astimezone())
         self._clients[number] = client
         self.idle.clear()
@@ -240,6 +247,17 @@ class Owner:
             return RunCalls(self._engine.runs)
         return getattr(self._engine, group)
 
+    def _hear(self, client: ConnectedClient, topic: str, data: Json) -> None:
+        """Note that a text reached the agent, also when its client leaves right after."""
+        if topic == HANDED_OVER and client.session is not None:
+            self._begin(client.session.acknowledge(str(data)))
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        """Have something done that ``stop`` waits for."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     def _pass_on(self, topic: str, data: Any) -> None:
         """Tell agents that the skills changed, and a person's programs of imports and of runs.
 
@@ -250,9 +268,7 @@ class Owner:
         told = _plain(data) if topic != SKILLS else None
         for client in self.clients:
             if (client.session is not None) == (topic == SKILLS):
-                task = asyncio.create_task(_tell(client.peer, topic, told))
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
+                self._begin(_tell(client.peer, topic, told))
 
 
 def _nothing() -> None:

@@ -10,7 +10,7 @@ import io
 import pickle
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,6 +34,10 @@ KEY: Final = "mem0:"
 """What keys and sources of these memories begin with; the id in Mem0 follows."""
 MAX_AGENT_CHARS: Final = 200
 MAX_TAG_CHARS: Final = 100
+MAX_NODES: Final = 100_000
+MAX_CHARS: Final = 16 * 1024 * 1024
+MAX_DEPTH: Final = 32
+"""Most that a memory's payload may hold: values, characters in them, and levels."""
 NO_OWNER: Final = "it names no agent or user; --agent says whose it is to be"
 
 _POINTS: Final = "storage.sqlite"
@@ -105,7 +109,9 @@ class _Plain:
         self.id = fields.get("id") if isinstance(fields, dict) else None
 
 
-class _PlainUnpickler(pickle.Unpickler):
+class _PlainUnpickler(pickle._Unpickler):
+    """The one in Python: that in C makes room for as many objects as a pickle says it has."""
+
     def find_class(self, module: str, name: str) -> type:
         if (module, name) == _POINT_CLASS:
             return _Plain
@@ -297,6 +303,7 @@ def _read_points(file: Path, found: Mem0Store) -> None:
                 row = db.execute("SELECT point FROM points WHERE rowid = ?", (key,)).fetchone()
                 point = _PlainUnpickler(io.BytesIO(row[0])).load()
                 memory_id = _id_of(point)
+                _require_small(point.payload)
             except Exception:  # whatever a broken or hostile pickle raises
                 found.unreadable += 1
                 continue
@@ -307,6 +314,28 @@ def _id_of(point: object) -> str:
     if not isinstance(point, _Plain) or not isinstance(point.id, str):
         raise ValueError("no point")
     return point.id
+
+
+def _require_small(payload: object) -> None:
+    """Raise ``ValueError`` for values that are large when they are written out.
+
+    What is referred to from several places counts each time: a few lists of each other, nested,
+    are as large as all memory.
+    """
+    nodes, chars, waiting = 0, 0, [(payload, 0)]
+    while waiting:
+        value, depth = waiting.pop()
+        inside: Collection[Any] = value if isinstance(value, list | tuple | set | frozenset) else ()
+        if isinstance(value, dict):
+            inside = (*value, *value.values())
+        elif isinstance(value, str | bytes | bytearray):
+            chars += len(value)
+        elif isinstance(value, int):
+            chars += value.bit_length() ** 2  # so much work it is to write it
+        nodes += 1 + len(inside)
+        if nodes > MAX_NODES or chars > MAX_CHARS or depth > MAX_DEPTH:
+            raise ValueError("the values are too large")
+        waiting.extend((each, depth + 1) for each in inside)
 
 
 def _item_of(memory_id: str, payload: Mapping[str, Any]) -> dict[str, Any]:

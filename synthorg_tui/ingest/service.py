@@ -1,8 +1,9 @@
 """Imports of transcripts: found, read where they are new, stored as memories and evidence.
 
 An import may be cut short anywhere and is taken up again: memories have keys, so that the same
-transcript adds nothing twice, and a file's mark is stored last. What a transcript says is for the
-readers, what is worth remembering for ``extract``; nothing here looks into either.
+transcript adds nothing twice, a file's mark is stored last, and a session is marked as not learnt
+from until that is done, by whichever import comes next. What a transcript says is for the readers,
+what is worth remembering for ``extract``; nothing here looks into either.
 """
 
 import asyncio
@@ -172,10 +173,6 @@ class ImportService:
         places = await asyncio.to_thread(looked_for, self._home, self._environ)
         return tuple(place for place in places if place.files)
 
-    def _existing_places(self) -> list[Path]:
-        """The usual places, also those that hold nothing which can be read: the report says why."""
-        return list(dict.fromkeys(root for _, root in self.usual_places() if root.exists()))
-
     async def run(
         self,
         paths: Sequence[Path] | None = None,
@@ -196,7 +193,9 @@ class ImportService:
         continues from there. Raises ``MemoryStoreError`` when the store fails; files that can't be
         read are in the report instead.
         """
-        roots = paths if paths is not None else self._existing_places()
+        # Usual places that hold nothing which can be read are among them: the report says why.
+        usual = dict.fromkeys(root for _, root in self.usual_places() if root.exists())
+        roots = list(usual) if paths is None else paths
         cancel = cancel or threading.Event()
         options = ImportOptions(progress, cancel, reporter, gently)
         job = _ImportJob(self._backend, self._executions, self._clock, self._turns, options)
@@ -207,9 +206,19 @@ class ImportService:
             self._turns.running -= 1
             if not self._turns.running:
                 self._turns.done.clear()
-        return replace(job.report, lessons_proposed=await self._learnt(job.imported, cancel))
+        ids = job.imported if reporter else list(await self._executions.unlearnt())
+        return replace(job.report, lessons_proposed=await self._learn_from(ids, cancel))
 
-    async def _learnt(self, ids: Sequence[str], cancel: threading.Event) -> int:
+    async def catch_up(self) -> tuple[int, int]:
+        """Learn from the sessions that were stored and not learnt from, without importing any.
+
+        There are some when an import was killed, or learning from them failed. Returns how many
+        they were, and how many lessons were proposed.
+        """
+        ids = list(await self._executions.unlearnt())
+        return len(ids), await self._learn_from(ids, threading.Event())
+
+    async def _learn_from(self, ids: Sequence[str], cancel: threading.Event) -> int:
         if self._learner is None or not ids:
             return 0
         try:
@@ -246,7 +255,6 @@ class _ImportJob:
         self._clock = clock
         self._turns = turns
         self._options = options
-        self._progress = options.progress
         self._cancel = options.cancel
         self.report = ImportReport()
         self.imported: list[str] = []
@@ -410,13 +418,13 @@ class _ImportJob:
         self.report = replace(self.report, skipped=(*self.report.skipped, (path, reason)))
 
     def _show(self, done: int, total: int, current: str, read: int) -> None:
-        if self._progress is None:
+        if self._options.progress is None:
             return
         elapsed = time.monotonic() - self._started
         position = min(self._done_bytes + read, self._total_bytes)
         rate = position / elapsed if elapsed > 0 else 0.0
         left = (self._total_bytes - position) / rate if rate > 0 else None
-        self._progress(
+        self._options.progress(
             ImportProgress(
                 files_done=done,
                 files_total=total,

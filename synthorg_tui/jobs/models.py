@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from typing import Final, TypeAlias
 
@@ -146,9 +146,3 @@ def next_run(job: Job, ended: Sequence[JobRun], now: datetime) -> datetime | Non
     ):
         last = None
     return due_at(job.interval, last.started_at if last else None, now)
-
-
-def seconds_between(run: JobRun) -> float:
-    """Return how long an ended run took, in seconds; 0 while it runs."""
-    spent = (run.ended_at or run.started_at) - run.started_at
-    return max(spent, timedelta(0)).total_seconds()

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from synthorg_tui.curation.consolidating import ConsolidationRuns
     from synthorg_tui.curation.forgetting import SessionErasure
     from synthorg_tui.curation.pruning import PruneService
-    from synthorg_tui.ingest.service import ImportReport
+    from synthorg_tui.executions.store import ExecutionStore
+    from synthorg_tui.ingest.service import ImportReport, ImportService
     from synthorg_tui.knowledge.service import KnowledgeService
     from synthorg_tui.learning.models import LearnProgress
     from synthorg_tui.learning.promotion import EvolutionService
@@ -53,6 +54,8 @@ class JobParts:
     clock: Clock
     events: Events
     following: "Callable[[], Following]"
+    imports: "Callable[[], ImportService]"
+    executions: "Callable[[], ExecutionStore]"
     org_imports: "Callable[[], OrgImports]"
     approvals: "Callable[[], ProposalBox]"
     maintenance: "Callable[[], Maintenance]"
@@ -66,6 +69,8 @@ class JobParts:
 
 JOB_SERVICES: Final = (
     "following",
+    "imports",
+    "executions",
     "org_imports",
     "approvals",
     "maintenance",
@@ -89,6 +94,7 @@ def jobs_of(parts: JobParts) -> tuple[Job, ...]:
         return ()
     return (
         _imports(parts),
+        _learning(parts),
         _rules(parts),
         _backup(parts),
         _sessions(parts),
@@ -154,6 +160,25 @@ def _imported(report: "ImportReport") -> str:
 
 async def _why_idle(parts: JobParts) -> str:
     return (await parts.following().status()).reason
+
+
+def _learning(parts: JobParts) -> Job:
+    """Once after each start; imports learn by themselves from what they store."""
+    title = "Learn from sessions that an interrupted import left"
+    watch = Watch(partial(_catch_up, parts), partial(_why_nothing_left, parts))
+    return Job("learning", title, "memory.procedural.enabled", None, watch)
+
+
+async def _catch_up(parts: JobParts, note: Note) -> None:
+    sessions, lessons = await parts.imports().catch_up()
+    if sessions:
+        told = f"{counted(sessions, 'session')}, {counted(lessons, 'lesson')} proposed"
+        note(RunState.DONE, told)
+
+
+async def _why_nothing_left(parts: JobParts) -> str:
+    left = len(await parts.executions().unlearnt())
+    return "" if left else "every session was learnt from"
 
 
 def _rules(parts: JobParts) -> Job:

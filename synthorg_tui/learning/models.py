@@ -124,11 +124,14 @@ ProgressSink = Callable[[LearnProgress], None]
 
 @dataclass(slots=True)
 class LearnRun:
-    """One run of learning: who watches it, whether it shall stop, and what went wrong."""
+    """One run of learning: who watches it, whether it shall stop, and what went wrong.
+
+    ``read`` has the executions that were read, by id, with the number of their lines.
+    """
 
     progress: ProgressSink | None
     cancel: threading.Event
-    executions: int = 0
+    read: dict[str, int] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -154,7 +157,7 @@ class LearnRun:
     def report(self, learned: Sequence[Learned]) -> LearnReport:
         """Return the result, with these lessons."""
         return LearnReport(
-            self.executions,
+            len(self.read),
             tuple(learned),
             tuple(self.warnings),
             cancelled=self.is_cancelled,

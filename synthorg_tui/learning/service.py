@@ -130,6 +130,8 @@ class LearnService:
         if word:
             learned = await self._worded(run, captured, learned)
         await self._adopt_new(run, learned)
+        if not run.is_cancelled:
+            await self._executions.learnt(run.read)
         return run.report(learned)
 
     async def _read(
@@ -143,7 +145,7 @@ class LearnService:
             execution = await self._executions.get(execution_id)
             if execution is None or _is_before(execution, since):
                 continue
-            run.executions += 1
+            run.read[execution_id] = execution.line_count
             try:
                 captured += await asyncio.to_thread(self.capture, execution)
             except Exception as error:
@@ -212,9 +214,15 @@ class LearnService:
         return learned
 
     async def _adopt_new(self, run: LearnRun, learned: Iterable[Learned]) -> None:
-        """Have approved what needs no person, when there is anything new."""
+        """Have approved what needs no person, when there is anything new.
+
+        What is known of a session that wasn't learnt from to the end may have been proposed by a
+        run that was killed before it got here.
+        """
         new = (LearnVerdict.PROPOSED, LearnVerdict.SEEN_AGAIN)
-        if self._adopt is None or not any(lesson.verdict in new for lesson in learned):
+        is_new = any(lesson.verdict in new for lesson in learned)
+        left = await self._executions.unlearnt()
+        if self._adopt is None or not (is_new or left.keys() & run.read):
             return
         try:
             await self._adopt()

@@ -19,6 +19,8 @@ AsgiReceive: TypeAlias = Callable[[], Awaitable[AsgiMessage]]
 AsgiSend: TypeAlias = Callable[[AsgiMessage], Awaitable[None]]
 AsgiApp: TypeAlias = Callable[[AsgiMessage, AsgiReceive, AsgiSend], Awaitable[None]]
 
+ON_SENT: Final = "synthorg_tui.on_sent"
+"""Key of a request's scope: coroutine functions to be run when the whole answer was written."""
 _SESSION: Final = b"mcp-session-id"
 _VERSION: Final = b"mcp-protocol-version"
 _BODY_HEADERS: Final = frozenset({b"content-length", b"content-type", b"transfer-encoding"})
@@ -94,8 +96,20 @@ class PatientProtocol(H11Protocol):
             self.room.leave(self.transport)
 
     def on_response_complete(self) -> None:
+        scope: AsgiMessage = self.cycle.scope  # type: ignore[assignment]
+        for acknowledge in scope.get(ON_SENT, ()):
+            task = self.loop.create_task(acknowledge())
+            self.tasks.add(task)
+            task.add_done_callback(self.tasks.discard)
         self.room.enter(self.transport)  # reading on may find the next request at once
         super().on_response_complete()
+
+
+async def refuse(send: AsgiSend, status: int, *headers: tuple[bytes, bytes]) -> None:
+    """Answer a request with a status and nothing else."""
+    given = [*headers, (b"content-length", b"0")]
+    await send({"type": "http.response.start", "status": status, "headers": given})
+    await send({"type": "http.response.body", "body": b""})
 
 
 def protocol_for(limits: Limits) -> type[PatientProtocol]:
@@ -119,9 +133,7 @@ class RequestLimit:
             await self._app(scope, receive, send)
             return
         if self._running >= self._most:
-            headers = [(b"content-length", b"0"), (b"retry-after", b"1")]
-            await send({"type": "http.response.start", "status": 503, "headers": headers})
-            await send({"type": "http.response.body", "body": b""})
+            await refuse(send, 503, (b"retry-after", b"1"))
             return
         self._running += 1
         try:

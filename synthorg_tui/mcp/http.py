@@ -19,6 +19,7 @@ from synthorg_tui.mcp.doors import (
     RequestLimit,
     SessionRoom,
     protocol_for,
+    refuse,
 )
 from synthorg_tui.mcp.server import MemoryServer
 from synthorg_tui.mcp.stdio import MAX_MESSAGE
@@ -34,24 +35,36 @@ class PortTakenError(DomainError):
     """Another program listens on the port already."""
 
 
-class TokenGate:
-    """ASGI middleware that answers 401 to requests without the token and passes on the others."""
+class Gate:
+    """ASGI middleware that answers 401 to requests without the token and 415 to other than JSON.
+
+    A request for two hosts never comes here: the parser answers it with 400.
+    """
 
     def __init__(self, app: AsgiApp, token: str) -> None:
         self._app = app
         self._token = token
 
     async def __call__(self, scope: AsgiMessage, receive: AsgiReceive, send: AsgiSend) -> None:
-        if scope["type"] == "lifespan" or self._admits(scope):
+        if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
-            return
-        headers = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]
-        await send({"type": "http.response.start", "status": 401, "headers": headers})
-        await send({"type": "http.response.body", "body": b""})
+        elif not self._has_token(_given(scope, b"authorization")):
+            await refuse(send, 401, (b"www-authenticate", b"Bearer"))
+        elif scope["method"] == "POST" and not _is_json(_given(scope, b"content-type")):
+            await refuse(send, 415)
+        else:
+            await self._app(scope, receive, send)
 
-    def _admits(self, scope: AsgiMessage) -> bool:
-        given = [value for name, value in scope["headers"] if name == b"authorization"]
+    def _has_token(self, given: list[bytes]) -> bool:
         return len(given) == 1 and is_bearer(given[0], self._token)
+
+
+def _given(scope: AsgiMessage, header: bytes) -> list[bytes]:
+    return [value for name, value in scope["headers"] if name == header]
+
+
+def _is_json(kinds: list[bytes]) -> bool:
+    return [kind.partition(b";")[0].strip().lower() for kind in kinds] == [b"application/json"]
 
 
 class _Uvicorn(uvicorn.Server):
@@ -89,7 +102,7 @@ async def serve_http(
             ),
         )
         inside = RequestLimit(SessionRoom(app, limits), limits)
-        serving = _Uvicorn(_config(TokenGate(inside, token), limits))
+        serving = _Uvicorn(_config(Gate(inside, token), limits))
         on_ready(f"http://{names[0]}{PATH}")
         stopping = asyncio.create_task(_stop_when(stop, serving))
         try:

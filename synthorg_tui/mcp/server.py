@@ -7,8 +7,10 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from functools import partial
 from typing import Any, Final
 
 from mcp.server.context import ServerRequestContext
@@ -49,6 +51,7 @@ from mcp_types import (
 )
 
 from synthorg_tui import __version__
+from synthorg_tui.agents.handed import MAX_RECEIPTS, keep_latest
 from synthorg_tui.agents.models import AgentRefusedError, SkillNotFoundError
 from synthorg_tui.agents.tools import DESTRUCTIVE, WRITING
 from synthorg_tui.core.errors import DomainError
@@ -57,6 +60,7 @@ from synthorg_tui.core.untrusted import untrusted_content_directive
 from synthorg_tui.host.agent import AgentConnection
 from synthorg_tui.mcp import uris
 from synthorg_tui.mcp.connections import ActingAgent, OwnerPool
+from synthorg_tui.mcp.doors import ON_SENT
 from synthorg_tui.memory.strategies import replies
 from synthorg_tui.memory.strategies.schemas import WORTH_WRITING
 from synthorg_tui.providers.models import ToolDefinition
@@ -81,6 +85,7 @@ INSTRUCTIONS: Final = (
 )
 
 Context = ServerRequestContext[None, Any]
+Acknowledge = Callable[[], Awaitable[None]]
 _MARKDOWN: Final = "text/markdown"
 _PLAIN: Final = "text/plain"
 CODES: Final[dict[type[DomainError], int]] = {
@@ -100,6 +105,8 @@ class MemoryServer(Server[None]):
 
     def __init__(self, acting: ActingAgent) -> None:
         self._bus = InMemorySubscriptionBus()
+        self._unsent: OrderedDict[Any, Acknowledge] = OrderedDict()
+        self._sending = asyncio.Lock()
         self._publishing: set[asyncio.Task[None]] = set()
         self._listeners = 0
         self._connections = OwnerPool(
@@ -162,9 +169,11 @@ class MemoryServer(Server[None]):
             _require_json(arguments)
             async with _reporting(context):
                 try:
+                    await self._finish_sending()
                     reply = await self._agent(context).call(params.name, arguments)
                 except DomainError as error:
                     return _replied(replies.error(_words(error)).text, is_error=True)
+        self._await_sending(context, reply.receipt)
         return _replied(reply.content, is_error=reply.is_error)
 
     async def _list_prompts(
@@ -227,8 +236,42 @@ class MemoryServer(Server[None]):
 
     async def _digest(self, context: Context, query: str, budget: int | None) -> str:
         async with _reporting(context):
+            await self._finish_sending()
             served = await self._agent(context).digest(query, budget)
+        self._await_sending(context, served.receipt)
         return served.text or (NOTHING_NEW if served.handed else "")
+
+    def _await_sending(self, context: Context, receipt: str) -> None:
+        """Have a receipt acknowledged once the answer to the request was sent.
+
+        Of an HTTP request its protocol knows, of all others ``sending`` is told.
+        """
+        if receipt:
+            acknowledge = partial(self._agent(context).acknowledge, receipt)
+            if context.request is not None:
+                context.request.scope.setdefault(ON_SENT, []).append(acknowledge)
+            else:
+                self._unsent[context.request_id] = acknowledge
+                keep_latest(self._unsent, MAX_RECEIPTS)  # others were cancelled
+
+    @asynccontextmanager
+    async def sending(self, line: str) -> AsyncIterator[None]:
+        """Send a message, written as JSON, inside an ``async with``; then its receipt is told.
+
+        Calls that come meanwhile wait, so that what the client has isn't given to it again.
+        """
+        message = json.loads(line) if self._unsent else {}
+        acknowledge = self._unsent.pop(message.get("id"), None) if "result" in message else None
+        if acknowledge is None:
+            yield
+            return
+        async with self._sending:
+            yield
+            await acknowledge()
+
+    async def _finish_sending(self) -> None:
+        async with self._sending:
+            return
 
     async def _pass_changes_on(self, context: Context, _: NotificationParams) -> None:
         """Tell a client of the handshake protocols what changes; ends with its connection."""

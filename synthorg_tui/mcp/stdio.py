@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 import anyio
@@ -69,6 +70,29 @@ class BoundedLines:
                 return
 
 
+class SentLines:
+    """The stream to the client as the SDK writes it, each line inside of ``sending``."""
+
+    def __init__(
+        self,
+        stream: anyio.AsyncFile[str],
+        sending: Callable[[str], AbstractAsyncContextManager[None]],
+    ) -> None:
+        self._stream = stream
+        self._sending = sending
+        self._line = ""
+
+    async def write(self, line: str) -> None:
+        """Take the line of one message."""
+        self._line = line
+
+    async def flush(self) -> None:
+        """Hand the line to the client."""
+        async with self._sending(self._line):
+            await self._stream.write(self._line)
+            await self._stream.flush()
+
+
 async def serve_stdio(server: "MemoryServer") -> None:
     """Serve the client on standard input and output until it closes them."""
 
@@ -78,9 +102,13 @@ async def serve_stdio(server: "MemoryServer") -> None:
 
     # A reader of its own: Python's is locked by the thread, which aborts the process at its end.
     stream = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
-    lines = BoundedLines(stream, refuse=refuse)
+    lines = cast(anyio.AsyncFile[str], BoundedLines(stream, refuse=refuse))
+    client = anyio.wrap_file(os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8"))
+    with suppress(OSError):  # what anything else prints is no message
+        os.dup2(2, sys.stdout.fileno())
+    answers = cast(anyio.AsyncFile[str], SentLines(client, server.sending))
     try:
-        async with stdio_server(stdin=cast(anyio.AsyncFile[str], lines)) as (read, write):
+        async with stdio_server(stdin=lines, stdout=answers) as (read, write):
             await server.run(read, write, server.create_initialization_options())
     except* (BrokenPipeError, ConnectionResetError, anyio.BrokenResourceError):
         _log.debug("the client doesn't read any more, or we were interrupted")

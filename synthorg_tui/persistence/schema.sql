@@ -125,6 +125,13 @@ CREATE TABLE IF NOT EXISTS file_marks (
     digest VARCHAR NOT NULL
 );
 
+-- Sessions that were stored and not learnt from yet: a row is written with the session and deleted
+-- when knowledge and lessons are drawn from so many lines of it.
+CREATE TABLE IF NOT EXISTS unlearnt_sessions (
+    execution_id VARCHAR PRIMARY KEY,
+    line_count BIGINT NOT NULL
+);
+
 -- Records of imported files that no reader knows, counted by what they call themselves. "file" is the
 -- SHA-256 of its path, so that importing it again replaces them.
 CREATE TABLE IF NOT EXISTS unknown_records (

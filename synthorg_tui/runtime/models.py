@@ -137,7 +137,8 @@ class ExecutionResult(FrozenModel):
     """What a run came to.
 
     ``turns`` and ``tool_calls`` are counted over the whole run, also over the part before it was
-    parked or killed. ``text`` is the last answer, ``error_message`` what ended a failed run.
+    parked or killed. ``text`` is the last answer, ``error_message`` what ended a failed run and
+    what a person is warned of, also after one that was completed.
     """
 
     run_id: NotBlankStr

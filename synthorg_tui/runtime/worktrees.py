@@ -3,42 +3,54 @@
 A run of another program works in a copy, so that nothing it does is done to the project before a
 person looked at it. Of a repository the copy is a detached worktree, of any other folder a bounded
 copy of its files. Where copies lie, and what their paths mean, is in ``core.paths``.
+
+Files are read, written and compared with a git directory of our own beside each copy, which a run
+isn't told of: it has none of the repository's configuration, and takes its objects as an alternate.
+So no filter runs, and files that have one are copied and compared as they lie. Submodules and other
+repositories in a folder aren't looked into.
 """
 
 import asyncio
 import fcntl
 import json
 import os
+import re
 import shutil
-import signal
-import subprocess
-import sys
-import time
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from synthorg_tui.core import COPY_VARIABLE
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.files import PRIVATE_FILE, ensure_private_dir, write_atomically
+from synthorg_tui.core.git import GitError, nul_joined, nul_split, run_git
 from synthorg_tui.core.paths import scratch_name, scratch_root
 from synthorg_tui.core.text import size
+from synthorg_tui.runtime.git_files import (
+    changed_files,
+    excerpts,
+    git_files,
+    marks,
+    replaced_git_file,
+)
+from synthorg_tui.runtime.tools.processes import end_marked
 
 MAX_COPIED_FILES: Final = 20_000
 MAX_COPIED_BYTES: Final = 512 * 1024 * 1024
 MAX_PATCH_BYTES: Final = 32 * 1024 * 1024
-_ROUNDS: Final = 40
-_ROUND_SECONDS: Final = 0.05
-_GIT_SECONDS: Final = 300.0
-_SIGNED: Final = ("-c", "user.name=run", "-c", "user.email=run@localhost")
-_UNHOOKED: Final = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false")
-
-
-class WorktreeError(DomainError):
-    """A copy of a workspace can't be made, or can't be compared with what it was."""
+_KEPT_SETTINGS: Final = r"^core\.(excludesfile|ignorecase|filemode)$"
+"""Settings that decide which files count; none names a program."""
+_CONVERTS: Final = re.compile(
+    r"(?:filter|working-tree-encoding)=(?!(?:unspecified|unset|set)$).*|ident=set|eol=crlf",
+    re.DOTALL,
+)
+"""Attributes of files that lie otherwise in a folder than in its repository."""
+_GIT_PATH: Final = ("rev-parse", "--path-format=absolute", "--git-path")
+_AS_THEY_LIE: Final = "* -filter -working-tree-encoding -ident -text\n"
+"""Attributes that go before those of the folder: contents are taken as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +58,18 @@ class ScratchCopy:
     """A copy of a workspace.
 
     ``top`` is the folder that was copied: of a repository its root, though ``path``, where the run
-    works, may be a folder in it. ``base`` is the tree of what the copy began with, ``git_dir`` the
-    repository that knows it; empty for a worktree's own.
+    works, may be a folder in it. ``base`` is the tree of what the copy began with. ``worktree`` is
+    the git directory of a worktree, empty for the copy of a plain folder; ``before`` are the marks
+    of git's files in its repository, and ``filters`` the attributes of files that weren't followed.
     """
 
     path: str
     top: str
-    base: str
-    git_dir: str = ""
+    is_plain: bool
+    base: str = ""
+    worktree: str = ""
+    before: tuple[str, ...] = ()
+    filters: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -64,6 +80,16 @@ class ScratchCopy:
     def folder(self) -> Path:
         """The copy of ``top``."""
         return scratch_root() / self.name / Path(self.top).relative_to("/")
+
+    @property
+    def git_dir(self) -> Path:
+        """Our own git directory, beside the copy, which knows ``base``."""
+        return scratch_root() / f"{self.name}.git"
+
+    @property
+    def repository(self) -> Path:
+        """The git directory that a worktree shares with its repository."""
+        return Path(self.worktree).parent.parent
 
 
 @asynccontextmanager
@@ -79,7 +105,7 @@ async def scratch_worktree(
     the one that a program's own are. What a crash left behind is removed by the next copy. A copy
     isn't copied again: it is yielded itself and stays with whoever made it.
 
-    Raises ``WorktreeError``.
+    Raises ``DomainError``.
     """
     folder = await asyncio.to_thread(_real, source)
     if folder.is_relative_to(scratch_root()):
@@ -107,9 +133,19 @@ async def changes_in(copy: Path, *, without: Sequence[str] = ()) -> bytes:
     """Return what was changed in a copy since it was made, as a patch that ``git apply`` takes.
 
     Commits that were made in it are part of it. ``without`` are paths, relative to the copy, that
-    don't count. Raises ``WorktreeError`` for a patch of more than ``MAX_PATCH_BYTES``.
+    don't count. Raises ``DomainError`` for a patch of more than ``MAX_PATCH_BYTES``.
     """
     return await asyncio.to_thread(_changes, copy, tuple(without))
+
+
+async def findings_in(copy: Path) -> tuple[list[str], list[str]]:
+    """Return in words what a person must know of git in a copy: warnings, and remarks.
+
+    Warnings are of a ``.git`` that isn't the one that was put there, and of changed configuration,
+    hooks and other files that the person's next git command acts on; remarks are of what was left
+    out of the changes. Raises ``DomainError``.
+    """
+    return await asyncio.to_thread(_findings, copy)
 
 
 def top_of(source: Path) -> Path:
@@ -159,71 +195,124 @@ def _real(folder: Path) -> Path:
 
 def _made(folder: Path, name: str, ref: str | None) -> ScratchCopy:
     if not folder.is_dir():
-        raise WorktreeError(f"{folder} is no folder")
-    if shutil.which("git") is None:
-        raise WorktreeError("git isn't installed", remedy="Install git: copies are made with it.")
+        raise DomainError(f"{folder} is no folder")
     top = _repository(folder)
-    made = _worktree(top, folder, name, ref) if top else _plain_copy(folder, name)
-    _note(name, made)
-    return made
+    path = scratch_root() / name / folder.relative_to("/")
+    copy = ScratchCopy(str(path), str(top or folder), is_plain=top is None)
+    _note(name, copy)  # before it is made: a crash must leave nothing that nobody knows
+    copy.folder.mkdir(parents=True)
+    copy = _worktree(copy, ref) if top else _plain_copy(copy)
+    path.mkdir(parents=True, exist_ok=True)  # a folder of ignored files only isn't in the tree
+    _note(name, copy)
+    return copy
 
 
 def _repository(folder: Path) -> Path | None:
     """The root of the repository that a folder is in, if that has a commit."""
     try:
-        _git(folder, "rev-parse", "--verify", "--quiet", "HEAD")
-        return Path(os.path.realpath(_git(folder, "rev-parse", "--show-toplevel").strip()))
-    except WorktreeError:
+        run_git(folder, "rev-parse", "--verify", "--quiet", "HEAD")
+        top = _real(Path(_line(folder, "rev-parse", "--show-toplevel")))
+    except GitError:
         return None
+    return top if (top / ".git").exists() else None  # configuration can name any folder
 
 
-def _worktree(top: Path, folder: Path, name: str, ref: str | None) -> ScratchCopy:
+def _line(folder: Path, *words: str) -> str:
+    return os.fsdecode(run_git(folder, *words)).removesuffix("\n")
+
+
+def _worktree(copy: ScratchCopy, ref: str | None) -> ScratchCopy:
     """A worktree at a commit, or at the state of the files as they lie, which stays uncommitted."""
-    place = scratch_root() / name / top.relative_to("/")
-    place.parent.mkdir(parents=True)
-    begin = ScratchCopy(str(place), str(top), "")
-    _note(name, begin)  # before it is made: a crash must leave nothing that nobody knows
-    commit = _git(top, "rev-parse", "--verify", "--end-of-options", f"{ref or 'HEAD'}^{{commit}}")
-    tree = f"{commit.strip()}^{{tree}}"
-    base = _git(top, "rev-parse", tree).strip() if ref else _tree_as_it_lies(top, name)
-    _git(top, "worktree", "add", "--detach", "--no-checkout", "--quiet", str(place), commit.strip())
-    _git(place, "read-tree", "-u", "--reset", base)
-    _git(place, "reset", "--quiet")
-    path = place / folder.relative_to(top)
-    path.mkdir(parents=True, exist_ok=True)  # a folder of ignored files only isn't in the tree
-    return ScratchCopy(str(path), str(top), base)
+    top, place, own = Path(copy.top), copy.folder, copy.git_dir
+    wanted = f"{ref or 'HEAD'}^{{commit}}"
+    commit = _line(top, "rev-parse", "--verify", "--end-of-options", wanted)
+    _beside(own, top)
+    lying = own / "lying"
+    if ref:
+        run_git(top, "read-tree", commit, git_dir=own, index=lying)
+    else:
+        _copy_index(Path(_line(top, *_GIT_PATH, "index")), lying)
+    modules, converted, filters = _special(top, own, lying)
+    base = _tree(copy, top, lying, anew=[*modules, *([] if ref else converted)], read=not ref)
+    run_git(top, "worktree", "add", "--detach", "--no-checkout", "--quiet", str(place), commit)
+    worktree = Path(_line(place, "rev-parse", "--absolute-git-dir"))
+    run_git(place, "read-tree", "-u", "--reset", base, git_dir=own)
+    for each in modules:
+        (place / each).mkdir(parents=True, exist_ok=True)
+    shutil.copy2(own / "index", own / "theirs")
+    run_git(place, "read-tree", "--reset", commit, git_dir=own, index=own / "theirs")
+    shutil.copy2(own / "theirs", worktree / "index")
+    return replace(
+        copy,
+        base=base,
+        worktree=str(worktree),
+        before=marks(git_files(worktree.parent.parent)),
+        filters=filters,
+    )
 
 
-def _tree_as_it_lies(top: Path, name: str) -> str:
-    """The tree of the files of a repository with what isn't committed; its own index isn't touched.
+def _beside(own: Path, top: Path | None = None) -> None:
+    """Make our own git directory, which knows the objects of a repository."""
+    kind = _line(top, "rev-parse", "--show-object-format") if top else "sha1"
+    words = ("init", "--quiet", "--bare", "--template=", f"--object-format={kind}")
+    run_git(own.parent, *words, str(own))
+    (own / "info").mkdir(exist_ok=True)
+    (own / "info" / "attributes").write_text(_AS_THEY_LIE)
+    if top is None:
+        return
+    (own / "objects" / "info" / "alternates").write_text(_line(top, *_GIT_PATH, "objects") + "\n")
+    with suppress(OSError):
+        shutil.copyfile(_line(top, *_GIT_PATH, "info/exclude"), own / "info" / "exclude")
+    with suppress(GitError):  # there is none
+        named = run_git(top, "config", "--type=path", "-z", "--get-regexp", _KEPT_SETTINGS)
+        for key, _, value in (each.partition("\n") for each in nul_split(named)):
+            run_git(own, "config", key, value, git_dir=own)
 
-    It begins with a copy of that index, so that only changed files are read.
-    """
-    index = scratch_root() / f"{name}.index"
-    own = Path(_git(top, "rev-parse", "--path-format=absolute", "--git-path", "index").strip())
+
+def _copy_index(index: Path, target: Path) -> None:
+    """Copy an index, with its time: by it git knows which files to read again."""
+    if index.is_file():
+        shutil.copy2(index, target)
+    for shared in index.parent.glob("sharedindex.*"):
+        shutil.copy2(shared, target.parent / shared.name)
+
+
+def _special(top: Path, own: Path, index: Path) -> tuple[list[str], list[str], tuple[str, ...]]:
+    """The submodules of an index, the files that lie otherwise than in it, and their filters."""
+    listed = nul_split(run_git(top, "ls-files", "--stage", "-z", git_dir=own, index=index))
+    entries = (each.partition("\t") for each in listed)
+    modes = {path: entry.partition(" ")[0] for entry, _, path in entries}
+    modules = [path for path, mode in modes.items() if mode == "160000"]
+    words = ("check-attr", "-z", "--stdin", "filter", "working-tree-encoding", "ident", "eol")
+    told = iter(nul_split(run_git(top, *words, given=nul_joined(modes))))
+    named = ((path, f"{name}={value}") for path, name, value in zip(told, told, told, strict=True))
+    found = {(path, each) for path, each in named if _CONVERTS.fullmatch(each)}
+    converted = list(modes) if _ends_lines_otherwise(top) else [path for path, _ in found]
+    filters = {each for _, each in found if not each.startswith(("ident", "eol"))}
+    return modules, converted, tuple(sorted(filters))
+
+
+def _ends_lines_otherwise(top: Path) -> bool:
+    """Whether any text file may end its lines otherwise than in the repository."""
     try:
-        if own.is_file():
-            shutil.copy2(own, index)  # with its time: by it git knows which files to read again
-        _git(top, "add", "--all", environ={"GIT_INDEX_FILE": str(index)})
-        return _git(top, "write-tree", environ={"GIT_INDEX_FILE": str(index)}).strip()
-    finally:
-        index.unlink(missing_ok=True)
+        told = nul_split(run_git(top, "config", "-z", "--get-regexp", r"^core\.(autocrlf|eol)$"))
+    except GitError:  # there is neither
+        return False
+    return not {"core.autocrlf\ntrue", "core.eol\ncrlf"}.isdisjoint(told)
 
 
-def _plain_copy(folder: Path, name: str) -> ScratchCopy:
+def _plain_copy(copy: ScratchCopy) -> ScratchCopy:
     """A copy of the files of a folder, and a repository beside it that knows what they were."""
+    folder, place = Path(copy.top), copy.folder
     if scratch_root().is_relative_to(folder):
-        raise WorktreeError(f"{folder} can't be copied: copies of projects lie in it")
-    place, git_dir = scratch_root() / name / folder.relative_to("/"), scratch_root() / f"{name}.git"
-    place.mkdir(parents=True)
-    _note(name, ScratchCopy(str(place), str(folder), "", str(git_dir)))
+        raise DomainError(f"{folder} can't be copied: copies of projects lie in it")
+    _beside(copy.git_dir)
     room = [MAX_COPIED_FILES, MAX_COPIED_BYTES]
     for parent, folders, files in os.walk(folder):
         folders[:] = [each for each in folders if each != ".git"]
         for each in (*folders, *files):
             _copy_entry(Path(parent, each), folder, place, room)
-    _git(place, "init", "--quiet", "--bare", str(git_dir))
-    return ScratchCopy(str(place), str(folder), _tree_beside(place, git_dir), str(git_dir))
+    return replace(copy, base=_tree(copy, place, copy.git_dir / "index"))
 
 
 def _copy_entry(entry: Path, folder: Path, place: Path, room: list[int]) -> None:
@@ -241,36 +330,78 @@ def _copy_entry(entry: Path, folder: Path, place: Path, room: list[int]) -> None
         room[1] -= entry.stat().st_size
         if min(room) < 0:
             most = f"{MAX_COPIED_FILES:,} files or {size(MAX_COPIED_BYTES)}"
-            raise WorktreeError(
+            raise DomainError(
                 f"{folder} has more than {most}", remedy="Make it a git repository: git init."
             )
         shutil.copy2(entry, target)
 
 
-def _tree_beside(place: Path, git_dir: Path) -> str:
-    """The tree of all files of a folder, ignored ones too, in a repository that lies beside it."""
-    environ = {"GIT_DIR": str(git_dir), "GIT_WORK_TREE": str(place)}
-    _git(place, "add", "--all", "--force", environ=environ)
-    return _git(place, "write-tree", environ=environ).strip()
+def _tree(
+    copy: ScratchCopy, folder: Path, index: Path, *, anew: Sequence[str] = (), read: bool = True
+) -> str:
+    """The tree of an index, brought up to what lies in a folder if that is to be ``read``.
+
+    ``anew`` are paths that leave the index before. Ignored files belong to a plain copy only.
+    """
+    own = copy.git_dir
+    if anew:
+        words = ("update-index", "-z", "--force-remove", "--stdin")
+        run_git(folder, *words, git_dir=own, index=index, given=nul_joined(anew))
+    if read:
+        nested = _repositories_in(copy, folder, index)
+        words = ("add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul")
+        also_ignored = ("--force",) if copy.is_plain else ()
+        given = nul_joined([":/", *(f":(exclude,literal,top){each}" for each in nested)])
+        run_git(folder, *words, *also_ignored, git_dir=own, index=index, given=given)
+    return os.fsdecode(run_git(folder, "write-tree", git_dir=own, index=index)).strip()
+
+
+def _repositories_in(copy: ScratchCopy, folder: Path, index: Path) -> list[str]:
+    """The folders in a folder that are repositories of their own, each ended by a slash."""
+    words = ("ls-files", "--others", "-z", *(() if copy.is_plain else ("--exclude-standard",)))
+    others = nul_split(run_git(folder, *words, git_dir=copy.git_dir, index=index))
+    return [each for each in others if each.endswith("/")]
+
+
+def _known(path: Path) -> ScratchCopy:
+    copy = _noted(path.relative_to(scratch_root()).parts[0])
+    if copy is None or not copy.base:
+        raise DomainError(f"{path} is no copy of a project")
+    return copy
 
 
 def _changes(path: Path, without: tuple[str, ...]) -> bytes:
-    copy = _noted(path.relative_to(scratch_root()).parts[0])
-    if copy is None or not copy.base:
-        raise WorktreeError(f"{path} is no copy of a project")
-    place = copy.folder
-    environ = {"GIT_DIR": copy.git_dir, "GIT_WORK_TREE": str(place)} if copy.git_dir else {}
-    now = (
-        _tree_beside(place, Path(copy.git_dir))
-        if copy.git_dir
-        else _tree_as_it_lies(place, f"{copy.name}.now")
-    )
+    copy = _known(path)
+    _end_programs(copy.name)
+    place, own = copy.folder, copy.git_dir
+    index = own / "now"
     left_out = [f":(exclude,literal,top){(path / each).relative_to(place)}" for each in without]
     words = ("diff", "--binary", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames")
-    patch = _git_bytes(place, *words, copy.base, now, "--", ":(top)", *left_out, environ=environ)
+    shutil.copy2(own / "index", index)
+    now = _tree(copy, place, index)
+    patch = run_git(place, *words, copy.base, now, "--", ":(top)", *left_out, git_dir=own)
     if len(patch) > MAX_PATCH_BYTES:
-        raise WorktreeError(f"it changed more than a patch of {size(MAX_PATCH_BYTES)} holds")
+        raise DomainError(f"it changed more than a patch of {size(MAX_PATCH_BYTES)} holds")
     return patch
+
+
+def _findings(path: Path) -> tuple[list[str], list[str]]:
+    copy = _known(path)
+    warnings, remarks = [], []
+    written = f"gitdir: {copy.worktree}\n" if copy.worktree else ""
+    if replaced := replaced_git_file(copy.folder, written):
+        warnings.append(f"refused .git of the copy, which was replaced by {replaced}")
+    if copy.worktree and (changed := changed_files(copy.repository, copy.before)):
+        warnings.append(
+            f"git's own files in {copy.repository} changed while it ran: {changed}. Nothing of "
+            "that was run here, but your next git command there may run it: look at it before"
+        )
+    if nested := _repositories_in(copy, copy.folder, copy.git_dir / "index"):
+        remarks.append(f"repositories of their own were left out: {excerpts(nested)}")
+    if copy.filters:
+        told = excerpts(copy.filters)
+        remarks.append(f"files with {told} are compared as they lie: no filter was run")
+    return warnings, remarks
 
 
 def _note(name: str, copy: ScratchCopy) -> None:
@@ -287,15 +418,14 @@ def _noted(name: str) -> ScratchCopy | None:
 
 def _remove(name: str) -> None:
     """End what still runs in a copy, and remove it with all that was noted of it."""
-    end_programs(name)
+    _end_programs(name)
     root, copy = scratch_root(), _noted(name)
     shutil.rmtree(root / name, onerror=_made_writable)
     shutil.rmtree(root / f"{name}.git", ignore_errors=True)
-    if copy is not None and not copy.git_dir:
-        with suppress(WorktreeError, OSError):
-            _git(Path(copy.top), "worktree", "prune")
-    for end in (".json", ".index", ".now.index"):
-        (root / f"{name}{end}").unlink(missing_ok=True)
+    if copy is not None and not copy.is_plain:
+        with suppress(GitError):
+            run_git(Path(copy.top), "worktree", "prune")
+    (root / f"{name}.json").unlink(missing_ok=True)
 
 
 def _made_writable(remove: object, path: str, _: object) -> None:
@@ -309,60 +439,6 @@ def _made_writable(remove: object, path: str, _: object) -> None:
             Path(path).unlink(missing_ok=True)
 
 
-def end_programs(name: str) -> None:
-    """Kill the programs that were started with a copy's name in their environment.
-
-    Also those that left the group of the one that started them. Other systems than Linux don't tell
-    what a program's environment is; there the group of the first one has to do.
-    """
-    if not sys.platform.startswith("linux"):
-        return
-    mark = f"{COPY_VARIABLE}={name}".encode()
-    for _ in range(_ROUNDS):  # one may start another while it is ended, and takes its time to go
-        marked = [pid for pid in _processes() if _is_marked(pid, mark)]
-        for pid in marked:
-            with suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
-        if not marked:
-            return
-        time.sleep(_ROUND_SECONDS)
-
-
-def _processes() -> list[int]:
-    own = os.getpid()
-    found = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
-    return [pid for pid in found if pid != own]
-
-
-def _is_marked(pid: int, mark: bytes) -> bool:
-    """Whether a process was started in the copy; an owner of the store that a hook needed stays."""
-    try:
-        is_ours = b"synthorg_tui" in Path(f"/proc/{pid}/cmdline").read_bytes()
-        return not is_ours and mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
-        return False
-
-
-def _git(folder: Path, *words: str, environ: Mapping[str, str] | None = None) -> str:
-    return os.fsdecode(_git_bytes(folder, *words, environ=environ))
-
-
-def _git_bytes(folder: Path, *words: str, environ: Mapping[str, str] | None = None) -> bytes:
-    """Run git; a repository's own hooks don't run, and nothing is asked at the terminal."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    try:
-        done = subprocess.run(
-            ["git", *_UNHOOKED, *_SIGNED, *words],
-            cwd=folder,
-            env={**own, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **(environ or {})},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_GIT_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise WorktreeError(f"git {words[0]} failed: {error}") from error
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise WorktreeError(f"git {words[0]} failed: {said[-1] if said else 'it said nothing'}")
-    return done.stdout
+def _end_programs(name: str) -> None:
+    """Kill what was started in a copy, but for an owner of the store that a hook needed."""
+    end_marked(f"{COPY_VARIABLE}={name}", spared=b"synthorg_tui")

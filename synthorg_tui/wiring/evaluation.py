@@ -111,12 +111,13 @@ async def _worktree(source: Path, ref: str | None) -> AsyncIterator[Path]:
 
     The agents of others, which work in copies of their own, take this one as theirs.
     """
-    from synthorg_tui.runtime.worktrees import WorktreeError, scratch_worktree
+    from synthorg_tui.core.errors import DomainError
+    from synthorg_tui.runtime.worktrees import scratch_worktree
 
     async with AsyncExitStack() as stack:
         try:
             copy = await stack.enter_async_context(scratch_worktree(source, ref=ref))
-        except WorktreeError:
+        except DomainError:
             if ref is None:
                 raise
             copy = await stack.enter_async_context(scratch_worktree(source))

@@ -74,11 +74,11 @@ async def test_another_agents_own_skill_is_not_on_the_shelf(tmp_path: Path) -> N
             await other.read_skill(card.name)
 
 
-@pytest.mark.parametrize("name", ["../forged", "/etc/passwd", "forged/../x", "\0", "x" * 64])
-async def test_a_name_that_is_a_path_is_no_skill(tmp_path: Path, name: str) -> None:
+async def test_a_name_that_is_a_path_is_no_skill(tmp_path: Path) -> None:
     async with approved(tmp_path) as (_, session):
-        with pytest.raises(SkillNotFoundError):
-            await session.read_skill(name)
+        for name in ("../forged", "/etc/passwd", "forged/../x", "\0", "x" * 64):
+            with pytest.raises(SkillNotFoundError):
+                await session.read_skill(name)
 
 
 async def uses(database: StoreDatabase) -> list[tuple[object, ...]]:

@@ -29,6 +29,7 @@ from synthorg_tui.host.owner import SKILLS, Owner
 from synthorg_tui.learning.actions import AgentAction
 from synthorg_tui.settings.root import RootConfig
 from tests.patience import PATIENCE, until
+from tests.tables import rows
 
 SETTINGS_DATA = {"memory": {"level": "persistent", "retrieval": {"strategy": "self_editing"}}}
 SETTINGS = RootConfig.model_validate(SETTINGS_DATA)
@@ -137,7 +138,7 @@ async def test_an_agent_can_not_become_somebody_else_on_its_connection(tmp_path:
         writer.close()
 
 
-@pytest.mark.parametrize(
+@rows(
     "agent",
     [
         "ada",

@@ -8,8 +8,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from synthorg_tui import __version__
 from synthorg_tui.agents.guarded import ORIGIN_TAG
 from synthorg_tui.agents.models import AgentIdentity
@@ -24,6 +22,7 @@ from synthorg_tui.settings.root import RootConfig
 from synthorg_tui.skills import SkillsConfig
 from tests.curation.review_kit import item_of, lesson
 from tests.patience import PATIENCE
+from tests.tables import rows
 
 STRATEGIES = ("context", "tool_based", "self_editing")
 
@@ -91,7 +90,7 @@ def tries(schema: dict[str, Any], item_id: str, random_: random.Random) -> list[
     return [known, *({**known, **each} for each in mixed), *mixed]
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@rows("strategy", STRATEGIES)
 async def test_every_tool_leaves_decisions_and_rights_alone(tmp_path: Path, strategy: str) -> None:
     random_ = random.Random(strategy)
     async with desk(tmp_path, strategy) as (engine, item_id):
@@ -107,7 +106,7 @@ async def test_every_tool_leaves_decisions_and_rights_alone(tmp_path: Path, stra
     assert {each.name for each in calls} == {tool.name for tool in offered}
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@rows("strategy", STRATEGIES)
 async def test_where_writes_wait_no_tool_lets_any_of_them_count(
     tmp_path: Path, strategy: str
 ) -> None:
@@ -195,8 +194,8 @@ async def _fuzz(
             data[random_.randrange(len(data))] = random_.choice(b'\x00{}[]",:\xff\\1a')
         writer.write(bytes(data).replace(b"\n", b" ") + b"\n")
     try:
-        await asyncio.wait_for(writer.drain(), 5)
-        await asyncio.wait_for(reader.read(1024), 5)
+        await asyncio.wait_for(writer.drain(), PATIENCE)
+        await asyncio.wait_for(reader.read(1024), PATIENCE)
     except (OSError, TimeoutError):
         pass
     writer.close()

@@ -19,6 +19,7 @@ from synthorg_tui.memory.org.tags import OrgTraits
 from synthorg_tui.settings.root import RootConfig
 from tests.curation.review_kit import PERSON
 from tests.memory.store.hash_embedder import HashEmbedder
+from tests.tables import rows
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 RULE = "Run the linter before you push."
@@ -93,7 +94,7 @@ async def written(
     return (await engine.organisation.add(request, actor=str(PERSON))).id
 
 
-async def rows(engine: Engine) -> dict[str, int]:
+async def row_counts(engine: Engine) -> dict[str, int]:
     """The number of rows of every table, with the calls that are on record."""
     await engine.gateway.calls(limit=1)
     return await engine._database.read(
@@ -104,7 +105,7 @@ async def rows(engine: Engine) -> dict[str, int]:
     )
 
 
-@pytest.mark.parametrize("notation", [RULES, SHORT], ids=["rules", "short form"])
+@rows("notation", [RULES, SHORT], ids=["rules", "short form"])
 async def test_each_rank_may_propose_what_the_rules_say_and_a_refusal_leaves_one_line(
     tmp_path: Path, notation: object
 ) -> None:
@@ -114,11 +115,12 @@ async def test_each_rank_may_propose_what_the_rules_say_and_a_refusal_leaves_one
         for level in SeniorityLevel:
             session = joined(engine, level.value)
             await session.call(tools.ORG_POLICIES, {})  # its session is on record from here on
+            after = await row_counts(engine)
             for category in OrgFactCategory:
-                before = await rows(engine)
+                before = after
                 text = f"{level} writes {category}."
                 reply = await ask(session, text, category=category.value)
-                after = await rows(engine)
+                after = await row_counts(engine)
                 new = {name: count - before[name] for name, count in after.items()}
                 grown = {name for name, count in new.items() if count}
                 is_senior = level not in (SeniorityLevel.JUNIOR, SeniorityLevel.MID)
@@ -254,7 +256,7 @@ class TestProposing:
         assert tools.ORG_PROPOSE not in {tool.name for tool in await reader.tools()}
         assert tools.ORG_SEARCH in {tool.name for tool in await reader.tools()}
 
-    @pytest.mark.parametrize("writes", ["off", "direct", "approval"])
+    @rows("writes", ["off", "direct", "approval"])
     async def test_it_always_waits_and_counts_as_a_write(self, tmp_path: Path, writes: str) -> None:
         config = settings(writes=writes, writes_per_minute=1)
         async with Engine.open(config, data_dir=tmp_path, embedder=HashEmbedder()) as engine:

@@ -4,14 +4,13 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from synthorg_tui.agents.models import AgentIdentity
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.listing import BrowseFilter
 from synthorg_tui.memory.models import MemoryStoreRequest
 from synthorg_tui.settings.root import RootConfig
 from tests.memory.mem0_kit import require_mem0
+from tests.tables import rows
 
 BACKENDS: dict[str, dict[str, Any]] = {
     "inmemory": {"backend": "inmemory"},
@@ -29,7 +28,7 @@ def settings(backend: str, **fields: Any) -> RootConfig:
     return RootConfig.model_validate({"memory": memory})
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@rows("backend", BACKENDS)
 async def test_it_writes_searches_and_is_given_digests_in_its_project(
     backend: str, tmp_path: Path
 ) -> None:
@@ -54,8 +53,8 @@ async def test_it_writes_searches_and_is_given_digests_in_its_project(
         assert (await engine.desk.browse(BrowseFilter())).total == 1
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("v1", [True, False], ids=["digest of v1", "context"])
+@rows("backend", BACKENDS)
+@rows("v1", [True, False], ids=["digest of v1", "context"])
 async def test_a_digest_is_made_of_what_it_has(backend: str, v1: bool, tmp_path: Path) -> None:
     if backend == "mem0":
         require_mem0()

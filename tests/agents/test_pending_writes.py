@@ -32,6 +32,7 @@ from synthorg_tui.tui.approvals.review_lines import whole_lines
 from synthorg_tui.tui.approvals.state import agent_of
 from synthorg_tui.tui.base.lines import plain
 from tests.curation.review_kit import PERSON, edit
+from tests.tables import rows
 
 PORT = "The staging database listens on port 6543."
 SECRET = "ghp_" + "a1B2" * 9
@@ -101,7 +102,7 @@ async def memories(engine: Engine) -> tuple[ListedMemory, ...]:
 
 
 class TestAsking:
-    @pytest.mark.parametrize(
+    @rows(
         ("tool", "arguments"),
         [
             ("core_memory_write", {"content": PORT}),
@@ -252,7 +253,7 @@ class TestDeciding:
         assert review.item.status is ApprovalStatus.PENDING
         assert review.entry.fields["content"].text == PORT
 
-    @pytest.mark.parametrize("text", ["", " \n", "x" * 50_001])
+    @rows("text", ["", " \n", "x" * 50_001])
     async def test_a_text_that_does_not_do_is_refused(self, tmp_path: Path, text: str) -> None:
         async with desk(tmp_path) as engine:
             item_id = await asked(engine)

@@ -29,6 +29,7 @@ from synthorg_tui.memory.extensions import BatchStore, BrowseFilter
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.settings.root import RootConfig
 from tests.curation.review_kit import PERSON
+from tests.tables import rows
 
 TOOLS = ("cargo", "npm", "pip", "make", "git")
 
@@ -81,7 +82,7 @@ async def asked(engine: Engine, agent_id: str = "ada") -> list[ApprovalItem]:
     return [item for item in items if item.requested_by == asked_by(agent_id)]
 
 
-@pytest.mark.parametrize("over", [0, 1])
+@rows("over", [0, 1])
 async def test_so_many_recoveries_are_stored_and_the_others_named(
     tmp_path: Path, over: int
 ) -> None:
@@ -100,7 +101,7 @@ async def test_so_many_recoveries_are_stored_and_the_others_named(
     assert len(lessons) <= MAX_REPORTED_RECOVERIES
 
 
-@pytest.mark.parametrize(
+@rows(
     ("said", "learnt", "left"),
     [
         (recoveries(3), 0, 6),  # the session and three recoveries

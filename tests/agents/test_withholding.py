@@ -1,10 +1,10 @@
 """Sensitive memories on the real store: no way of asking gives one to an agent."""
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.engine import Engine
@@ -15,16 +15,20 @@ from synthorg_tui.memory.strategies.self_editing import SelfEditingMemoryStrateg
 from synthorg_tui.memory.strategies.service import Injection, InjectionRequest
 from synthorg_tui.memory.tool_retriever import ToolBasedInjectionStrategy
 from synthorg_tui.settings.loader import shipped_settings
+from tests.tables import rows
 
 QUESTION = "which port does the staging database use?"
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 SECRET = "The staging database lives on s3crethost, its port is 6543."
 PLAIN = "The staging database listens on port 6543."
 EVERY_WAY = [*InjectionStrategy, "digest"]
 
 
-@pytest.fixture
-async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
-    async with Engine.open(shipped_settings(), data_dir=tmp_path) as opened:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def engine(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
+    data_dir = tmp_path_factory.mktemp("withholding")
+    async with Engine.open(shipped_settings(), data_dir=data_dir) as opened:
         yield opened
 
 
@@ -37,12 +41,12 @@ async def store(engine: Engine, content: str, *tags: str) -> str:
     return await engine.memory.store("ada", request)
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def secret(engine: Engine) -> str:
     return await store(engine, SECRET, "sensitivity:sensitive")
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def plain(engine: Engine) -> str:
     return await store(engine, PLAIN)
 
@@ -72,7 +76,7 @@ def about(injection: Injection, memory_id: str) -> Candidate:
     return next(c for c in injection.explanation.candidates if c.entry.id == memory_id)
 
 
-@pytest.mark.parametrize("way", EVERY_WAY)
+@rows("way", EVERY_WAY)
 async def test_no_prompt_holds_one_even_when_pinned(
     engine: Engine, secret: str, plain: str, way: str
 ) -> None:
@@ -81,7 +85,7 @@ async def test_no_prompt_holds_one_even_when_pinned(
     assert ("6543" in given.text) is (way != InjectionStrategy.TOOL_BASED)
 
 
-@pytest.mark.parametrize("way", [each for each in EVERY_WAY if each != "tool_based"])
+@rows("way", [each for each in EVERY_WAY if each != "tool_based"])
 async def test_each_explanation_gives_the_same_reason(
     engine: Engine, secret: str, plain: str, way: str
 ) -> None:
@@ -90,7 +94,7 @@ async def test_each_explanation_gives_the_same_reason(
     assert candidate.reason.startswith("it is sensitive, which is not given to agents")
 
 
-@pytest.mark.parametrize("way", [each for each in EVERY_WAY if each != "tool_based"])
+@rows("way", [each for each in EVERY_WAY if each != "tool_based"])
 async def test_each_gives_it_where_the_request_allows_it(
     engine: Engine, secret: str, way: str
 ) -> None:
@@ -129,9 +133,7 @@ async def test_the_core_is_read_without_it(engine: Engine, secret: str, plain: s
     assert await edited(engine, "core_memory_read") == f"[semantic] (id={plain}) {PLAIN}"
 
 
-@pytest.mark.parametrize(
-    ("ask", "tool"), [(searched, "recall_memory"), (edited, "recall_memory_read")]
-)
+@rows(("ask", "tool"), [(searched, "recall_memory"), (edited, "recall_memory_read")])
 async def test_by_its_id_it_reads_like_a_missing_one(
     engine: Engine, secret: str, ask: Any, tool: str
 ) -> None:

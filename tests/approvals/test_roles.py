@@ -15,6 +15,7 @@ from synthorg_tui.persistence.port import StoreDatabase
 from tests.approvals.approval_kit import PERSON, REJECTED, decide, item
 from tests.approvals.test_approval_queue import database as database
 from tests.conftest import FixedClock
+from tests.tables import rows
 
 DEPARTMENTS = {"coder": "engineering", "writer": "docs"}
 CODER = DecisionSubject("coder", "agent")
@@ -46,7 +47,7 @@ def test_without_roles_everybody_decides_all() -> None:
     assert may(rights(person=None, shared=True)) == list(ALL)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("given", "expected"),
     [
         (role("eva"), list(ALL)),

@@ -208,12 +208,15 @@ class TestGivingBack:
         assert in_store(data, memories) == 1
 
 
-def test_an_agents_environment_may_slow_an_agent(
+def test_an_agents_environment_shuts_no_agent_out(
     cli: Cli, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CLAUDECODE", "1")
-    assert cli("agents", "pause", "ada").code == 0
-    assert cli("agents", "read-only", "ada").code == 0
+    for command in (("pause", "ada"), ("read-only", "ada"), ("disconnect", "ada")):
+        refused = cli("agents", *command)
+        assert refused.code == 1
+        assert "only a person decides: it shuts agents out or lets them in" in refused.err
+    assert cli("agents", "--json").json["restricted"] == []
 
 
 @asynccontextmanager

@@ -305,10 +305,10 @@ class TestMemories:
     ) -> None:
         memory_id = add(cli, "Newts wait.")
         monkeypatch.delenv("VISUAL", raising=False)
-        for editor, told in (("false", "ended with 1"), ("no-such-editor", "No such file")):
+        for editor, told in (("false", "code 1"), ("no-such-editor", "No such file")):
             monkeypatch.setenv("EDITOR", editor)
             result = cli("memories", "edit", memory_id)
-            assert result.code == 2
+            assert result.code == 1
             assert told in result.err
         assert len(cli("memories", "history", memory_id, "--json").json["history"]) == 1
 

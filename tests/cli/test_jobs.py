@@ -71,7 +71,7 @@ def test_an_unknown_job_is_refused_with_those_there_are(
 ) -> None:
     refused = cli("jobs", *arguments)
     assert refused.code == 1
-    assert "there is no job 'dance'. There are imports, rules, backup," in refused.err
+    assert "there is no job 'dance'. There are imports, learning, rules, backup," in refused.err
 
 
 def test_an_agent_runs_and_stops_nothing(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,8 +119,8 @@ def test_an_agents_command_names_no_model(
 ) -> None:
     monkeypatch.setenv("CLAUDECODE", "1")
     result = cli("models", "evaluate", *args)
-    assert result.code == 2
-    assert "may not name embedders" in result.err
+    assert result.code == 1
+    assert "the models it names would be given the memories" in result.err
 
 
 def test_a_reranker_is_tried_beside_the_plain_one(cli: Cli, tmp_path: Path) -> None:

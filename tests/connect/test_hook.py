@@ -95,6 +95,60 @@ async def test_nothing_to_tell_is_no_output(tmp_path: Path) -> None:
         assert await asyncio.to_thread(run, "UserPromptSubmit", tmp_path, payload) == (0, "")
 
 
+class Unwritable(io.StringIO):
+    """The output of a hook whose agent is gone, or that is killed before it is written."""
+
+    def flush(self) -> None:
+        raise BrokenPipeError
+
+
+async def test_a_digest_is_handed_over_once_it_was_written_however_long_it_took(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook, "TIME_LIMIT", PATIENCE)
+    words = ["claude-code", "UserPromptSubmit", "--data-dir", str(tmp_path)]
+
+    def asked(output: io.StringIO) -> str:
+        stdin = io.BytesIO(json.dumps(PROMPT).encode())
+        assert hook.main(words, stdin=stdin, stdout=output) == 0
+        return output.getvalue()
+
+    async with owned(tmp_path):
+        assert "6543" in await asyncio.to_thread(asked, Unwritable())
+        assert "BrokenPipeError" in logged(tmp_path)
+        assert "6543" in await asyncio.to_thread(asked, io.StringIO())
+        assert await asyncio.to_thread(asked, io.StringIO()) == ""
+
+
+async def test_the_receipt_follows_the_output_and_nothing_is_waited_for_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The owner's answer to it would cost the person time."""
+    monkeypatch.setattr(hook, "TIME_LIMIT", PATIENCE)
+    written: list[str] = []
+    acknowledged, release = asyncio.Event(), asyncio.Event()
+    acknowledge = AgentSession.acknowledge
+
+    async def held(session: AgentSession, receipt: str) -> None:
+        assert written
+        acknowledged.set()
+        await release.wait()
+        await acknowledge(session, receipt)
+
+    class Output(io.StringIO):
+        def flush(self) -> None:
+            written.append(self.getvalue())
+
+    monkeypatch.setattr(AgentSession, "acknowledge", held)
+    async with owned(tmp_path):
+        stdin = io.BytesIO(json.dumps(PROMPT).encode())
+        words = ["claude-code", "UserPromptSubmit", "--data-dir", str(tmp_path)]
+        await asyncio.to_thread(hook.main, words, stdin=stdin, stdout=Output())
+        await asyncio.wait_for(acknowledged.wait(), PATIENCE)
+        release.set()
+    assert "6543" in written[0]
+
+
 async def test_an_owner_that_is_late_gives_no_output_and_a_line_in_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

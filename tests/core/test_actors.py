@@ -1,14 +1,13 @@
 """Who acts: recorded texts, those of earlier versions too, read back and shown in words."""
 
-import pytest
-
 from synthorg_tui.approvals.person import Person, Policy
 from synthorg_tui.core.actors import AGENT_MARKS, Actor, ActorKind, actor_words, agent_in, deed_of
+from tests.tables import rows
 
 NAMES = ("eva", "person", "a (b)", "claude-code", "x y")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("recorded", "words"),
     [
         ("person", "a person"),
@@ -37,10 +36,8 @@ def test_what_a_setting_approved_is_adopted_and_what_a_person_did_is_not() -> No
     assert deed_of("approved", str(Person("tui"))) == "approved"
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(
-    "kind", [ActorKind.APP, ActorKind.TERMINAL, ActorKind.COMMAND, ActorKind.ENVIRONMENT]
-)
+@rows("name", NAMES)
+@rows("kind", [ActorKind.APP, ActorKind.TERMINAL, ActorKind.COMMAND, ActorKind.ENVIRONMENT])
 def test_what_is_recorded_is_read_back(kind: ActorKind, name: str) -> None:
     assert Actor.parse(str(Actor(kind, name))) == Actor(kind, name)
 

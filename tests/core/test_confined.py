@@ -16,6 +16,8 @@ from synthorg_tui.core.confined import (
     as_text,
     with_replacement,
 )
+from tests.soak import points
+from tests.tables import rows
 
 SECRET = b"outside"
 LIMIT = 1_000
@@ -47,7 +49,7 @@ PARTS = st.sampled_from(
 
 class TestPaths:
     @given(parts=st.lists(PARTS, max_size=8), is_absolute=st.booleans())
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=points(60, 300), deadline=None)
     def test_no_path_reads_what_is_outside(
         self, workspace: Path, parts: list[str], is_absolute: bool
     ) -> None:
@@ -60,7 +62,7 @@ class TestPaths:
         assert content == b"inside"
 
     @given(parts=st.lists(PARTS, min_size=1, max_size=6))
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=points(40, 150), deadline=None)
     def test_no_path_writes_what_is_outside(self, workspace: Path, parts: list[str]) -> None:
         def outside() -> dict[str, bytes]:
             files = workspace.parent.rglob("*")
@@ -74,7 +76,7 @@ class TestPaths:
         assert (workspace / "linked").is_symlink()
 
     @given(text=st.text(max_size=60))
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=points(60, 200), deadline=None)
     def test_any_text_is_a_path_inside_or_refused_in_words(
         self, workspace: Path, text: str
     ) -> None:
@@ -87,7 +89,7 @@ class TestPaths:
         assert ".." not in names
         assert all(name and "/" not in name for name in names)
 
-    @pytest.mark.parametrize(
+    @rows(
         ("path", "why"),
         [
             ("../outside.txt", "is outside of the workspace"),
@@ -129,7 +131,7 @@ class TestOddFiles:
         with pytest.raises(ConfinedPathError, match="a pipe, a socket or a device"):
             ConfinedFolder(tmp_path).write("pipe", b"x")
 
-    @pytest.mark.parametrize(("size", "fits"), [(LIMIT, True), (LIMIT + 1, False)])
+    @rows(("size", "fits"), [(LIMIT, True), (LIMIT + 1, False)])
     def test_a_file_is_read_up_to_the_limit(self, tmp_path: Path, size: int, fits: bool) -> None:
         (tmp_path / "file").write_bytes(b"x" * size)
         folder = ConfinedFolder(tmp_path)
@@ -222,7 +224,7 @@ class TestReplacement:
             with_replacement("b b", "b", "x")
         assert with_replacement("b b", "b", "x", everywhere=True) == "x x"
 
-    @pytest.mark.parametrize(
+    @rows(
         ("old", "new", "why"),
         [("z", "x", "isn't in the file"), ("", "x", "is empty"), ("a", "a", "is the same")],
     )

@@ -7,6 +7,7 @@ import pytest
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.failsafe import safely, surviving
+from tests.tables import rows
 
 
 def test_what_succeeds_leaves_nothing_to_say() -> None:
@@ -31,7 +32,7 @@ def test_a_failure_is_logged_and_noted(
     assert [record.levelno for record in caplog.records] == [level]
 
 
-@pytest.mark.parametrize("fatal", [builtins.MemoryError(), RecursionError()])
+@rows("fatal", [builtins.MemoryError(), RecursionError()])
 def test_what_is_fatal_is_raised_bare_however_deep_it_is_grouped(fatal: Exception) -> None:
     for error in (fatal, ExceptionGroup("a", [ExceptionGroup("b", [OSError(), fatal])])):
         with pytest.raises(type(fatal)), surviving("the search"):

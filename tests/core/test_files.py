@@ -24,6 +24,7 @@ from synthorg_tui.core.files import (
     remove_drafts,
     write_atomically,
 )
+from tests.tables import rows
 
 STEPS = ("open", "fchmod", "fsync", "replace", "unlink")
 OLD, NEW = b"old" * 1000, b"new" * 2000
@@ -52,8 +53,8 @@ class TestWriting:
             assert (tmp_path / "file").read_bytes() == content
             assert names(tmp_path) == ["file"]
 
-    @pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o400, 0o4755])
-    @pytest.mark.parametrize("is_there", [False, True])
+    @rows("mode", [0o600, 0o640, 0o644, 0o400, 0o4755])
+    @rows("is_there", [False, True])
     def test_the_mode_is_the_one_asked_for(self, tmp_path: Path, mode: int, is_there: bool) -> None:
         path = tmp_path / "file"
         if is_there:
@@ -102,7 +103,7 @@ class TestWriting:
         write_atomically(tmp_path / "file", NEW, mode=None, durable=False)
         assert order == ["replace"]
 
-    @pytest.mark.parametrize("is_dangling", [False, True])
+    @rows("is_dangling", [False, True])
     def test_a_link_is_replaced_and_not_followed(self, tmp_path: Path, is_dangling: bool) -> None:
         target, path = tmp_path / "target", tmp_path / "file"
         if not is_dangling:
@@ -125,7 +126,7 @@ class TestWriting:
         assert target.read_bytes() == OLD
         assert not path.exists()
 
-    @pytest.mark.parametrize("kind", ["file", "link", "folder"])
+    @rows("kind", ["file", "link", "folder"])
     def test_what_is_there_stays_when_it_must_not_be_replaced(
         self, tmp_path: Path, kind: str
     ) -> None:
@@ -162,7 +163,7 @@ class TestWriting:
 
 
 class TestFailing:
-    @pytest.mark.parametrize("step", ["write", "fchmod", "fsync", "replace"])
+    @rows("step", ["write", "fchmod", "fsync", "replace"])
     def test_a_refusal_leaves_the_old_content_and_no_draft(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
     ) -> None:
@@ -179,8 +180,8 @@ class TestFailing:
         assert path.read_bytes() == OLD
         assert names(tmp_path) == ["file"]
 
-    @pytest.mark.parametrize("when", ["before", "after"])
-    @pytest.mark.parametrize("step", STEPS)
+    @rows("when", ["before", "after"])
+    @rows("step", STEPS)
     def test_killed_at_any_step_the_file_is_the_old_one_or_the_new_one(
         self, tmp_path: Path, step: str, when: str
     ) -> None:
@@ -235,7 +236,7 @@ class TestLeftovers:
         assert target.read_bytes() == OLD
         assert names(tmp_path) == ["file", "target"]
 
-    @pytest.mark.parametrize("writer", [pytest.param(os.getpid(), id="own"), 1, "", "x", "²", "-1"])
+    @rows("writer", [pytest.param(os.getpid(), id="own"), 1, "", "x", "²", "-1"])
     def test_those_of_writers_at_work_and_of_strangers_stay(
         self, tmp_path: Path, writer: int | str
     ) -> None:
@@ -270,7 +271,7 @@ class TestReading:
         path.chmod(0o640)
         assert read_plain(path)[1] == path.stat()
 
-    @pytest.mark.parametrize("kind", ["link", "dangling", "folder", "pipe", "socket", "device"])
+    @rows("kind", ["link", "dangling", "folder", "pipe", "socket", "device"])
     def test_what_is_no_plain_file_is_refused_at_once(self, tmp_path: Path, kind: str) -> None:
         path = tmp_path / "file"
         listener = socket.socket(socket.AF_UNIX)

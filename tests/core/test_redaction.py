@@ -1,7 +1,6 @@
 import base64
 import json
 import string
-import time
 import uuid
 
 import pytest
@@ -9,6 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthorg_tui.core.redaction import RULES, RedactionTally, redact_text, redact_value
+from tests.core.proportion import takes_time_in_proportion
+from tests.soak import points
+from tests.tables import rows
 
 # Planted secrets are put together here, so that no scanner takes this file for a leak.
 _LETTERS = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zZ"
@@ -116,7 +118,7 @@ def redacted(text: str) -> str:
     return redact_text(text, RedactionTally())
 
 
-@pytest.mark.parametrize("name", PLANTED)
+@rows("name", PLANTED)
 def test_a_secret_of_each_kind_vanishes_and_is_counted(name: str) -> None:
     text, secret = PLANTED[name]
     tally = RedactionTally()
@@ -132,7 +134,7 @@ _CONTEXT = st.text(
 
 
 @given(name=st.sampled_from(sorted(PLANTED)), before=_CONTEXT, after=_CONTEXT)
-@settings(max_examples=400)
+@settings(max_examples=points(120, 400))
 def test_a_secret_vanishes_wherever_it_stands(name: str, before: str, after: str) -> None:
     text, secret = PLANTED[name]
     assert secret not in redacted(f"{before}\n{text}\n{after}")
@@ -141,14 +143,14 @@ def test_a_secret_vanishes_wherever_it_stands(name: str, before: str, after: str
 _ONE_LINE = [name for name, (text, _) in PLANTED.items() if "\n" not in text]
 
 
-@pytest.mark.parametrize("before", ["\\n", "\\\\n", "\\t", "\x1b[32m", "\x1b[1;31m", " ", '"', "("])
-@pytest.mark.parametrize("name", _ONE_LINE)
+@rows("before", ["\\n", "\\\\n", "\\t", "\x1b[32m", "\x1b[1;31m", " ", '"', "("])
+@rows("name", _ONE_LINE)
 def test_an_escape_before_a_secret_does_not_hide_it(name: str, before: str) -> None:
     text, secret = PLANTED[name]
     assert secret not in redacted(f"x{before}{text}")
 
 
-@pytest.mark.parametrize("name", PLANTED)
+@rows("name", PLANTED)
 def test_a_secret_in_json_inside_json_vanishes(name: str) -> None:
     text, secret = PLANTED[name]
     inner = json.dumps({"cmd": f"cat > .env <<EOF\n{text}\nEOF"})
@@ -157,13 +159,13 @@ def test_a_secret_in_json_inside_json_vanishes(name: str) -> None:
 
 
 @given(name=st.sampled_from(sorted(PLANTED)), before=_CONTEXT, after=_CONTEXT)
-@settings(max_examples=300)
+@settings(max_examples=points(100, 300))
 def test_redacting_twice_changes_nothing(name: str, before: str, after: str) -> None:
     once = redacted(f"{before} {PLANTED[name][0]} {after}")
     assert redacted(once) == once
 
 
-@pytest.mark.parametrize("text", ORDINARY)
+@rows("text", ORDINARY)
 def test_ordinary_text_is_left_alone(text: str) -> None:
     assert redacted(text) == text
 
@@ -219,7 +221,12 @@ def test_a_secret_written_with_json_escapes_vanishes() -> None:
     assert token not in json.dumps(clean)
 
 
-@pytest.mark.parametrize(
+_SHORT = points(4_000, 30_000)
+"""Characters of the hostile text that eight times as long a one is compared with."""
+
+
+@pytest.mark.soak
+@rows(
     "text",
     [
         "a" * 1_000_000,
@@ -239,15 +246,7 @@ def test_a_secret_written_with_json_escapes_vanishes() -> None:
     ids=lambda text: text[:12],
 )
 def test_hostile_text_takes_time_in_proportion_to_its_length(text: str) -> None:
-    """Eight times the text may take some twenty times as long; quadratic is 64 times."""
-    base = max(min(_seconds(text[:30_000]) for _ in range(2)), 0.001)
-    assert min(_seconds(text[:240_000]) for _ in range(2)) < 24 * base
-
-
-def _seconds(text: str) -> float:
-    start = time.thread_time()
-    redacted(text)
-    return time.thread_time() - start
+    assert takes_time_in_proportion(redacted, text[:_SHORT], text[: 8 * _SHORT])
 
 
 _ANCHORS = sorted({anchor for rule in RULES for anchor in rule.anchors})

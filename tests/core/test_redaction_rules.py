@@ -1,14 +1,16 @@
 """Every rule of redaction: what it finds, what it leaves, what it costs, and how much is found."""
 
 import json
-import time
 from collections.abc import Callable
 
 import pytest
 
 from synthorg_tui.core.redaction import RULES, RedactionTally, redact_text, redact_value
 from synthorg_tui.core.redaction_rules import Rule
+from tests.core.proportion import takes_time_in_proportion
 from tests.core.secret_kit import HARMLESS, RULE_SAMPLES, Planted, planted
+from tests.soak import points
+from tests.tables import rows
 
 _TRIES = 10
 _NAMES = [rule.name for rule in RULES]
@@ -29,7 +31,7 @@ def test_every_rule_has_an_example_and_a_counter_example() -> None:
     assert all(sample.examples and sample.harmless for sample in RULE_SAMPLES.values())
 
 
-@pytest.mark.parametrize(("name", "template"), _EXAMPLES)
+@rows(("name", "template"), _EXAMPLES)
 def test_the_example_of_a_rule_is_redacted(name: str, template: str) -> None:
     for seed in range(_TRIES):
         text, secret = planted(template, seed)
@@ -39,12 +41,12 @@ def test_the_example_of_a_rule_is_redacted(name: str, template: str) -> None:
         assert redacted(clean) == clean
 
 
-@pytest.mark.parametrize(("name", "text"), _LOOKALIKES)
+@rows(("name", "text"), _LOOKALIKES)
 def test_the_counter_example_of_a_rule_is_left_alone(name: str, text: str) -> None:
     assert redacted(text) == text
 
 
-@pytest.mark.parametrize("text", HARMLESS)
+@rows("text", HARMLESS)
 def test_a_harmless_form_is_left_alone(text: str) -> None:
     assert redacted(text) == text
     assert redact_value({"text": text}, RedactionTally()) == {"text": text}
@@ -110,24 +112,15 @@ def test_nine_in_ten_secrets_of_every_class_vanish_in_every_place() -> None:
 
 
 _FILLERS = ("", "a", "-", " ", "A1b2", '"', "=", "x: ", ".", ":1:", "\\", "/a")
+_SHORT = points(1_000, 3_000)
+"""Characters of the text that eight times as long a one is compared with."""
 
 
-def _seconds(text: str) -> float:
-    start = time.thread_time()
-    redacted(text)
-    return time.thread_time() - start
-
-
-def _times_as_long(text: str, longer: str) -> float:
-    base = max(min(_seconds(text) for _ in range(2)), 0.0005)
-    return min(_seconds(longer) for _ in range(2)) / base
-
-
-@pytest.mark.parametrize("rule", RULES, ids=_NAMES)
+@pytest.mark.soak
+@rows("rule", RULES, ids=_NAMES)
 def test_a_rule_takes_time_in_proportion_to_a_hostile_text(rule: Rule) -> None:
-    """Eight times the text may take at most some twenty times as long; quadratic is 64 times."""
     for anchor in rule.anchors[:2]:
         for filler in _FILLERS:
             unit = anchor + filler * 5
-            small = unit * (3_000 // len(unit))
-            assert any(_times_as_long(small, small * 8) < 24 for _ in range(8)), (anchor, filler)
+            short = unit * (_SHORT // len(unit))
+            assert takes_time_in_proportion(redacted, short, short * 8), (anchor, filler)

@@ -3,7 +3,6 @@
 import sys
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from synthorg_tui.core.text import (
     safe_text,
     truncate,
 )
+from tests.tables import rows
 
 VISIBLE_FORMAT = set(
     "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
@@ -55,7 +55,7 @@ def test_clean_text_comes_back_as_the_same_object() -> None:
     assert safe_text(text) is text
 
 
-@pytest.mark.parametrize(
+@rows(
     ("hostile", "shown"),
     [
         ("\x1b[31mred", "␛[31mred"),
@@ -91,7 +91,7 @@ def test_hidden_characters_are_told_apart_from_plain_line_ends() -> None:
     assert has_hidden("bell\x07")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "limit", "cut"),
     [
         ("abcdef", 6, "abcdef"),
@@ -115,15 +115,13 @@ def test_no_more_is_left_than_there_is_room_for(text: str, limit: int, ellipsis:
     assert cut == text or len(text) > limit
 
 
-@pytest.mark.parametrize(
-    ("count", "words"), [(0, "0 days"), (1, "1 day"), (2, "2 days"), (1234, "1,234 days")]
-)
+@rows(("count", "words"), [(0, "0 days"), (1, "1 day"), (2, "2 days"), (1234, "1,234 days")])
 def test_a_count_has_its_noun(count: int, words: str) -> None:
     assert counted(count, "day") == words
     assert counted(count, "memory", "memories").endswith("memory" if count == 1 else "memories")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("first", "second", "share"),
     [("", "", 1), ("a", "", 0), ("ab", "ab", 1), ("ab", "bc", 1 / 3), ("ab", "cd", 0)],
 )
@@ -132,7 +130,7 @@ def test_sets_are_as_alike_as_what_they_share(first: str, second: str, share: fl
     assert jaccard(frozenset(second), frozenset(first)) == share
 
 
-@pytest.mark.parametrize(
+@rows(
     "agent",
     [
         "a",
@@ -149,7 +147,7 @@ def test_what_looks_like_itself_may_be_an_agents_id(agent: str) -> None:
     assert agent_id_problem(agent) == ""
 
 
-@pytest.mark.parametrize(
+@rows(
     "agent",
     [
         *("", " ", "ada ", " ada", "x" * (MAX_AGENT_ID + 1)),

@@ -16,6 +16,7 @@ from synthorg_tui.core.yaml import (
     line_of,
     load,
 )
+from tests.tables import rows
 
 TEXTS = st.text() | st.text(alphabet="abm:-[]{}#&*!|>'\"\n \t,?%@")
 PLAIN = (
@@ -77,7 +78,7 @@ class TestLines:
             ("d", "f"): 8,
         }
 
-    @pytest.mark.parametrize(
+    @rows(
         ("text", "line", "message"),
         [
             ("a: 1\nb: [", 2, "expected the node content"),
@@ -101,7 +102,7 @@ class TestLines:
 
 
 class TestBounds:
-    @pytest.mark.parametrize(
+    @rows(
         ("opening", "closing"),
         [("[", "]"), ("{a: ", "}"), ("[{a: ", "}]")],
     )
@@ -117,7 +118,7 @@ class TestBounds:
         error = error_of("\n".join(lines))
         assert (error.message, error.line) == ("nested too deeply", MAX_NESTING + 1)
 
-    @pytest.mark.parametrize("text", ["[" * MAX_LENGTH, "{" * MAX_LENGTH, "- " * (MAX_LENGTH // 2)])
+    @rows("text", ["[" * MAX_LENGTH, "{" * MAX_LENGTH, "- " * (MAX_LENGTH // 2)])
     def test_depth_costs_no_time(self, text: str) -> None:
         started = time.process_time()
         assert "nested too deeply" in error_of(text).message

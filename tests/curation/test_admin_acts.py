@@ -26,6 +26,7 @@ from synthorg_tui.tui.base.lines import plain
 from tests.agents.admin_kit import NOW, Killed, ScriptedService, checkpoint, tuning_run
 from tests.conftest import FixedClock
 from tests.curation.review_kit import PERSON, Office, office
+from tests.tables import rows
 
 SURE = {"confirm": True, "reason": "it answers worse"}
 ASKED: Mapping[str, tuple[AdminTool, dict[str, Any]]] = {
@@ -66,7 +67,7 @@ async def approve(desk: Office, item_id: str) -> Decision:
     return await desk.desk.approve(item_id, shown=shown, person=PERSON)
 
 
-@pytest.mark.parametrize("deed", ASKED)
+@rows("deed", ASKED)
 async def test_killed_after_the_act_it_is_not_done_again_at_the_next_start(
     tmp_path: Path, deed: str
 ) -> None:

@@ -8,6 +8,7 @@ from synthorg_tui.approvals.models import ApprovalStatus
 from synthorg_tui.curation.disk_sync import SyncReport
 from synthorg_tui.curation.models import FileChangePayload
 from tests.curation.review_kit import OWN, PERSON, USER, Office, lesson, office, write_skill_file
+from tests.tables import rows
 
 TEXT = "---\nname: {name}\ndescription: Use when asked to {name}.\n---\n\nDo it.\n"
 
@@ -48,7 +49,7 @@ async def test_what_appears_later_comes_up(tmp_path: Path) -> None:
         assert await waiting(desk) == [str(path)]
 
 
-@pytest.mark.parametrize("root", [USER, OWN])
+@rows("root", [USER, OWN])
 async def test_a_root_that_was_not_there_yet_was_empty(tmp_path: Path, root: str) -> None:
     async with office(tmp_path, knows_roots=False) as desk:
         assert await desk.changes.sync() == SyncReport()

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import pytest
-
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.curation.models import ProceduralMemoryScope
 from synthorg_tui.curation.propagation import (
@@ -16,6 +14,7 @@ from synthorg_tui.curation.propagation import (
 )
 from synthorg_tui.memory.config import PropagationConfig
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
+from tests.tables import rows
 
 
 @dataclass(frozen=True)
@@ -53,19 +52,19 @@ def test_places_are_compared_as_they_are_written() -> None:
     assert "zoe" not in RoleScopedPropagation(10).targets("ada", agents)
 
 
-@pytest.mark.parametrize("source", ["nobody", "una"])
+@rows("source", ["nobody", "una"])
 def test_an_unknown_agent_or_place_reaches_nobody(source: str) -> None:
     assert RoleScopedPropagation(10).targets(source, AGENTS) == ()
     assert DepartmentScopedPropagation(10).targets(source, AGENTS) == ()
 
 
-@pytest.mark.parametrize(("bound", "count"), [(2, 2), (1, 1), (0, 1), (-5, 1)])
+@rows(("bound", "count"), [(2, 2), (1, 1), (0, 1), (-5, 1)])
 def test_only_so_many_get_it_and_at_least_one(bound: int, count: int) -> None:
     assert len(RoleScopedPropagation(bound).targets("ada", AGENTS)) == count
     assert len(DepartmentScopedPropagation(bound).targets("ada", AGENTS)) == count
 
 
-@pytest.mark.parametrize(
+@rows(
     ("configured", "scope", "targets"),
     [
         ("none", "agent", ()),
@@ -84,7 +83,7 @@ def test_the_approved_scope_decides_and_else_the_configuration(
     assert strategy.targets("ada", AGENTS) == targets
 
 
-@pytest.mark.parametrize(("type", "scope"), [("role_scoped", "agent"), ("none", "department")])
+@rows(("type", "scope"), [("role_scoped", "agent"), ("none", "department")])
 def test_the_configured_bound_holds(type: str, scope: str) -> None:
     config = PropagationConfig.model_validate({"type": type, "max_propagation_targets": 1})
     strategy = propagation_for(config, ProceduralMemoryScope(scope))

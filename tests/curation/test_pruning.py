@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from synthorg_tui.curation.pruning import (
     create_pruning_strategy,
 )
 from synthorg_tui.memory.config import PruningConfig
+from tests.tables import rows
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -32,7 +32,7 @@ def test_a_lesson_from_the_future_stays() -> None:
     assert TtlPruningStrategy(1).prune([lesson("a", days=-3)], now=NOW) == ()
 
 
-@pytest.mark.parametrize(("bound", "pruned"), [(3, ()), (2, ("old",))])
+@rows(("bound", "pruned"), [(3, ()), (2, ("old",))])
 def test_as_many_as_allowed_are_left_alone(bound: int, pruned: tuple[str, ...]) -> None:
     lessons = [lesson("a", days=1), lesson("b", days=2), lesson("old", days=3)]
     assert ParetoPruningStrategy(bound).prune(lessons, now=NOW) == pruned
@@ -72,9 +72,7 @@ def test_hybrid_drops_the_old_first_and_then_beyond_the_bound() -> None:
     assert HybridPruningStrategy(90, 2).prune(lessons, now=NOW) == ("b", "z-old")
 
 
-@pytest.mark.parametrize(
-    ("type", "pruned"), [("ttl", ("old",)), ("pareto", ("a", "old")), ("hybrid", ("a", "old"))]
-)
+@rows(("type", "pruned"), [("ttl", ("old",)), ("pareto", ("a", "old")), ("hybrid", ("a", "old"))])
 def test_the_configuration_picks_the_strategy_and_its_bounds(
     type: str, pruned: tuple[str, ...]
 ) -> None:

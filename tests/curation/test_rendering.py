@@ -2,8 +2,6 @@
 
 from datetime import UTC, datetime
 
-import pytest
-
 from synthorg_tui.curation.models import (
     Evidence,
     LessonKind,
@@ -18,6 +16,7 @@ from synthorg_tui.curation.rendering import (
     stored_text,
 )
 from synthorg_tui.skills.document import SkillDocument
+from tests.tables import rows
 
 PUSH = ProceduralMemoryProposal(
     discovery="Pushing a new branch needs its upstream set.",
@@ -71,7 +70,7 @@ def test_a_file_gives_references_to_its_evidence_and_none_of_its_texts() -> None
     )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("kind", "tags"),
     [
         (LessonKind.FAILURE, ("non-inferable", "git")),
@@ -104,19 +103,19 @@ def test_what_an_edited_file_no_longer_says_is_as_before() -> None:
     assert (proposal.confidence, proposal.scope) == (0.4, ProceduralMemoryScope.AGENT)
 
 
-@pytest.mark.parametrize("said", ["nan", "inf", "-0.1", "1.1", "high", ""])
+@rows("said", ["nan", "inf", "-0.1", "1.1", "high", ""])
 def test_a_confidence_that_is_none_is_passed_over(said: str) -> None:
     odd = SkillDocument(name="x", description="Use when x.", metadata={"confidence": said})
     assert proposal_of(odd).confidence == 1.0
 
 
-@pytest.mark.parametrize("said", ["", "[", "{}", "[1]", '[" "]', "[" * 5000])
+@rows("said", ["", "[", "{}", "[1]", '[" "]', "[" * 5000])
 def test_tags_that_are_none_are_passed_over(said: str) -> None:
     odd = SkillDocument(name="x", description="Use when x.", metadata={"tags": said})
     assert proposal_of(odd).tags == ()
 
 
-@pytest.mark.parametrize(("length", "is_cut"), [(2000, False), (2001, True)])
+@rows(("length", "is_cut"), [(2000, False), (2001, True)])
 def test_a_text_that_is_too_long_for_a_memory_is_cut(length: int, is_cut: bool) -> None:
     long = SkillDocument(name="x", description="Use when x.", action="a" * length)
     action = proposal_of(long).action

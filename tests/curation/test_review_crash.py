@@ -16,8 +16,12 @@ from tests.memory.store.store_kit import AGENT, draft
 from tests.patience import PATIENCE
 from tests.postgres_switch import files_only
 from tests.pty_kit import LOADED
+from tests.soak import points
+from tests.tables import rows
 
 MOST_STEPS = 60
+EVERY = points(4, 1)
+"""Of how many steps one is the last: each action begins with another of them."""
 
 
 async def prepare(data_dir: Path, action: str) -> None:
@@ -92,37 +96,35 @@ def killed_after(data_dir: Path, action: str, steps: int) -> bool:
 
 @files_only
 @pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize(
-    ("action", "decisions"),
+@rows(
+    ("action", "decisions", "first"),
     [
-        ("approve", 1),
-        ("undo", 1),
-        ("undo a bulk", 2),
-        ("purge", 1),
-        ("approve a write", 1),
-        ("undo a write", 1),
+        ("approve", 1, 0),
+        ("undo", 1, 1),
+        ("undo a bulk", 2, 2),
+        ("purge", 1, 3),
+        ("approve a write", 1, 0),
+        ("undo a write", 1, 1),
     ],
 )
 async def test_a_decision_is_whole_or_was_never_taken(
-    tmp_path: Path, action: str, decisions: int
+    tmp_path: Path, action: str, decisions: int, first: int
 ) -> None:
     origin = tmp_path / "data"  # the ledger knows skills by their paths
     kept = tmp_path / "kept"
     await prepare(origin, action)
     shutil.copytree(origin, kept)
-    seen: list[dict[str, object]] = []
-    for steps in range(MOST_STEPS):
+    seen = [await outcome(origin)]
+    for steps in range(first % EVERY, MOST_STEPS, EVERY):
         shutil.rmtree(origin)
         shutil.copytree(kept, origin)
         is_killed = killed_after(origin, action, steps)
         result = await outcome(origin)
-        if not seen or result != seen[-1]:
+        if result != seen[-1]:
             seen.append(result)
         if not is_killed:
             break
     assert not is_killed, "more steps than expected: raise MOST_STEPS"
-    shutil.rmtree(origin)
-    shutil.copytree(kept, origin)
-    assert seen[0] == await outcome(origin), "killed before the first step, something changed"
     assert len(seen) == decisions + 1, "a decision was found half taken"

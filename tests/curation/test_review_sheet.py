@@ -16,6 +16,7 @@ from synthorg_tui.curation.review_sheet import (
     summary,
 )
 from tests.curation.review_kit import PERSON, lesson, office
+from tests.tables import rows
 
 WORDS = ("Compile headers", "Rotate certificates", "# not a comment")
 
@@ -111,7 +112,7 @@ async def sheets_with_action(desk: object, action: str) -> list[Review]:
     return [await desk.desk.review(await desk.propose(what))]  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("before", "after", "problem"),
     [
         ("decision: approve", "decision: maybe", "maybe is none of approve, reject and later"),

@@ -29,6 +29,7 @@ from tests.curation.review_kit import (
     proposal,
     write_skill_file,
 )
+from tests.tables import rows
 
 NAME = "pushing-a-new-branch-needs-its-upstream-set"
 HAND_WRITTEN = "---\nname: deploy\ndescription: Use when deploying.\n---\n\nRun make deploy.\n"
@@ -210,7 +211,7 @@ async def test_a_retired_file_comes_back_as_it_was_found(tmp_path: Path) -> None
     assert Path(record.path).read_bytes() == b"\xff\xfe not even text"
 
 
-@pytest.mark.parametrize("content", [b"", b"x" * (2 << 20)])
+@rows("content", [b"", b"x" * (2 << 20)])
 async def test_only_what_can_be_brought_back_is_removed(tmp_path: Path, content: bytes) -> None:
     async with office(tmp_path) as desk:
         await desk.approve(await desk.propose(lesson()))

@@ -39,6 +39,7 @@ from tests.curation.review_kit import (
     write_skill_file,
 )
 from tests.memory.store.store_kit import AGENT, query
+from tests.tables import rows
 
 NAME = "pushing-a-new-branch-needs-its-upstream-set"
 
@@ -394,6 +395,6 @@ async def test_the_name_of_a_lesson_is_that_of_its_folder_and_another_gets_a_tel
     assert folders == [name, f"{name}-2", f"{name}-hook"]
 
 
-@pytest.mark.parametrize("kind", LessonKind)
+@rows("kind", LessonKind)
 def test_a_lesson_of_any_kind_names_its_source(kind: LessonKind) -> None:
     assert source_of(lesson(kind=kind)) == f"{kind.value}:{lesson().task_id}"

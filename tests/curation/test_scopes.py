@@ -24,6 +24,7 @@ from tests.curation.review_kit import (
     proposal,
 )
 from tests.memory.store.store_kit import AGENT
+from tests.tables import rows
 
 AGENT_SCOPE, ROLE, DEPARTMENT, ORG = ProceduralMemoryScope
 STAFF = (
@@ -82,7 +83,7 @@ async def test_agents_that_only_have_memories_are_reached_by_what_is_for_all(
     assert review.reach[ROLE] == (AGENT,)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("scope", "expected"),
     [
         (None, [(AGENT, False)]),
@@ -148,7 +149,7 @@ async def test_what_an_agent_wrote_is_its_own_unless_the_reviewer_publishes_it(
         assert await desk.state() == before
 
 
-@pytest.mark.parametrize("scope", [ROLE, DEPARTMENT])
+@rows("scope", [ROLE, DEPARTMENT])
 async def test_what_an_agent_wrote_has_no_scope_in_between(
     tmp_path: Path, scope: ProceduralMemoryScope
 ) -> None:

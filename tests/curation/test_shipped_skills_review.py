@@ -81,7 +81,7 @@ async def test_approving_puts_it_in_force_and_retiring_leaves_the_file(
     before = path.read_bytes(), path.stat().st_mtime_ns
     await approve(desk, path)
     assert ((await desk.only()).state, await given(desk)) == (SkillState.VALID, [NAME])
-    assert await ApprovedSkills(desk.office.ledger).text(AGENT, NAME) == path.read_text()
+    assert (await ApprovedSkills(desk.office.ledger).read(AGENT, NAME)).content == path.read_text()
 
     decision = await desk.office.desk.retire(str(path), PERSON)
     assert decision.paths == ()
@@ -119,10 +119,10 @@ async def test_a_newer_version_waits_until_somebody_asks_and_agents_get_the_appr
     assert await desk.shelf.sync() == SyncReport()
     row = await desk.only()
     assert (row.state, row.comes_up_on_request) == (SkillState.CHANGED, True)
-    assert await ApprovedSkills(desk.office.ledger).text(AGENT, NAME) == approved
+    assert (await ApprovedSkills(desk.office.ledger).read(AGENT, NAME)).content == approved
     await approve(desk, path)
     assert ((await desk.only()).state, (await desk.only()).version) == (SkillState.VALID, 2)
-    assert await ApprovedSkills(desk.office.ledger).text(AGENT, NAME) == path.read_text()
+    assert (await ApprovedSkills(desk.office.ledger).read(AGENT, NAME)).content == path.read_text()
 
 
 async def test_nothing_is_written_over_it(desk: Desk, path: Path) -> None:

@@ -14,6 +14,7 @@ from synthorg_tui.curation.supersession import (
 )
 from synthorg_tui.learning.capture import FailureCaptureStrategy
 from tests.learning.lesson_kit import Run
+from tests.tables import rows
 
 FULL, PARTIAL, CONFLICT = SupersessionVerdict
 TEN = ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india", "juliet"]
@@ -46,7 +47,7 @@ def test_equal_certainty_leaves_both() -> None:
     assert judged(same, same, more_certain=False).verdict is PARTIAL
 
 
-@pytest.mark.parametrize(("shared", "verdict"), [(8, FULL), (7, PARTIAL)])
+@rows(("shared", "verdict"), [(8, FULL), (7, PARTIAL)])
 def test_four_fifths_of_the_existing_condition_must_be_covered(
     shared: int, verdict: SupersessionVerdict
 ) -> None:
@@ -59,7 +60,7 @@ def test_a_condition_that_says_more_still_covers_the_other() -> None:
     assert judged((" ".join(TEN), "kilo"), (" ".join(TEN[:4]), "kilo")).verdict is FULL
 
 
-@pytest.mark.parametrize(
+@rows(
     ("action", "similarity", "verdict"),
     [("kilo lima", 0.5, FULL), ("kilo lima mike", 1 / 3, CONFLICT)],
 )
@@ -71,7 +72,7 @@ def test_actions_are_compatible_from_half_of_their_words(
     assert result.verdict is verdict
 
 
-@pytest.mark.parametrize(("words", "verdict"), [(4, CONFLICT), (5, PARTIAL)])
+@rows(("words", "verdict"), [(4, CONFLICT), (5, PARTIAL)])
 def test_another_action_is_a_conflict_when_half_of_the_conditions_is_the_same(
     words: int, verdict: SupersessionVerdict
 ) -> None:
@@ -85,7 +86,7 @@ def test_a_conflict_comes_before_supersession() -> None:
     assert judged(("alpha bravo", "retry"), ("alpha bravo", "abort")).verdict is CONFLICT
 
 
-@pytest.mark.parametrize("negated", ["do not retry", "don't retry", "don’t retry", "never retry"])
+@rows("negated", ["do not retry", "don't retry", "don’t retry", "never retry"])
 def test_doing_and_not_doing_are_a_conflict(negated: str) -> None:
     assert judged(("alpha bravo", "retry"), ("alpha bravo", negated)).verdict is CONFLICT
 
@@ -100,7 +101,7 @@ def test_a_negation_is_about_the_next_word_only() -> None:
     assert result.action_similarity == pytest.approx(2 / 3)
 
 
-@pytest.mark.parametrize("empty", ["...", "a", "the", "Running it fails again."])
+@rows("empty", ["...", "a", "the", "Running it fails again."])
 def test_a_condition_that_says_nothing_leaves_both(empty: str) -> None:
     assert judged((empty, "kilo"), ("alpha", "lima")).verdict is PARTIAL
     assert judged(("alpha", "kilo"), (empty, "lima")).verdict is PARTIAL

@@ -1,7 +1,5 @@
 """Sentences that a script decides by the record of a run."""
 
-import pytest
-
 from synthorg_tui.evaluation.assertions import (
     UNDECIDED,
     exits,
@@ -13,6 +11,7 @@ from synthorg_tui.evaluation.assertions import (
 )
 from synthorg_tui.executions.models import Execution
 from tests.learning.lesson_kit import Run
+from tests.tables import rows
 
 NO_UPSTREAM = "fatal: The current branch retry-fetch has no upstream branch."
 ERROR = "the current branch <> has no upstream branch"
@@ -31,9 +30,7 @@ RIGHT_AT_ONCE = Run().bash("cd src && git push --set-upstream origin retry-fetch
 NEVER = Run().bash("git status").done()
 
 
-@pytest.mark.parametrize(
-    ("run", "passed"), [(FAILED_FIRST, True), (RIGHT_AT_ONCE, True), (NEVER, False)]
-)
+@rows(("run", "passed"), [(FAILED_FIRST, True), (RIGHT_AT_ONCE, True), (NEVER, False)])
 def test_a_command_exits_0_when_one_of_its_form_went_well(run: Execution, passed: bool) -> None:
     assert verdict(exits("git push --set-upstream origin main"), run) is passed
 
@@ -44,9 +41,7 @@ def test_a_command_without_its_option_is_another_form() -> None:
     assert verdict(exits("git push"), run) is True
 
 
-@pytest.mark.parametrize(
-    ("run", "passed"), [(FAILED_FIRST, False), (RIGHT_AT_ONCE, True), (NEVER, True)]
-)
+@rows(("run", "passed"), [(FAILED_FIRST, False), (RIGHT_AT_ONCE, True), (NEVER, True)])
 def test_a_failing_form_may_not_be_what_is_tried_first(run: Execution, passed: bool) -> None:
     assert verdict(not_first("git push"), run) is passed
 
@@ -73,7 +68,7 @@ def test_an_error_in_the_output_of_what_went_well_is_none() -> None:
     assert verdict(unseen(ERROR), Run().bash("cat log", NO_UPSTREAM).done()) is True
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     ["The answer is polite.", "`git push` is run", "rm -rf ~", "The command `` exits 0."],
 )

@@ -1,9 +1,8 @@
 """Lint as the reference validator of the format sees it."""
 
-import pytest
-
 from synthorg_tui.evaluation.lint import lint
 from tests.evaluation.eval_kit import skill
+from tests.tables import rows
 
 HEAD = "---\nname: {name}\ndescription: {description}\n{more}---\n\nDo it.\n"
 
@@ -12,7 +11,7 @@ def text(name: str = "push-new-branch", description: str = "Use when.", more: st
     return HEAD.format(name=name, description=description, more=more)
 
 
-@pytest.mark.parametrize(
+@rows(
     "good",
     [
         text(),
@@ -25,7 +24,7 @@ def test_what_the_reference_takes_is_ok(good: str) -> None:
     assert lint(skill(text=good)).words == "lint ok"
 
 
-@pytest.mark.parametrize(
+@rows(
     "bad",
     [
         text(name="other-name"),
@@ -40,7 +39,7 @@ def test_what_the_reference_refuses_is_an_error(bad: str) -> None:
     assert lint(skill(text=bad)).errors == 1
 
 
-@pytest.mark.parametrize("name", ["Push", "a--b", "-a", "a_b", "a" * 65])
+@rows("name", ["Push", "a--b", "-a", "a_b", "a" * 65])
 def test_a_name_that_the_reference_refuses_is_an_error(name: str) -> None:
     assert lint(skill(name=name, text=text(name=name))).errors == 1
 

@@ -15,6 +15,7 @@ from synthorg_tui.evaluation.models import (
     TriggerResult,
     help_words,
 )
+from tests.tables import rows
 
 
 def outcomes(wanted: int, found: int, misses: int, loud: int) -> TriggerResult:
@@ -52,7 +53,7 @@ def test_precision_and_recall_are_shares_of_prompts() -> None:
     assert result.words == "found for 9 of 10 prompts, quiet for 9 of 10"
 
 
-@pytest.mark.parametrize(("wanted", "misses"), [(4, 10), (10, 4)])
+@rows(("wanted", "misses"), [(4, 10), (10, 4)])
 def test_too_few_prompts_give_no_figure_and_say_so(wanted: int, misses: int) -> None:
     result = outcomes(wanted, wanted, misses, 0)
     assert result.precision is None

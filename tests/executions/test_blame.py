@@ -15,6 +15,7 @@ from synthorg_tui.executions.store import ExecutionStore, FileMark
 from synthorg_tui.executions.written import ChangedLines, written_in
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.port import StoreDatabase
+from tests.tables import rows
 
 START = datetime(2026, 1, 2, 3, tzinfo=UTC)
 NOTHING = frozenset[str]()
@@ -237,7 +238,7 @@ same
 """
 
 
-@pytest.mark.parametrize(
+@rows(
     ("record", "added", "removed", "is_whole"),
     [
         ({"old_string": "out\nsame", "new_string": "in\nsame"}, "in", "out", False),
@@ -260,7 +261,7 @@ def test_what_a_call_wrote_is_read_from_its_line(
     assert found.is_whole is is_whole
 
 
-@pytest.mark.parametrize("line", ["", "{}", '{"torn', "[]"])
+@rows("line", ["", "{}", '{"torn', "[]"])
 def test_a_line_without_a_call_wrote_nothing_of_note(line: str) -> None:
     found = written_in(line, "/a.py")
     assert (found.removed, found.is_whole) == (NOTHING, False)

@@ -1,13 +1,13 @@
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.executions.commands import call_intent, command_steps, related
+from tests.tables import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("command", "intent"),
     [
         ("git push", "git push"),
@@ -42,7 +42,7 @@ def test_a_command_is_its_program_and_subcommand(command: str, intent: str) -> N
     assert call_intent("Bash", {"command": command}, command) == intent
 
 
-@pytest.mark.parametrize(
+@rows(
     ("tool", "arguments", "intent"),
     [
         ("Edit", {"file_path": "/a/b.py"}, "edit /a/b.py"),
@@ -58,7 +58,7 @@ def test_other_tools_are_their_kind_and_file(
     assert call_intent(tool, arguments) == intent
 
 
-@pytest.mark.parametrize(
+@rows(
     ("failed", "later", "expected"),
     [
         ("git push", "git push --set-upstream origin x", True),

@@ -4,11 +4,10 @@ import json
 import subprocess
 import sys
 
-import pytest
-
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.conversation import EntryKind, StartedSession, conversation_of
 from synthorg_tui.executions.models import Execution, ToolCall, Turn
+from tests.tables import rows
 
 CUT = "first part" * 30 + "\n… [cut] …\nlast part"
 
@@ -101,7 +100,7 @@ def test_a_session_without_lines_has_no_entries() -> None:
     assert conversation_of(execution(lines=0)).entries == ()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("outcome", "code", "output", "told"),
     [
         (CallOutcome.OK, 0, "fine", "ok"),
@@ -128,7 +127,7 @@ def test_a_call_says_how_it_ended(
     assert entry.body == output
 
 
-@pytest.mark.parametrize(
+@rows(
     ("tool", "arguments", "intent", "head"),
     [
         ("Bash", "git push\n  origin main", "git push", "Bash git push origin main"),
@@ -175,7 +174,7 @@ def test_the_full_output_is_taken_from_the_lines_of_its_result() -> None:
     assert entry.full_body([(4, f"a line of Markdown {whole}")]).endswith(whole)
 
 
-@pytest.mark.parametrize("line", ["{}", "", '{"content": "other words"}', '{"torn'])
+@rows("line", ["{}", "", '{"content": "other words"}', '{"torn'])
 def test_an_output_that_the_lines_do_not_have_is_as_in_the_record(line: str) -> None:
     (entry, *_) = conversation_of(execution(call(1, 2, output=CUT), lines=2)).entries
     assert entry.full_body([(2, line)]) == CUT

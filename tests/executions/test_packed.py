@@ -1,10 +1,10 @@
 import tracemalloc
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.executions.packed import BLOCK_LINES, PackedLines
+from tests.tables import rows
 
 LINE_TEXT = st.text(st.characters(exclude_characters="\n"), max_size=20)
 
@@ -17,7 +17,7 @@ def test_lines_come_back_as_they_were_appended(lines: list[str]) -> None:
     assert packed.has_text == any(lines)
 
 
-@pytest.mark.parametrize("count", [0, 1, BLOCK_LINES - 1, BLOCK_LINES, BLOCK_LINES + 1])
+@rows("count", [0, 1, BLOCK_LINES - 1, BLOCK_LINES, BLOCK_LINES + 1])
 def test_blocks_name_every_line_once(count: int) -> None:
     blocks = PackedLines(str(number) for number in range(1, count + 1)).blocks()
     numbered = [pair for block in blocks for pair in block.lines()]
@@ -27,7 +27,7 @@ def test_blocks_name_every_line_once(count: int) -> None:
     ]
 
 
-@pytest.mark.parametrize("count", [1, BLOCK_LINES, BLOCK_LINES + 1])
+@rows("count", [1, BLOCK_LINES, BLOCK_LINES + 1])
 def test_the_last_line_can_be_taken_back(count: int) -> None:
     packed = PackedLines(str(number) for number in range(count))
     assert packed.last == str(count - 1)

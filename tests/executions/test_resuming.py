@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from synthorg_tui.executions.resuming import resumption
+from tests.tables import rows
 
 
 @pytest.fixture
@@ -15,7 +16,7 @@ def transcript(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
+@rows(
     ("session", "command"),
     [
         ("claude_code:s1", "claude --resume s1"),
@@ -47,7 +48,7 @@ def test_pi_is_told_its_file(transcript: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("session", "told"),
     [
         ("cline:s1", "in the editor only"),

@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from synthorg_tui.executions.titles import (
     session_title,
     unused_title,
 )
+from tests.tables import rows
 
 AT = datetime(2025, 6, 1, 9, 0, tzinfo=UTC)
 TRIVIAL = (
@@ -73,13 +73,13 @@ def session(*said: str, calls: tuple[ToolCall, ...] = (), **fields: object) -> E
 COMMIT = shell("git commit -m x", "[main abc1234] feat(web): chart the tides (spotter-a1b)")
 
 
-@pytest.mark.parametrize("text", TRIVIAL)
+@rows("text", TRIVIAL)
 def test_a_message_that_says_nothing_makes_no_title(text: str) -> None:
     assert request_of(text) == ""
     assert session_title(session(text, calls=(COMMIT,))) == "1 commit: chart the tides"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "request_"),
     [
         ("ok, please add a chart of the tides. Thanks!", "add a chart of the tides."),
@@ -96,7 +96,7 @@ def test_a_request_is_its_first_sentence_that_says_something(text: str, request_
     assert request_of(text) == request_
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "result"),
     [
         ("Perfect! Now I have all of it. Let me begin.", ""),
@@ -114,7 +114,7 @@ def test_the_name_that_the_agent_gave_comes_before_the_request() -> None:
     assert session_title(named) == "Chart of the tides → chart the tides"
 
 
-@pytest.mark.parametrize("name", ["New session - 2025-06-01T09:00", "CLI Session", "[trimmed]"])
+@rows("name", ["New session - 2025-06-01T09:00", "CLI Session", "[trimmed]"])
 def test_a_placeholder_is_no_name(name: str) -> None:
     assert session_title(session("Chart the moon", summary=name)).startswith("Chart the moon")
 

@@ -2,8 +2,6 @@
 
 from datetime import UTC, date, datetime, timedelta
 
-import pytest
-
 from synthorg_tui.figures import wording
 from synthorg_tui.figures.drawing import (
     calendar_rows,
@@ -13,6 +11,7 @@ from synthorg_tui.figures.drawing import (
     stacked,
 )
 from synthorg_tui.figures.models import ActivityDay, HintOutcome, LessonFigures, Series
+from tests.tables import rows
 
 MONDAY = date(2026, 3, 30)
 
@@ -59,7 +58,7 @@ def test_months_are_named_over_the_week_in_which_they_begin() -> None:
     assert month_labels(date(2026, 2, 23), 1, 1) == " "
 
 
-@pytest.mark.parametrize(
+@rows(
     ("part", "whole", "words"),
     [(0, 0, "–"), (0, 9, "0 %"), (1, 1_000, "1 %"), (999, 1_000, "99 %"), (9, 9, "100 %")],
 )
@@ -69,7 +68,7 @@ def test_only_all_is_a_hundred_percent_and_only_none_is_zero(
     assert wording.share(part, whole) == words
 
 
-@pytest.mark.parametrize(
+@rows(
     ("count", "words"),
     [(0, "0"), (999, "999"), (1_000, "1.0k"), (9_949, "9.9k"), (9_951, "10k"), (2_345_678, "2.3M")],
 )

@@ -5,7 +5,6 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import duckdb
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,12 +18,13 @@ from synthorg_tui.figures.scale import (
     first_of,
     scale_of,
 )
+from tests.tables import rows
 
 NOW = datetime(2026, 3, 30, 9, 30, tzinfo=UTC)
 ZONES = ("Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe", "Africa/Casablanca", "UTC")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("span", "unit", "count", "first"),
     [
         (FigureSpan.WEEK, BucketUnit.DAY, 7, date(2026, 3, 24)),
@@ -42,7 +42,7 @@ def test_a_span_ends_with_the_present_bucket(
     assert scale.since == first
 
 
-@pytest.mark.parametrize(
+@rows(
     ("days", "unit", "count"),
     [
         (0, BucketUnit.DAY, 1),
@@ -106,8 +106,8 @@ def test_the_database_puts_each_moment_into_the_bucket_of_its_local_day(
     assert dict(rows) == Counter(first_of(unit, day) for day in local)
 
 
-@pytest.mark.parametrize("seconds", [-1, 0, 1])
-@pytest.mark.parametrize("month", [3, 10])
+@rows("seconds", [-1, 0, 1])
+@rows("month", [3, 10])
 def test_the_second_around_a_change_of_clocks_and_midnight_has_its_day(
     month: int, seconds: int
 ) -> None:

@@ -1,11 +1,10 @@
 from pathlib import Path
 
-import pytest
-
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.ingest.discovery import usual_places
 from tests.ingest.stores_kit import found, only, samples
+from tests.tables import rows
 
 OK, FAILED, UNKNOWN = CallOutcome.OK, CallOutcome.FAILED, CallOutcome.UNKNOWN
 NAME = ".aider.chat.history.md"
@@ -67,7 +66,7 @@ def test_a_chat_that_goes_on_stays_the_same(tmp_path: Path) -> None:
     assert execution(history(tmp_path, "#### one  ", "yes", "#### more  ")).id == first.id
 
 
-@pytest.mark.parametrize(
+@rows(
     ("line", "intent", "outcome"),
     [
         ("> Running make test  ", "make test", UNKNOWN),
@@ -102,7 +101,7 @@ def test_nothing_in_it_passes_for_a_persons_word(tmp_path: Path) -> None:
     assert roles == {"parent", "assistant"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("line", "outcome"),
     [
         ("> ^C KeyboardInterrupt  ", ExecutionOutcome.INTERRUPTED),
@@ -122,7 +121,7 @@ def test_an_unclosed_fence_ends_with_its_chat(tmp_path: Path) -> None:
     assert execution(path).task == "two"
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", "# Notes\n\n#### a heading\n"])
+@rows("text", ["", "\n\n", "# Notes\n\n#### a heading\n"])
 def test_a_file_without_a_chat_says_so(text: str, tmp_path: Path) -> None:
     reading = only(history(tmp_path, head=text))
     assert reading.skipped in {"empty", "not a transcript of a known agent"}

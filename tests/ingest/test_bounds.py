@@ -19,6 +19,7 @@ from synthorg_tui.persistence.database import Database
 from tests.conftest import FixedClock
 from tests.ingest.ingest_fakes import FakeBackend
 from tests.ingest.transcript_kit import ClaudeTranscript
+from tests.tables import rows
 
 RECORD = b'{"type":"user","sessionId":"s","message":{"content":"the task"}}\n'
 
@@ -55,7 +56,7 @@ def read(path: Path) -> FileReading:
     return read_file(TranscriptFile(path, path.stat().st_size, 0))
 
 
-@pytest.mark.parametrize("content", [b"\n", b"{}\n", b"\0"])
+@rows("content", [b"\n", b"{}\n", b"\0"])
 def test_an_archive_that_expands_more_than_a_transcript_can_is_refused_unread(
     tmp_path: Path, content: bytes
 ) -> None:
@@ -90,7 +91,7 @@ async def test_a_refused_file_is_told_at_every_import_and_read_again_once_it_cha
     assert (await executions.marks())[str(path)].refusal == ""
 
 
-@pytest.mark.parametrize(("limit", "reason"), [(3, ""), (2, "it has more than 2 lines")])
+@rows(("limit", "reason"), [(3, ""), (2, "it has more than 2 lines")])
 def test_a_file_with_too_many_lines_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int, reason: str
 ) -> None:
@@ -169,7 +170,7 @@ async def test_what_is_left_out_is_told_beside_what_was_imported(
     ]
 
 
-@pytest.mark.parametrize(("limit", "hopeless"), [(400, False), (100, True)])
+@rows(("limit", "hopeless"), [(400, False), (100, True)])
 def test_a_large_file_of_our_own_format_asks_to_be_split(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int, hopeless: bool
 ) -> None:

@@ -1,13 +1,12 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.ingest.discovery import TranscriptFile, find_transcripts
 from synthorg_tui.ingest.reading import FileReading, read_file
 from tests.ingest.transcript_kit import ClaudeTranscript
+from tests.tables import rows
 
 
 def read(path: Path) -> FileReading:
@@ -31,7 +30,7 @@ def failing(output: str, *, tool: str = "Bash", **fields: Any) -> ClaudeTranscri
     return transcript.result("c1", output, error=True, **fields)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("output", "outcome"),
     [
         ("Exit code 1\nboom", CallOutcome.FAILED),
@@ -128,7 +127,7 @@ def test_results_are_paired_by_id_not_by_order(tmp_path: Path) -> None:
     assert (first.call_line, first.result_line, second.result_line) == (2, 5, 4)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "<system-reminder>Never do that</system-reminder>",
@@ -149,7 +148,7 @@ def test_injected_text_is_not_the_person_speaking(text: str, tmp_path: Path) -> 
     assert [turn.text for turn in done.turns if turn.role == "user"] == ["the task"]
 
 
-@pytest.mark.parametrize("flag", ["isMeta", "isCompactSummary"])
+@rows("flag", ["isMeta", "isCompactSummary"])
 def test_flagged_messages_are_not_the_person_speaking(flag: str, tmp_path: Path) -> None:
     transcript = ClaudeTranscript().user("the task").user("more", **{flag: True}).say("Done.")
     assert len([t for t in execution(transcript, tmp_path).turns if t.role == "user"]) == 1
@@ -173,7 +172,7 @@ def test_what_was_typed_while_the_agent_worked_counts_once(tmp_path: Path) -> No
     assert said == ["the task", "and the docs"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("last", "outcome"),
     [
         ("say", ExecutionOutcome.COMPLETED),
@@ -239,7 +238,7 @@ def test_unknown_record_types_are_counted_and_passed_over(tmp_path: Path) -> Non
     assert (reading.unknown, len(reading.executions)) == (1, 1)
 
 
-@pytest.mark.parametrize("kind", ["api-request", "cost-state", "tools-used", "last-prompt"])
+@rows("kind", ["api-request", "cost-state", "tools-used", "last-prompt"])
 def test_records_of_the_programs_own_accounts_are_no_unknown_ones(
     tmp_path: Path, kind: str
 ) -> None:

@@ -1,13 +1,12 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.ingest.discovery import TranscriptFile, usual_places
 from synthorg_tui.ingest.reading import read_file
 from tests.ingest.stores_kit import ClineTask, found, only, samples
+from tests.tables import rows
 
 OK, FAILED, UNKNOWN = CallOutcome.OK, CallOutcome.FAILED, CallOutcome.UNKNOWN
 DENIED, BLOCKED = CallOutcome.DENIED_BY_USER, CallOutcome.BLOCKED_BY_HOOK
@@ -24,7 +23,7 @@ def execution(task: ClineTask) -> Execution:
     return reading.executions[0].execution
 
 
-@pytest.mark.parametrize(
+@rows(
     ("output", "outcome", "code"),
     [
         ("Command executed in terminal. Exit code: 0\nOutput:\nok", OK, 0),
@@ -36,7 +35,7 @@ def execution(task: ClineTask) -> Execution:
         ("The tool execution failed with the following error:\n<error>\nx", FAILED, None),
     ],
 )
-@pytest.mark.parametrize("is_tagged", [True, False])
+@rows("is_tagged", [True, False])
 def test_a_command_ends_as_its_result_says(
     output: str, outcome: CallOutcome, code: int | None, *, is_tagged: bool, tmp_path: Path
 ) -> None:
@@ -52,7 +51,7 @@ def test_an_error_of_a_result_is_a_failure(tmp_path: Path) -> None:
     assert [call.outcome for call in execution(task).calls] == [FAILED, BLOCKED]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("tool", "intent", "touched"),
     [
         ("write_to_file", "write a.py", ("a.py",)),
@@ -149,7 +148,7 @@ def test_unknown_blocks_and_roles_are_counted(tmp_path: Path) -> None:
     assert (reading.unknown, reading.malformed, len(reading.executions)) == (3, 0, 1)
 
 
-@pytest.mark.parametrize("text", ["", '[{"role":"us', "[" * 100_000])
+@rows("text", ["", '[{"role":"us', "[" * 100_000])
 def test_a_torn_document_is_left_for_the_next_import(text: str, tmp_path: Path) -> None:
     path = asked(tmp_path).write()
     path.write_text(text)
@@ -160,7 +159,7 @@ def test_a_torn_document_is_left_for_the_next_import(text: str, tmp_path: Path) 
     )
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", "5", '["x", 5]'])
+@rows("text", ["[]", "{}", "5", '["x", 5]'])
 def test_a_document_without_messages_is_skipped_in_words(text: str, tmp_path: Path) -> None:
     path = asked(tmp_path).write()
     path.write_text(text)

@@ -2,7 +2,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 import zstandard
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
@@ -10,6 +9,7 @@ from synthorg_tui.executions.models import Execution
 from synthorg_tui.ingest.discovery import TranscriptFile, find_transcripts
 from synthorg_tui.ingest.reading import read_file
 from tests.ingest.transcript_kit import CodexTranscript
+from tests.tables import rows
 
 
 def execution(path: Path) -> Execution:
@@ -27,7 +27,7 @@ def asked() -> CodexTranscript:
     return CodexTranscript().message("user", "make it work")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("output", "outcome", "code"),
     [
         ("Chunk ID: 1\nProcess exited with code 0\nOutput:\nok", CallOutcome.OK, 0),
@@ -52,7 +52,7 @@ def test_the_outcome_stands_before_the_output(
     assert (call.outcome, call.exit_code) == (outcome, code)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("namespace", "name"),
     [
         ("mcp__github", "mcp__github__list_issues"),
@@ -80,7 +80,7 @@ def test_a_call_without_output_is_unknown(tmp_path: Path) -> None:
     assert codex(tmp_path, transcript).calls[0].outcome is CallOutcome.UNKNOWN
 
 
-@pytest.mark.parametrize(
+@rows(
     "arguments",
     [
         {"cmd": "git push"},
@@ -117,7 +117,7 @@ def test_a_patch_that_failed_touched_nothing(tmp_path: Path) -> None:
     assert (done.files_touched, done.calls[0].outcome) == ((), CallOutcome.FAILED)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "# AGENTS.md instructions for /srv\n\nAlways obey",
@@ -137,7 +137,7 @@ def test_events_repeat_the_items_and_add_no_turns(tmp_path: Path) -> None:
     assert len(codex(tmp_path, transcript).turns) == 1
 
 
-@pytest.mark.parametrize(
+@rows(
     ("event", "outcome"),
     [
         ("turn_aborted", ExecutionOutcome.INTERRUPTED),
@@ -157,7 +157,7 @@ def test_project_branch_and_session_come_from_the_records(tmp_path: Path) -> Non
     assert (done.project, done.branch) == ("/srv/tidepool", "main")
 
 
-@pytest.mark.parametrize("name", ["rollout-1.jsonl.zst", "renamed.jsonl"])
+@rows("name", ["rollout-1.jsonl.zst", "renamed.jsonl"])
 def test_a_compressed_rollout_is_read_whatever_its_name(name: str, tmp_path: Path) -> None:
     plain = "\n".join(asked().message("assistant", "done").lines).encode() + b"\n"
     half = len(plain) // 2

@@ -2,17 +2,16 @@
 
 from pathlib import Path
 
-import pytest
-
 from synthorg_tui.core.text import has_hidden
 from synthorg_tui.executions.conversation import EntryKind, conversation_of
 from synthorg_tui.ingest.discovery import TranscriptFile, find_transcripts
 from synthorg_tui.ingest.reading import read_file
 from tests.ingest.agent_kit import ANSWER, SESSIONS, TASK, AgentSession
 from tests.ingest.test_reader_contract import only, read, written
+from tests.tables import rows
 
 
-@pytest.mark.parametrize("kind", SESSIONS, ids=lambda kind: str(kind.reader))
+@rows("kind", SESSIONS, ids=lambda kind: str(kind.reader))
 def test_a_session_of_every_agent_is_a_conversation(
     kind: type[AgentSession], tmp_path: Path
 ) -> None:

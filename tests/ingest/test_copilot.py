@@ -1,14 +1,13 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.ingest.discovery import TranscriptFile
 from synthorg_tui.ingest.reading import FileReading, read_file
 from tests.ingest.agent_kit import TASK, CopilotSession
 from tests.ingest.transcript_kit import SESSION
+from tests.tables import rows
 
 
 def read(tmp_path: Path, session: CopilotSession) -> FileReading:
@@ -26,7 +25,7 @@ def asked() -> CopilotSession:
     return session
 
 
-@pytest.mark.parametrize(
+@rows(
     ("end", "outcome", "code"),
     [
         ({"success": True, "result": {"content": "ok"}}, CallOutcome.OK, None),
@@ -115,7 +114,7 @@ def test_the_end_of_a_session_tells_of_files_and_tokens(tmp_path: Path) -> None:
     assert (done.project, done.branch, done.model) == ("/srv/tidepool", "main", "m-1")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("kind", "outcome", "error"),
     [
         ("abort", ExecutionOutcome.INTERRUPTED, ""),

@@ -2,13 +2,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.ingest.discovery import TranscriptFile
 from synthorg_tui.ingest.reading import read_file
 from tests.ingest.agent_kit import TASK, CursorSession
+from tests.tables import rows
 
 
 def execution(path: Path, session: CursorSession) -> Execution:
@@ -32,7 +31,7 @@ def result(text: str, **fields: Any) -> dict[str, Any]:
     return {"type": "tool_result", "content": [{"type": "text", "text": text}], **fields}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("block", "outcome", "code"),
     [
         (result("Exit code: 0\n\nfine"), CallOutcome.OK, 0),
@@ -88,7 +87,7 @@ def test_the_file_tells_session_time_and_project(tmp_path: Path) -> None:
     assert done.project == os.path.realpath(project)
 
 
-@pytest.mark.parametrize("encoded", ["no-such-folder", "..-etc", "-".join("x" * 60), ""])
+@rows("encoded", ["no-such-folder", "..-etc", "-".join("x" * 60), ""])
 def test_a_folder_that_names_no_project_tells_none(tmp_path: Path, encoded: str) -> None:
     path = tmp_path / encoded / "agent-transcripts" / "s1.jsonl"
     assert execution(path, asked()).project is None
@@ -100,7 +99,7 @@ def test_a_subagent_is_asked_by_its_parent(tmp_path: Path) -> None:
     assert (done.agent_id, done.turns[0].role) == ("cursor/subagent", "parent")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("status", "outcome"),
     [
         ("success", ExecutionOutcome.COMPLETED),

@@ -21,6 +21,7 @@ from tests.ingest.stores_kit import (
     only,
     refused,
 )
+from tests.tables import rows
 
 FAILED, OK = CallOutcome.FAILED, CallOutcome.OK
 UNKNOWN, DENIED = CallOutcome.UNKNOWN, CallOutcome.DENIED_BY_USER
@@ -159,8 +160,8 @@ STORES = {
 }
 
 
-@pytest.mark.parametrize("reader", READERS, ids=lambda reader: str(reader.name))
-@pytest.mark.parametrize("store", STORES)
+@rows("reader", READERS, ids=lambda reader: str(reader.name))
+@rows("store", STORES)
 def test_a_reader_fed_the_database_of_another_says_so(
     reader: object, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,7 +172,7 @@ def test_a_reader_fed_the_database_of_another_says_so(
     assert says_so is (reader.name != store)
 
 
-@pytest.mark.parametrize("kind", SESSIONS, ids=lambda kind: str(kind.reader))
+@rows("kind", SESSIONS, ids=lambda kind: str(kind.reader))
 def test_this_reader_fed_the_file_of_another_says_so(
     kind: type[AgentSession], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

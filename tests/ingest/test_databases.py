@@ -12,6 +12,7 @@ from synthorg_tui.ingest.discovery import source_of
 from synthorg_tui.ingest.reading import read_file
 from synthorg_tui.ingest.sources import ReadMeter
 from tests.ingest.stores_kit import OpenCodeDatabase, found, refused
+from tests.tables import rows
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
@@ -77,21 +78,21 @@ def test_a_writer_isnt_kept_waiting_while_a_session_is_read(tmp_path: Path) -> N
     assert len(list(lines)) == 4
 
 
-@pytest.mark.parametrize("session", ["ses_1", "a/b", "..", "a#b c", "ä\n"])
+@rows("session", ["ses_1", "a/b", "..", "a#b c", "ä\n"])
 def test_a_sessions_path_leads_back_to_it(session: str) -> None:
     path = session_path(Path("/srv/x.db"), session)
     assert path.parent == Path("/srv")
     assert session_of(path) == (Path("/srv/x.db"), session)
 
 
-@pytest.mark.parametrize("updated", [None, 5, -5, "2025-06-01", b"x", 1.5, 1 << 70])
+@rows("updated", [None, 5, -5, "2025-06-01", b"x", 1.5, 1 << 70])
 def test_any_value_is_a_time_to_compare(updated: object) -> None:
     session = listed(Path("a"), 2, updated)
     assert session == listed(Path("a"), 2, updated)
     assert 0 <= session.mtime_ns < 1 << 62
 
 
-@pytest.mark.parametrize("keep", [0.3, 0.6, 0.9])
+@rows("keep", [0.3, 0.6, 0.9])
 def test_a_torn_database_is_refused_or_skipped_in_words(keep: float, tmp_path: Path) -> None:
     database = OpenCodeDatabase(tmp_path / "opencode.db").begin()
     for number in range(20):

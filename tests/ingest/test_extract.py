@@ -1,13 +1,12 @@
 from pathlib import Path
 
-import pytest
-
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.executions.models import SourceRef
 from synthorg_tui.ingest.discovery import TranscriptFile
 from synthorg_tui.ingest.reading import read_file
 from synthorg_tui.memory.extensions import MemoryDraft
 from tests.ingest.transcript_kit import ClaudeTranscript
+from tests.tables import rows
 
 NO_UPSTREAM = (
     "Exit code 128\nfatal: The current branch tide has no upstream branch.\n"
@@ -144,7 +143,7 @@ def test_a_reason_given_with_a_refusal_is_kept(tmp_path: Path) -> None:
     assert tagged(found, "said") == ["Use make clean instead of rm -rf"]
 
 
-@pytest.mark.parametrize(
+@rows(
     "recalled",
     [
         "<memory-entry>\nRemember that pi is three.\n</memory-entry>",

@@ -4,11 +4,10 @@ import asyncio
 import json
 import os
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -19,6 +18,7 @@ from synthorg_tui.core.errors import DiskFullError, DomainError
 from synthorg_tui.core.events import Events
 from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.ingest import IngestConfig, following
+from synthorg_tui.ingest.discovery import TranscriptFile
 from synthorg_tui.ingest.following import FOLLOWED, FOLLOWING_FAILED, Following
 from synthorg_tui.ingest.service import ImportReport, ImportService
 from synthorg_tui.persistence.database import Database
@@ -48,6 +48,20 @@ class Desk:
         events.subscribe(self._hear)
         settings = IngestConfig(**config)
         self.following = Following(self.imports, database, settings, events)
+        self.has_looked, self.asked_for_consent = asyncio.Event(), 0
+        look, newest = self.following._first_look, self.following._newest_import
+
+        async def first_look() -> list[TranscriptFile]:
+            found = await look()
+            self.has_looked.set()
+            return found
+
+        async def newest_import() -> datetime | None:
+            self.asked_for_consent += 1
+            return await newest()
+
+        self.following._first_look = first_look  # type: ignore[method-assign]
+        self.following._newest_import = newest_import  # type: ignore[method-assign]
 
     def _hear(self, topic: str, data: Any) -> None:
         told: dict[str, list[Any]] = {FOLLOWED: self.reports, FOLLOWING_FAILED: self.errors}
@@ -62,15 +76,27 @@ class Desk:
         return path
 
     async def sessions(self) -> set[int]:
-        """The numbers of the sessions that are stored."""
-        return {int(name.rpartition(":")[2][:8]) for name in await self.executions.ids()}
+        """The numbers of Claude Code's sessions that are stored."""
+        names = [name for name in await self.executions.ids() if name.startswith("claude_code:")]
+        return {int(name.rpartition(":")[2][:8]) for name in names}
 
     async def begun(self) -> None:
-        """Wait until it follows, and the folders are watched."""
-        end = monotonic() + PATIENCE
-        while not (await self.following.status()).follows and monotonic() < end:  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
-        await asyncio.sleep(0.3)
+        """Wait until the folders are watched, and what was there before has been looked at."""
+        async with asyncio.timeout(PATIENCE):
+            await self.has_looked.wait()
+
+    async def until(self, reached: Callable[[], Awaitable[bool]]) -> None:
+        """Wait until what is stored is as told."""
+        async with asyncio.timeout(PATIENCE):
+            while not await reached():  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+
+    async def knows(self, *numbers: int) -> None:
+        """Wait until these sessions are stored; what was due before them is, too."""
+        await self.until(lambda: self._has(set(numbers)))
+
+    async def _has(self, numbers: set[int]) -> bool:
+        return numbers <= await self.sessions()
 
     @asynccontextmanager
     async def followed(self) -> AsyncIterator[None]:
@@ -110,12 +136,17 @@ async def test_a_session_written_line_by_line_comes_in_once(desk: Desk) -> None:
                 stream.write(line)
                 stream.flush()
                 await asyncio.sleep(0.05)
-        await until(lambda: any("job number 2" in each for each in desk.backend.contents))
-        await asyncio.sleep(1.0)
+
+        async def is_whole() -> bool:
+            done = await desk.executions.get("claude_code:00000002-2222-4333-8444-555555555555")
+            return done is not None and done.line_count == len(text.splitlines())
+
+        await desk.until(is_whole)
+        desk.project(3)
+        await desk.knows(3)
     done = await desk.executions.get("claude_code:00000002-2222-4333-8444-555555555555")
     assert done is not None
-    assert done.line_count == len(text.splitlines())
-    assert sum(report.memories_added for report in desk.reports) == 2
+    assert sum(report.memories_added for report in desk.reports) == 4
     (project,) = {name for report in desk.reports for name in report.added_by_project}
     assert project == done.project
 
@@ -127,9 +158,10 @@ async def test_nothing_is_followed_before_the_person_has_imported(
     desk = Desk(tmp_path / "home", database)
     desk.project(1, days_old=90)
     task = asyncio.create_task(desk.following.run())
-    await asyncio.sleep(0.3)
+    await until(lambda: desk.asked_for_consent > 1)
     desk.project(2)
-    await asyncio.sleep(0.8)
+    asked = desk.asked_for_consent
+    await until(lambda: desk.asked_for_consent > asked + 2)
     assert await desk.sessions() == set()
     assert "no sessions were imported" in (await desk.following.status()).reason
     await desk.imports.run([desk.project(3)])
@@ -146,8 +178,9 @@ async def test_what_is_older_than_the_last_import_stays_the_persons_to_import(de
     desk.project(3)
     async with desk.followed():
         await until(lambda: desk.reports)
-        await asyncio.sleep(0.5)
-    assert await desk.sessions() == {1, 3}
+        desk.project(4)
+        await desk.knows(4)
+    assert await desk.sessions() == {1, 3, 4}
 
 
 async def test_an_old_session_that_goes_on_comes_in(desk: Desk) -> None:
@@ -175,7 +208,8 @@ async def test_a_row_in_the_log_of_a_database_comes_in(desk: Desk) -> None:
     async with desk.followed():
         database.begin("ses_new").user("asked now").assistant("done")
         await until(lambda: desk.reports)
-        await asyncio.sleep(0.5)
+        desk.project(2)
+        await desk.knows(2)
     assert "opencode:ses_new" in await desk.executions.ids()
     assert "opencode:ses_old" not in await desk.executions.ids()
 
@@ -186,8 +220,9 @@ async def test_a_link_to_a_folder_elsewhere_is_not_followed(desk: Desk, tmp_path
     async with desk.followed():
         session(8).write(tmp_path / "elsewhere" / "8.jsonl")
         (desk.home / ".claude/projects/spotter/9.jsonl").symlink_to(tmp_path / "elsewhere/7.jsonl")
-        await asyncio.sleep(1.5)
-    assert await desk.sessions() == {1}
+        desk.project(2)
+        await desk.knows(2)
+    assert await desk.sessions() == {1, 2}
 
 
 async def test_a_hooks_import_and_the_following_never_do_the_same_twice(
@@ -211,31 +246,28 @@ async def test_a_hooks_import_and_the_following_never_do_the_same_twice(
 
 
 async def test_a_full_disk_is_told_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    tries = 0
+    tries = list[str]()
 
-    async def full(*_: object, **__: object) -> None:
-        nonlocal tries
-        tries += 1
+    async def full(*given: object, **_: object) -> None:
+        tries.append(str(given))
         raise DiskFullError("the disk is full", remedy="Free some space.")
 
     async with desk.followed():
         monkeypatch.setattr(desk.backend, "store_many", full)
         desk.project(2)
         await until(lambda: desk.errors)
-        await asyncio.sleep(1.5)
-        assert tries == 1
         desk.project(3)
-        await until(lambda: tries == 2)
-        await asyncio.sleep(0.2)
-        assert [error.remedy for error in desk.errors] == ["Free some space."]
+        await until(lambda: len(tries) == 2)
         monkeypatch.undo()
         desk.project(4)
         await until(lambda: desk.reports)
+        assert ["number 2" in each for each in tries] == [True, False]
+        assert [error.remedy for error in desk.errors] == ["Free some space."]
 
 
 async def test_it_can_be_turned_off(tmp_path: Path, database: StoreDatabase) -> None:
     desk = Desk(tmp_path / "home", database, follow=False)
-    await asyncio.wait_for(desk.following.run(), 1)
+    await asyncio.wait_for(desk.following.run(), PATIENCE)
     assert (await desk.following.status()).reason == "ingest.follow is off"
 
 
@@ -266,7 +298,9 @@ async def test_a_session_of_a_database_may_have_any_name(desk: Desk) -> None:
     async with desk.followed():
         database.begin("x" * 400).user("asked under a long name")
         database.begin("../../odd #name").user("asked under an odd name")
-        await until(lambda: desk.reports)
-        await asyncio.sleep(0.3)
+
+        async def are_all_there() -> bool:
+            return len([n for n in await desk.executions.ids() if "opencode" in n]) == 3
+
+        await desk.until(are_all_there)
     assert not desk.errors
-    assert len([name for name in await desk.executions.ids() if "opencode" in name]) == 3

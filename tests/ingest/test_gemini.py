@@ -3,13 +3,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.ingest.discovery import TranscriptFile, find_transcripts
 from synthorg_tui.ingest.reading import FileReading, read_file
 from tests.ingest.agent_kit import TASK, GeminiSession
+from tests.tables import rows
 
 CHATS = ".gemini/tmp/tidepool/chats"
 
@@ -29,7 +28,7 @@ def asked(text: str = TASK) -> GeminiSession:
     return session
 
 
-@pytest.mark.parametrize(
+@rows(
     ("status", "told", "outcome", "code"),
     [
         ("success", {"output": "Output: fine\nProcess Group PGID: 7"}, CallOutcome.OK, 0),
@@ -169,7 +168,7 @@ def test_the_project_is_named_beside_the_chats(tmp_path: Path) -> None:
     assert execution(tmp_path, asked()).project == "/srv/tidepool"
 
 
-@pytest.mark.parametrize("registry", ["", "{", "[]", '{"projects": [1]}', '{"projects": {"a": 1}}'])
+@rows("registry", ["", "{", "[]", '{"projects": [1]}', '{"projects": {"a": 1}}'])
 def test_a_registry_of_projects_that_is_damaged_names_none(tmp_path: Path, registry: str) -> None:
     path = tmp_path / ".gemini" / "projects.json"
     path.parent.mkdir()
@@ -177,7 +176,7 @@ def test_a_registry_of_projects_that_is_damaged_names_none(tmp_path: Path, regis
     assert execution(tmp_path, asked()).project is None
 
 
-@pytest.mark.parametrize("text", ["/srv/a\n/srv/b", "/srv/\x1b[31m", "/" + "x" * 5_000])
+@rows("text", ["/srv/a\n/srv/b", "/srv/\x1b[31m", "/" + "x" * 5_000])
 def test_a_project_that_is_no_path_is_none(tmp_path: Path, text: str) -> None:
     (tmp_path / CHATS).mkdir(parents=True)
     (tmp_path / CHATS).with_name(".project_root").write_text(text)
@@ -208,7 +207,7 @@ def test_a_subagent_whose_id_is_unusable_still_speaks_for_no_person(tmp_path: Pa
     assert [turn.role for turn in extracted.execution.turns] == ["parent"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "said"),
     [
         ("/memory show", ""),
@@ -227,7 +226,7 @@ def test_only_what_the_person_typed_is_theirs(tmp_path: Path, text: str, said: s
     )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("kind", "text", "outcome", "error"),
     [
         ("error", "quota exceeded", ExecutionOutcome.FAILED, "quota exceeded"),

@@ -2,11 +2,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.executions.models import Execution
 from tests.ingest.stores_kit import GooseDatabase, found, only, request, response, samples, worked
+from tests.tables import rows
 
 OK, FAILED, UNKNOWN = CallOutcome.OK, CallOutcome.FAILED, CallOutcome.UNKNOWN
 DENIED, BLOCKED = CallOutcome.DENIED_BY_USER, CallOutcome.BLOCKED_BY_HOOK
@@ -22,7 +21,7 @@ def execution(database: GooseDatabase) -> Execution:
     return reading.executions[0].execution
 
 
-@pytest.mark.parametrize(
+@rows(
     ("result", "outcome", "code"),
     [
         (worked("fine"), OK, None),
@@ -71,7 +70,7 @@ def test_a_session_is_read_with_what_its_table_says(tmp_path: Path) -> None:
     assert str(done.started_at).startswith("2025-06-01")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("command", "intent", "touched"),
     [
         ("write", "write a.py", ("a.py",)),

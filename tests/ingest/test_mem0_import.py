@@ -3,16 +3,20 @@
 import pickle
 import shutil
 import sqlite3
+import struct
 import threading
+import tracemalloc
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from qdrant_client.http.models.models import PointStruct
 
 from synthorg_tui.core.clock import SystemClock
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.ingest.mem0 import (
+    MAX_DEPTH,
     NO_OWNER,
     Mem0Import,
     Mem0ReadError,
@@ -254,6 +258,59 @@ def test_a_pickle_that_would_run_something_is_only_counted(made: Made, tmp_path:
     assert not harmed.exists()
     pickle.loads(bad)
     assert harmed.exists()  # so it would have been
+
+
+def point(payload: dict[str, Any]) -> bytes:
+    return pickle.dumps(PointStruct.model_construct(id="x", vector=[], payload=payload))
+
+
+def nested(levels: int, width: int) -> object:
+    """A value whose size as text is ``width ** levels``, in few bytes."""
+    value: object = "x"
+    for _ in range(levels):
+        value = [value] * width
+    return value
+
+
+BIG = "x" * 100_000
+HOSTILE_POINTS = (
+    point({"data": "x", "user_id": nested(28, 2)}),
+    point({"data": "x", "user_id": {"a": nested(9, 100)}}),
+    point({"data": "x", "user_id": nested(MAX_DEPTH, 1)}),
+    point({"data": "x", "user_id": [BIG] * 1_000}),
+    point({"data": "x", "user_id": 1 << 100_000}),
+    b"\x80\x02Nr" + struct.pack("<I", 1 << 24) + b".",
+)
+"""Pickles of plain values that take all memory when they are loaded, walked or written out."""
+
+
+@pytest.mark.parametrize("bad", HOSTILE_POINTS, ids=range(len(HOSTILE_POINTS)))
+def test_a_pickle_that_would_take_all_memory_is_only_counted(
+    made: Made, tmp_path: Path, bad: bytes
+) -> None:
+    shutil.copytree(made.folder, tmp_path / "store")
+    (file,) = (tmp_path / "store" / "qdrant" / "collection" / "mem0").glob("*.sqlite")
+    with sqlite3.connect(file) as db:
+        db.execute("INSERT INTO points VALUES ('x', ?)", [bad])
+    db.close()
+    tracemalloc.start()
+    try:
+        found = read_store(tmp_path / "store")
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (len(found.items), found.unreadable) == (3, 1)
+    assert most < 32 * 1024 * 1024
+
+
+def test_what_a_memory_may_hold_is_read(made: Made, tmp_path: Path) -> None:
+    shutil.copytree(made.folder, tmp_path / "store")
+    (file,) = (tmp_path / "store" / "qdrant" / "collection" / "mem0").glob("*.sqlite")
+    large = {"data": BIG, "more": nested(MAX_DEPTH - 1, 1), "numbers": list(range(1_000))}
+    with sqlite3.connect(file) as db:
+        db.execute("INSERT INTO points VALUES ('x', ?)", [point(large)])
+    db.close()
+    assert read_store(tmp_path / "store").items["x"]["memory"] == BIG
 
 
 async def test_tags_that_would_give_weight_are_not_believed(store: LocalMemoryBackend) -> None:

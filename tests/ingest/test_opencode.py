@@ -19,6 +19,7 @@ from synthorg_tui.persistence.database import Database
 from tests.conftest import FixedClock
 from tests.ingest.ingest_fakes import FakeBackend
 from tests.ingest.stores_kit import OpenCodeDatabase, found, names, only, refused, samples
+from tests.tables import rows
 
 CLOCK = FixedClock(datetime(2026, 12, 31, tzinfo=UTC))
 OK, FAILED, UNKNOWN = CallOutcome.OK, CallOutcome.FAILED, CallOutcome.UNKNOWN
@@ -49,7 +50,7 @@ def execution(database: OpenCodeDatabase) -> Execution:
     return reading.executions[0].execution
 
 
-@pytest.mark.parametrize(
+@rows(
     ("state", "outcome", "code"),
     [
         ({"status": "completed", "metadata": {"exit": 0}}, OK, 0),
@@ -155,7 +156,7 @@ def test_the_session_of_a_subagent_belongs_to_its_parent(tmp_path: Path) -> None
     assert (done.agent_id, done.turns[0].role) == ("opencode/explore", "parent")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("error", "outcome", "text"),
     [
         ({"name": "MessageAbortedError", "data": {}}, ExecutionOutcome.INTERRUPTED, ""),
@@ -238,7 +239,7 @@ def test_a_missing_database_is_never_made(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
-@pytest.mark.parametrize("content", [b"", b"SQLite format 3\0" + b"\xff" * 4096, b"{}\n"])
+@rows("content", [b"", b"SQLite format 3\0" + b"\xff" * 4096, b"{}\n"])
 def test_what_is_no_database_is_refused_in_words(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "opencode.db"
     path.write_bytes(content)
@@ -246,7 +247,7 @@ def test_what_is_no_database_is_refused_in_words(content: bytes, tmp_path: Path)
     assert refusal.reason.startswith("can't be read: ")
 
 
-@pytest.mark.parametrize(
+@rows(
     "schema",
     [
         "CREATE TABLE other (id)",

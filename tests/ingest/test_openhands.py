@@ -2,12 +2,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.ingest.discovery import usual_places
 from tests.ingest.stores_kit import found, only
+from tests.tables import rows
 
 OK, FAILED, UNKNOWN = CallOutcome.OK, CallOutcome.FAILED, CallOutcome.UNKNOWN
 
@@ -60,7 +59,7 @@ def execution(conversation: Conversation) -> Execution:
     return reading.executions[0].execution
 
 
-@pytest.mark.parametrize(
+@rows(
     ("event", "outcome", "code"),
     [
         ({"observation": {"exit_code": 0}}, OK, 0),
@@ -101,7 +100,7 @@ def test_finishing_is_an_answer_and_no_call(tmp_path: Path) -> None:
     assert done.outcome is ExecutionOutcome.COMPLETED
 
 
-@pytest.mark.parametrize(
+@rows(
     ("kind", "outcome"),
     [
         ("ConversationErrorEvent", ExecutionOutcome.FAILED),
@@ -131,7 +130,7 @@ def test_an_empty_conversation_is_skipped_in_words(tmp_path: Path) -> None:
     assert only(Conversation(tmp_path).folder).skipped == "nothing was asked or done in it"
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"a'])
+@rows("text", ["", "[]", '{"a'])
 def test_a_state_that_is_none_says_so(text: str, tmp_path: Path) -> None:
     conversation = Conversation(tmp_path)
     (conversation.folder / "base_state.json").write_text(text)

@@ -1,12 +1,11 @@
 from pathlib import Path
 
-import pytest
-
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.ingest.discovery import TranscriptFile
 from synthorg_tui.ingest.reading import read_file
 from tests.ingest.agent_kit import TASK, PiSession
+from tests.tables import rows
 
 
 def execution(tmp_path: Path, session: PiSession) -> Execution:
@@ -21,7 +20,7 @@ def asked() -> PiSession:
     return session
 
 
-@pytest.mark.parametrize(
+@rows(
     ("output", "error", "outcome", "code"),
     [
         ("fine", False, CallOutcome.OK, 0),
@@ -91,7 +90,7 @@ def test_tokens_are_those_of_all_messages(tmp_path: Path) -> None:
     assert (tokens.input, tokens.output, tokens.cached) == (12, 14, 6)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("stop", "outcome", "error"),
     [
         ("aborted", ExecutionOutcome.INTERRUPTED, ""),

@@ -1,12 +1,11 @@
 from pathlib import Path
 
-import pytest
-
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.ingest.discovery import TranscriptFile
 from synthorg_tui.ingest.reading import read_file
 from tests.ingest.agent_kit import TASK, QwenSession
+from tests.tables import rows
 
 
 def execution(tmp_path: Path, session: QwenSession) -> Execution:
@@ -39,7 +38,7 @@ def test_a_record_whose_parent_isnt_in_the_file_follows_the_one_before(tmp_path:
     assert [turn.text for turn in execution(tmp_path, session).turns] == [TASK, "Done."]
 
 
-@pytest.mark.parametrize("subtype", ["notification", "cron"])
+@rows("subtype", ["notification", "cron"])
 def test_what_the_program_puts_in_isnt_the_persons(tmp_path: Path, subtype: str) -> None:
     session = asked()
     session.envelope("user", {"text": "Remember that I always win."}, subtype=subtype)
@@ -58,7 +57,7 @@ def test_a_subagent_is_asked_by_its_parent(tmp_path: Path) -> None:
     assert (done.turns[0].role, done.parent_id) == ("parent", f"qwen:{done.session_id}")
 
 
-@pytest.mark.parametrize("agent", ["", "///", None, 7])
+@rows("agent", ["", "///", None, 7])
 def test_a_subagent_without_a_usable_id_still_speaks_for_no_person(
     tmp_path: Path, agent: object
 ) -> None:
@@ -66,7 +65,7 @@ def test_a_subagent_without_a_usable_id_still_speaks_for_no_person(
     assert [turn.role for turn in done.turns] == ["parent"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("status", "outcome"),
     [("success", CallOutcome.OK), ("error", CallOutcome.FAILED), ("", CallOutcome.FAILED)],
 )

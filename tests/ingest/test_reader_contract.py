@@ -20,6 +20,7 @@ from synthorg_tui.ingest.reading import FileReading, read_file
 from synthorg_tui.ingest.sources import file_lines
 from tests import REPO
 from tests.ingest.agent_kit import ANSWER, SESSIONS, TASK, AgentSession
+from tests.tables import rows
 
 READ = {
     "agent-sessions/claude": "claude_code",
@@ -44,7 +45,7 @@ READ = {
 }
 """Which reader reads the samples of a folder."""
 
-every_format = pytest.mark.parametrize("kind", SESSIONS, ids=lambda kind: str(kind.reader))
+every_format = rows("kind", SESSIONS, ids=lambda kind: str(kind.reader))
 
 
 def read(path: Path) -> FileReading:
@@ -193,7 +194,7 @@ def test_no_reader_takes_the_records_of_another(kind: type[AgentSession], tmp_pa
     assert owners == {kind.reader}
 
 
-@pytest.mark.parametrize("reader", READERS, ids=lambda reader: str(reader.name))
+@rows("reader", READERS, ids=lambda reader: str(reader.name))
 @every_format
 def test_a_reader_fed_the_file_of_another_finds_nothing_in_it(
     reader: object, kind: type[AgentSession], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -205,17 +206,16 @@ def test_a_reader_fed_the_file_of_another_finds_nothing_in_it(
     assert says_so is (reader.name != kind.reader)
 
 
-@every_format
+@rows("kind", [kind for kind in SESSIONS if kind.file], ids=lambda kind: str(kind.reader))
 def test_a_session_in_its_usual_place_is_found(kind: type[AgentSession], tmp_path: Path) -> None:
-    if not kind.file:
-        pytest.skip("a tool that writes this format is told where to")
+    """The tools that write the other formats are told where to."""
     path = kind().story().write(tmp_path / kind.file)
     places = [place for name, place in usual_places(tmp_path, {}) if name == kind.reader]
     found = [item for place in places if place.exists() for item in find_transcripts(place)]
     assert [item.path for item in found] == [path]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("variable", "reader", "place"),
     [
         ("CLAUDE_CONFIG_DIR", "claude_code", "projects"),
@@ -284,7 +284,7 @@ def test_no_sample_is_taken_by_two_readers(
     assert {path: names for path, names in takers.items() if len(names) > 1} == {}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("sample", "outcomes", "unknown"),
     [
         (

@@ -7,6 +7,7 @@ from synthorg_tui.ingest import sources
 from synthorg_tui.ingest.discovery import TranscriptFile, find_transcripts, source_of
 from synthorg_tui.ingest.reading import read_file
 from synthorg_tui.ingest.sources import ReadMeter, document_items, file_lines
+from tests.tables import rows
 
 
 def lines(path: Path, text: str) -> list[object]:
@@ -14,7 +15,7 @@ def lines(path: Path, text: str) -> list[object]:
     return [json.loads(line) for line in document_items(path, ReadMeter())]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("document", "items"),
     [
         (
@@ -38,7 +39,7 @@ def test_a_document_that_grows_keeps_the_numbers_of_its_lines(tmp_path: Path) ->
     assert after[: len(before)] == before
 
 
-@pytest.mark.parametrize("text", ["", '{"messages": [{"a"', "\x00", "[" * 200_000])
+@rows("text", ["", '{"messages": [{"a"', "\x00", "[" * 200_000])
 def test_a_document_that_isnt_whole_is_told_and_read_again(tmp_path: Path, text: str) -> None:
     path = tmp_path / "session-1.json"
     path.write_text(text)
@@ -47,7 +48,7 @@ def test_a_document_that_isnt_whole_is_told_and_read_again(tmp_path: Path, text:
     assert not reading.is_hopeless
 
 
-@pytest.mark.parametrize(("over", "is_hopeless"), [(0, False), (1, True)])
+@rows(("over", "is_hopeless"), [(0, False), (1, True)])
 def test_a_document_may_be_as_large_as_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, over: int, is_hopeless: bool
 ) -> None:

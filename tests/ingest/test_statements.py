@@ -1,15 +1,15 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.ingest.extract.statements import statements
+from tests.tables import rows
 
 
 def said(text: str) -> list[tuple[str, str]]:
     return [(found.kind, found.text) for found in statements(text)]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "kind", "kept"),
     [
         ("Remember that ids are strings.", "remember", "Remember that ids are strings."),
@@ -45,7 +45,7 @@ def test_a_lasting_wish_is_found(text: str, kind: str, kept: str) -> None:
     assert said(text) == [(kind, kept)]
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "Fix the build.",

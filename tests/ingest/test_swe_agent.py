@@ -2,12 +2,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.ingest.discovery import usual_places
 from tests.ingest.stores_kit import found, only
+from tests.tables import rows
 
 OK, FAILED, UNKNOWN = CallOutcome.OK, CallOutcome.FAILED, CallOutcome.UNKNOWN
 DIFF = "diff --git a/src/a.py b/src/a.py\n--- a/src/a.py\n+++ b/src/a.py\n"
@@ -71,7 +70,7 @@ def execution(path: Path) -> Execution:
     return reading.executions[0].execution
 
 
-@pytest.mark.parametrize(
+@rows(
     ("answer", "outcome", "code"),
     [
         ({"role": "user", "content": "<returncode>0</returncode>\n<output>\nok"}, OK, 0),
@@ -143,7 +142,7 @@ def test_the_next_run_in_the_same_file_is_another(tmp_path: Path) -> None:
     assert first.id == longer.id != other.id
 
 
-@pytest.mark.parametrize(
+@rows(
     ("observation", "outcome"),
     [
         ("Your command ran successfully and did not produce any output.", OK),
@@ -162,7 +161,7 @@ def test_a_step_ends_as_the_programs_own_words_say(
     assert (call.outcome, call.exit_code, call.intent) == (outcome, None, "make test")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("status", "outcome"),
     [
         ("submitted", ExecutionOutcome.COMPLETED),
@@ -199,7 +198,7 @@ def test_a_run_that_did_nothing_is_skipped_in_words(tmp_path: Path) -> None:
     assert only(mini(tmp_path)).skipped == "nothing was asked or done in it"
 
 
-@pytest.mark.parametrize("text", ['{"messages": [{"role": "user"}]}', '{"info": 5}', "[1]", "{}"])
+@rows("text", ['{"messages": [{"role": "user"}]}', '{"info": 5}', "[1]", "{}"])
 def test_another_programs_document_says_so(text: str, tmp_path: Path) -> None:
     path = tmp_path / "x.traj"
     path.write_text(text)

@@ -73,7 +73,6 @@ async def test_a_folder_that_was_made_anew_is_watched_again(tmp_path: Path) -> N
     async with told(place) as paths:
         place.rmdir()
         await until(lambda: place in paths)
-        await asyncio.sleep(0.5)
         paths.clear()
         place.mkdir()
         await until(lambda: place in paths)

@@ -49,6 +49,7 @@ async def test_how_often_each_runs_comes_from_the_settings(tmp_path: Path) -> No
     async with opened(tmp_path) as engine:
         assert await intervals(engine) == {
             "imports": None,
+            "learning": None,
             "rules": None,
             "backup": ConsolidationInterval.HOURLY,
             "sessions": ConsolidationInterval.NEVER,

@@ -16,6 +16,7 @@ from synthorg_tui.knowledge.service import facts_of_session
 from synthorg_tui.settings.root import RootConfig
 from tests.conftest import FixedClock
 from tests.learning.lesson_kit import START, Run
+from tests.memory.store.hash_embedder import HashEmbedder
 
 NOW = START + timedelta(days=1)
 NPM_CHECK = """
@@ -121,8 +122,8 @@ async def save(engine: Engine, *executions: Execution) -> None:
 
 @asynccontextmanager
 async def opened(data_dir: Path, clock: Clock | None = None) -> AsyncIterator[Engine]:
-    """A real engine on an own folder."""
+    """A real engine on an own folder; what is known of a project asks no model."""
     async with Engine.open(
-        RootConfig(), data_dir=data_dir, clock=clock or FixedClock(NOW)
+        RootConfig(), data_dir=data_dir, clock=clock or FixedClock(NOW), embedder=HashEmbedder()
     ) as engine:
         yield engine

@@ -2,8 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
-
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.knowledge.certainty import LEAST
 from synthorg_tui.learning.project_commands import ALL_ROLES, command_uses
@@ -17,6 +15,7 @@ from tests.knowledge.knowledge_kit import (
     sightings,
 )
 from tests.learning.lesson_kit import START, Run
+from tests.tables import rows
 
 
 def test_runs_of_a_part_are_counted_to_their_command() -> None:
@@ -117,7 +116,7 @@ def test_versions_come_from_tools_and_manifests() -> None:
     assert lines["wanted|Python|pyproject.toml"].text == "`pyproject.toml` asks for Python >=3.12"
 
 
-@pytest.mark.parametrize("command", ["cat notes.txt", "grep -r Python .", "git log", "curl x.org"])
+@rows("command", ["cat notes.txt", "grep -r Python .", "git log", "curl x.org"])
 def test_a_text_that_was_only_shown_proves_no_version(command: str) -> None:
     run = Run(project="/srv/kiln").bash(command, "Python 2.7.1\nNode.js v1.2.3\nrustc 1.0.0")
     assert known(run.done()) == {}

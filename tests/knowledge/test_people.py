@@ -1,10 +1,9 @@
 """What people want: their words only, in one project or in all."""
 
-import pytest
-
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.knowledge.people import lasting_preferences, lines_of_people
 from tests.knowledge.knowledge_kit import NOW, python_run, rust_run, said, sightings
+from tests.tables import rows
 
 RULE = "Always run the linter before you commit."
 
@@ -36,7 +35,7 @@ def test_what_was_said_twice_in_one_project_is_none() -> None:
     assert lasting(said(python_run("a"), RULE), said(python_run("b"), RULE)) == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("words", "is_lasting"),
     [
         ("From now on always write tests first, in every project.", True),
@@ -48,7 +47,7 @@ def test_a_rule_for_everything_needs_to_be_said_once(words: str, is_lasting: boo
     assert bool(lasting(said(python_run(), words))) is is_lasting
 
 
-@pytest.mark.parametrize(
+@rows(
     "change",
     [
         {"parent_id": "claude_code:parent"},

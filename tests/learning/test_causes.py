@@ -1,10 +1,9 @@
 """What made the difference, in typical sessions of agents: told as what it was, or not at all."""
 
-import pytest
-
 from synthorg_tui.learning.drafting import mistake_lesson
 from synthorg_tui.learning.mistakes import Mistake, RootCause, find_mistakes
 from tests.learning.lesson_kit import PROJECT, Run
+from tests.tables import rows
 
 
 def then(command: str, error: str, *later: str, output: str = "ok") -> Run:
@@ -330,7 +329,7 @@ def told(run: Run) -> list[Mistake]:
     return list(find_mistakes(run.done()))
 
 
-@pytest.mark.parametrize("name", TEACH)
+@rows("name", TEACH)
 def test_the_cause_is_told_as_what_it_was(name: str) -> None:
     run, cause, holds = TEACH[name]
     (mistake,) = told(run)
@@ -345,7 +344,7 @@ def test_the_cause_is_told_as_what_it_was(name: str) -> None:
     assert not holds or holds in words
 
 
-@pytest.mark.parametrize("name", SILENT)
+@rows("name", SILENT)
 def test_where_no_cause_is_plain_nothing_is_told(name: str) -> None:
     assert told(SILENT[name]) == []
 
@@ -364,7 +363,7 @@ def test_words_that_changed_beside_what_was_done_first_are_not_the_cause() -> No
     assert mistake.change.is_empty
 
 
-@pytest.mark.parametrize(
+@rows(
     ("added", "taught"),
     [
         (
@@ -388,7 +387,7 @@ def test_a_setting_that_the_error_names_is_told_with_its_line(
     assert seen.between == (f"test.exs: {taught[1]}",)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("path", "line", "shown"),
     [
         (".env", "STRIPE_KEY=plain", "STRIPE_KEY=..."),

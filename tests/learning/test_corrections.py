@@ -3,7 +3,6 @@
 import json
 from datetime import timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from synthorg_tui.curation.models import Lesson, LessonKind
 from synthorg_tui.executions.models import Execution, Turn
 from synthorg_tui.learning.corrections import CorrectionCaptureStrategy, one_key_each
 from tests.learning.lesson_kit import START, Run
+from tests.tables import rows
 
 REFUSED = "The user doesn't want to proceed with this tool use. the user said:\n{}"
 
@@ -61,7 +61,7 @@ def test_a_rule_is_kept_in_the_persons_own_words_with_what_it_was_about() -> Non
     assert evidence.lines == "claude_code:s1#L2-L4"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("acts", "act"),
     [
         (("$ npm run build", "always use pnpm here"), "npm run build"),
@@ -74,7 +74,7 @@ def test_a_correction_names_the_act_before_it(acts: tuple[str, ...], act: str) -
     assert lesson.evidence[0].failed == act
 
 
-@pytest.mark.parametrize(
+@rows(
     ("said", "proposed"),
     [
         ("always run the tests before you commit", True),
@@ -114,7 +114,7 @@ def test_before_the_agent_did_anything_nothing_can_be_corrected() -> None:
     assert learned(Run().done().model_copy(update={"turns": turns})) == []
 
 
-@pytest.mark.parametrize("role", ["assistant", "parent", "tool"])
+@rows("role", ["assistant", "parent", "tool"])
 def test_only_a_person_corrects(role: str) -> None:
     turn = Turn(role=role, text="always use tabs in makefiles", first_line=9, last_line=9)
     execution = talk("+ src/a.py", "ok")
@@ -122,7 +122,7 @@ def test_only_a_person_corrects(role: str) -> None:
     assert learned(execution.model_copy(update={"turns": (*execution.turns, turn)})) == []
 
 
-@pytest.mark.parametrize("changes", [{"reported": True}, {"parent_id": "claude_code:s0"}])
+@rows("changes", [{"reported": True}, {"parent_id": "claude_code:s0"}])
 def test_what_was_only_reported_or_said_to_a_subagent_corrects_nothing(
     changes: dict[str, object],
 ) -> None:
@@ -144,7 +144,7 @@ def test_a_refused_call_teaches_the_reason_it_was_refused_for() -> None:
     assert lesson.proposal.confidence >= 0.5
 
 
-@pytest.mark.parametrize(
+@rows(
     ("said", "lessons"),
     [
         ("here's one to try\n{'rows': 3}", 0),
@@ -171,7 +171,7 @@ def test_copies_of_a_turn_in_a_resumed_session_are_not_said_again() -> None:
     assert len(lesson.evidence) == 1
 
 
-@pytest.mark.parametrize(
+@rows(
     ("said", "name", "when"),
     [
         (
@@ -233,7 +233,7 @@ def test_a_wish_is_named_and_found_by_its_situation(said: str, name: str, when: 
     assert lesson.proposal.condition == when
 
 
-@pytest.mark.parametrize(
+@rows(
     ("act", "told"),
     [
         ("+ src/a.py", "after the agent had changed `a.py`."),
@@ -273,9 +273,7 @@ def test_asking_for_what_was_left_out_is_a_wish_when_the_agent_then_does_it() ->
     )
 
 
-@pytest.mark.parametrize(
-    "after", [(), ("$ git status",), ("+ src/b.py", "$ git push"), ("ok", "$ git push")]
-)
+@rows("after", [(), ("$ git status",), ("+ src/b.py", "$ git push"), ("ok", "$ git push")])
 def test_asking_for_what_was_done_already_teaches_nothing(after: tuple[str, ...]) -> None:
     assert learned(talk("+ src/a.py", "did you push?", *after)) == []
 
@@ -309,7 +307,7 @@ def test_the_key_is_the_same_however_it_is_put() -> None:
     assert keys == {captured[0].lesson.key}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other"),
     [
         ("always use tabs in makefiles", "never use tabs in makefiles"),
@@ -345,7 +343,7 @@ def test_any_conversation_gives_lessons_within_their_limits(texts: list[str]) ->
         assert all(len(seen.error) <= 300 for seen in lesson.evidence)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("said", "risk"),
     [
         ("always push with --force to release branches", RiskLevel.HIGH),

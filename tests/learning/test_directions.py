@@ -2,13 +2,13 @@
 
 from itertools import product
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.learning.direction_cues import UNWANTED, WANTED
 from synthorg_tui.learning.directions import Directions, direction_refusal
 from synthorg_tui.learning.telling_words import stem_of
+from tests.tables import rows
 
 TAKEN = (
     ("you haven't read the config in full", "Read the config in full before you edit it"),
@@ -495,17 +495,17 @@ FOR = ("Run {}", "Use {}", "Keep {}", "Never skip {}", "Don't forget {}")
 AGAINST = ("Don't use {}", "Avoid {}", "Never add {}", "Leave out {}", "Stop using {}")
 
 
-@pytest.mark.parametrize(("said", "rule"), TAKEN)
+@rows(("said", "rule"), TAKEN)
 def test_a_rule_that_wants_what_the_person_wants_passes(said: str, rule: str) -> None:
     assert direction_refusal(rule, said) == ""
 
 
-@pytest.mark.parametrize(("said", "rule"), REFUSED)
+@rows(("said", "rule"), REFUSED)
 def test_a_rule_that_the_persons_words_do_not_bear_out_is_refused(said: str, rule: str) -> None:
     assert direction_refusal(rule, said) != ""
 
 
-@pytest.mark.parametrize("said", WANTS)
+@rows("said", WANTS)
 def test_what_is_wanted_may_be_asked_for_and_never_forbidden(said: str) -> None:
     for thing, rule in product(THINGS, AGAINST):
         assert direction_refusal(rule.format(thing), said.format(thing)) != ""
@@ -513,7 +513,7 @@ def test_what_is_wanted_may_be_asked_for_and_never_forbidden(said: str) -> None:
     assert told["mocks"][0] == WANTED
 
 
-@pytest.mark.parametrize("said", COMPLAINS)
+@rows("said", COMPLAINS)
 def test_what_is_complained_of_may_be_forbidden_and_never_asked_for(said: str) -> None:
     for thing, rule in product(THINGS, FOR):
         assert direction_refusal(rule.format(thing), said.format(thing)) != ""
@@ -522,7 +522,7 @@ def test_what_is_complained_of_may_be_forbidden_and_never_asked_for(said: str) -
     assert Directions.of(said.format("mocks")).told["mocks"][0] == UNWANTED
 
 
-@pytest.mark.parametrize("said", UNTOLD)
+@rows("said", UNTOLD)
 def test_where_the_direction_cannot_be_told_no_rule_passes(said: str) -> None:
     for thing, rule in product(THINGS, (*FOR, *AGAINST)):
         refused = direction_refusal(rule.format(thing), said.format(thing))
@@ -541,7 +541,7 @@ def test_what_one_sentence_wants_and_the_next_does_not_is_not_told(one: str, oth
         )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("rule", "said", "why"),
     [
         ("Use mocks", "why do you use mocks?", "wants 'mocks', which the person doesn't"),

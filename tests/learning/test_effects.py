@@ -19,6 +19,7 @@ from synthorg_tui.memory.strategies.service import Use, UseKind
 from tests.conftest import FixedClock
 from tests.curation.review_kit import Office, lesson, office
 from tests.memory.store.store_kit import AGENT
+from tests.tables import rows
 
 FAILED = "fatal: The current branch has no upstream branch."
 HOUR = timedelta(hours=1)
@@ -189,7 +190,7 @@ async def test_a_lesson_of_what_went_well_has_no_failure_to_recognise(since: Ses
     assert "its failure can't be recognised in sessions" in told
 
 
-@pytest.mark.parametrize(
+@rows(
     ("given", "had", "lacked", "is_no_rarer"),
     [
         (10, (3, 1), (9, 3), True),

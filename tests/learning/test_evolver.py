@@ -19,6 +19,7 @@ from synthorg_tui.memory.config import EvolverConfig
 from synthorg_tui.memory.errors import MemoryConfigError
 from tests.conftest import FixedClock
 from tests.learning.evolver_kit import ADA, BOB, CYD, DAN, EVE, FIVE, NOW, failure, skill, success
+from tests.tables import rows
 
 PUSH = ("pushing fails: branch lacks upstream", "push naming upstream")
 BUILD = ("compiling fails: header missing", "install development package")
@@ -122,7 +123,7 @@ def test_what_was_decided_is_not_proposed_and_leaves_room_for_others() -> None:
     assert (report.decided, report.over_limit) == (1, 0)
 
 
-@pytest.mark.parametrize(("limit", "items", "over"), [(2, 2, 1), (3, 3, 0)])
+@rows(("limit", "items", "over"), [(2, 2, 1), (3, 3, 0)])
 def test_a_cycle_proposes_no_more_than_allowed(limit: int, items: int, over: int) -> None:
     runs = [*met(FIVE, PUSH), *met(FIVE, BUILD), *met(FIVE, TESTS)]
     report = evolve(runs, max_proposals_per_cycle=limit)
@@ -136,12 +137,12 @@ def test_the_least_confidence_holds() -> None:
     assert not evolve(runs, min_confidence_for_org_promotion=math.nextafter(bound, 1)).items
 
 
-@pytest.mark.parametrize(("bound", "items"), [(3, 1), (4, 0)])
+@rows(("bound", "items"), [(3, 1), (4, 0)])
 def test_the_least_number_of_agents_holds(bound: int, items: int) -> None:
     assert len(evolve(met((ADA, BOB, CYD), PUSH), min_agents_seen_pattern=bound).items) == items
 
 
-@pytest.mark.parametrize(("days", "counted"), [(30, 3), (30.001, 2), (0, 3), (-0.001, 2)])
+@rows(("days", "counted"), [(30, 3), (30.001, 2), (0, 3), (-0.001, 2)])
 def test_only_what_is_in_the_window_counts(days: float, counted: int) -> None:
     runs = [*met((ADA, BOB), PUSH), failure(CYD, *PUSH, days_ago=days)]
     assert evolve(runs, window_days=30).trajectories == counted

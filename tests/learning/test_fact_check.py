@@ -1,10 +1,10 @@
 """The fact check: what a text may say of the evidence it was written from, and what it may not."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.learning.fact_check import FactCheck
+from tests.tables import rows
 
 FAILED = "git push"
 ERROR = "fatal: The current branch <branch> has no upstream branch."
@@ -16,7 +16,7 @@ RULE = FactCheck((SAID, "edit test/agent-session.test.ts"))
 WORD = st.from_regex(r"\A(?:[a-z]{1,8}|--?[a-z]{2,6}|[a-z]{1,5}/[a-z]{1,5}\.py|[0-9]{1,4})\Z")
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         f"Run `{WORKED}` when the branch has no upstream",
@@ -30,7 +30,7 @@ def test_a_paraphrase_of_the_evidence_passes(text: str) -> None:
     assert PUSH.refusal(text) == ""
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "named"),
     [
         ("Run `git push --force` instead", "`git push --force`"),
@@ -80,7 +80,7 @@ def test_the_case_of_a_flag_counts_that_of_a_word_does_not() -> None:
     assert "'-X'" in check.refusal("Call it with -X")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("check", "text", "why"),
     [
         (PUSH, "Do not push the current branch", "negates 'push'"),
@@ -134,7 +134,7 @@ def test_an_instruction_asks_for_what_somebody_did_or_asked_for() -> None:
     assert RULE.refusal("Use only e2e tests for AgentSession", instructs=True) == ""
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "why"),
     [
         ("git-push-no-upstream", ""),
@@ -173,7 +173,7 @@ def test_any_text_is_judged(text: str) -> None:
     assert isinstance(PUSH.refusal(text, instructs=True), str)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "did"),
     [
         ("`mix deps.get` added `lazy_html` to the dependencies.", "mix deps.get"),
@@ -191,7 +191,7 @@ def test_what_a_command_changed_has_to_be_told(text: str, did: str) -> None:
     assert check.refusal(text) == expected
 
 
-@pytest.mark.parametrize(
+@rows(
     ("title", "is_told"),
     [
         ("Add `lazy_html` to mix.exs with `mix deps.get`", False),
@@ -209,7 +209,7 @@ def test_a_title_has_nothing_done_with_a_command_that_does_something_else(
     assert ("says what" in check.refusal(title, instructs=True)) is not is_told
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "is_told"),
     [
         ("`mix test` needs `lazy_html`, which was not there.", True),

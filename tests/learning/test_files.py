@@ -1,7 +1,5 @@
 """Failing reads and edits that teach something: the tables are the specification."""
 
-import pytest
-
 from synthorg_tui.curation.models import LessonKind
 from synthorg_tui.learning.capture import create_capture_strategy
 from synthorg_tui.learning.drafting import merged
@@ -9,6 +7,7 @@ from synthorg_tui.learning.files import FileCaptureStrategy, find_file_troubles
 from synthorg_tui.learning.lessons import MAX_TITLE
 from synthorg_tui.memory.config import CaptureConfig
 from tests.learning.lesson_kit import Run
+from tests.tables import rows
 
 NO_MATCH = "<tool_use_error>String to replace not found in file.\nString: x</tool_use_error>"
 STALE = "File has been modified since read, either by the user or by a linter. Read it again."
@@ -157,7 +156,7 @@ SILENT = {
 }
 
 
-@pytest.mark.parametrize("name", TEACH)
+@rows("name", TEACH)
 def test_why_a_read_or_an_edit_failed_is_told(name: str) -> None:
     run, title = TEACH[name]
     (captured,) = FileCaptureStrategy().capture(run.done())
@@ -165,12 +164,12 @@ def test_why_a_read_or_an_edit_failed_is_told(name: str) -> None:
     assert captured.lesson.kind is LessonKind.FILE
 
 
-@pytest.mark.parametrize("name", SILENT)
+@rows("name", SILENT)
 def test_a_slip_of_the_moment_teaches_nothing(name: str) -> None:
     assert list(find_file_troubles(SILENT[name].done())) == []
 
 
-@pytest.mark.parametrize("name", SLIPS)
+@rows("name", SLIPS)
 def test_a_text_that_was_not_found_is_one_general_lesson_of_several_sessions(name: str) -> None:
     (captured,) = FileCaptureStrategy().capture(SLIPS[name].done())
     (again,) = FileCaptureStrategy().capture(edited("u", "vw", path="other.py").done())
@@ -193,7 +192,7 @@ def test_slips_of_one_session_are_one_occurrence() -> None:
     assert len(FileCaptureStrategy().capture(run.done())) == 1
 
 
-@pytest.mark.parametrize(
+@rows(
     ("output", "told"),
     [
         ("> biome check --write .\nChecked 9 files. Fixed 2 files.", " (“Fixed 2 files”)"),
@@ -207,7 +206,7 @@ def test_only_what_a_command_says_of_a_change_is_quoted(output: str, told: str) 
     )
 
 
-@pytest.mark.parametrize("name", TEACH)
+@rows("name", TEACH)
 def test_the_words_are_short_and_whole(name: str) -> None:
     proposal = FileCaptureStrategy().capture(TEACH[name][0].done())[0].lesson.proposal
     assert len(proposal.discovery) <= MAX_TITLE
@@ -234,7 +233,7 @@ def test_one_cause_is_one_lesson_whatever_the_file() -> None:
     assert key("src/a.rs") == key("src/b.rs") == "file|claude-code|edit after cargo fmt"
 
 
-@pytest.mark.parametrize(("setting", "lessons"), [("failure", 1), ("hybrid", 1), ("success", 0)])
+@rows(("setting", "lessons"), [("failure", 1), ("hybrid", 1), ("success", 0)])
 def test_they_are_drawn_where_failures_are(setting: str, lessons: int) -> None:
     strategy = create_capture_strategy(CaptureConfig.model_validate({"type": setting}))
     captured = strategy.capture(TEACH["a file that wasn't read"][0].done())

@@ -1,7 +1,5 @@
 """What hooks and checks want before they let a call through: the tables are the specification."""
 
-import pytest
-
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.curation.models import LessonKind
 from synthorg_tui.learning.capture import create_capture_strategy
@@ -10,6 +8,7 @@ from synthorg_tui.learning.lessons import MAX_TITLE
 from synthorg_tui.learning.stopped_calls import find_gates
 from synthorg_tui.memory.config import CaptureConfig
 from tests.learning.lesson_kit import Run
+from tests.tables import rows
 
 BLOCKED = CallOutcome.BLOCKED_BY_HOOK
 COMMIT = "git add src/a.py && git commit -m 'did it'"
@@ -125,7 +124,7 @@ SILENT = {
 }
 
 
-@pytest.mark.parametrize("name", TEACH)
+@rows("name", TEACH)
 def test_what_a_gate_wants_is_told_with_the_command_that_satisfied_it(name: str) -> None:
     run, (title, between) = TEACH[name]
     captured = GateCaptureStrategy().capture(run.done())[0]
@@ -134,19 +133,19 @@ def test_what_a_gate_wants_is_told_with_the_command_that_satisfied_it(name: str)
     assert captured.lesson.kind is LessonKind.GATE
 
 
-@pytest.mark.parametrize("name", SILENT)
+@rows("name", SILENT)
 def test_a_gate_of_which_nothing_is_sure_teaches_nothing(name: str) -> None:
     assert list(find_gates(SILENT[name].done())) == []
 
 
-@pytest.mark.parametrize("name", [*TEACH, *SILENT])
+@rows("name", [*TEACH, *SILENT])
 def test_no_gate_is_told_as_a_mistake(name: str) -> None:
     run = TEACH[name][0] if name in TEACH else SILENT[name]
     captured = create_capture_strategy(CaptureConfig()).capture(run.done())
     assert not {one.lesson.kind for one in captured} & {LessonKind.FAILURE, LessonKind.FILE}
 
 
-@pytest.mark.parametrize("name", TEACH)
+@rows("name", TEACH)
 def test_the_words_are_short_and_whole(name: str) -> None:
     proposal = GateCaptureStrategy().capture(TEACH[name][0].done())[0].lesson.proposal
     assert len(proposal.discovery) <= MAX_TITLE

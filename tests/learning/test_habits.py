@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from synthorg_tui.learning.drafting import merged
 from synthorg_tui.learning.habits import HabitCaptureStrategy, without_covered
 from synthorg_tui.learning.recipes import find_recipe, recipe_lesson
 from tests.learning.lesson_kit import PROJECT, START, Run
+from tests.tables import rows
 
 BROKEN = "2 tests failed"
 
@@ -73,7 +73,7 @@ def on_day(day: int) -> Lesson:
     return HabitCaptureStrategy().capture(execution)[0].lesson
 
 
-@pytest.mark.parametrize(("sessions", "kept"), [(20, 20), (21, 20), (30, 20)])
+@rows(("sessions", "kept"), [(20, 20), (21, 20), (30, 20)])
 def test_the_evidence_of_the_last_sessions_is_kept_and_counted(sessions: int, kept: int) -> None:
     known = on_day(0)
     for day in range(1, sessions):
@@ -104,7 +104,7 @@ def test_several_commands_are_named_by_what_they_are_for() -> None:
     assert lesson.proposal.discovery == "Check tidepool with `uv run pytest` and `ruff check .`"
 
 
-@pytest.mark.parametrize(("times", "settled"), [(2, False), (3, True)])
+@rows(("times", "settled"), [(2, False), (3, True)])
 def test_in_one_session_three_good_runs_settle_it(times: int, settled: bool) -> None:
     (captured,) = HabitCaptureStrategy().capture(ran(*["mix test"] * times))
 
@@ -142,7 +142,7 @@ def test_words_that_a_person_wrote_stay_when_counts_rise() -> None:
     assert merged(worded, habit("mix test", session="s2")).proposal.discovery == "Test it"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("typed", "counted"),
     [
         (f"cd {PROJECT} && npm run check", "npm run check"),
@@ -163,7 +163,7 @@ def test_a_command_is_shown_as_one_types_it_in_the_project(typed: str, counted: 
     assert list(counts(habit(typed))) == [counted]
 
 
-@pytest.mark.parametrize(
+@rows(
     "command",
     [
         "ls -la",
@@ -202,7 +202,7 @@ def test_a_reported_run_and_one_without_a_project_have_no_habits() -> None:
         assert HabitCaptureStrategy().capture(run.model_copy(update=changes)) == ()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("project", "repository"),
     [
         ("/srv/tidepool", "/srv/tidepool"),

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from synthorg_tui.approvals.models import ApprovalStatus
 from synthorg_tui.approvals.person import Person
 from synthorg_tui.curation.models import Author, Lesson
 from synthorg_tui.curation.review import ReviewChangedError, SubjectKind
+from synthorg_tui.skills.watcher import SkillWatcher
 from synthorg_tui.tui.approvals.wording import Wording, approvable
 from synthorg_tui.tui.engine_adapter import EngineAdapter
 from synthorg_tui.tui.engine_host import LocalEngineHost
@@ -152,9 +154,17 @@ async def test_the_folders_are_watched_until_the_store_closes(
         sheet = await desk.approvals.review(item_id)
         await desk.approvals.approve(item_id, sheet.shown)
         told: asyncio.Queue[int] = asyncio.Queue()
+        begun, changes = asyncio.Event(), SkillWatcher.changes
+
+        def noted(*args: Any, **given: Any) -> Any:
+            begun.set()
+            return changes(*args, **given)
+
+        monkeypatch.setattr(SkillWatcher, "changes", noted)
         desk.skills.watch(told.put_nowait)
         desk.skills.watch(told.put_nowait)
-        await asyncio.sleep(0.3)
+        async with asyncio.timeout(PATIENCE):
+            await begun.wait()
         Path(sheet.path).write_text(sheet.text + "\nOne more line.\n", encoding="utf-8")
         async with asyncio.timeout(PATIENCE):
             assert await told.get() == 1

@@ -3,8 +3,7 @@
 import asyncio
 import json
 import threading
-import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -31,13 +30,16 @@ from synthorg_tui.providers.completion.factory import (
     create_completion_provider,
     too_small_to_write,
 )
-from synthorg_tui.providers.completion.protocol import CompletionProvider
-from synthorg_tui.providers.local import default_threads
+from synthorg_tui.providers.completion.protocol import (
+    Completion,
+    CompletionOptions,
+    CompletionProvider,
+)
+from synthorg_tui.providers.models import ChatMessage
 from tests.learning.lesson_kit import Run
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
+from tests.tables import rows
 
-# Of a processor: what else the machine does doesn't count.
-CANCELLED_WITHIN = 1
 GOOD = {
     "reasoning": "The packages were not there.",
     "name": "npm-build-vite",
@@ -154,9 +156,7 @@ async def test_a_server_that_is_cancelled_is_not_waited_for(server: Scripted) ->
             await server.word(GOOD, cancel=cancel)
 
 
-@pytest.mark.parametrize(
-    ("size", "asked"), [(MIN_WRITER_BYTES - 1, False), (MIN_WRITER_BYTES, True)]
-)
+@rows(("size", "asked"), [(MIN_WRITER_BYTES - 1, False), (MIN_WRITER_BYTES, True)])
 def test_a_model_file_is_asked_from_a_size_on(tmp_path: Path, size: int, asked: bool) -> None:
     path = tmp_path / "tiny.gguf"
     with path.open("wb") as file:
@@ -187,13 +187,35 @@ async def test_the_bundled_model_is_too_small_to_be_asked(bundled: CompletionPro
     assert "too small" in too_small_to_write(AutoModelConfig())
 
 
+class Counting:
+    """A provider that counts how often the model goes on with its answer."""
+
+    def __init__(self, provider: CompletionProvider) -> None:
+        self.provider, self.texts = provider, 0
+
+    async def complete(
+        self, messages: Sequence[ChatMessage], options: CompletionOptions
+    ) -> Completion:
+        def count(text: str) -> None:
+            self.texts += 1
+            if options.on_text is not None:
+                options.on_text(text)
+
+        return await self.provider.complete(messages, options.model_copy(update={"on_text": count}))
+
+    async def close(self) -> None:
+        await self.provider.close()
+
+
 async def test_a_model_in_this_process_is_cancelled_at_once(bundled: CompletionProvider) -> None:
-    cancel, found = threading.Event(), captured()
-    proposer = ProceduralMemoryProposer(ProceduralMemoryConfig(), bundled)
+    cancel, found, counting = threading.Event(), captured(), Counting(bundled)
+    proposer = ProceduralMemoryProposer(ProceduralMemoryConfig(), counting)
     proposing = asyncio.create_task(proposer.propose(found.lesson, cancel=cancel))
-    await asyncio.sleep(0.5)
-    asked = time.process_time()
+    await until(lambda: counting.texts)
     cancel.set()
     with pytest.raises(WordingCancelledError):
         await proposing
-    assert time.process_time() - asked <= CANCELLED_WITHIN * default_threads()
+    written = counting.texts
+    short = CompletionOptions(max_tokens=1)
+    await bundled.complete([ChatMessage(role="user", content="Hello")], short)
+    assert counting.texts <= written + 1, "the next answer had to wait for the cancelled one"

@@ -1,12 +1,11 @@
 """Which failures teach something: the tables are the specification."""
 
-import pytest
-
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.recoveries import MAX_BETWEEN
 from synthorg_tui.learning.drafting import mistake_lesson
 from synthorg_tui.learning.mistakes import find_mistakes
 from tests.learning.lesson_kit import Run
+from tests.tables import rows
 
 NO_UPSTREAM = "fatal: The current branch retry-fetch has no upstream branch."
 IGNORED = "The following paths are ignored by one of your .gitignore files:\ndist\nhint: Use -f."
@@ -124,7 +123,7 @@ def taught(run: Run) -> list[str]:
     return [mistake_lesson(execution, found).proposal.action for found in find_mistakes(execution)]
 
 
-@pytest.mark.parametrize("name", CHANGED)
+@rows("name", CHANGED)
 def test_a_call_put_right_by_another_call_teaches_what_was_different(name: str) -> None:
     (failed, error), (worked, output), remedy = CHANGED[name]
     run = Run().bash(failed, error, code=1).bash(worked, output)
@@ -132,7 +131,7 @@ def test_a_call_put_right_by_another_call_teaches_what_was_different(name: str) 
     assert said.startswith(f"{remedy[0].upper()}{remedy[1:]}.")
 
 
-@pytest.mark.parametrize("name", PREPARED)
+@rows("name", PREPARED)
 def test_a_step_that_had_to_come_first_is_taught(name: str) -> None:
     (failed, error), first, remedy = PREPARED[name]
     run = Run().bash(failed, error, code=1).look().bash(first, "ok").bash(failed, "ok")
@@ -191,12 +190,12 @@ WORK = {
 }
 
 
-@pytest.mark.parametrize("name", WORK)
+@rows("name", WORK)
 def test_ordinary_work_teaches_nothing(name: str) -> None:
     assert taught(WORK[name]) == []
 
 
-@pytest.mark.parametrize(
+@rows(
     "outcome",
     [
         CallOutcome.BLOCKED_BY_HOOK,
@@ -210,7 +209,7 @@ def test_what_did_not_fail_teaches_nothing(outcome: CallOutcome) -> None:
     assert taught(run.bash("git push -u origin retry-fetch", "ok")) == []
 
 
-@pytest.mark.parametrize(("between", "lessons"), [(MAX_BETWEEN, 1), (MAX_BETWEEN + 1, 0)])
+@rows(("between", "lessons"), [(MAX_BETWEEN, 1), (MAX_BETWEEN + 1, 0)])
 def test_an_answer_may_come_only_so_much_later(between: int, lessons: int) -> None:
     run = Run().bash("git push", NO_UPSTREAM, code=128)
     for _ in range(between):

@@ -1,6 +1,5 @@
 """What a proposer is told: names and numbers, nothing of the conversation, no places."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,9 +9,10 @@ from synthorg_tui.learning.capture import failure_payload
 from synthorg_tui.learning.captured import WITHHELD, sanitize_message, success_payload
 from synthorg_tui.learning.mistakes import find_mistakes
 from tests.learning.lesson_kit import Run
+from tests.tables import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "shown"),
     [
         ("no upstream branch", "no upstream branch"),

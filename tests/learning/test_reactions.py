@@ -1,6 +1,5 @@
 """What counts as a person's wish about how to work, and what doesn't."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from synthorg_tui.learning.reactions import (
     told_instead,
     undoing,
 )
+from tests.tables import rows
 
 RULES = [
     (
@@ -129,7 +129,7 @@ NOTHING = [
 ]
 
 
-@pytest.mark.parametrize(("text", "rule"), RULES)
+@rows(("text", "rule"), RULES)
 def test_a_rule_in_general_words_stands_after_one_turn(text: str, rule: str) -> None:
     (reaction,) = reactions(text)
 
@@ -137,7 +137,7 @@ def test_a_rule_in_general_words_stands_after_one_turn(text: str, rule: str) -> 
     assert reaction.certainty == STANDING
 
 
-@pytest.mark.parametrize(("text", "rule"), PREFERENCES)
+@rows(("text", "rule"), PREFERENCES)
 def test_a_wish_that_names_nothing_of_the_moment_is_a_preference(text: str, rule: str) -> None:
     (reaction,) = reactions(text)
 
@@ -145,17 +145,17 @@ def test_a_wish_that_names_nothing_of_the_moment_is_a_preference(text: str, rule
     assert reaction.certainty == PREFERENCE
 
 
-@pytest.mark.parametrize("text", IN_PASSING)
+@rows("text", IN_PASSING)
 def test_what_is_said_of_one_file_or_one_moment_is_no_rule_yet(text: str) -> None:
     assert all(reaction.certainty == PASSING for reaction in reactions(text))
 
 
-@pytest.mark.parametrize("text", NOTHING)
+@rows("text", NOTHING)
 def test_questions_thanks_tasks_facts_and_logs_correct_nothing(text: str) -> None:
     assert reactions(text) == ()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "verb"),
     [
         ("did you push?", "push"),
@@ -170,7 +170,7 @@ def test_a_question_whether_something_is_done_is_told_from_others(text: str, ver
     assert asked_whether_done(text) == verb
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "undoes"),
     [
         ("actually, can you revert that? we keep the old parser for tests", True),
@@ -186,7 +186,7 @@ def test_a_turn_that_has_work_undone_is_told_from_one_about_undoing(
     assert (undoing(text) is not None) is undoes
 
 
-@pytest.mark.parametrize(
+@rows(
     ("reason", "certainty"),
     [
         ("use pnpm, npm breaks workspaces", PREFERENCE),

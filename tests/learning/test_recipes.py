@@ -1,13 +1,12 @@
 """Successes: a lesson only where a run was checked, delivered and better than most."""
 
-import pytest
-
 from synthorg_tui.core.enums import ExecutionOutcome
 from synthorg_tui.curation.models import LessonKind
 from synthorg_tui.learning.capture import create_capture_strategy
 from synthorg_tui.learning.recipes import find_recipe
 from synthorg_tui.memory.config import CaptureConfig
 from tests.learning.lesson_kit import Run
+from tests.tables import rows
 
 NO_UPSTREAM = "fatal: The current branch retry-fetch has no upstream branch."
 
@@ -32,7 +31,7 @@ def test_a_failed_call_and_no_delivery_lower_it() -> None:
     assert (failed.quality, checked.quality) == (9.0, 8.0)
 
 
-@pytest.mark.parametrize(
+@rows(
     "execution",
     [
         good().done(ExecutionOutcome.FAILED),
@@ -55,14 +54,14 @@ def test_the_lesson_names_the_checks_in_their_order_without_this_times_files() -
     assert "success-derived" in lesson.proposal.tags
 
 
-@pytest.mark.parametrize(("score", "lessons"), [(8.0, 1), (8.1, 0)])
+@rows(("score", "lessons"), [(8.0, 1), (8.1, 0)])
 def test_quality_has_to_reach_the_score(score: float, lessons: int) -> None:
     strategy = create_capture_strategy(CaptureConfig(type="success", min_quality_score=score))
     run = Run().bash("ruff check src", "ok").bash("pytest", "ok")
     assert len(strategy.capture(run.done())) == lessons
 
 
-@pytest.mark.parametrize(
+@rows(
     ("percentile", "others", "stands_out"),
     [
         (75.0, [8.0, 8.0, 8.0, 10.0], True),
@@ -82,7 +81,7 @@ def test_a_success_has_to_be_better_than_a_share_of_the_others(
     assert strategy.stands_out(captured, others) is stands_out
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "of_failure", "of_success"),
     [("failure", 1, 0), ("success", 0, 1), ("hybrid", 1, 2)],
 )

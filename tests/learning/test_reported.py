@@ -27,6 +27,7 @@ from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.port import StoreDatabase
 from tests.conftest import FixedClock
 from tests.learning.lesson_kit import BRANCH, START, Run
+from tests.tables import rows
 
 ERROR = f"fatal: The current branch {BRANCH} has no upstream branch.\n"
 RECIPE = ("pytest -q", "mypy src", "git commit -m x")
@@ -87,7 +88,7 @@ class TestOneLesson:
         assert reported.lesson.proposal.confidence == REPORTED_CERTAINTY
         assert recorded.lesson.proposal.confidence > REPORTED_CERTAINTY
 
-    @pytest.mark.parametrize("over", [0, 1])
+    @rows("over", [0, 1])
     def test_of_one_report_so_many_lessons_are_drawn(self, over: int) -> None:
         count = MAX_REPORTED_RECOVERIES + over
         run = Run()

@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from synthorg_tui.learning.mistakes import find_mistakes
 from synthorg_tui.learning.situations import program_words, situation_of
 from synthorg_tui.skills.names import is_name, skill_name
 from tests.learning.lesson_kit import BRANCH, Run
+from tests.tables import rows
 
 ANSWERED = {
     "git push, no upstream": (
@@ -259,14 +259,14 @@ def lesson_of(run: Run) -> ProceduralMemoryProposal:
     return mistake_lesson(execution, found).proposal
 
 
-@pytest.mark.parametrize("name", ANSWERED)
+@rows("name", ANSWERED)
 def test_an_error_that_another_call_answers_has_a_name_and_a_title(name: str) -> None:
     (failed, error), worked, called, title = ANSWERED[name]
     proposal = lesson_of(Run().bash(failed, error, code=1).bash(worked, "ok"))
     assert (proposal.name, proposal.discovery) == (called, title)
 
 
-@pytest.mark.parametrize("name", PREPARED)
+@rows("name", PREPARED)
 def test_an_error_that_something_before_it_answers_has_a_name_and_a_title(name: str) -> None:
     (failed, error), first, called, title = PREPARED[name]
     run = Run().bash(failed, error, code=1).bash(first, "ok").bash(failed, "ok")
@@ -297,7 +297,7 @@ def test_a_command_too_long_for_a_title_is_left_out_whole() -> None:
     assert lesson_of(run.bash(long, "ok")).discovery == "Run `kubectl apply` with other arguments"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("program", "words"),
     [
         ("git push", ("git", "push")),
@@ -367,7 +367,7 @@ def test_a_name_that_is_taken_gets_a_telling_word_and_at_last_a_number() -> None
     assert skill_name(full, {full}, text) == f"{full}-2"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "title"),
     [
         ("Run `a b` before `c`", "Run `a b` before `c`"),

@@ -16,6 +16,7 @@ from synthorg_tui.learning.patterns import (
     worth,
 )
 from tests.learning.evolver_kit import ADA, BOB, CYD, DAN, EVE, FIVE, NOW, draft, failure, success
+from tests.tables import rows
 
 
 def made(outcome: TrajectoryOutcome, category: str | None) -> Trajectory:
@@ -51,7 +52,7 @@ def test_too_few_agents_make_no_pattern_however_often_they_met_it() -> None:
     assert aggregator.last_skipped_count == 0
 
 
-@pytest.mark.parametrize("bound", [0, -1])
+@rows("bound", [0, -1])
 def test_a_pattern_needs_an_agent(bound: int) -> None:
     with pytest.raises(ValueError, match="at least 1"):
         TrajectoryAggregator(bound)
@@ -71,12 +72,12 @@ def test_all_who_faced_the_situation_count() -> None:
     assert found.by_agent == ((1, 1), (1, 1), (1, 1), (0, 1))
 
 
-@pytest.mark.parametrize(("runs", "counted"), [(1, 1.0), (3, 1.5), (100, 100 / 50.5)])
+@rows(("runs", "counted"), [(1, 1.0), (3, 1.5), (100, 100 / 50.5)])
 def test_further_runs_of_an_agent_are_worth_less(runs: int, counted: float) -> None:
     assert worth(runs) == pytest.approx(counted)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("agents", "expected"),
     [
         ([(1, 1)] * 3, 0.809),

@@ -1,12 +1,13 @@
 """Triggers: which calls an approved lesson is about, before them and after they failed."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthorg_tui.curation.models import Evidence, LessonKind
 from synthorg_tui.learning.actions import AgentAction
 from synthorg_tui.learning.triggers import Trigger, triggers_of
+from tests.soak import points
+from tests.tables import rows
 
 HERE = "/srv/tidepool"
 NO_UPSTREAM = "The current branch retry-fetch has no upstream branch — git push --set-upstream"
@@ -83,12 +84,12 @@ GATE = triggers_of(
 )
 
 
-@pytest.mark.parametrize("command", ["git push", "git add -A && git push", "cd x && git push 2>&1"])
+@rows("command", ["git push", "git add -A && git push", "cd x && git push 2>&1"])
 def test_a_command_in_the_failing_form_is_known_before_it_runs(command: str) -> None:
     assert before(PUSH, command)
 
 
-@pytest.mark.parametrize(
+@rows(
     "command",
     [
         "git push -u origin x",
@@ -207,7 +208,7 @@ NO_MATCH = (
 )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("file", "named"),
     [
         ("/home/someone/work/tidepool/packages/a/src/core/b.ts", None),
@@ -294,7 +295,7 @@ def test_a_correction_of_a_command_comes_before_the_command() -> None:
     assert not before(triggers, "git push origin main")
 
 
-@pytest.mark.parametrize("kind", [None, LessonKind.HABIT, LessonKind.SUCCESS])
+@rows("kind", [None, LessonKind.HABIT, LessonKind.SUCCESS])
 def test_how_things_are_usually_done_triggers_nothing(kind: LessonKind | None) -> None:
     assert triggers_of(kind, [seen("git push", NO_UPSTREAM, "git push -u origin x")]) == ()
 
@@ -329,7 +330,7 @@ COMMAND = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=points(100, 300), deadline=None)
 @given(COMMAND, COMMAND, st.sampled_from([NO_UPSTREAM, "unknown option --all", "x: not found"]))
 def test_a_trigger_never_matches_the_command_that_worked(
     failed: str, worked: str, error: str

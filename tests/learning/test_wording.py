@@ -26,6 +26,7 @@ from synthorg_tui.memory.config import ProceduralMemoryConfig
 from synthorg_tui.providers.completion.errors import CompletionError
 from tests.learning.lesson_kit import Run
 from tests.scripted import BUSY, REFUSED, ScriptedProvider
+from tests.tables import rows
 
 CONFIG = ProceduralMemoryConfig()
 ANSWER = {
@@ -146,9 +147,7 @@ async def test_what_is_refused_falls_back_alone_and_says_why() -> None:
     assert lesson.suggested.condition == ANSWER["when"]
 
 
-@pytest.mark.parametrize(
-    "answer", ["", "null", "{}", "I'm sorry, I can't help with that.", "\x1b[2J\u202eevil"]
-)
+@rows("answer", ["", "null", "{}", "I'm sorry, I can't help with that.", "\x1b[2J\u202eevil"])
 async def test_garbage_changes_no_text(answer: str) -> None:
     found = await propose(ScriptedProvider(answer))
     assert found is not None
@@ -170,7 +169,7 @@ async def test_a_lesson_that_is_too_uncertain_is_no_proposal_and_costs_nothing()
     assert await propose(None, min_confidence=certainty) is not None
 
 
-@pytest.mark.parametrize("error", [BUSY, REFUSED])
+@rows("error", [BUSY, REFUSED])
 async def test_what_the_model_raises_is_raised(error: CompletionError) -> None:
     with pytest.raises(CompletionError):
         await propose(ScriptedProvider(error))
@@ -254,7 +253,7 @@ async def test_only_a_correction_is_asked_for_a_rule() -> None:
     assert asked(correction())[-1] == "rule"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("rule", "refused"),
     [
         ("Open a PR instead of pushing to main.", ""),
@@ -274,7 +273,7 @@ async def test_a_persons_words_stay_and_the_models_rule_stands_beside_them(
     assert found.lesson.refused == ({"action": refused} if refused else {})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "code", "model", "better"),
     [
         ("name", "", "git-push", True),

@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import json
 import random
 import signal
 import socket
@@ -24,6 +25,7 @@ from synthorg_tui.engine import Engine
 from synthorg_tui.host.owner import SKILLS
 from synthorg_tui.mcp import bridge as bridges
 from synthorg_tui.mcp.http import PortTakenError
+from synthorg_tui.mcp.server import NOTHING_NEW
 from synthorg_tui.mcp.stdio import MAX_MESSAGE
 from synthorg_tui.mcp.token import TOKEN_FILE, require_token
 from tests.mcp.mcp_kit import acting, approve_skill, bridge, owned, text_of
@@ -92,11 +94,13 @@ class TestClient:
             await client.call_tool("core_memory_write", {"content": "I am Ada."})
             found = await client.call_tool("core_memory_read")
             prompt = await client.get_prompt("memory_digest", {"query": "who am I?"})
+            again = await client.get_prompt("memory_digest", {"query": "who am I?"})
             (skill,) = (await client.list_resources()).resources
             read = await client.read_resource(skill.uri)
             (session,) = engine.gateway.sessions
         assert "I am Ada." in text_of(found)
         assert "I am Ada." in prompt.messages[0].content.text  # type: ignore[union-attr]
+        assert again.messages[0].content.text == NOTHING_NEW  # type: ignore[union-attr]
         assert "<skill>" in read.contents[0].text  # type: ignore[union-attr]
         assert session.identity.agent_id == "ada"
 
@@ -184,6 +188,37 @@ class TestRefused:
                 for era in ({}, {"mcp-protocol-version": "2026-07-28"}):
                     answer = await http.post(url, headers=bearer(tmp_path) | told | era, json=PING)
                     assert answer.status_code == status, told
+
+    @pytest.mark.parametrize("era", [{}, {"mcp-protocol-version": "2026-07-28"}])
+    async def test_a_request_for_two_hosts_is_refused(
+        self, tmp_path: Path, era: dict[str, str]
+    ) -> None:
+        body = json.dumps(PING)
+        async with listening(tmp_path) as (_, url):
+            good = f"localhost:{httpx.URL(url).port}"
+            for hosts in ((good, "attacker.example"), ("attacker.example", good), (good, good)):
+                told = bearer(tmp_path) | era | {"content-type": "application/json"}
+                lines = [f"{name}: {value}" for name, value in told.items()]
+                lines += [f"Host: {host}" for host in hosts]
+                head = "\r\n".join(["POST /mcp HTTP/1.1", *lines, f"content-length: {len(body)}"])
+                reader, writer = await asyncio.open_connection("127.0.0.1", httpx.URL(url).port)
+                writer.write(f"{head}\r\n\r\n{body}".encode())
+                assert (await reader.readline()).startswith(b"HTTP/1.1 400"), hosts
+                writer.close()
+
+    @pytest.mark.parametrize("era", [{}, {"mcp-protocol-version": "2026-07-28"}])
+    async def test_a_body_that_is_not_called_json_is_refused(
+        self, tmp_path: Path, era: dict[str, str]
+    ) -> None:
+        """Only such a body makes a browser ask before it sends one to another site."""
+        body = json.dumps(PING).encode()
+        async with listening(tmp_path) as (_, url), httpx.AsyncClient() as http:
+            for kind in ("text/plain", "application/jsonp", "application/json, text/plain", ""):
+                told = bearer(tmp_path) | era | ({"content-type": kind} if kind else {})
+                assert (await http.post(url, headers=told, content=body)).status_code == 415, kind
+            for kind in ("application/json", "application/json; charset=utf-8"):
+                told = bearer(tmp_path) | era | {"content-type": kind}
+                assert (await http.post(url, headers=told, content=body)).status_code != 415, kind
 
     async def test_what_is_too_long_or_no_message_is_refused(self, tmp_path: Path) -> None:
         async with listening(tmp_path) as (_, url), httpx.AsyncClient() as http:

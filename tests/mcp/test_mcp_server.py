@@ -19,7 +19,7 @@ from synthorg_tui.engine import Engine
 from synthorg_tui.host.agent import AgentConnection
 from synthorg_tui.host.owner import SKILLS
 from synthorg_tui.mcp.connections import MAX_PROGRAMS, OwnerPool
-from synthorg_tui.mcp.server import NOTHING_FOUND, NOTHING_NEW, MemoryServer
+from synthorg_tui.mcp.server import NOTHING_FOUND, MemoryServer
 from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.memory.models import MemoryStoreRequest
 from tests.curation.review_kit import PERSON, evidence
@@ -99,10 +99,8 @@ class TestTools:
             assert tool.annotations is not None
             assert tool.annotations.read_only_hint
             told = await client.call_tool("before_action", {"command": "git push"})
-            again = await client.call_tool("before_action", {"command": "git push"})
         assert "From memory (approved lesson" in text_of(told)
         assert "<memory-hint>" in text_of(told)
-        assert text_of(again) == "Nothing is known about this call."
 
     async def test_without_an_owner_the_agent_is_told_what_is_wrong(self, tmp_path: Path) -> None:
         (tmp_path / "owner.sock").write_text("no socket")
@@ -135,7 +133,7 @@ class TestDigest:
         (message,) = prompt.messages
         assert message.role == "user"
         assert "6543" in message.content.text  # type: ignore[union-attr]
-        assert content_of(resource) == NOTHING_NEW
+        assert "6543" in content_of(resource)
         budgets = [json.loads(each.arguments)["token_budget"] for each in calls[:2]]
         assert budgets == [400, 1500]
 

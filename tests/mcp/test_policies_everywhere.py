@@ -21,6 +21,7 @@ from synthorg_tui.memory.org.models import OrgFactWriteRequest
 from synthorg_tui.memory.org.policies import policy_block
 from synthorg_tui.settings.root import RootConfig
 from tests import REPO
+from tests.agents.receiving import digested
 from tests.cli.cli_kit import move_home
 from tests.conftest import FixedClock
 from tests.hostile import FENCE_BREAKS
@@ -109,14 +110,14 @@ async def test_policies_are_the_same_bytes_in_every_way_and_for_every_budget(
 async def test_a_session_has_the_policies_once_until_they_change(tmp_path: Path) -> None:
     async with served(tmp_path) as engine:
         agent = engine.gateway.connect(AgentIdentity("ada", session_id="s1"))
-        first = await agent.digest("nothing that anybody knows of")
+        first = await digested(agent, "nothing that anybody knows of")
         assert "- All code is reviewed before it is merged." in first.text
         assert first.included == ()
-        again = await agent.digest("nothing that anybody knows of")
+        again = await digested(agent, "nothing that anybody knows of")
         assert (again.text, again.tokens, again.handed) == ("", 0, 3)
 
         await write(engine, "Write plain English.")
-        news = await agent.digest("nothing that anybody knows of")
+        news = await digested(agent, "nothing that anybody knows of")
         assert "- Write plain English." in news.text
         assert "- All code is reviewed before it is merged." in news.text
         assert (await agent.digest("anything", anew=True)).text == news.text

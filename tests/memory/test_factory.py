@@ -27,6 +27,7 @@ from synthorg_tui.memory.index.server import ServerIndex
 from synthorg_tui.memory.mem0_config import Mem0EmbedderConfig
 from synthorg_tui.memory.models import MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
+from tests.tables import rows
 
 NOTE = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content="x")
 
@@ -44,9 +45,7 @@ def test_every_name_that_configuration_accepts_is_known() -> None:
     assert default_registry().names == ("composite", "inmemory", "local", "mem0")
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"), [("inmemory", InMemoryBackend), ("local", LocalMemoryBackend)]
-)
+@rows(("name", "kind"), [("inmemory", InMemoryBackend), ("local", LocalMemoryBackend)])
 def test_a_name_makes_its_backend_disconnected(name: str, kind: type, tmp_path: Path) -> None:
     backend = create_memory_backend(config(name), context=BackendContext(data_dir=tmp_path))
     assert isinstance(backend, kind)

@@ -8,6 +8,7 @@ from synthorg_tui.memory.filter import (
     TagBasedMemoryFilter,
 )
 from tests.memory.memory_kit import ids, scored
+from tests.tables import rows
 
 MEMORIES = (
     scored("a", tags=("non-inferable", "x")),
@@ -24,7 +25,7 @@ def test_the_tag_can_be_another_and_is_stripped() -> None:
     assert ids(TagBasedMemoryFilter("  inferable ").filter_for_injection(MEMORIES)) == ["b"]
 
 
-@pytest.mark.parametrize("tag", ["", "  ", "\t\n"])
+@rows("tag", ["", "  ", "\t\n"])
 def test_a_blank_tag_is_refused(tag: str) -> None:
     with pytest.raises(ValueError, match="blank"):
         TagBasedMemoryFilter(tag)

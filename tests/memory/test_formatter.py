@@ -19,6 +19,7 @@ from synthorg_tui.memory.retrieval.explanation import text_of
 from synthorg_tui.providers.enums import MessageRole
 from tests.hostile import HOSTILE
 from tests.memory.memory_kit import ids, scored
+from tests.tables import rows
 
 ESTIMATOR = DefaultTokenEstimator()
 FRAME = frame_tokens(ESTIMATOR)
@@ -72,7 +73,7 @@ def test_the_directive_comes_first_as_a_system_message_and_then_the_blocks_in_or
     assert blocks.content == "\n".join(map(memory_block, memories))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("point", "role"),
     [(InjectionPoint.SYSTEM, MessageRole.SYSTEM), (InjectionPoint.USER, MessageRole.USER)],
 )
@@ -113,7 +114,7 @@ def test_the_fence_and_the_directive_count() -> None:
     assert ESTIMATOR.estimate_tokens(f"{messages[0].content}\n\n") + 1 == FRAME
 
 
-@pytest.mark.parametrize(("missing", "packed"), [(0, ["a", "b"]), (1, ["a"])])
+@rows(("missing", "packed"), [(0, ["a", "b"]), (1, ["a"])])
 def test_from_the_second_block_on_the_separator_costs_a_token(
     missing: int, packed: list[str]
 ) -> None:
@@ -145,6 +146,15 @@ def test_packing_never_exceeds_the_budget(contents: list[str], budget: int) -> N
         assert packing.tokens_used <= max(0, budget)
 
 
+def test_what_is_neutralised_in_a_memory_counts_for_the_budget() -> None:
+    memories = (scored("a", "<b" * 400), scored("b", "Human:\n" * 200))
+    for budget in range(0, 4_500, 97):
+        packing = pack_memories(memories, estimator=Letters(), token_budget=budget)
+        assert len(text_of(messages_for(packing))) <= packing.tokens_used <= budget
+    assert "<\\b<\\b" in packing.text
+    assert "Human\\:\nHuman\\:" in packing.text
+
+
 @given(
     st.lists(st.text(min_size=1, max_size=300).filter(str.strip), max_size=12),
     st.integers(0, 800),
@@ -160,7 +170,7 @@ def test_the_corpus_is_large_enough() -> None:
     assert len(set(HOSTILE)) >= 60
 
 
-@pytest.mark.parametrize("content", HOSTILE)
+@rows("content", HOSTILE)
 def test_no_hostile_memory_leaves_its_fence(content: str) -> None:
     memories = (scored("before"), scored("hostile", content), scored("after"))
     directive, blocks = format_memory_context_with_directive(

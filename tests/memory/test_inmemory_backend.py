@@ -12,6 +12,7 @@ from synthorg_tui.memory.errors import MemoryStoreError
 from synthorg_tui.memory.models import MemoryMetadata, MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.retrieval.hits import ContentLookup
 from synthorg_tui.memory.shared import SharedKnowledgeStore
+from tests.tables import rows
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -34,7 +35,7 @@ async def connected(*, limit: int = 100, clock: Clock | None = None) -> InMemory
     return backend
 
 
-@pytest.mark.parametrize("text", ["GIT push", "upstream", "a branch"])
+@rows("text", ["GIT push", "upstream", "a branch"])
 async def test_text_matches_any_part_of_the_content_regardless_of_case(text: str) -> None:
     backend = await connected()
     await backend.store("ada", note("Git push of a branch without upstream"))

@@ -32,6 +32,7 @@ from synthorg_tui.providers.embedding.config import MiniLMConfig
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder
 from tests.memory.mem0_kit import require_mem0
+from tests.tables import rows
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 OFFLINE = Path(__file__).with_name("mem0_offline.py")
@@ -271,7 +272,7 @@ def test_the_documented_defaults() -> None:
     assert (embedder.dims, embedder.fine_tune) == (1536, None)
 
 
-@pytest.mark.parametrize(
+@rows(
     "wrong",
     [
         {"data_dir": "/data/../etc"},
@@ -288,7 +289,7 @@ def test_what_makes_no_sense_is_refused(wrong: dict[str, object]) -> None:
         Mem0BackendConfig.model_validate(wrong)
 
 
-@pytest.mark.parametrize(("exists", "model"), [(True, "checkpoint"), (False, "base")])
+@rows(("exists", "model"), [(True, "checkpoint"), (False, "base")])
 def test_a_tuned_model_is_used_if_it_is_there(exists: bool, model: str, tmp_path: Path) -> None:
     checkpoint = tmp_path / "checkpoint"
     if exists:
@@ -307,7 +308,7 @@ def item(metadata: dict[str, object] | None = None, **fields: object) -> dict[st
     return {"id": "1", "memory": "x", "user_id": "ada", "metadata": metadata or {}} | fields
 
 
-@pytest.mark.parametrize(
+@rows(
     ("written", "read"),
     [(None, 1.0), ("high", 0.5), (float("nan"), 0.5), (7, 1.0), (-1, 0.0), ("0.25", 0.25)],
 )
@@ -317,7 +318,7 @@ def test_confidence_is_read_as_well_as_it_can_be(written: object, read: float) -
     assert kept.entry.metadata.confidence == read
 
 
-@pytest.mark.parametrize("category", [None, "trivia", 7])
+@rows("category", [None, "trivia", 7])
 def test_an_unknown_category_is_working(category: object) -> None:
     kept = memory_of(item({"_synthorg_category": category}), NOW)
     assert kept is not None
@@ -330,7 +331,7 @@ def test_a_time_without_a_zone_is_in_utc() -> None:
     assert kept.entry.created_at == NOW
 
 
-@pytest.mark.parametrize(
+@rows(
     ("updated", "expires", "created"),
     [(None, None, 0), (1, None, 1), (None, 2, 2), (3, 2, 2), ("soon", None, 0)],
 )
@@ -352,14 +353,12 @@ def test_a_shared_memory_without_a_publisher_is_the_reserved_owners() -> None:
     assert (kept.shared, kept.entry.agent_id) == (True, SHARED_OWNER)
 
 
-@pytest.mark.parametrize("nothing", [{"memory": " "}, {"memory": None}, {"user_id": None}])
+@rows("nothing", [{"memory": " "}, {"memory": None}, {"user_id": None}])
 def test_what_has_no_text_or_owner_is_no_memory(nothing: dict[str, object]) -> None:
     assert memory_of(item() | nothing, NOW) is None
 
 
-@pytest.mark.parametrize(
-    ("written", "read"), [(None, None), ("0.5", None), (True, None), (1.2, 1.0), (-0.1, 0.0)]
-)
+@rows(("written", "read"), [(None, None), ("0.5", None), (True, None), (1.2, 1.0), (-0.1, 0.0)])
 def test_a_bad_score_is_none_and_others_are_bounded(written: object, read: float | None) -> None:
     assert score_of(written) == read
 

@@ -33,6 +33,7 @@ from synthorg_tui.providers.embedding.config import MiniLMConfig
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder
 from tests.memory.mem0_kit import require_mem0
+from tests.tables import rows
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 TICK = timedelta(microseconds=1)
@@ -211,7 +212,7 @@ async def test_the_same_request_twice_makes_two_memories(backend: MemoryBackend)
     assert await backend.count("ada") == 2
 
 
-@pytest.mark.parametrize("unknown", ["no-such-id", "00000000-0000-0000-0000-00000000000a"])
+@rows("unknown", ["no-such-id", "00000000-0000-0000-0000-00000000000a"])
 async def test_an_unknown_id_is_none(backend: MemoryBackend, unknown: str) -> None:
     assert await backend.get("ada", unknown) is None
 
@@ -224,7 +225,7 @@ async def test_a_memory_that_expired_before_it_was_stored_is_refused(
     assert await backend.count("ada") == 0
 
 
-@pytest.mark.parametrize("owner", [SHARED_OWNER, ORG_OWNER])
+@rows("owner", [SHARED_OWNER, ORG_OWNER])
 async def test_a_reserved_owner_is_no_agent(backend: MemoryBackend, owner: str) -> None:
     some_id = str(uuid.uuid4())
     with pytest.raises(MemoryStoreError):
@@ -260,7 +261,7 @@ async def test_a_deleted_memory_is_gone_everywhere(backend: MemoryBackend) -> No
     assert await backend.count("ada") == 0
 
 
-@pytest.mark.parametrize("unknown", ["no-such-id", "00000000-0000-0000-0000-00000000000a"])
+@rows("unknown", ["no-such-id", "00000000-0000-0000-0000-00000000000a"])
 async def test_deleting_what_is_not_there_is_false(backend: MemoryBackend, unknown: str) -> None:
     assert not await backend.delete("ada", unknown)
 
@@ -331,18 +332,24 @@ async def test_limit_keeps_the_newest(backend: MemoryBackend, clock: MovableCloc
     assert await contents(backend, MemoryQuery(limit=2)) == ["third", "second"]
 
 
-@pytest.mark.parametrize("text", [None, "deploy key"])
-async def test_filters_hold_with_and_without_a_text(
-    backend: MemoryBackend, text: str | None
-) -> None:
+async def found_both_ways(backend: MemoryBackend, filters: dict[str, object]) -> set[str]:
+    """The last words of what a filter lets through, the same with and without a text."""
+    ways = []
+    for text in (None, "deploy key"):
+        query = MemoryQuery.model_validate({"text": text, **filters})
+        ways.append({each.rpartition(" ")[2] for each in await contents(backend, query)})
+    assert ways[0] == ways[1]
+    return ways[0]
+
+
+async def test_filters_hold_with_and_without_a_text(backend: MemoryBackend) -> None:
     await backend.store("ada", request("deploy key one", tags=("a", "b")))
     await backend.store("ada", request("deploy key two", tags=("a",), namespace="work"))
     social = request("deploy key three", category=MemoryCategory.SOCIAL)
     await backend.store("ada", social)
 
     async def found(**filters: object) -> set[str]:
-        query = MemoryQuery.model_validate({"text": text, **filters})
-        return {content.rpartition(" ")[2] for content in await contents(backend, query)}
+        return await found_both_ways(backend, filters)
 
     assert await found() == {"one", "two", "three"}
     assert await found(tags=("a",)) == {"one", "two"}
@@ -356,35 +363,32 @@ async def test_filters_hold_with_and_without_a_text(
     assert await found(categories={MemoryCategory.SOCIAL}, tags=("a",)) == set()
 
 
-@pytest.mark.parametrize("text", [None, "deploy key"])
 async def test_since_is_inclusive_and_until_exclusive(
-    backend: MemoryBackend, clock: MovableClock, text: str | None
+    backend: MemoryBackend, clock: MovableClock
 ) -> None:
     for name, at in (("before", NOW - TICK), ("at", NOW), ("after", NOW + TICK)):
         clock.current = at
         await backend.store("ada", request(f"deploy key {name}"))
 
-    async def found(**times: datetime) -> set[str]:
-        query = MemoryQuery.model_validate({"text": text, **times})
-        return {content.rpartition(" ")[2] for content in await contents(backend, query)}
+    async def found(**times: object) -> set[str]:
+        return await found_both_ways(backend, times)
 
     assert await found(since=NOW) == {"at", "after"}
     assert await found(until=NOW) == {"before"}
     assert await found(since=NOW, until=NOW + TICK) == {"at"}
 
 
-@pytest.mark.parametrize(
-    ("wait", "live"), [(timedelta(seconds=1) - TICK, 1), (timedelta(seconds=1), 0)]
-)
 async def test_a_memory_is_gone_from_the_moment_it_expires(
-    backend: MemoryBackend, clock: MovableClock, wait: timedelta, live: int
+    backend: MemoryBackend, clock: MovableClock
 ) -> None:
-    memory_id = await backend.store("ada", request(expires_at=NOW + timedelta(seconds=1)))
-    clock.current = NOW + wait
-    assert len(await backend.retrieve("ada", ALL)) == live
-    assert len(await backend.retrieve("ada", MemoryQuery(text="deploy key"))) == live
-    assert (await backend.get("ada", memory_id) is not None) == bool(live)
-    assert await backend.count("ada") == live
+    end = NOW + timedelta(seconds=1)
+    memory_id = await backend.store("ada", request(expires_at=end))
+    for now, live in ((end - TICK, 1), (end, 0)):
+        clock.current = now
+        assert len(await backend.retrieve("ada", ALL)) == live
+        assert len(await backend.retrieve("ada", MemoryQuery(text="deploy key"))) == live
+        assert (await backend.get("ada", memory_id) is not None) == bool(live)
+        assert await backend.count("ada") == live
 
 
 async def test_count_is_by_agent_and_category(backend: MemoryBackend) -> None:
@@ -437,7 +441,7 @@ def test_ten_members_are_enough() -> None:
     assert isinstance(TenMembers(), MemoryBackend)
 
 
-@pytest.mark.parametrize("missing", MEMBERS)
+@rows("missing", MEMBERS)
 def test_nine_members_are_not(missing: str) -> None:
     rest = {name: member for name, member in vars(TenMembers).items() if name != missing}
     assert not isinstance(type("NineMembers", (), rest)(), MemoryBackend)

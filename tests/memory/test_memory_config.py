@@ -27,6 +27,7 @@ from synthorg_tui.memory.consolidation.config import (
 from synthorg_tui.memory.consolidation.models import RetentionRule
 from synthorg_tui.memory.org.config import ExtendedStoreConfig, OrgMemoryConfig
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
+from tests.tables import rows
 
 LINEAR_FREE = {"fusion_strategy": "rrf"}
 INSIDE: list[tuple[type[BaseModel], dict[str, Any]]] = [
@@ -102,19 +103,19 @@ def suspects(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
     return caplog
 
 
-@pytest.mark.parametrize(("model", "fields"), INSIDE)
+@rows(("model", "fields"), INSIDE)
 def test_the_edge_of_a_range_is_accepted(model: type[BaseModel], fields: dict[str, Any]) -> None:
     made = model.model_validate(fields)
     assert {name: getattr(made, name) for name in fields} == fields
 
 
-@pytest.mark.parametrize(("model", "fields"), OUTSIDE)
+@rows(("model", "fields"), OUTSIDE)
 def test_just_outside_a_range_is_refused(model: type[BaseModel], fields: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         model.model_validate(fields)
 
 
-@pytest.mark.parametrize("field", RETRIEVAL_RANGES)
+@rows("field", RETRIEVAL_RANGES)
 def test_retrieval_ranges_hold_on_both_sides(field: str) -> None:
     low, high = RETRIEVAL_RANGES[field]
     step = 1 if isinstance(low, int) else 0.001
@@ -127,7 +128,7 @@ def test_retrieval_ranges_hold_on_both_sides(field: str) -> None:
                 MemoryRetrievalConfig.model_validate({**LINEAR_FREE, field: value})
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@rows("value", [float("nan"), float("inf")])
 def test_numbers_that_are_none_are_refused(value: float) -> None:
     with pytest.raises(ValidationError):
         MemoryRetrievalConfig(recency_decay_rate=value)
@@ -165,12 +166,12 @@ def test_configuration_is_frozen_and_refuses_unknown_fields() -> None:
 
 
 class TestStorage:
-    @pytest.mark.parametrize("path", ["../x", "/a/../b", "a/..", "..\\x", "C:\\a\\..\\b"])
+    @rows("path", ["../x", "/a/../b", "a/..", "..\\x", "C:\\a\\..\\b"])
     def test_a_parent_segment_is_refused(self, path: str) -> None:
         with pytest.raises(ValidationError, match=r"must not contain '\.\.'"):
             MemoryStorageConfig(data_dir=path)
 
-    @pytest.mark.parametrize("path", ["/data/..hidden/", "/data/memory", "a..b/c", "..."])
+    @rows("path", ["/data/..hidden/", "/data/memory", "a..b/c", "..."])
     def test_dots_inside_a_name_are_fine(self, path: str) -> None:
         assert MemoryStorageConfig(data_dir=path).data_dir == path
 
@@ -209,12 +210,12 @@ class TestStorage:
         MemoryStorageConfig(server=QdrantServerConfig(url="http://localhost:6333"))
         assert events(suspects, SUSPECT) == [("server", "http://localhost:6333")]
 
-    @pytest.mark.parametrize("url", ["localhost:6333", "ftp://host", "http://", "https:///"])
+    @rows("url", ["localhost:6333", "ftp://host", "http://", "https:///"])
     def test_a_server_url_must_be_http(self, url: str) -> None:
         with pytest.raises(ValidationError, match="must be like"):
             QdrantServerConfig(url=url)
 
-    @pytest.mark.parametrize("name", ["write_consistency_factor", "read_consistency"])
+    @rows("name", ["write_consistency_factor", "read_consistency"])
     def test_no_more_copies_are_asked_than_there_are(self, name: str) -> None:
         fields = {"url": "http://host", "replication_factor": 2}
         QdrantServerConfig.model_validate({**fields, name: 2})
@@ -227,7 +228,7 @@ class TestStorage:
         with pytest.raises(ValidationError):
             QdrantServerConfig.model_validate({**fields, "read_consistency": "most"})
 
-    @pytest.mark.parametrize(("shards", "fits"), [(0, False), (1, True), (1000, True)])
+    @rows(("shards", "fits"), [(0, False), (1, True), (1000, True)])
     def test_a_collection_has_at_least_one_shard(self, shards: int, fits: bool) -> None:
         with nullcontext() if fits else pytest.raises(ValidationError):
             QdrantServerConfig(url="http://host", shards=shards)
@@ -244,7 +245,7 @@ class TestStorage:
 
 
 class TestBackend:
-    @pytest.mark.parametrize("name", ["local", "mem0", "inmemory"])
+    @rows("name", ["local", "mem0", "inmemory"])
     def test_known_backends_are_accepted(self, name: str) -> None:
         assert CompanyMemoryConfig(backend=name).backend == name
 
@@ -278,27 +279,27 @@ class TestEmbedderOverride:
 
 
 class TestRetrieval:
-    @pytest.mark.parametrize("recency", [0.3 + 9e-7, 0.3 - 9e-7])
+    @rows("recency", [0.3 + 9e-7, 0.3 - 9e-7])
     def test_weights_within_the_tolerance_add_up(self, recency: float) -> None:
         MemoryRetrievalConfig(relevance_weight=0.7, recency_weight=recency)
 
-    @pytest.mark.parametrize("recency", [0.3 + 2e-6, 0.3 - 2e-6, 0.0, 1.0])
+    @rows("recency", [0.3 + 2e-6, 0.3 - 2e-6, 0.0, 1.0])
     def test_weights_must_add_up_under_linear_fusion(self, recency: float) -> None:
         with pytest.raises(ValidationError, match=r"must equal 1\.0"):
             MemoryRetrievalConfig(relevance_weight=0.7, recency_weight=recency)
 
-    @pytest.mark.parametrize("fusion", ["rrf", "score"])
+    @rows("fusion", ["rrf", "score"])
     def test_weights_are_free_under_other_fusion(self, fusion: str) -> None:
         MemoryRetrievalConfig.model_validate({"recency_weight": 1.0, "fusion_strategy": fusion})
 
-    @pytest.mark.parametrize("strategy", ["context", "self_editing"])
+    @rows("strategy", ["context", "self_editing"])
     def test_reformulation_needs_the_tool_based_strategy(self, strategy: str) -> None:
         fields = {"query_reformulation_enabled": True, "strategy": strategy}
         with pytest.raises(ValidationError, match="needs strategy 'tool_based'"):
             MemoryRetrievalConfig.model_validate(fields)
         MemoryRetrievalConfig.model_validate({**fields, "strategy": "tool_based"})
 
-    @pytest.mark.parametrize("strategy", ["tool_based", "self_editing"])
+    @rows("strategy", ["tool_based", "self_editing"])
     def test_hierarchical_needs_the_context_strategy(self, strategy: str) -> None:
         fields = {"retriever": "hierarchical", "strategy": strategy}
         with pytest.raises(ValidationError, match="needs strategy 'context'"):

@@ -23,6 +23,7 @@ from synthorg_tui.providers.models import ChatMessage, ToolDefinition
 from tests.hostile import HOSTILE
 from tests.memory.memory_kit import entry
 from tests.memory.strategies.tool_kit import BROKEN, FakeBackend
+from tests.tables import rows
 
 
 class Echo(BaseTool):
@@ -79,7 +80,7 @@ class TestRegistry:
 
 
 class TestAddingMemoryTools:
-    @pytest.mark.parametrize("strategy", [None, WithoutTools()])
+    @rows("strategy", [None, WithoutTools()])
     def test_without_tools_the_registry_stays_the_same(
         self, strategy: MemoryInjectionStrategy | None
     ) -> None:
@@ -148,7 +149,7 @@ class TestExecution:
         assert not is_error
         assert content.startswith("<tool-result>")
 
-    @pytest.mark.parametrize("tool", ["search_memory", "core_memory_read"])
+    @rows("tool", ["search_memory", "core_memory_read"])
     async def test_no_memory_leaves_the_fence(self, tool: str) -> None:
         arguments = {"query": "x"} if tool == "search_memory" else {}
         breaks = [text.replace("memory-entry", "tool-result") for text in HOSTILE]

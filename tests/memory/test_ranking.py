@@ -21,6 +21,7 @@ from synthorg_tui.memory.ranking import (
     rank_memories,
 )
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
+from tests.tables import rows
 
 NOW = datetime(2026, 1, 10, tzinfo=UTC)
 
@@ -54,7 +55,7 @@ def ids(items: tuple[ScoredMemory, ...]) -> str:
 # Recency and the combined score
 
 
-@pytest.mark.parametrize("hours", [0, -1, -1000])
+@rows("hours", [0, -1, -1000])
 def test_what_is_new_or_from_the_future_is_fully_recent(hours: float) -> None:
     assert compute_recency_score(NOW - timedelta(hours=hours), NOW, 0.5) == 1.0
 
@@ -137,7 +138,7 @@ def test_fusing_nothing_gives_nothing() -> None:
     assert fuse_ranked_lists(((), ())) == ()
 
 
-@pytest.mark.parametrize("arguments", [{"k": 0}, {"max_results": 0}, {"k": -5}])
+@rows("arguments", [{"k": 0}, {"max_results": 0}, {"k": -5}])
 def test_fusion_refuses_parameters_below_one(arguments: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="must be >= 1"):
         fuse_ranked_lists((), **arguments)
@@ -203,7 +204,7 @@ def test_fusion_is_ordered_stable_and_complete(
 # Diversity
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other", "similarity"),
     [
         ("git push origin", "GIT push  origin", 1.0),
@@ -252,7 +253,7 @@ def test_a_custom_similarity_gets_the_contents() -> None:
     assert ids(apply_diversity_penalty(items, similarity_fn=alike)) == "acb"
 
 
-@pytest.mark.parametrize("value", [-0.01, 1.01, math.nan, math.inf])
+@rows("value", [-0.01, 1.01, math.nan, math.inf])
 def test_lambda_outside_zero_to_one_is_refused(value: float) -> None:
     with pytest.raises(ValueError, match="diversity_lambda"):
         apply_diversity_penalty((), diversity_lambda=value)
@@ -289,7 +290,7 @@ def test_the_first_pick_is_the_best_score(items: tuple[ScoredMemory, ...], weigh
 # ScoredMemory
 
 
-@pytest.mark.parametrize("score", [-0.1, 1.1, math.nan])
+@rows("score", [-0.1, 1.1, math.nan])
 def test_scores_outside_zero_to_one_are_refused(score: float) -> None:
     with pytest.raises(ValidationError):
         scored("a", score, "x")

@@ -26,6 +26,7 @@ from tests.memory.retriever_kit import (
     strategy,
     verdicts,
 )
+from tests.tables import rows
 
 
 class TestContract:
@@ -44,7 +45,7 @@ class TestContract:
         with pytest.raises(ValueError, match="reranker"):
             strategy(Backend(), config=config(query_specific_rerank_enabled=True))
 
-    @pytest.mark.parametrize("budget", [0, -1])
+    @rows("budget", [0, -1])
     async def test_without_a_budget_nothing_is_even_searched(self, budget: int) -> None:
         backend = Backend(entry(relevance=1.0))
         prepared = await strategy(backend).prepare("ada", "ports", budget)
@@ -64,7 +65,7 @@ class TestContract:
         await strategy(backend).prepare_messages("ada", "ports", PLENTY, wanted)
         assert backend.queries == [MemoryQuery(text="ports", categories=wanted, limit=20)]
 
-    @pytest.mark.parametrize(("multiplier", "limit"), [(3, 60), (1, 20)])
+    @rows(("multiplier", "limit"), [(3, 60), (1, 20)])
     async def test_diversity_fetches_more_than_is_given(self, multiplier: int, limit: int) -> None:
         backend = Backend()
         wanted = config(diversity_penalty_enabled=True, candidate_pool_multiplier=multiplier)
@@ -135,7 +136,7 @@ class TestRanking:
             assert given(explanation) == ["a", "b"]
             assert candidate(explanation, "a").boost == 0.1
 
-    @pytest.mark.parametrize("fusion", ["linear", "rrf", "score"])
+    @rows("fusion", ["linear", "rrf", "score"])
     async def test_shared_memories_stay_marked_in_every_fusion(self, fusion: str) -> None:
         source = Source(
             hit("own", 0.9, 3.0, content="open ports"),

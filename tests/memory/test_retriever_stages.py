@@ -24,6 +24,7 @@ from tests.memory.retriever_kit import (
     strategy,
     verdicts,
 )
+from tests.tables import rows
 
 
 class Raising(PassthroughMemoryFilter):
@@ -94,7 +95,7 @@ class TestDiversity:
         entry("c", "nobody may deploy on fridays", relevance=0.7),
     )
 
-    @pytest.mark.parametrize(("enabled", "chosen"), [(False, ["a", "b"]), (True, ["a", "c"])])
+    @rows(("enabled", "chosen"), [(False, ["a", "b"]), (True, ["a", "c"])])
     async def test_variety_promotes_from_below_the_cut(
         self, enabled: bool, chosen: list[str]
     ) -> None:
@@ -223,7 +224,7 @@ class TestHooks:
         assert candidate(explanation, "a").reordered == 0
         assert candidate(explanation, "a").reason == "place 1 by score"
 
-    @pytest.mark.parametrize("reranker", [Reranker(ValueError("x")), Reranker(keep=1)])
+    @rows("reranker", [Reranker(ValueError("x")), Reranker(keep=1)])
     async def test_a_reranker_that_fails_or_loses_one_leaves_the_order(
         self, reranker: Reranker
     ) -> None:

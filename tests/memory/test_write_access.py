@@ -1,5 +1,6 @@
 """Who may write organisation facts: the rules and their short form."""
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from synthorg_tui.memory.org.access_control import (
 from synthorg_tui.memory.org.config import OrgMemoryConfig
 from synthorg_tui.memory.org.errors import OrgMemoryAccessDeniedError
 from synthorg_tui.memory.org.models import OrgFactAuthor
+from tests.tables import rows
 
 SENIOR = CategoryWriteRule(allowed_seniority=SeniorityLevel.SENIOR)
 
@@ -60,7 +62,7 @@ def test_the_short_form_keeps_the_default_of_what_it_leaves_out() -> None:
     assert config.rules[OrgFactCategory.CORE_POLICY] == CategoryWriteRule(human_allowed=False)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("data", "told"),
     [
         ({"adrs": ["boss"]}, r"adrs names \['boss'\]"),
@@ -100,10 +102,10 @@ SHORT = WriteAccessConfig.model_validate(
 )
 
 
-@pytest.mark.parametrize("config", [DOCUMENTED, SHORT], ids=["rules", "short form"])
-@pytest.mark.parametrize("category", OrgFactCategory)
 class TestWhoMayWrite:
-    @pytest.mark.parametrize("seniority", SeniorityLevel)
+    @rows(
+        "config, category, seniority", product([DOCUMENTED, SHORT], OrgFactCategory, SeniorityLevel)
+    )
     def test_agents_write_from_senior_on_but_no_policies(
         self, config: WriteAccessConfig, category: OrgFactCategory, seniority: SeniorityLevel
     ) -> None:
@@ -112,6 +114,7 @@ class TestWhoMayWrite:
         may = is_senior and category is not OrgFactCategory.CORE_POLICY
         assert check_write_access(config, category, agent) is may
 
+    @rows("config, category", product([DOCUMENTED, SHORT], OrgFactCategory))
     def test_people_write_everything(
         self, config: WriteAccessConfig, category: OrgFactCategory
     ) -> None:
@@ -131,9 +134,7 @@ AUTHORS = [
 ]
 
 
-@pytest.mark.parametrize("humans", [True, False], ids=["people too", "no people"])
-@pytest.mark.parametrize("lowest", [None, *LEVELS])
-@pytest.mark.parametrize("category", OrgFactCategory)
+@rows("category, lowest, humans", product(OrgFactCategory, [None, *LEVELS], [True, False]))
 def test_both_notations_let_exactly_those_write_whom_they_name(
     category: OrgFactCategory, lowest: SeniorityLevel | None, humans: bool
 ) -> None:

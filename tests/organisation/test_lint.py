@@ -4,8 +4,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.organisation.entry_checks import check_places, check_texts
@@ -13,6 +11,7 @@ from synthorg_tui.organisation.findings import FindingKind, OrgFinding
 from synthorg_tui.organisation.lint import MAX_EVIDENCE, RuleCheck
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
 from tests.organisation.publish_kit import ADR, CONVENTION, WRITTEN, entry
+from tests.tables import rows
 
 
 class Sessions:
@@ -58,7 +57,7 @@ def pairs(*rules: str, **fields: Any) -> list[set[str]]:
     return [{one.text, *one.others} for one in found if one.kind is FindingKind.CONTRADICTION]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("first", "second"),
     [
         ("Never push to main.", "Always push to main."),
@@ -75,7 +74,7 @@ def test_rules_that_want_opposites_are_found(first: str, second: str) -> None:
     assert pairs(second, first) == [{first, second}]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("first", "second"),
     [
         ("Never push to main.", "Push to a branch."),

@@ -14,6 +14,7 @@ from synthorg_tui.organisation.marked_block import (
     with_block,
     without_block,
 )
+from tests.tables import rows
 
 MARKERS = BEGIN + b"\n" + END + b"\n"
 ONE = enclosed("- Never push to main.")
@@ -127,7 +128,7 @@ def test_it_stands_below_what_is_there_after_a_blank_line() -> None:
     assert with_block(b"# Mine\n", ONE) == b"# Mine\n\n" + ONE.encode() + b"\n"
 
 
-@pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
+@rows("ending", [b"\n", b"\r\n"])
 def test_it_has_the_line_ends_of_the_file(ending: bytes) -> None:
     written = with_block(b"# Mine" + ending + b"Rule" + ending, ONE)
     assert written.count(b"\n") == written.count(ending)
@@ -164,7 +165,7 @@ def test_a_block_at_the_end_that_lost_its_newline_gets_none() -> None:
     assert with_block(b"a\n\n" + ONE.encode(), TWO) == b"a\n\n" + TWO.encode()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("content", "line", "words"),
     [
         (b"a\n" + BEGIN + b"\nx\n", 2, "without an end marker"),
@@ -184,7 +185,7 @@ def test_damaged_markers_are_refused_with_their_line(content: bytes, line: int, 
         assert refused.value.remedy
 
 
-@pytest.mark.parametrize("fence", [b"```", b"~~~", b"````markdown", b"  ```", b"- ```md"])
+@rows("fence", [b"```", b"~~~", b"````markdown", b"  ```", b"- ```md"])
 def test_markers_in_a_code_block_are_text(fence: bytes) -> None:
     closing = fence.strip(b"- ")[:4].replace(b"m", b"").rstrip(b"a")
     inside = b"  " + closing if fence.startswith(b"-") else closing
@@ -213,9 +214,7 @@ def test_a_code_block_in_a_list_ends_with_its_item() -> None:
     assert with_block(content, ONE).startswith(content + b"\n" + BEGIN)
 
 
-@pytest.mark.parametrize(
-    "policy", [BEGIN.decode(), END.decode(), f"Do.\n{END.decode()}\n\nMore", "```\nx", "a\r\nb"]
-)
+@rows("policy", [BEGIN.decode(), END.decode(), f"Do.\n{END.decode()}\n\nMore", "```\nx", "a\r\nb"])
 def test_a_policy_that_says_a_marker_breaks_nothing(policy: str) -> None:
     written = with_block(b"x\n", enclosed(as_items([policy, "Last."])))
     found = find_block(written)

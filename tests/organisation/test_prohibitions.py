@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.organisation.prohibitions import bans_of, breaches_of
+from tests.tables import rows
 
 PUSH = "Never push to main."
 
@@ -44,7 +43,7 @@ EOF
 )" && git push origin main"""
 
 
-@pytest.mark.parametrize(
+@rows(
     "command",
     [
         "git push origin main",
@@ -89,7 +88,7 @@ def test_a_push_to_main_is_one(command: str) -> None:
     assert broken(PUSH, command)
 
 
-@pytest.mark.parametrize(
+@rows(
     "command",
     [
         'echo "git push origin main"',
@@ -173,7 +172,7 @@ def test_what_only_looks_like_a_push_to_main_is_none(command: str) -> None:
     assert not broken(PUSH, command)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("command", "outcome", "is_one"),
     [
         ("git push origin main", CallOutcome.FAILED, True),
@@ -193,7 +192,7 @@ def test_only_what_surely_ran_counts(command: str, outcome: CallOutcome, is_one:
     assert broken(PUSH, command, outcome) is is_one
 
 
-@pytest.mark.parametrize(
+@rows(
     ("command", "outcome", "ended"),
     [
         ("git push origin main", CallOutcome.OK, "it worked"),
@@ -212,7 +211,7 @@ def test_how_it_ended_is_said_as_far_as_it_is_known(
     assert (breach.ended, breach.line, breach.did) == (ended, 7, "git push origin main")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("command", "is_one"),
     [
         ("cd /work/demo && git push origin main", True),
@@ -256,7 +255,7 @@ def test_a_run_that_its_agent_told_of_itself_is_no_evidence() -> None:
     assert not breaches_of(bans_of(PUSH), told)
 
 
-@pytest.mark.parametrize(
+@rows(
     "rule",
     [
         "Never push to main",
@@ -283,7 +282,7 @@ def test_rules_against_a_push_to_main_are_understood(rule: str) -> None:
     assert not broken(rule, "git push origin feature")
 
 
-@pytest.mark.parametrize(
+@rows(
     "rule",
     [
         "Always push to main.",
@@ -320,7 +319,7 @@ def test_rules_that_say_something_else_or_have_conditions_are_left_alone(rule: s
     assert not broken(rule, "git push origin main")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("rule", "breaking", "keeping"),
     [
         (
@@ -395,7 +394,7 @@ def test_other_commands_that_are_forbidden(
     assert [one for one in keeping if broken(rule, one)] == []
 
 
-@pytest.mark.parametrize(
+@rows(
     "rule",
     [
         "Never use `any`.",
@@ -413,7 +412,7 @@ def test_what_may_be_no_command_is_left_alone(rule: str) -> None:
         assert not broken(rule, command)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("rule", "path", "is_one"),
     [
         ("Never edit files in `vendor/`.", "/work/demo/vendor/a.go", True),
@@ -444,8 +443,6 @@ def test_tools_that_must_not_be_used() -> None:
     assert not breaches_of(bans_of("Never use the `WebSearch` tool."), session(call))
 
 
-@pytest.mark.parametrize(
-    "command", ["git push origin main " * 5_000, "(" * 9_000, "$(" * 5_000, '"$(' * 5_000]
-)
+@rows("command", ["git push origin main " * 5_000, "(" * 9_000, "$(" * 5_000, '"$(' * 5_000])
 def test_odd_commands_end(command: str) -> None:
     broken(PUSH, command)

@@ -13,6 +13,7 @@ from synthorg_tui.organisation.project_files import (
     kind_of_file,
 )
 from synthorg_tui.organisation.rule_files import BLOCK_BEGIN, BLOCK_END, FileRules, read_rules
+from tests.tables import rows
 
 RULE = "- Never push to main.\n"
 
@@ -41,7 +42,7 @@ def texts(rules: FileRules) -> list[str]:
     return [each.rule.text for each in rules.rules]
 
 
-@pytest.mark.parametrize(
+@rows(
     "path",
     [
         *("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md", "agents.md", "CONVENTIONS.md"),
@@ -56,7 +57,7 @@ def test_files_of_rules_are_known_by_their_place(path: str) -> None:
     assert kind_of_file(path) is SourceFileKind.RULES
 
 
-@pytest.mark.parametrize(
+@rows(
     "path", ["README.md", "docs/guide.md", "cursor/rules/a.mdc", ".cursor/rules/a.py", "claude.txt"]
 )
 def test_other_files_are_not(path: str) -> None:
@@ -100,7 +101,7 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@rows("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 def test_encodings_and_line_ends_make_no_difference(tmp_path: Path, encoding: str) -> None:
     write(tmp_path, "AGENTS.md", "- Écris court.\r\n- Use tabs.\r\n".encode(encoding))
     (rule,) = read(tmp_path, "AGENTS.md").rules

@@ -1,9 +1,8 @@
 """Where rules begin and end in Markdown, by the shapes that people's files have."""
 
-import pytest
-
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.organisation.rule_text import MAX_RULE, FoundRule, find_rules
+from tests.tables import rows
 
 POLICY, CONVENTION, PROCEDURE = (
     OrgFactCategory.CORE_POLICY,
@@ -73,7 +72,7 @@ def test_a_sentence_that_points_back_keeps_the_one_it_points_to() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "## Architecture\n\n- **Store**: keeps rows\n- **Reader**: parse the file into records\n",
@@ -155,7 +154,7 @@ def test_numbered_principles_are_rules_of_their_own() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "category"),
     [
         ("- Never commit keys.", POLICY),
@@ -213,7 +212,7 @@ def test_a_rule_is_cut_at_its_limit() -> None:
     assert rule.text.endswith("\u2026")
 
 
-@pytest.mark.parametrize(
+@rows(
     "text", ["- " * 500 + "x", "> " * 500 + "Use x.", "#" * 7, "`" * 999, "1. " * 300, "[" * 2000]
 )
 def test_texts_that_are_built_to_be_slow_are_read(text: str) -> None:

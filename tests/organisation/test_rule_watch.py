@@ -15,6 +15,7 @@ from synthorg_tui.organisation.rule_watch import REQUESTED_BY, RuleWatch
 from synthorg_tui.settings.root import RootConfig
 from tests.conftest import FixedClock
 from tests.memory.store.hash_embedder import HashEmbedder
+from tests.patience import PATIENCE
 
 CLOCK = FixedClock()
 RULES = "- Never push to main.\n- Write short subjects.\n"
@@ -140,10 +141,12 @@ async def test_a_change_on_disk_is_noticed_while_it_runs(
     stop, told = asyncio.Event(), asyncio.Queue[str]()
     running = asyncio.create_task(watch.run(lambda words, _: told.put_nowait(words), stop))
     try:
-        await asyncio.sleep(0.5)
-        (project / "AGENTS.md").write_text(f"{RULES}- Use even smaller commits.\n")
-        assert await asyncio.wait_for(told.get(), 20) == "1 changed file up for review"
+        async with asyncio.timeout(PATIENCE):
+            while told.empty():  # once more until the folder is watched
+                (project / "AGENTS.md").write_text(f"{RULES}- Use even smaller commits.\n")
+                await asyncio.sleep(0.1)
+        assert told.get_nowait() == "1 changed file up for review"
     finally:
         stop.set()
-        await asyncio.wait_for(running, 20)
+        await asyncio.wait_for(running, PATIENCE)
     await clear(engine)

@@ -25,16 +25,28 @@ from tests.disk_kit import disk_of
 from tests.odd_files import put_odd_kinds, put_odd_names
 from tests.persistence.damage_kit import BLOCK, FIRST_BLOCK, fill_every_table, flip
 from tests.postgres_switch import files_only
+from tests.soak import points
+from tests.tables import rows
 
 pytestmark = files_only
+
+
+_FILES: dict[int, bytes] = {}
+"""The file of a closed store for each number of rows: filling all tables is done once."""
+_LOGS: dict[bytes, bytes] = {}
+"""The log of a killed process for each file that it was written beside."""
 
 
 async def made(data_dir: Path, rows: int = 20) -> Path:
     """The file of a closed store with some rows in every table."""
     database = Database.in_dir(data_dir)
-    await database.open()
-    await database.write(lambda db: fill_every_table(db, rows))
-    await database.close()
+    if rows not in _FILES:
+        await database.open()
+        await database.write(lambda db: fill_every_table(db, rows))
+        await database.close()
+        _FILES[rows] = database.path.read_bytes()
+    data_dir.mkdir(mode=0o700, exist_ok=True)
+    database.path.write_bytes(_FILES[rows])
     return database.path
 
 
@@ -45,9 +57,12 @@ def with_log(path: Path) -> Path:
         "for i in range(20): c.execute('INSERT INTO meta VALUES (?, ?)', [f'late{i}', 'x' * 50])\n"
         "os._exit(0)"
     )
-    subprocess.run([sys.executable, "-c", script, str(path)], check=True)
-    log = path.with_name(path.name + ".wal")
-    assert log.exists()
+    log, content = path.with_name(path.name + ".wal"), path.read_bytes()
+    if content not in _LOGS:
+        subprocess.run([sys.executable, "-c", script, str(path)], check=True)
+        assert path.read_bytes() == content, "the file is as it was before the log"
+        _LOGS[content] = log.read_bytes()
+    log.write_bytes(_LOGS[content])
     return log
 
 
@@ -106,21 +121,22 @@ async def refused(data_dir: Path, backup: Path, error: type[DomainError], match:
     assert listing(data_dir) == before
 
 
+@pytest.mark.soak
 async def test_a_backup_is_refused_wherever_it_is_damaged(tmp_path: Path) -> None:
     path = await made(tmp_path / "store")
     bad = tmp_path / "bad.duckdb"
     content = path.read_bytes()
-    for block in range(0, (len(content) - FIRST_BLOCK) // BLOCK, 8):
+    for block in range(0, (len(content) - FIRST_BLOCK) // BLOCK, points(24, 1)):
         flip(bad, content, FIRST_BLOCK + block * BLOCK + 50_000)
         await refused(tmp_path / "store", bad, StoreCorruptError, "bad.duckdb")
 
 
-@pytest.mark.parametrize("lost", [1, BLOCK, 3 * BLOCK])
-async def test_a_backup_cut_short_is_refused(tmp_path: Path, lost: int) -> None:
+async def test_a_backup_cut_short_is_refused(tmp_path: Path) -> None:
     path = await made(tmp_path / "store")
     bad = tmp_path / "bad.duckdb"
-    bad.write_bytes(path.read_bytes()[:-lost])
-    await refused(tmp_path / "store", bad, StoreCorruptError, "bad.duckdb")
+    for lost in (1, BLOCK, 3 * BLOCK):
+        bad.write_bytes(path.read_bytes()[:-lost])
+        await refused(tmp_path / "store", bad, StoreCorruptError, "bad.duckdb")
 
 
 async def test_a_backup_of_a_newer_version_is_refused(tmp_path: Path) -> None:
@@ -194,12 +210,13 @@ async def late_rows(database: StoreDatabase) -> int:
     return int(row[0]) if row else -1
 
 
+@pytest.mark.soak
 async def test_no_flipped_bit_of_a_log_loses_a_change_without_a_word(tmp_path: Path) -> None:
     path = await made(tmp_path, 5)
     log = with_log(path)
     whole, written = path.read_bytes(), log.read_bytes()
     rng, kept, database = random.Random(5), [], Database.in_dir(tmp_path)
-    for _ in range(12):
+    for _ in range(points(4, 60)):
         path.write_bytes(whole)
         flip(log, written, rng.randrange(len(written) - 200), 1 << rng.randrange(8))
         with pytest.raises(DamagedLogError):
@@ -212,12 +229,13 @@ async def test_no_flipped_bit_of_a_log_loses_a_change_without_a_word(tmp_path: P
     assert max(kept) > 10, "what is before the damage stays"
 
 
+@pytest.mark.soak
 async def test_a_log_that_a_killed_process_did_not_finish_is_no_damage(tmp_path: Path) -> None:
     path = await made(tmp_path, 5)
     log = with_log(path)
     whole, written = path.read_bytes(), log.read_bytes()
     database = Database.in_dir(tmp_path)
-    for length in random.Random(6).sample(range(len(written)), 12):
+    for length in random.Random(6).sample(range(len(written)), points(4, 60)):
         path.write_bytes(whole)
         log.write_bytes(written[:length])
         await database.open()
@@ -262,7 +280,7 @@ async def test_without_a_log_there_is_nothing_to_set_aside(tmp_path: Path) -> No
 # -- a database that is missing
 
 
-@pytest.mark.parametrize(
+@rows(
     "trace",
     [
         f"{INDEX_DIR}/config.json",

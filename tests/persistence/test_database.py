@@ -11,12 +11,14 @@ import duckdb
 import pytest
 
 from synthorg_tui.core.errors import DomainError, StoreCorruptError, StoreLockedError
+from synthorg_tui.persistence import database as database_module
 from synthorg_tui.persistence import migrations
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.migrations import SCHEMA_VERSION, schema_version
 from synthorg_tui.persistence.port import Connection, StoreDatabase
 from tests.patience import PATIENCE
 from tests.postgres_switch import files_only
+from tests.tables import rows
 
 pytestmark = files_only
 
@@ -146,7 +148,7 @@ async def test_directory_and_files_are_for_their_owner_only(database: StoreDatab
     assert set(modes.values()) == {0o600}, modes
 
 
-@pytest.mark.parametrize(
+@rows(
     "damage",
     [
         lambda data: b"",
@@ -292,12 +294,15 @@ async def test_a_file_open_in_another_program_is_reported_with_its_pid(tmp_path:
         await holder.wait()
 
 
-async def test_rows_that_are_larger_together_than_the_memory_are_stored(tmp_path: Path) -> None:
+async def test_rows_that_are_larger_together_than_the_memory_are_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A checkpoint needs all of thousands of rows at once: with too little it is tried anew."""
+    monkeypatch.setattr(database_module, "MIN_MEMORY", 32)
     database = Database.in_dir(tmp_path)
     await database.open()
     for number in range(60):
-        row = [f"e{number}", "ada", None, "p", 1, os.urandom(3_000_000)]
+        row = [f"e{number}", "ada", None, "p", 1, os.urandom(750_000)]
 
         def insert(db: Connection, row: Sequence[object] = row) -> None:
             columns = "id, agent_id, project, path, line_count, record"
@@ -312,4 +317,4 @@ async def test_rows_that_are_larger_together_than_the_memory_are_stored(tmp_path
         ).fetchone()
     )
     await database.close()
-    assert stored == (60, 3_000_000)
+    assert stored == (60, 750_000)

@@ -14,18 +14,21 @@ from synthorg_tui.core.errors import StoreLockedError
 from synthorg_tui.persistence.lock import DataDirLock, mark_leaving
 
 HOLD = """
-import sys, time
+import sys
 from pathlib import Path
 from synthorg_tui.persistence.lock import DataDirLock
 with DataDirLock(Path(sys.argv[1])):
     print("held", flush=True)
-    time.sleep(60)
+    sys.stdin.read()
 """
 
 
 def hold(data_dir: Path) -> subprocess.Popen[str]:
     holder = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(data_dir)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", HOLD, str(data_dir)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert holder.stdout is not None
     assert holder.stdout.readline().strip() == "held"

@@ -45,6 +45,7 @@ from synthorg_tui.persistence.operational import DuckDBPersistence, create_backe
 from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.usage import UsageStore
 from synthorg_tui.providers.completion.usage import UsageRecord
+from tests.tables import rows
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -119,7 +120,7 @@ class TestSettings:
         assert (config.backend, config.path) == ("duckdb", None)
         assert (config.wal_mode, config.journal_size_limit) == (True, 67_108_864)
 
-    @pytest.mark.parametrize(
+    @rows(
         ("backend", "said"),
         [("mariadb", "comes later"), ("mongo", "Unknown backend")],
     )
@@ -128,7 +129,7 @@ class TestSettings:
             PersistenceConfig(backend=backend)
         assert "['duckdb', 'sqlite', 'postgres']" in str(refused.value)
 
-    @pytest.mark.parametrize("name", ["postgres", "postgresql"])
+    @rows("name", ["postgres", "postgresql"])
     def test_a_server_is_named_by_its_address_or_where_it_is(
         self, name: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -191,7 +192,7 @@ class TestSettings:
         with pytest.raises(ValidationError, match="Set twice"):
             PersistenceConfig.model_validate({"path": "a", "sqlite": {"path": "b"}})
 
-    @pytest.mark.parametrize("path", ["../other.db", "data/../../x", "a\\..\\b", " "])
+    @rows("path", ["../other.db", "data/../../x", "a\\..\\b", " "])
     def test_a_path_that_leaves_its_folder_is_refused(self, path: str) -> None:
         with pytest.raises(ValidationError):
             PersistenceConfig(path=path)

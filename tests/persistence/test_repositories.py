@@ -33,6 +33,7 @@ from synthorg_tui.persistence.operational import create_backend
 from synthorg_tui.persistence.protocol import PersistenceBackend
 from tests.conftest import FixedClock
 from tests.postgres_server import PostgresServer
+from tests.tables import rows
 
 NOW = FixedClock().now()
 BACKENDS = ("duckdb", "postgres")
@@ -286,16 +287,7 @@ async def backend(
     await backend.disconnect()
 
 
-@pytest.fixture(params=KEPT, ids=lambda kind: kind.name)
-def kind(request: pytest.FixtureRequest) -> Kind:
-    return request.param  # type: ignore[no-any-return]
-
-
-@pytest.fixture(params=ADDED, ids=lambda added: added.name)
-def added(request: pytest.FixtureRequest) -> Added:
-    return request.param  # type: ignore[no-any-return]
-
-
+@rows("kind", KEPT, ids=lambda kind: kind.name)
 async def test_an_entity_is_read_as_it_was_saved_until_it_is_replaced_or_deleted(
     backend: PersistenceBackend, kind: Kind
 ) -> None:
@@ -315,6 +307,7 @@ async def test_an_entity_is_read_as_it_was_saved_until_it_is_replaced_or_deleted
     assert await found.get(*kind.key(other)) == other
 
 
+@rows("added", ADDED, ids=lambda added: added.name)
 async def test_what_is_only_added_is_read_in_its_order_and_added_once(
     backend: PersistenceBackend, added: Added
 ) -> None:
@@ -538,15 +531,13 @@ async def test_text_that_is_no_unicode_is_refused_in_words(backend: PersistenceB
     assert await backend.tasks.list_tasks() == ()
 
 
-@pytest.mark.parametrize("name", REPOSITORIES)
-async def test_a_repository_is_there_from_connecting_until_disconnecting(
-    made_in: Callable[[Path], PersistenceBackend], name: str, tmp_path: Path
+async def test_the_repositories_are_there_from_connecting_until_disconnecting(
+    made_in: Callable[[Path], PersistenceBackend], tmp_path: Path
 ) -> None:
     backend = made_in(tmp_path)
-    with pytest.raises(PersistenceConnectionError, match="isn't connected"):
-        getattr(backend, name)
-    if name != "tasks":
-        return
+    for name in REPOSITORIES:
+        with pytest.raises(PersistenceConnectionError, match="isn't connected"):
+            getattr(backend, name)
     await backend.connect()
     found = {each: getattr(backend, each) for each in REPOSITORIES}
     assert [n for n, kept in REPOSITORIES.items() if not isinstance(found[n], kept)] == []

@@ -2,16 +2,15 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from synthorg_tui.core.enums import ConsolidationInterval
 from synthorg_tui.persistence.settings_kv import due_at
+from tests.tables import rows
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 TICK = timedelta(microseconds=1)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("interval", "length"),
     [
         (ConsolidationInterval.HOURLY, timedelta(hours=1)),

@@ -7,6 +7,7 @@ import pytest
 from synthorg_tui.core.errors import ConfigError
 from synthorg_tui.settings.agent_entry import entry_of, plan_entry, write_entry
 from synthorg_tui.settings.loader import load_settings
+from tests.tables import rows
 
 FILE = """\
 # Mine.
@@ -49,13 +50,13 @@ def test_an_agent_without_entry_gets_suggestions_that_change_nothing(tmp_path: P
     assert not plan_entry(path, "cyd", entry).is_needed
 
 
-@pytest.mark.parametrize("agent", ["ada", "bob"])
+@rows("agent", ["ada", "bob"])
 def test_an_entry_saved_as_it_was_changes_no_byte(tmp_path: Path, agent: str) -> None:
     path = settings_file(tmp_path, FILE.replace("- id: bob\n", "- id: bob\n    role: Tester\n"))
     assert not plan_entry(path, agent, entry_of(path, agent)).is_needed
 
 
-@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@rows("ending", ["\n", "\r\n"])
 def test_a_changed_entry_leaves_every_other_byte(tmp_path: Path, ending: str) -> None:
     path = settings_file(tmp_path, FILE.replace("\n", ending))
     entry = entry_of(path, "ada").replace("Developer", "Lead Developer")
@@ -76,9 +77,7 @@ def test_a_new_entry_stands_behind_the_last_one(tmp_path: Path) -> None:
     assert path.read_text() == expected
 
 
-@pytest.mark.parametrize(
-    "before", ["", "agents: []\n", "agents:\n", "memory:\n  level: project", "# only this"]
-)
+@rows("before", ["", "agents: []\n", "agents:\n", "memory:\n  level: project", "# only this"])
 def test_the_first_entry_makes_the_list(tmp_path: Path, before: str) -> None:
     path = settings_file(tmp_path, before)
     write_entry(plan_entry(path, "cyd", "- id: cyd\n  level: session\n"))
@@ -105,7 +104,7 @@ def test_an_entry_without_values_is_removed_with_its_lines_alone(tmp_path: Path)
     assert load_settings(path, environ={}).agent("ada") is None
 
 
-@pytest.mark.parametrize(
+@rows(
     ("entry", "told"),
     [
         ("- id: ada\n  retrieval: {max_memories: 101}\n", "from 1 to 100"),
@@ -135,7 +134,7 @@ def test_a_text_that_reaches_beyond_its_entry_is_refused(tmp_path: Path) -> None
     assert path.read_text() == text
 
 
-@pytest.mark.parametrize("text", ["agents: [{id: ada}]\n", "agents:\n  -\n    id: ada\n"])
+@rows("text", ["agents: [{id: ada}]\n", "agents:\n  -\n    id: ada\n"])
 def test_agents_without_lines_of_their_own_are_left_to_the_person(
     tmp_path: Path, text: str
 ) -> None:

@@ -9,6 +9,7 @@ from synthorg_tui.core.errors import ConfigError
 from synthorg_tui.memory.enums import InjectionStrategy
 from synthorg_tui.settings.loader import load_settings
 from synthorg_tui.settings.root import RootConfig
+from tests.tables import rows
 
 
 def settings_of(tmp_path: Path, text: str) -> RootConfig:
@@ -89,7 +90,7 @@ def test_only_what_was_named_is_shown_as_the_agents_setting(tmp_path: Path) -> N
     assert shown[1]["retrieval"] is None
 
 
-@pytest.mark.parametrize(
+@rows(
     ("section", "text", "told"),
     [
         ("retrieval", "max_memories: 101", "from 1 to 100"),
@@ -110,13 +111,13 @@ def test_a_value_out_of_bounds_is_refused_with_line_field_value_and_what_is_allo
     assert told in problem
 
 
-@pytest.mark.parametrize("value", ["1", "100"])
+@rows("value", ["1", "100"])
 def test_a_value_at_its_bounds_is_accepted(tmp_path: Path, value: str) -> None:
     text = f"agents:\n  - id: a\n    retrieval: {{max_memories: {value}}}\n"
     assert settings_of(tmp_path, text).memory_of("a").retrieval.max_memories == int(value)
 
 
-@pytest.mark.parametrize("section", ["retrieval", "digest", "self_editing"])
+@rows("section", ["retrieval", "digest", "self_editing"])
 def test_an_unknown_field_is_refused_with_those_there_are(tmp_path: Path, section: str) -> None:
     problem = problem_of(tmp_path, f"agents:\n  - id: a\n    {section}: {{nonsense: 1}}\n")
     assert f"agents[0].{section}.nonsense: unknown setting" in problem

@@ -9,6 +9,7 @@ from synthorg_tui.core.errors import ConfigError
 from synthorg_tui.settings.kept import KeptOutcome, KeptSetting, SettingTrial, with_kept
 from synthorg_tui.settings.listing import ListedSetting, list_settings
 from synthorg_tui.settings.loader import load_settings, shipped_settings
+from tests.tables import rows
 
 MOST = "memory.retrieval.max_memories"
 VARIABLE = "SYNTHORG__MEMORY__RETRIEVAL__MAX_MEMORIES"
@@ -85,7 +86,7 @@ def trial(file: Path) -> SettingTrial:
     return SettingTrial(load_settings(file, environ={}), {})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("path", "written", "told"),
     [
         (MOST, "101", "101 is not allowed; allowed: whole number from 1 to 100"),
@@ -109,7 +110,7 @@ def test_a_value_is_refused_with_field_value_and_what_is_allowed(
     assert path.rpartition(".")[0] in str(refused.value)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("path", "written", "value"),
     [
         (MOST, "100", 100),

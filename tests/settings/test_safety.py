@@ -24,6 +24,7 @@ from synthorg_tui.settings.safety import (
     strictest,
     values_of,
 )
+from tests.tables import rows
 
 STRICT: Mapping[str, object] = {
     "approvals.allow_cli": False,
@@ -147,7 +148,7 @@ class TestOtherSources:
         assert held(path, environ={variable(path): "false"}) is True
         assert held(path, write(tmp_path / "other.yaml", {path: False})) is True
 
-    @pytest.mark.parametrize("text", ["approvals: [", "approvals: {allow_cli: maybe}", "memory: x"])
+    @rows("text", ["approvals: [", "approvals: {allow_cli: maybe}", "memory: x"])
     def test_neither_with_one_that_is_wrong(
         self, own_file: Path, tmp_path: Path, text: str
     ) -> None:

@@ -24,6 +24,7 @@ from synthorg_tui.settings import environment as paths
 from synthorg_tui.settings.loader import load_settings, shipped_settings
 from synthorg_tui.settings.root import AgentConfig, RootConfig
 from tests import REPO
+from tests.tables import rows
 
 SHIPPED_FILE = REPO / "config" / "company.yaml"
 PACKAGE = REPO / "synthorg_tui"
@@ -59,7 +60,7 @@ def problems(path: Path | None = None, **environ: str) -> list[str]:
 
 
 class TestDefaults:
-    @pytest.mark.parametrize("settings", [RootConfig(), shipped_settings()])
+    @rows("settings", [RootConfig(), shipped_settings()])
     def test_they_pass_the_validation_that_they_are_made_without(
         self, settings: RootConfig
     ) -> None:
@@ -99,7 +100,7 @@ class TestWhereSettingsComeFrom:
         assert settings.memory.retrieval.max_memories == 5
         assert settings.memory.level is MemoryLevel.PROJECT
 
-    @pytest.mark.parametrize("text", ["", "# nothing\n", "memory:\n", "memory:\n  storage:\n"])
+    @rows("text", ["", "# nothing\n", "memory:\n", "memory:\n  storage:\n"])
     def test_an_empty_file_or_section_means_the_defaults(self, write: Write, text: str) -> None:
         assert load(write(text)) == shipped_settings()
 
@@ -155,7 +156,7 @@ class TestEnvironment:
         (told,) = problems(SYNTHORG__MEMRY__LEVEL="none")
         assert told.startswith("SYNTHORG__MEMRY__LEVEL: memry: unknown setting (did you mean 'mem")
 
-    @pytest.mark.parametrize(
+    @rows(
         ("name", "value", "told"),
         [
             ("SYNTHORG__", "1", "not a setting"),
@@ -270,7 +271,7 @@ class TestErrors:
 
 
 class TestYaml:
-    @pytest.mark.parametrize(
+    @rows(
         ("text", "told"),
         [
             ("memory:\n  level: none\n  level: none\n", "FILE:3: 'level' is set twice"),
@@ -294,14 +295,12 @@ class TestYaml:
             (value,) = value
         assert value == []
 
-    @pytest.mark.parametrize(
-        "text", ["memory: !!python/object:os.system {}\n", "memory: !!python/name:os.system\n"]
-    )
+    @rows("text", ["memory: !!python/object:os.system {}\n", "memory: !!python/name:os.system\n"])
     def test_nothing_in_a_file_is_run(self, write: Write, text: str) -> None:
         (told,) = problems(write(text))
         assert told.startswith("FILE:1: could not determine a constructor")
 
-    @pytest.mark.parametrize("text", ["memory: [", 'memory: "x', "memory: {a: b: c}", "\tmemory:"])
+    @rows("text", ["memory: [", 'memory: "x', "memory: {a: b: c}", "\tmemory:"])
     def test_broken_yaml_names_the_file(self, write: Write, text: str) -> None:
         (told,) = problems(write(text))
         assert told.startswith("FILE:1")
@@ -347,7 +346,7 @@ class TestAgents:
         with pytest.raises(ValidationError, match="reserved"):
             AgentConfig(id="__synthorg_shared__")
 
-    @pytest.mark.parametrize(
+    @rows(
         "retention",
         [
             {"retention_days": 1},
@@ -423,9 +422,7 @@ class TestEmbedding:
         text = "memory: {embedder: {provider: gguf, model: /m.gguf, dims: 3}}"
         assert load(write(text)).embedding() == GgufConfig(type="gguf", path=Path("/m.gguf"))
 
-    @pytest.mark.parametrize(
-        "override", ["{model: m, dims: 3}", "{provider: magic}", "{provider: openai}"]
-    )
+    @rows("override", ["{model: m, dims: 3}", "{provider: magic}", "{provider: openai}"])
     def test_an_override_that_does_not_fit_is_refused(self, write: Write, override: str) -> None:
         (told,) = problems(write(f"memory:\n  embedder: {override}\n"))
         assert "memory.embedder doesn't fit providers.embedding" in told

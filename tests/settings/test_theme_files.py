@@ -3,9 +3,8 @@
 import os
 from pathlib import Path
 
-import pytest
-
 from synthorg_tui.settings.theme_files import COLOURS, MAX_FILES, read_themes
+from tests.tables import rows
 
 GOOD = 'name: sea\ndark: false\nprimary: "#123456"\nerror: "#f00"\n'
 
@@ -34,7 +33,7 @@ def test_without_a_folder_there_are_no_themes(tmp_path: Path) -> None:
     assert read_themes(tmp_path / "themes") == ((), ())
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "said"),
     [
         ("primary: #123456\n", ":1: primary: null isn't allowed; a colour in quotes is"),

@@ -11,6 +11,7 @@ from synthorg_tui.skills import SkillsConfig, disk, library
 from synthorg_tui.skills.document import RootScope, Severity, SkillFile, SkillRoot
 from synthorg_tui.skills.library import SkillLibrary, skill_roots
 from tests.odd_files import KINDS, NAMES, put_kind, put_odd_kinds, put_odd_names
+from tests.tables import rows
 
 TEXT = '---\nname: {name}\ndescription: "Use when {why}."\n---\n\nDo it.\n'
 
@@ -88,7 +89,7 @@ def test_a_name_in_another_case_is_read_and_told(tmp_path: Path) -> None:
     assert "called skill.md" in file.findings[0].message
 
 
-@pytest.mark.parametrize(("size", "is_read"), [(MAX_FILE_BYTES, True), (MAX_FILE_BYTES + 1, False)])
+@rows(("size", "is_read"), [(MAX_FILE_BYTES, True), (MAX_FILE_BYTES + 1, False)])
 def test_a_file_has_at_most_a_megabyte(tmp_path: Path, size: int, is_read: bool) -> None:
     path = put(tmp_path, "push")
     path.write_text(path.read_text().ljust(size, "x"))

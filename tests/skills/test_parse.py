@@ -1,6 +1,5 @@
 """Reading a SKILL.md leniently, with every problem told by its line."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,6 +7,7 @@ from synthorg_tui.skills.document import Finding, Severity, SkillDocument
 from synthorg_tui.skills.render import render
 from synthorg_tui.skills.validate import parse
 from tests.skills.skill_strategies import texts
+from tests.tables import rows
 
 NAME = "their-skill"
 _FIELDS = ("---\n", "name: a\n", "description: d\n", "metadata:\n  a: ")
@@ -50,7 +50,7 @@ def test_every_field_is_read_as_text() -> None:
     assert document.metadata == {"version": "1.0", "since": "2026-01-31"}
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", "Just text.", "name: x\n---\n", "-- -\n"])
+@rows("text", ["", "\n\n", "Just text.", "name: x\n---\n", "-- -\n"])
 def test_without_front_matter_it_can_not_be_used(text: str) -> None:
     document, findings = parse(text, name=NAME)
     assert document is None
@@ -64,7 +64,7 @@ def test_front_matter_that_never_ends_is_told_where_it_began() -> None:
     assert any(each.message == "the front matter isn't closed" for each in findings)
 
 
-@pytest.mark.parametrize("fields", [(), ("description:",), ('description: "  "',)])
+@rows("fields", [(), ("description:",), ('description: "  "',)])
 def test_without_a_description_it_is_skipped(fields: tuple[str, ...]) -> None:
     document, findings = read(*fields)
     assert document is None
@@ -79,19 +79,19 @@ def test_a_name_that_is_not_the_folder_s_is_only_a_warning() -> None:
     assert (finding.line, finding.severity) == (2, Severity.WARNING)
 
 
-@pytest.mark.parametrize(("length", "warned"), [(1024, False), (1025, True)])
+@rows(("length", "warned"), [(1024, False), (1025, True)])
 def test_the_description_has_a_limit(length: int, warned: bool) -> None:
     _, findings = read(f"description: {'x' * length}")
     assert bool(findings) is warned
 
 
-@pytest.mark.parametrize(("length", "warned"), [(500, False), (501, True)])
+@rows(("length", "warned"), [(500, False), (501, True)])
 def test_compatibility_has_a_limit(length: int, warned: bool) -> None:
     _, findings = read("description: d", f"compatibility: {'x' * length}")
     assert bool(findings) is warned
 
 
-@pytest.mark.parametrize(("lines", "warned"), [(500, False), (501, True)])
+@rows(("lines", "warned"), [(500, False), (501, True)])
 def test_the_body_has_a_limit(lines: int, warned: bool) -> None:
     _, findings = read("description: d", body="\n".join(["x"] * lines))
     assert bool(findings) is warned
@@ -126,7 +126,7 @@ def test_yaml_beyond_repair_is_told_on_its_line() -> None:
     assert any(each.message.startswith("not YAML") for each in findings)
 
 
-@pytest.mark.parametrize(
+@rows(
     "field",
     [
         "license: [a, b]",
@@ -206,7 +206,7 @@ def test_an_emoji_is_not_invisible() -> None:
     assert read("description: d", body="⚠\ufe0f careful")[1] == ()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("target", "warned"),
     [
         ("reference.md", False),

@@ -4,7 +4,6 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 import skills_ref
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -15,6 +14,7 @@ from synthorg_tui.skills.markdown import is_plain
 from synthorg_tui.skills.render import clean_document, render
 from synthorg_tui.skills.validate import parse
 from tests.skills.skill_strategies import documents, texts
+from tests.tables import rows
 
 PLAIN = SkillDocument(
     name="push-new-branch",
@@ -134,7 +134,7 @@ def test_half_a_character_becomes_one_that_a_file_can_hold() -> None:
     assert found.condition == "a\N{REPLACEMENT CHARACTER}b"
 
 
-@pytest.mark.parametrize("body", ["plain text", "```\ncode\n```"])
+@rows("body", ["plain text", "```\ncode\n```"])
 def test_text_after_our_sections_gets_a_heading(body: str) -> None:
     cleaned = clean_document(replace(PLAIN, body=body))
     assert cleaned.body == f"## Notes\n\n{body}"

@@ -3,13 +3,13 @@
 import tomllib
 from pathlib import Path
 
-import pytest
 from skills_ref import validate
 
 from synthorg_tui.skills import SkillsConfig
 from synthorg_tui.skills.document import RootScope
 from synthorg_tui.skills.library import SkillLibrary, shipped_folders, skill_roots
 from tests import REPO
+from tests.tables import rows
 
 NAMES = ("agent-memory", "review-lessons")
 
@@ -19,7 +19,7 @@ def test_they_lie_at_the_top_of_the_checkout() -> None:
     assert tuple(sorted(path.name for path in (REPO / "skills").iterdir())) == NAMES
 
 
-@pytest.mark.parametrize("name", NAMES)
+@rows("name", NAMES)
 def test_the_reference_validator_has_nothing_to_say(name: str) -> None:
     assert validate(REPO / "skills" / name) == []
 

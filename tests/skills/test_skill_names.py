@@ -1,11 +1,11 @@
 """Names and descriptions of skills."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.skills.names import describe, is_name, skill_name
 from tests.skills.skill_strategies import texts
+from tests.tables import rows
 
 
 def test_a_name_is_made_of_the_words() -> None:
@@ -14,7 +14,7 @@ def test_a_name_is_made_of_the_words() -> None:
     )
 
 
-@pytest.mark.parametrize("discovery", ["", "!!!", "推送失败", "\x1b"])
+@rows("discovery", ["", "!!!", "推送失败", "\x1b"])
 def test_without_letters_it_is_called_skill(discovery: str) -> None:
     assert skill_name(discovery) == "skill"
 
@@ -46,7 +46,7 @@ def test_every_name_is_allowed_and_free(discovery: str, taken: set[str]) -> None
     assert name not in taken
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "allowed"),
     [
         ("a", True),
@@ -74,7 +74,7 @@ def test_a_description_says_when_and_what() -> None:
     )
 
 
-@pytest.mark.parametrize("start", ["Use when", "Whenever", "If", "use this when:", "WHEN"])
+@rows("start", ["Use when", "Whenever", "If", "use this when:", "WHEN"])
 def test_the_condition_may_begin_as_it_likes(start: str) -> None:
     assert describe("", f"{start} tests hang") == "Use when tests hang"
 

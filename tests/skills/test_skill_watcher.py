@@ -12,10 +12,10 @@ import pytest
 from synthorg_tui.skills import watcher as watching
 from synthorg_tui.skills.disk import remove_skill, write_skill
 from synthorg_tui.skills.document import RootScope, SkillChange, SkillFile, SkillRoot
-from synthorg_tui.skills.library import SkillLibrary
+from synthorg_tui.skills.library import SkillLibrary, Survey
 from synthorg_tui.skills.watcher import SkillWatcher
 from tests.odd_files import put_odd_kinds, put_odd_names
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 TEXT = '---\nname: {name}\ndescription: "Use when {why}."\n---\n\nDo it.\n'
 
@@ -53,6 +53,25 @@ def put(root: Path, name: str, why: str = "asked") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(TEXT.format(name=name, why=why))
     return path
+
+
+class Surveys:
+    """Counts the looks at the folders."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.ended, survey = 0, SkillLibrary.survey
+
+        def counted(library: SkillLibrary) -> Survey:
+            found = survey(library)
+            self.ended += 1
+            return found
+
+        monkeypatch.setattr(SkillLibrary, "survey", counted)
+
+    async def more(self) -> None:
+        """Wait until one that begins from now on has ended."""
+        enough = self.ended + 2
+        await until(lambda: self.ended >= enough)
 
 
 @asynccontextmanager
@@ -110,7 +129,7 @@ async def test_what_changed_before_it_began_is_told_too(tmp_path: Path) -> None:
 
 async def test_it_ends_when_asked_although_nothing_changes(tmp_path: Path) -> None:
     async with watched(tmp_path, tmp_path / "none") as seen:
-        await asyncio.sleep(0.1)
+        pass
     assert seen.changes == []
 
 
@@ -157,16 +176,23 @@ async def test_a_file_replaced_by_a_rename_is_told(tmp_path: Path) -> None:
 async def test_a_half_written_save_is_told_once_and_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "QUIET_SECONDS", 2.0)
+    """Between any two looks of the watcher the editor writes some more, until it is done."""
+    monkeypatch.setattr(watching, "QUIET_SECONDS", 0)
+    monkeypatch.setattr(watching, "MAX_UNREST_SECONDS", PATIENCE)
     whole = TEXT.format(name="push", why="saved whole") + "x\n" * 50
+    parts = [whole[start : start + 20] for start in range(0, len(whole), 20)]
+    path = tmp_path / "push" / "SKILL.md"
+    path.parent.mkdir()
+    survey = SkillLibrary.survey
+
+    def write_and_survey(library: SkillLibrary) -> Survey:
+        if parts:
+            with path.open("a") as file:
+                file.write(parts.pop(0))
+        return survey(library)
+
     async with watched(tmp_path) as seen:
-        path = tmp_path / "push" / "SKILL.md"
-        path.parent.mkdir()
-        with path.open("w") as file:
-            for start in range(0, len(whole), 20):
-                file.write(whole[start : start + 20])
-                file.flush()
-                await asyncio.sleep(0.03)
+        monkeypatch.setattr(SkillLibrary, "survey", write_and_survey)
         await seen.until(lambda seen: seen.texts() == {"push": whole})
     assert len(seen.changes) == 1
 
@@ -200,12 +226,13 @@ async def test_a_root_that_can_not_be_read_has_lost_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watching, "LOOK_ANYWAY_MS", 500)
+    surveys = Surveys(monkeypatch)
     root = tmp_path / "root"
     put(root, "push")
     async with watched(root) as seen:
         root.rename(tmp_path / "aside")
         root.write_text("in the way")
-        await asyncio.sleep(watching.LOOK_ANYWAY_MS / 1000 + 0.5)
+        await surveys.more()
         root.unlink()
         (tmp_path / "aside").rename(root)
         put(root, "pull")
@@ -233,9 +260,10 @@ async def test_links_and_what_they_lead_to_are_left_alone(
         (root / "file" / "SKILL.md").symlink_to(secret)
         await seen.until(lambda seen: len(seen.texts()) == 2)
         secret.write_text("changed outside")
-        await asyncio.sleep(0.6)
-    assert len(seen.changes) == 2
-    assert set(seen.texts().values()) == {""}
+        put(root, "last")
+        await seen.until(lambda seen: "last" in seen.texts())
+    assert len(seen.changes) == 3
+    assert [text for name, text in seen.texts().items() if name != "last"] == ["", ""]
     assert not any("outside" in str(path) or path == "secret" for path in opened)
 
 
@@ -281,6 +309,5 @@ async def test_without_watches_it_looks_now_and_then(
 
     monkeypatch.setattr(watching, "_events", refuse)
     async with watched(tmp_path) as seen:
-        await asyncio.sleep(0.2)
         put(tmp_path, "push")
         await seen.until(lambda seen: "push" in seen.texts())

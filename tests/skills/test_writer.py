@@ -6,6 +6,7 @@ import pytest
 
 from synthorg_tui.skills.disk import remove_skill, skill_path, write_skill
 from synthorg_tui.skills.document import SkillPathError, SkillWriteError
+from tests.tables import rows
 
 LEFTOVER = ".SKILL.md.999999999-00000000.synthorg-tmp"
 """What a process of a number that none has left when it was killed while it wrote."""
@@ -31,7 +32,7 @@ def test_what_a_killed_write_left_is_cleared(tmp_path: Path) -> None:
     assert [each.name for each in path.parent.iterdir()] == ["SKILL.md"]
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "/etc", "A", "a\0", "a--b"])
+@rows("name", ["", ".", "..", "../x", "a/b", "/etc", "A", "a\0", "a--b"])
 def test_only_slugs_are_names(tmp_path: Path, name: str) -> None:
     with pytest.raises(SkillPathError):
         write_skill(tmp_path / "root", name, "text")

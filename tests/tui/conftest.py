@@ -1,12 +1,17 @@
 """How time passes in the tests of the screens: nothing waits longer than it must."""
 
 import pytest
+from textual.app import App
+from textual.screen import Screen
 
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from tests.patience import PATIENCE
-from tests.tui.tui_helpers import AFTER_A_KEY, at_rest
+from tests.tui.pictures import snap_compare
+from tests.tui.tui_helpers import AFTER_A_KEY, at_rest, draw_and_end, draw_later
+
+__all__ = ["snap_compare"]
 
 
 @pytest.fixture(autouse=True)
@@ -27,3 +32,10 @@ def _keys_wait_for_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("textual.app.wait_for_idle", wait)
     monkeypatch.setattr("textual.pilot.wait_for_idle", wait)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_drawn_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A frame that no test looks at isn't drawn, which took a third of the time; the last is."""
+    monkeypatch.setattr(Screen, "_compositor_refresh", draw_later)
+    monkeypatch.setattr(App, "_shutdown", draw_and_end)

@@ -1,19 +1,15 @@
 """Pictures of the Activity pane; each docstring says what must be visible and unclipped."""
 
-from collections.abc import Callable
-
 import pytest
 from textual.pilot import Pilot
 
 from synthorg_tui.tui.app import MemoryDeskApp
 from tests.tui.activity.activity_fakes import AGENTS, FakeActivity, calls
+from tests.tui.pictures import EACH_SIZE, SIZES, Compare, Size
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import settle
 
-SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
 COUNTS = pytest.mark.parametrize("count", [0, 1, 340], ids=["empty", "one", "many"])
-Compare = Callable[..., bool]
-Size = tuple[int, int]
 
 
 def compare(snap_compare: Compare, count: int, size: Size, *keys: str) -> bool:
@@ -31,26 +27,23 @@ def compare(snap_compare: Compare, count: int, size: Size, *keys: str) -> bool:
     return snap_compare(app, terminal_size=size, run_before=before)
 
 
-@SIZES
 @COUNTS
-def test_activity(snap_compare: Compare, size: Size, count: int) -> None:
+def test_activity(snap_compare: Compare, count: int) -> None:
     """Agents with what they may do, calls by glyph and word, the call in full; or what to do."""
-    assert compare(snap_compare, count, size)
+    assert compare(snap_compare, count, SIZES)
 
 
-@SIZES
-def test_digest(snap_compare: Compare, size: Size) -> None:
-    """The text of a digest with its size; at 120 columns why each memory is in or out below."""
-    assert compare(snap_compare, 12, size)
+def test_digest(snap_compare: Compare) -> None:
+    """The text of a digest with its SIZES; at 120 columns why each memory is in or out below."""
+    assert compare(snap_compare, 12, SIZES)
 
 
-@SIZES
+@EACH_SIZE
 def test_why(snap_compare: Compare, size: Size) -> None:
     """The budget, verdicts with reasons, the cut between them."""
     assert compare(snap_compare, 12, size, "v")
 
 
-@SIZES
-def test_take_back(snap_compare: Compare, size: Size) -> None:
+def test_take_back(snap_compare: Compare) -> None:
     """What would be taken back, 'No' in focus, how to bring it back."""
-    assert compare(snap_compare, 8, size, "u")
+    assert compare(snap_compare, 8, SIZES, "u")

@@ -1,8 +1,5 @@
 """Pictures of the Digest pane; each docstring says what must be visible and unclipped."""
 
-from collections.abc import Callable
-
-import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -10,12 +7,10 @@ from synthorg_tui.memory.retrieval.explanation import Verdict
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.digest.screen import DigestScreen
 from tests.tui.digest.digest_fakes import former_memory, told
+from tests.tui.pictures import EACH_SIZE, SIZES, Compare, Size
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import settle
 
-SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
-Compare = Callable[..., bool]
-Size = tuple[int, int]
 TASK = "the git push of a branch with no index rebuilt"
 
 
@@ -40,28 +35,25 @@ def compare(
     return snap_compare(app, terminal_size=size, run_before=before)
 
 
-@SIZES
-def test_empty(snap_compare: Compare, size: Size) -> None:
+def test_empty(snap_compare: Compare) -> None:
     """What the pane is for, and the keys that write the task and choose the agent."""
     app = fake_app()
-    assert compare(snap_compare, app, size, task="")
+    assert compare(snap_compare, app, SIZES, task="")
 
 
-@SIZES
-def test_full(snap_compare: Compare, size: Size) -> None:
+def test_full(snap_compare: Compare) -> None:
     """The budget bar with its cut, candidates in and out, why, and the text with its ruler."""
-    assert compare(snap_compare, fake_app(), size, "j")
+    assert compare(snap_compare, fake_app(), SIZES, "j")
 
 
-@SIZES
-def test_degraded(snap_compare: Compare, size: Size) -> None:
+def test_degraded(snap_compare: Compare) -> None:
     """A line says what was missing; the rest is as ever."""
     desk = FakeDesk(rows(40))
     desk.digests.degraded = "keyword search is not available; only meaning was compared"
-    assert compare(snap_compare, fake_app(desk), size)
+    assert compare(snap_compare, fake_app(desk), SIZES)
 
 
-@SIZES
+@EACH_SIZE
 def test_former(snap_compare: Compare, size: Size) -> None:
     """Below those left out, a labelled group of what is no longer given; why the last one isn't."""
     desk = FakeDesk(rows(40))
@@ -69,8 +61,7 @@ def test_former(snap_compare: Compare, size: Size) -> None:
     assert compare(snap_compare, fake_app(desk), size, "end")
 
 
-@SIZES
-def test_organisation(snap_compare: Compare, size: Size) -> None:
+def test_organisation(snap_compare: Compare) -> None:
     """Policies in one row with their tokens, a fact, then memories; one policy without room."""
     desk = FakeDesk(rows(40))
     desk.digests.organisation = (
@@ -79,7 +70,7 @@ def test_organisation(snap_compare: Compare, size: Size) -> None:
         told("Measure before and after each change.", Verdict.OVER_BUDGET),
         told("Branches are named after their issue.", category="convention"),
     )
-    assert compare(snap_compare, fake_app(desk), size)
+    assert compare(snap_compare, fake_app(desk), SIZES)
 
 
 def clustered() -> FakeDesk:
@@ -90,37 +81,32 @@ def clustered() -> FakeDesk:
     return desk
 
 
-@SIZES
-def test_a_line_that_stands_for_others(snap_compare: Compare, size: Size) -> None:
+def test_a_line_that_stands_for_others(snap_compare: Compare) -> None:
     """×4 before the text; how often it was seen and when last, with the key that lists them."""
-    assert compare(snap_compare, fake_app(clustered()), size)
+    assert compare(snap_compare, fake_app(clustered()), SIZES)
 
 
-@SIZES
-def test_what_a_line_stands_for(snap_compare: Compare, size: Size) -> None:
+def test_what_a_line_stands_for(snap_compare: Compare) -> None:
     """A dialog with the three others, and how often they were seen in its title."""
-    assert compare(snap_compare, fake_app(clustered()), size, "t")
+    assert compare(snap_compare, fake_app(clustered()), SIZES, "t")
 
 
-@SIZES
-def test_over_budget(snap_compare: Compare, size: Size) -> None:
+def test_over_budget(snap_compare: Compare) -> None:
     """What didn't fit beyond the cut of the bar, how many tokens it lacks, the key that helps."""
-    assert compare(snap_compare, fake_app(), size, *["minus"] * 9, "j")
+    assert compare(snap_compare, fake_app(), SIZES, *["minus"] * 9, "j")
 
 
-@SIZES
-def test_changes(snap_compare: Compare, size: Size) -> None:
+def test_changes(snap_compare: Compare) -> None:
     """The excluded memory by glyph and word; what left the text with a minus before it."""
-    assert compare(snap_compare, fake_app(), size, "x", "c")
+    assert compare(snap_compare, fake_app(), SIZES, "x", "c")
 
 
-@SIZES
-def test_options(snap_compare: Compare, size: Size) -> None:
+def test_options(snap_compare: Compare) -> None:
     """Every option with its value, the changed one with a dot, beside the text."""
-    assert compare(snap_compare, fake_app(), size, "O", "j", "right")
+    assert compare(snap_compare, fake_app(), SIZES, "O", "j", "right")
 
 
-@SIZES
+@EACH_SIZE
 def test_scenarios(snap_compare: Compare, size: Size) -> None:
     """The scenario that ran with how it went, what it asks, and the keys."""
     assert compare(snap_compare, fake_app(), size, "ctrl+s", "enter", "S", "r")

@@ -1,6 +1,5 @@
 """Pictures of Approvals and Skills; each docstring says what must be visible and unclipped."""
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -10,14 +9,12 @@ from textual.pilot import Pilot
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.approvals.review import ReviewScreen
 from tests.tui.approvals.approvals_fakes import FakeApprovals, approval_rows, written
+from tests.tui.pictures import EACH_SIZE, SIZES, Compare, Size
 from tests.tui.skills.skills_fakes import EVALUATIONS, FakeSkills, skill_rows
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import settle
 
-SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
 COUNTS = pytest.mark.parametrize("count", [0, 1, 340], ids=["empty", "one", "many"])
-Compare = Callable[..., bool]
-Size = tuple[int, int]
 
 
 def desk_with(items: int, skills: int) -> FakeDesk:
@@ -43,36 +40,33 @@ def compare(snap_compare: Compare, desk: FakeDesk, size: Size, *keys: str) -> bo
     return snap_compare(app, terminal_size=size, run_before=before)
 
 
-@SIZES
 @COUNTS
-def test_approvals(snap_compare: Compare, size: Size, count: int) -> None:
+def test_approvals(snap_compare: Compare, count: int) -> None:
     """The count in the header, kind by glyph, confidence and runs; the item, or what to do."""
-    assert compare(snap_compare, desk_with(count, 0), size, "4")
+    assert compare(snap_compare, desk_with(count, 0), SIZES, "4")
 
 
-@SIZES
 @COUNTS
-def test_skills(snap_compare: Compare, size: Size, count: int) -> None:
+def test_skills(snap_compare: Compare, count: int) -> None:
     """Roots, state by glyph and word, the source with its numbers; or what to do."""
-    assert compare(snap_compare, desk_with(6, count), size, "3")
+    assert compare(snap_compare, desk_with(6, count), SIZES, "3")
 
 
-@SIZES
+@EACH_SIZE
 def test_effect(snap_compare: Compare, size: Size) -> None:
     """How often a lesson was given, and the failure since, as counts and as lines of bars."""
     keys = ("3", *"jjj", *("v" * (size == (80, 24))))
     assert compare(snap_compare, desk_with(6, 7), size, *keys)
 
 
-@SIZES
-def test_helps(snap_compare: Compare, size: Size) -> None:
+def test_helps(snap_compare: Compare) -> None:
     """Whether a proposal helps, level by level in one line, and when that was looked at."""
     desk = desk_with(6, 0)
     desk.approvals.evaluations = EVALUATIONS
-    assert compare(snap_compare, desk, size, "4", "enter")
+    assert compare(snap_compare, desk, SIZES, "4", "enter")
 
 
-@SIZES
+@EACH_SIZE
 def test_helps_of_skill(snap_compare: Compare, size: Size) -> None:
     """The same beside a skill; what is of an older text stands apart."""
     desk = desk_with(6, 7)
@@ -82,10 +76,7 @@ def test_helps_of_skill(snap_compare: Compare, size: Size) -> None:
     assert compare(snap_compare, desk, size, *keys)
 
 
-@SIZES
-def test_sheet(
-    snap_compare: Compare, size: Size, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sheet(snap_compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the file saved in the editor decides, before anything happens: how many, and each."""
     script = tmp_path / "editor.py"
     script.write_text(
@@ -99,17 +90,15 @@ def test_sheet(
     monkeypatch.setattr(FakeApprovals, "sheet_folder", tmp_path / "review")
     monkeypatch.setattr(MemoryDeskApp, "suspend", lambda _app: nullcontext())
     keys = ("4", "space", "space", "space", "E")
-    assert compare(snap_compare, desk_with(6, 0), size, *keys)
+    assert compare(snap_compare, desk_with(6, 0), SIZES, *keys)
 
 
-@SIZES
-def test_review(snap_compare: Compare, size: Size) -> None:
+def test_review(snap_compare: Compare) -> None:
     """Evidence first; at 120 columns similar skills and what would be kept beside it."""
-    assert compare(snap_compare, desk_with(6, 0), size, "4", "enter")
+    assert compare(snap_compare, desk_with(6, 0), SIZES, "4", "enter")
 
 
-@SIZES
-def test_write(snap_compare: Compare, size: Size) -> None:
+def test_write(snap_compare: Compare) -> None:
     """Which agent wants what kept, to the letter; as what, where, and what was taken out."""
     row = written(
         "Staging's database listens on port 6543.\nIts password is [REDACTED:password], and "
@@ -117,38 +106,33 @@ def test_write(snap_compare: Compare, size: Size) -> None:
     )
     desk = FakeDesk(rows(6))
     desk.approvals = FakeApprovals([row, *approval_rows(2)], {row.item.id: 1})
-    assert compare(snap_compare, desk, size, "4", "enter")
+    assert compare(snap_compare, desk, SIZES, "4", "enter")
 
 
-@SIZES
-def test_flagged(snap_compare: Compare, size: Size) -> None:
+def test_flagged(snap_compare: Compare) -> None:
     """The flag right below the head, and the question that approving asks."""
     keys = ("4", *"jjjjj", "enter", "a")
-    assert compare(snap_compare, desk_with(6, 0), size, *keys)
+    assert compare(snap_compare, desk_with(6, 0), SIZES, *keys)
 
 
-@SIZES
-def test_reworded(snap_compare: Compare, size: Size) -> None:
+def test_reworded(snap_compare: Compare) -> None:
     """Your wording as removed and added lines, and the keys that approve or drop it."""
     keys = ("4", "enter", "e", "N", "o", "w", "space", "ctrl+s")
-    assert compare(snap_compare, desk_with(6, 0), size, *keys)
+    assert compare(snap_compare, desk_with(6, 0), SIZES, *keys)
 
 
-@SIZES
-def test_form(snap_compare: Compare, size: Size) -> None:
+def test_form(snap_compare: Compare) -> None:
     """All five fields of a lesson and the keys that save."""
-    assert compare(snap_compare, desk_with(6, 0), size, "4", "enter", "e")
+    assert compare(snap_compare, desk_with(6, 0), SIZES, "4", "enter", "e")
 
 
-@SIZES
-def test_parts(snap_compare: Compare, size: Size) -> None:
+def test_parts(snap_compare: Compare) -> None:
     """Whose text each field has, which steps are kept, the one under the cursor in full."""
     keys = ("4", "enter", "f", "right", "G", "space")
-    assert compare(snap_compare, desk_with(6, 0), size, *keys)
+    assert compare(snap_compare, desk_with(6, 0), SIZES, *keys)
 
 
-@SIZES
-def test_stale(snap_compare: Compare, size: Size) -> None:
+def test_stale(snap_compare: Compare) -> None:
     """That nothing was decided, and what changed since it was read."""
     desk = desk_with(6, 0)
 
@@ -165,16 +149,14 @@ def test_stale(snap_compare: Compare, size: Size) -> None:
 
     app = fake_app(desk)
     app.set_reactive(MemoryDeskApp.app_focus, True)
-    assert snap_compare(app, terminal_size=size, run_before=before)
+    assert snap_compare(app, terminal_size=SIZES, run_before=before)
 
 
-@SIZES
-def test_problems(snap_compare: Compare, size: Size) -> None:
+def test_problems(snap_compare: Compare) -> None:
     """An invalid skill: each problem under its line, with what to do."""
-    assert compare(snap_compare, desk_with(6, 7), size, "3", "j")
+    assert compare(snap_compare, desk_with(6, 7), SIZES, "3", "j")
 
 
-@SIZES
-def test_changes(snap_compare: Compare, size: Size) -> None:
+def test_changes(snap_compare: Compare) -> None:
     """What changed on disk as a diff, and which change of how many it is."""
-    assert compare(snap_compare, desk_with(6, 7), size, "3", *"jjjjj", "c")
+    assert compare(snap_compare, desk_with(6, 7), SIZES, "3", *"jjjjj", "c")

@@ -18,7 +18,8 @@ from synthorg_tui.tui.organisation.adapter import EntryText
 from synthorg_tui.tui.panes import PANES
 from synthorg_tui.tui.ports import Change, Draft
 from tests.curation.review_kit import item_of, lesson
-from tests.tui.test_snapshots import SIZES, Compare, Size, compare
+from tests.tui.pictures import SIZES, Compare
+from tests.tui.test_snapshots import compare
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle
 
@@ -125,10 +126,7 @@ async def test_every_pane_says_who_runs_it(monkeypatch: pytest.MonkeyPatch) -> N
             assert screen_text(app).splitlines()[1].startswith(" run by Codex: nothing can be")
 
 
-@SIZES
-def test_run_by_an_agent(
-    snap_compare: Compare, size: Size, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_run_by_an_agent(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
     """Below the header: run by Claude Code, nothing can be approved here; else as ever."""
     monkeypatch.setenv("CLAUDECODE", "1")
-    assert compare(snap_compare, fake_app(FakeDesk(rows(12))), size)
+    assert compare(snap_compare, fake_app(FakeDesk(rows(12))), SIZES)

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from time import monotonic
 
+import psycopg
 import pytest
 import yaml
 
@@ -14,10 +15,9 @@ from synthorg_tui.tui.engine_host import LocalEngineHost
 from tests.curation.review_kit import lesson
 from tests.patience import PATIENCE
 from tests.postgres_server import PostgresServer
-from tests.tui.tui_helpers import screen_text
+from tests.tui.tui_helpers import AFTER_A_KEY, at_rest, screen_text
 from tests.wiring.shared_kit import engine_of, propose
 
-SOON = 1.0
 TITLE = "Push with an upstream"
 
 
@@ -69,7 +69,21 @@ async def proposed(url: str, folder: Path) -> str:
         return await propose(engine, lesson("a: b", discovery=TITLE, name="push"))
 
 
-async def test_a_proposal_approved_in_one_app_leaves_the_other_within_a_second(
+async def listening(url: str, count: int) -> None:
+    """Wait until so many connections have asked to be told of what others write."""
+    asked = "query LIKE 'LISTEN %' OR query = 'SELECT 1'"  # the first, and the looks after it
+    end = monotonic() + PATIENCE
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+        while True:
+            found = await connection.execute(f"SELECT count(*) FROM pg_stat_activity WHERE {asked}")
+            row = await found.fetchone()
+            if row is not None and row[0] >= count:
+                return
+            assert monotonic() < end, row
+            await asyncio.sleep(0.02)
+
+
+async def test_a_proposal_approved_in_one_app_leaves_the_other(
     postgres_url: str, tmp_path: Path
 ) -> None:
     item_id = await proposed(postgres_url, tmp_path / "engine")
@@ -80,12 +94,12 @@ async def test_a_proposal_approved_in_one_app_leaves_the_other_within_a_second(
         for app in (ada, bob):
             await shown(app, TITLE)
             await shown(app, "●1")
-        await asyncio.sleep(1.0)
+        await listening(postgres_url, 2)
         desk = ada.maker.desk
         assert desk is not None
         review = await desk.approvals.review(item_id)
         await desk.approvals.approve(item_id, review.shown)
-        end = monotonic() + SOON
+        end = monotonic() + PATIENCE
         while TITLE in text_of(bob) or "●1" in text_of(bob):
             assert monotonic() < end, text_of(bob)
             await asyncio.sleep(0.02)
@@ -138,4 +152,4 @@ async def press(app: MemoryDeskApp, *keys: str) -> None:
     """Type keys, each once the one before was taken."""
     for key in keys:
         app.simulate_key(key)
-        await asyncio.sleep(0.05)
+        await at_rest(AFTER_A_KEY)

@@ -1,19 +1,14 @@
 """Pictures of the screens; each docstring says what must be visible and unclipped."""
 
 import asyncio
-from collections.abc import Callable
 
-import pytest
 from textual.pilot import Pilot
 
 from synthorg_tui.core.errors import StoreLockedError
 from synthorg_tui.tui.app import MemoryDeskApp
+from tests.tui.pictures import EACH_SIZE, SIZES, Compare, Size
 from tests.tui.tui_fakes import FakeDesk, fake_app, in_sessions, rows
 from tests.tui.tui_helpers import settle, type_text
-
-SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
-Compare = Callable[..., bool]
-Size = tuple[int, int]
 
 
 def compare(
@@ -37,101 +32,87 @@ def compare(
     return snap_compare(app, terminal_size=size, run_before=before)
 
 
-@SIZES
-def test_full(snap_compare: Compare, size: Size) -> None:
+def test_full(snap_compare: Compare) -> None:
     """A heading for the day, letters of kinds, agents where they change; two marked; 12,345."""
     app = fake_app(FakeDesk(rows(12_345)))
-    assert compare(snap_compare, app, size, "j", "space", "space")
+    assert compare(snap_compare, app, SIZES, "j", "space", "space")
 
 
-@SIZES
-def test_empty(snap_compare: Compare, size: Size) -> None:
+def test_empty(snap_compare: Compare) -> None:
     """'No memories yet' and the keys that import or write one."""
     app = fake_app(FakeDesk([]))
-    assert compare(snap_compare, app, size, "e")
+    assert compare(snap_compare, app, SIZES, "e")
 
 
-@SIZES
-def test_loading(snap_compare: Compare, size: Size) -> None:
+def test_loading(snap_compare: Compare) -> None:
     """'Reading the store' in the list, 'opening the store' at the top, all keys below."""
-    assert compare(snap_compare, fake_app(gate=asyncio.Event()), size, held=1)
+    assert compare(snap_compare, fake_app(gate=asyncio.Event()), SIZES, held=1)
 
 
-@SIZES
-def test_error(snap_compare: Compare, size: Size) -> None:
+def test_error(snap_compare: Compare) -> None:
     """The cause with the owner's pid, the remedy after an arrow, and the key to try again."""
     error = StoreLockedError(
         "The store is in use by process 4711.",
         owner_pid=4711,
         remedy="Close that process, or name another folder with --data-dir.",
     )
-    assert compare(snap_compare, fake_app(error=error), size)
+    assert compare(snap_compare, fake_app(error=error), SIZES)
 
 
-@SIZES
-def test_filter(snap_compare: Compare, size: Size) -> None:
+def test_filter(snap_compare: Compare) -> None:
     """The text being typed, a chip for each part, and why 'since:7x' is left out."""
     text = "cat:epi agent:cod since:7x time"
-    assert compare(snap_compare, fake_app(), size, "slash", text=text)
+    assert compare(snap_compare, fake_app(), SIZES, "slash", text=text)
 
 
-@SIZES
-def test_search(snap_compare: Compare, size: Size) -> None:
+def test_search(snap_compare: Compare) -> None:
     """Each result with a bar, and below it the sentence that matched with its words marked."""
-    assert compare(snap_compare, fake_app(), size, "s", *"git", "space", *"push", "enter")
+    assert compare(snap_compare, fake_app(), SIZES, "s", *"git", "space", *"push", "enter")
 
 
-@SIZES
-def test_sessions(snap_compare: Compare, size: Size) -> None:
+def test_sessions(snap_compare: Compare) -> None:
     """Headings by day and session; titles alone in the rows; the kind as a word in the detail."""
     app = fake_app(FakeDesk(in_sessions(40)))
-    assert compare(snap_compare, app, size, "j", "j")
+    assert compare(snap_compare, app, SIZES, "j", "j")
 
 
-@SIZES
-def test_groups(snap_compare: Compare, size: Size) -> None:
+def test_groups(snap_compare: Compare) -> None:
     """Projects, kinds and agents with their numbers under the filter; the chosen one is marked."""
     app = fake_app(FakeDesk(in_sessions(40)))
-    assert compare(snap_compare, app, size, "t", "slash", *"kind:commit", "enter")
+    assert compare(snap_compare, app, SIZES, "t", "slash", *"kind:commit", "enter")
 
 
-@SIZES
-def test_nothing_relevant(snap_compare: Compare, size: Size) -> None:
+def test_nothing_relevant(snap_compare: Compare) -> None:
     """'Nothing relevant', the words searched for, and the way back."""
-    assert compare(snap_compare, fake_app(), size, "s", *"zebra", "enter")
+    assert compare(snap_compare, fake_app(), SIZES, "s", *"zebra", "enter")
 
 
-@SIZES
-def test_confirm(snap_compare: Compare, size: Size) -> None:
+def test_confirm(snap_compare: Compare) -> None:
     """What is about to be deleted, 'No' in focus, 'Delete' on another key."""
-    assert compare(snap_compare, fake_app(), size, "space", "space", "d")
+    assert compare(snap_compare, fake_app(), SIZES, "space", "space", "d")
 
 
-@SIZES
-def test_form(snap_compare: Compare, size: Size) -> None:
+def test_form(snap_compare: Compare) -> None:
     """Category, content and tags of the memory, and how to save."""
-    assert compare(snap_compare, fake_app(), size, "e")
+    assert compare(snap_compare, fake_app(), SIZES, "e")
 
 
-@SIZES
-def test_source(snap_compare: Compare, size: Size) -> None:
+def test_source(snap_compare: Compare) -> None:
     """Numbered transcript lines with a bar beside the five referred to."""
-    assert compare(snap_compare, fake_app(), size, "p")
+    assert compare(snap_compare, fake_app(), SIZES, "p")
 
 
-@SIZES
-def test_help(snap_compare: Compare, size: Size) -> None:
+def test_help(snap_compare: Compare) -> None:
     """Keys by group with what they do; long texts hang under their column."""
-    assert compare(snap_compare, fake_app(), size, "question_mark")
+    assert compare(snap_compare, fake_app(), SIZES, "question_mark")
 
 
-@SIZES
-def test_import_places(snap_compare: Compare, size: Size) -> None:
+def test_import_places(snap_compare: Compare) -> None:
     """Both places chosen, with files and sizes at the right edge."""
-    assert compare(snap_compare, fake_app(), size, "i")
+    assert compare(snap_compare, fake_app(), SIZES, "i")
 
 
-@SIZES
+@EACH_SIZE
 def test_import_progress(snap_compare: Compare, size: Size) -> None:
     """A half-filled bar, counts, rate and what is left."""
     desk = FakeDesk(rows(6))
@@ -139,18 +120,16 @@ def test_import_progress(snap_compare: Compare, size: Size) -> None:
     assert compare(snap_compare, fake_app(desk), size, "i", "i", "i", held=1)
 
 
-@SIZES
-def test_import_report(snap_compare: Compare, size: Size) -> None:
+def test_import_report(snap_compare: Compare) -> None:
     """What came of it, and the file left out with the reason."""
     desk = FakeDesk(rows(6))
     desk.skipped = (("/home/ada/.codex/sessions/broken.jsonl", "not readable"),)
-    assert compare(snap_compare, fake_app(desk), size, "i", "i", "i")
+    assert compare(snap_compare, fake_app(desk), SIZES, "i", "i", "i")
 
 
-@SIZES
-def test_first_run(snap_compare: Compare, size: Size) -> None:
+def test_first_run(snap_compare: Compare) -> None:
     """Three ways to begin, with how much was found."""
-    assert compare(snap_compare, fake_app(FakeDesk([])), size)
+    assert compare(snap_compare, fake_app(FakeDesk([])), SIZES)
 
 
 def test_light_theme(snap_compare: Compare) -> None:

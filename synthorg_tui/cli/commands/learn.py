@@ -48,6 +48,8 @@ async def run_learn(context: "Context") -> int:
     async with context.engine() as engine:
         line = ProgressLine(context.console)
         with cancelled_by_signal(context.console) as cancellation, line:
+            if await engine.executions.unlearnt():  # knowledge has yet to be drawn from them, too
+                await engine.knowledge.refresh(cancel=cancellation.requested)
             report = await engine.learning.learn(
                 since=args.since,
                 word=not args.no_model,

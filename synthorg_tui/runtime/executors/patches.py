@@ -5,6 +5,7 @@ as it is, so they are private, the oldest leave by themselves, and those of eras
 """
 
 import asyncio
+import os
 import re
 from collections.abc import Collection
 from pathlib import Path
@@ -21,6 +22,14 @@ MAX_PATCHES: Final = 100
 """Patches that are kept, of the runs that ended last."""
 _RUN_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,80}")
 _FILE: Final = re.compile(rb"^diff --git ", re.MULTILINE)
+_APPLY: Final = f"git --git-dir={os.devnull}"
+"""Git without the repository's configuration, which a run may have changed."""
+_FOR_GIT: Final = re.compile(rb'^diff --git "?a/.*(\.git(?:attributes|modules))"?$', re.MULTILINE)
+
+
+def files_for_git(patch: bytes) -> str:
+    """Return the names of changed files that tell git what to do; empty when there are none."""
+    return " and ".join(sorted({os.fsdecode(each) for each in _FOR_GIT.findall(patch)}))
 
 
 class KeptPatches:
@@ -64,4 +73,6 @@ class KeptPatches:
             old.unlink(missing_ok=True)
         files = counted(len(_FILE.findall(patch)), "file")
         where = quote(str(top_of(workspace)))
-        return f"it changed {files}; to take that over: git -C {where} apply {quote(str(path))}"
+        return (
+            f"it changed {files}; to take that over: {_APPLY} -C {where} apply {quote(str(path))}"
+        )

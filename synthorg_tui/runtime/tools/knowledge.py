@@ -66,6 +66,8 @@ def hints_of(session: "AgentSession", workspace: Path) -> CallHint:
             return ""
         file = "" if command or not isinstance(path, str) else path
         action = AgentAction(use.name, command=command, file=file, cwd=folder, project=folder)
-        return (await session.hint(UseKind.BEFORE, action)).text
+        served = await session.hint(UseKind.BEFORE, action)
+        await session.acknowledge(served.receipt)
+        return served.text
 
     return hint

@@ -24,8 +24,8 @@ from synthorg_tui.core.redaction_assignments import secret_name
 CHUNK: Final = 65_536
 GRACE_SECONDS: Final = 1.0
 """How long a program that is told to end may take, and its pipe to be empty after it has."""
-_MAX_LOOKS: Final = 20
-_LOOK_AGAIN: Final = 0.01
+_MAX_LOOKS: Final = 100
+_LOOK_AGAIN: Final = 0.02
 _STARTS_WITHIN: Final = 2.0
 _HAS_PROC: Final = Path("/proc/self/environ").exists()
 _MARK: Final = "SYNTHORG_RUN_MARK"
@@ -105,7 +105,7 @@ async def run_process(
         await _terminate(process)
     finally:
         left_running = _signal_group(process.pid, signal.SIGKILL)
-        left_running = await asyncio.to_thread(_end_strays, mark) or left_running
+        left_running = await asyncio.to_thread(end_marked, f"{_MARK}={mark}") or left_running
         with suppress(TimeoutError):
             await asyncio.wait_for(reading, GRACE_SECONDS)
         await process.wait()
@@ -186,22 +186,25 @@ def _signal_group(pid: int, number: int) -> bool:
     return True
 
 
-def _end_strays(mark: str) -> bool:
-    """Kill what carries the mark in its environment but left the group; whether there was any.
+def end_marked(mark: str, *, spared: bytes = b"") -> bool:
+    """Kill the programs that have a mark, ``NAME=VALUE``, in their environment; whether any had.
 
-    Looks again as long as there was one, which may have started another, and where a program is
-    just being started, which shows no environment for a moment.
+    Also those that left the group of the one that started them, but none that has ``spared`` in its
+    command. Looks again as long as there was one, which may have started another, and where a
+    program is just being started, which shows no environment for a moment. Systems that don't tell
+    what a program's environment is have none.
     """
-    found = False
-    wanted = f"{_MARK}={mark}".encode()
+    found, wanted, own = False, mark.encode(), str(os.getpid())
     for _ in range(_MAX_LOOKS):
         again = False
         for process in Path("/proc").iterdir() if _HAS_PROC else ():
-            environ = _bytes_of(process / "environ") if process.name.isdecimal() else None
+            is_other = process.name.isdecimal() and process.name != own
+            environ = _bytes_of(process / "environ") if is_other else None
             if environ and wanted in environ.split(b"\0"):
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(int(process.name), signal.SIGKILL)
-                    found = again = True
+                if not spared or spared not in (_bytes_of(process / "cmdline") or spared):
+                    with suppress(ProcessLookupError, PermissionError):
+                        os.kill(int(process.name), signal.SIGKILL)
+                        found = again = True
             elif environ == b"":
                 again = again or _is_starting(process)
         if not again:

@@ -131,11 +131,11 @@ class StoreManagement:
         self, *, fix: bool, progress: "ReadProgress", cancel: threading.Event
     ) -> "DoctorReport":
         """Examine the store, with ``fix`` repair it, and return the report."""
-        from synthorg_tui.memory.store.doctor import with_readers
+        from synthorg_tui.memory.store.doctor import with_sessions
 
         engine = self._engine()
         report = await engine.maintenance.doctor(fix=fix, progress=progress, cancel=cancel)
-        return await with_readers(report, engine.executions)
+        return await with_sessions(report, engine.executions)
 
     def facts(self) -> ProcessFacts:
         """Return what this process takes, and where its models are."""

@@ -15,6 +15,7 @@ from synthorg_tui.providers.enums import FinishReason
 from tests.hostile import HOSTILE
 from tests.memory.consolidation.consolidation_kit import AGENT, Echo, entry
 from tests.scripted import BUSY, REFUSED, ScriptedProvider
+from tests.tables import rows
 
 LONG = "The release went well. " * 20
 
@@ -31,9 +32,7 @@ async def test_the_models_answer_is_the_summary() -> None:
     assert (options.max_tokens, options.temperature) == (200, 0.3)
 
 
-@pytest.mark.parametrize(
-    "answer", ["", " \n", BUSY, RuntimeError("broken"), PromptTooLongError(9000, 4096)]
-)
+@rows("answer", ["", " \n", BUSY, RuntimeError("broken"), PromptTooLongError(9000, 4096)])
 async def test_without_an_answer_it_is_the_beginning(answer: str | Exception) -> None:
     made, _ = summarizer(answer)
     assert await made.summarize(LONG) == LONG[:200] + "..."
@@ -56,7 +55,7 @@ def test_a_model_without_a_name_is_refused() -> None:
         AbstractiveSummarizer(provider=ScriptedProvider(), model=" ")
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@rows("text", HOSTILE)
 async def test_the_text_is_fenced_and_the_model_told_what_that_means(text: str) -> None:
     made, provider = summarizer("fine")
     await made.summarize(text)

@@ -1,6 +1,5 @@
 """A plan that is applied loses nothing: each group whole or not at all, and all of it undone."""
 
-import os
 import random
 import threading
 from collections.abc import AsyncIterator
@@ -26,6 +25,7 @@ from synthorg_tui.memory.store.rows import StoredMemory
 from tests.conftest import FixedClock
 from tests.memory.consolidation.plan_kit import Bench, copies, different, said
 from tests.memory.store.store_kit import AGENT, opened, query, request
+from tests.soak import points
 
 TEXT = "The deploy key is kept in the vault of the team."
 LONG = "We found that the queue of the mailer fills up when the disk is slow. " * 6
@@ -269,10 +269,11 @@ async def test_purging_what_stays_purges_its_archived_copies(backend: LocalMemor
 
 
 ACTS = ("consolidate", "archive", "undo", "restore", "later", "flood")
-RUNS = int(os.environ.get("SYNTHORG_CONSOLIDATE_RUNS", "5"))
-"""Random sequences of acts; more are worth it after a change here."""
+RUNS = points(3, 60)
+"""Random sequences of acts."""
 
 
+@pytest.mark.soak
 async def test_whatever_is_done_every_original_comes_back_byte_for_byte(tmp_path: Path) -> None:
     clock = FixedClock()
     async with opened(tmp_path, clock=clock) as backend:

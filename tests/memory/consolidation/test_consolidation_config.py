@@ -15,6 +15,7 @@ from synthorg_tui.memory.consolidation.config import (
     WikiExportConfig,
 )
 from synthorg_tui.memory.consolidation.models import RetentionRule, retention_days
+from tests.tables import rows
 
 LLM, TIERS, WIKI = LLMConsolidationConfig, ExperienceCompressorConfig, WikiExportConfig
 
@@ -37,7 +38,7 @@ RANGES: list[tuple[type[BaseModel], str, list[Any], list[Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("model", "field", "inside", "outside"), RANGES)
+@rows(("model", "field", "inside", "outside"), RANGES)
 def test_ranges_hold_on_both_sides(
     model: type[BaseModel], field: str, inside: list[Any], outside: list[Any]
 ) -> None:
@@ -104,7 +105,7 @@ class TestKillSwitch:
 
 
 class TestOneBound:
-    @pytest.mark.parametrize("section", ["options", "consolidation"])
+    @rows("section", ["options", "consolidation"])
     def test_set_in_one_section_it_holds_in_both(self, section: str) -> None:
         config = CompanyMemoryConfig.model_validate({section: {"max_memories_per_agent": 7}})
         assert config.options.max_memories_per_agent == 7
@@ -151,7 +152,7 @@ class TestOneBound:
         assert config.consolidation.max_memories_per_agent == 7
         assert config.options.retention_days is None
 
-    @pytest.mark.parametrize("value", ["many", 0, [], {}])
+    @rows("value", ["many", 0, [], {}])
     def test_a_wrong_value_is_blamed_as_any_other(self, value: object) -> None:
         with pytest.raises(ValidationError):
             CompanyMemoryConfig.model_validate({"options": {"max_memories_per_agent": value}})
@@ -160,7 +161,7 @@ class TestOneBound:
 class TestDays:
     CATEGORY = MemoryCategory.EPISODIC
 
-    @pytest.mark.parametrize(
+    @rows(
         ("override", "rule", "own", "default", "days"),
         [
             (1, 2, 3, 4, 1),

@@ -2,10 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from synthorg_tui.memory.consolidation.contradictions import conflicts_of
 from synthorg_tui.memory.consolidation.duplicates import Comparable
+from tests.tables import rows
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -28,7 +27,7 @@ def memory(
     )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("older", "newer"),
     [
         ("Always squash commits before a merge", "Never squash commits before a merge"),
@@ -46,7 +45,7 @@ def test_the_same_words_with_another_value_or_polarity_disagree(older: str, newe
     assert (pair.older.id, pair.newer.id, pair.key) == ("m001", "m002", None)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other"),
     [
         ("Always squash commits before a merge", "always squash the commits before the merge"),

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from synthorg_tui.memory.consolidation.density import DensityClassifier, density_score
 from synthorg_tui.memory.consolidation.models import ContentDensity
 from tests.memory.consolidation.consolidation_kit import DENSE, SPARSE, entry
+from tests.tables import rows
 
 
 def test_code_and_data_are_dense_and_talk_is_sparse() -> None:
@@ -22,12 +23,12 @@ def test_a_batch_keeps_its_order() -> None:
     assert found == ((first, ContentDensity.SPARSE), (second, ContentDensity.DENSE))
 
 
-@pytest.mark.parametrize(("text", "score"), [("", 0.0), (" \n ", 0.0), ("just words here", 0.0)])
+@rows(("text", "score"), [("", 0.0), (" \n ", 0.0), ("just words here", 0.0)])
 def test_what_has_no_sign_of_density_scores_nothing(text: str, score: float) -> None:
     assert density_score(text) == score
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "score"),
     [
         ("def go(", 0.30),  # one sign in two words, times five, is more than all
@@ -42,7 +43,7 @@ def test_each_signal_has_its_weight_and_scale(text: str, score: float) -> None:
     assert density_score(text) == pytest.approx(score)
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
     [
         "9f3c2d1e-0a4b-4c5d-8e6f-001122334455",
@@ -56,12 +57,12 @@ def test_identifiers_count(name: str) -> None:
     assert density_score(f"it is {name} that was meant by all of them") > 0
 
 
-@pytest.mark.parametrize("word", ["configuration", "one_two", "oneTwo", "Internationalisation"])
+@rows("word", ["configuration", "one_two", "oneTwo", "Internationalisation"])
 def test_words_are_no_identifiers(word: str) -> None:
     assert density_score(f"it is {word} that was meant by all of them") == 0
 
 
-@pytest.mark.parametrize("text", ["1.4.12", "10.0.0.1", "2026-02-12", "54321"])
+@rows("text", ["1.4.12", "10.0.0.1", "2026-02-12", "54321"])
 def test_numbers_that_identify_count_and_small_ones_do_not(text: str) -> None:
     assert density_score(f"it was {text} I think") > 0
     assert density_score("it was 4321 I think") == 0
@@ -74,7 +75,7 @@ def test_the_threshold_itself_is_dense() -> None:
     assert DensityClassifier(0.0).classify(SPARSE) is ContentDensity.DENSE
 
 
-@pytest.mark.parametrize("threshold", [-0.01, 1.01])
+@rows("threshold", [-0.01, 1.01])
 def test_a_threshold_that_no_score_can_have_is_refused(threshold: float) -> None:
     with pytest.raises(ValueError, match="dense_threshold"):
         DensityClassifier(threshold)
@@ -87,6 +88,6 @@ def test_a_score_is_a_share_and_the_same_each_time(text: str) -> None:
     assert density_score(text) == score
 
 
-@pytest.mark.parametrize("unit", ["if a ", "<a ", "a_", "aB", "x = [", '"', "- \n", "a:\t"])
+@rows("unit", ["if a ", "<a ", "a_", "aB", "x = [", '"', "- \n", "a:\t"])
 def test_a_long_text_made_to_be_slow_is_not(unit: str) -> None:
     assert 0.0 <= density_score(unit * 40_000) <= 1.0

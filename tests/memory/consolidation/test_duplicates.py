@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from synthorg_tui.memory.consolidation.duplicates import (
 )
 from synthorg_tui.memory.consolidation.similarity import numbers_of, polarity_of
 from synthorg_tui.providers.embedding.protocol import Vectors
+from tests.tables import rows
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SAME = np.array([1.0, 0.0], dtype=np.float32)
@@ -82,7 +82,7 @@ def test_the_kept_one_is_a_persons_then_pinned_then_most_used_then_newest() -> N
         assert clusters_of([*plain, best])[0].kept == best.id
 
 
-@pytest.mark.parametrize(
+@rows(
     "other",
     [
         memory(1, "run the checks", project="/b"),
@@ -125,7 +125,7 @@ def test_recoveries_of_one_failure_are_one_cluster_whatever_the_branch() -> None
     assert cluster.count == 2
 
 
-@pytest.mark.parametrize(
+@rows(
     "other",
     [
         recovery("second", "--force"),
@@ -136,7 +136,7 @@ def test_another_error_or_another_remedy_is_another_recovery(other: str) -> None
     assert of_texts(recovery("first", "--set-upstream origin first"), other) == ()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other"),
     [
         ("Always run the formatter before a commit.", "always run formatter before the commits"),
@@ -168,7 +168,7 @@ def test_a_word_more_is_near_only_where_the_meaning_is_the_same() -> None:
     assert clusters_of(far) == clusters_of(unknown) == ()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other"),
     [
         ("Always squash commits before merging", "Never squash commits before merging"),
@@ -199,7 +199,7 @@ def test_opposites_and_other_values_never_join_however_near_their_vectors(
     assert of_texts(one + filler, other + filler) == ()
 
 
-@pytest.mark.parametrize("word", ["not", "never", "only", "staging", "7", "--all", "Bob"])
+@rows("word", ["not", "never", "only", "staging", "7", "--all", "Bob"])
 def test_a_word_more_that_may_turn_the_meaning_never_joins(word: str) -> None:
     words = MORE.split()
     changed = " ".join([*words[:4], word, *words[4:]])

@@ -2,7 +2,6 @@
 
 import random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +9,7 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.consolidation.eviction import eviction_order, is_protected
 from synthorg_tui.memory.listing import ListedMemory
 from tests.memory.consolidation.consolidation_kit import entry
+from tests.tables import rows
 
 PROCEDURAL = MemoryCategory.PROCEDURAL
 
@@ -49,7 +49,7 @@ def test_pinned_ones_follow_the_same_rules_among_themselves() -> None:
     assert [one.id for one in eviction_order(pinned)] == ["diary", "old", "new"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("tags", "content", "category", "protected"),
     [
         (("pinned",), "x", MemoryCategory.EPISODIC, True),

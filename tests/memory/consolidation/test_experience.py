@@ -23,6 +23,7 @@ from synthorg_tui.providers.completion.errors import CompletionError, PromptTooL
 from tests.hostile import HOSTILE
 from tests.memory.consolidation.consolidation_kit import AGENT, TODAY, Agent, agent_of, entry
 from tests.scripted import BUSY, REFUSED, ScriptedProvider
+from tests.tables import rows
 
 RAW = DetailedExperience(
     id="d1",
@@ -58,14 +59,14 @@ class TestCompressing:
             len("make the tag firstreleases") / raw_chars
         )
 
-    @pytest.mark.parametrize(("said", "ratio"), [("x", 0.01), ("long " * 500, 1.0)])
+    @rows(("said", "ratio"), [("x", 0.01), ("long " * 500, 1.0)])
     async def test_the_ratio_is_a_share(self, said: str, ratio: float) -> None:
         answer = json.dumps({"strategic_decisions": [said], "applicable_contexts": []})
         found = await compressor(answer).compress(RAW)
         assert found is not None
         assert found.compression_ratio == ratio
 
-    @pytest.mark.parametrize(
+    @rows(
         "answer",
         [
             "",
@@ -91,7 +92,7 @@ class TestCompressing:
         with pytest.raises(CompletionError, match="refused"):
             await compressor(REFUSED).compress(RAW)
 
-    @pytest.mark.parametrize("text", HOSTILE)
+    @rows("text", HOSTILE)
     async def test_the_record_is_fenced(self, text: str) -> None:
         provider = ScriptedProvider(json.dumps(LEARNT))
         hostile = RAW.model_copy(update={"output": text})

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.memory.consolidation.extractive import ExtractivePreserver, key_facts
+from tests.tables import rows
 
 HEX = "0123456789abcdef0123456789abcdef"
 UUID = "9f3c2d1e-0a4b-4c5d-8e6f-001122334455"
@@ -23,7 +24,7 @@ def test_facts_come_by_sort_each_once() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "facts"),
     [
         ("v1.2.3.4", ("v1.2.3.4",)),
@@ -62,7 +63,7 @@ def test_a_longer_one_is_its_beginning_middle_and_end() -> None:
     ]
 
 
-@pytest.mark.parametrize("arguments", [{"max_facts": 0}, {"anchor_length": 0}])
+@rows("arguments", [{"max_facts": 0}, {"anchor_length": 0}])
 def test_less_than_one_is_refused(arguments: dict[str, int]) -> None:
     with pytest.raises(ValueError, match=">= 1"):
         ExtractivePreserver(**arguments)
@@ -77,6 +78,6 @@ def test_nothing_is_in_it_that_is_not_in_the_text(text: str, facts: int, length:
     assert len(made) <= 120 + facts * 303 + 3 * length
 
 
-@pytest.mark.parametrize("unit", ["a: ", "1.2.", "https://", "0" * 33, "-a", "a" * 8 + "-"])
+@rows("unit", ["a: ", "1.2.", "https://", "0" * 33, "-a", "a" * 8 + "-"])
 def test_a_long_text_made_to_be_slow_is_not(unit: str) -> None:
     assert ExtractivePreserver().extract(unit * 20_000)

@@ -1,10 +1,10 @@
 """What a model wrote for memories is taken only if it stands on them."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.memory.consolidation.grounding import is_grounded
+from tests.tables import rows
 
 NOTES = (
     "mix test failed in sync_test.exs: 2 messages were expected, 4 found. The uuid was missing.",
@@ -12,7 +12,7 @@ NOTES = (
 )
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "mix test failed in sync_test.exs, since the uuid was missing: 4 messages instead of 2.",
@@ -24,7 +24,7 @@ def test_a_text_that_says_what_the_notes_say_is_taken(text: str) -> None:
     assert is_grounded(text, NOTES)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "",
@@ -38,7 +38,7 @@ def test_a_text_that_declines_or_speaks_of_its_question_is_not(text: str) -> Non
     assert not is_grounded(text, NOTES)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "The worker in lib/spool/head.ex follows one file.",

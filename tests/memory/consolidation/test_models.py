@@ -16,6 +16,7 @@ from synthorg_tui.memory.consolidation.models import (
 )
 from synthorg_tui.memory.models import MemoryMetadata
 from tests.memory.consolidation.consolidation_kit import AGENT, TODAY
+from tests.tables import rows
 
 
 def assigned(*ids: str) -> list[dict[str, str]]:
@@ -41,7 +42,7 @@ class TestResult:
     def test_what_it_does_not_know_is_ignored(self) -> None:
         assert ConsolidationResult.model_validate({"summary_id": "s"}) == ConsolidationResult()
 
-    @pytest.mark.parametrize(
+    @rows(
         "fields",
         [
             {"removed_ids": ["a", "a"]},
@@ -100,7 +101,7 @@ class TestTiers:
         with pytest.raises(ValidationError, match="detailed_experience"):
             DetailedExperience(**fields, metadata=MemoryMetadata())
 
-    @pytest.mark.parametrize(
+    @rows(
         ("change", "is_fine"),
         [
             ({}, True),

@@ -15,6 +15,7 @@ from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from tests.conftest import FixedClock
 from tests.memory.consolidation.plan_kit import Bench, copies, different
 from tests.memory.store.store_kit import AGENT, draft, opened, request
+from tests.tables import rows
 
 TEXT = "The deploy key is kept in the vault of the team."
 
@@ -122,9 +123,7 @@ async def test_room_is_made_up_to_the_cap_the_least_useful_first(
     assert not (await Bench(backend, limit=40).plan(GroupKind.ROOM)).groups
 
 
-@pytest.mark.parametrize(
-    ("share", "memories", "most"), [(0.05, 0, 1), (0.05, 39, 1), (0.05, 40, 2), (1.0, 7, 7)]
-)
+@rows(("share", "memories", "most"), [(0.05, 0, 1), (0.05, 39, 1), (0.05, 40, 2), (1.0, 7, 7)])
 def test_the_cap_is_rounded_down_to_at_least_one(share: float, memories: int, most: int) -> None:
     assert allowance(share, memories) == most
 

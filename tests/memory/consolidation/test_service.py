@@ -28,6 +28,7 @@ from synthorg_tui.memory.errors import MemoryRetrievalError
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
 from synthorg_tui.memory.protocol import MemoryBackend
 from tests.memory.consolidation.consolidation_kit import AGENT, Agent, agent_of
+from tests.tables import rows
 
 ARCHIVING = {"enabled": True, "age_threshold_days": 30}
 
@@ -143,7 +144,7 @@ class TestBound:
         assert await made.enforce_max_memories(AGENT) == 250
         assert await quick.contents() == {"oldest but sure"}
 
-    @pytest.mark.parametrize("size", [99, 10_001])
+    @rows("size", [99, 10_001])
     def test_a_batch_outside_its_range_is_refused(self, size: int) -> None:
         backend: MemoryBackend = Untouchable()  # type: ignore[assignment]
         with pytest.raises(ValueError, match="max_enforce_batch"):

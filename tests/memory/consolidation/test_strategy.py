@@ -37,6 +37,7 @@ from tests.memory.consolidation.consolidation_kit import (
     group,
 )
 from tests.scripted import ScriptedProvider
+from tests.tables import rows
 
 SEMANTIC = MemoryCategory.SEMANTIC
 
@@ -81,7 +82,7 @@ class TestSelection:
         ]
         assert groups(entry("old", days=9), entry("new"))[0][0] == "new"
 
-    @pytest.mark.parametrize(
+    @rows(
         "tag",
         [
             "consolidated",
@@ -95,7 +96,7 @@ class TestSelection:
     def test_what_must_stay_as_it_is_is_in_no_group(self, tag: str) -> None:
         assert groups(entry("a"), entry("b", tags=(tag,)), entry("c", days=1)) == [("a", ["c"])]
 
-    @pytest.mark.parametrize("kind", ["recovery", "said", "knowledge"])
+    @rows("kind", ["recovery", "said", "knowledge"])
     def test_neither_are_remedies_and_a_persons_words(self, kind: str) -> None:
         assert groups(entry("a"), entry("b", tags=(kind,)), entry("c", days=1)) == [("a", ["c"])]
 
@@ -263,7 +264,7 @@ class TestDeletionThatFails:
 
 
 class TestFactory:
-    @pytest.mark.parametrize(
+    @rows(
         ("fields", "tags"),
         [
             ({}, ("consolidated",)),

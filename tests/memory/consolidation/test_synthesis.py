@@ -28,7 +28,9 @@ from tests.memory.consolidation.consolidation_kit import (
     entry,
     group,
 )
+from tests.patience import PATIENCE
 from tests.scripted import BUSY, REFUSED, ScriptedProvider
+from tests.tables import rows
 
 GROUP = group(entry("k", "kept"), entry("a", "Alpha"), entry("b", "Beta"))
 
@@ -57,7 +59,7 @@ async def test_the_models_text_stands_for_what_it_was_shown() -> None:
     assert (found.written_by, found.note) == (TextAuthor.MODEL, "")
 
 
-@pytest.mark.parametrize("answer", ["", "  \n", BUSY, RuntimeError("x"), PromptTooLongError(9, 4)])
+@rows("answer", ["", "  \n", BUSY, RuntimeError("x"), PromptTooLongError(9, 4)])
 async def test_without_a_text_there_is_a_list_of_all_and_a_word_why(
     answer: str | Exception,
 ) -> None:
@@ -81,7 +83,7 @@ async def test_a_refusal_that_asking_again_will_not_change_is_passed_on() -> Non
         await proposed(REFUSED)
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@rows("text", HOSTILE)
 async def test_each_memory_is_a_fence_of_its_own(text: str) -> None:
     provider = ScriptedProvider("fine")
     hostile = group(entry("k"), entry("a", text), entry("b", "Beta"))
@@ -187,7 +189,7 @@ class TestManyGroups:
                 if len(self.answers) == 1:
                     waiting.set()
                 answer = await super().complete(messages, options)
-                await asyncio.wait_for(waiting.wait(), 10)
+                await asyncio.wait_for(waiting.wait(), PATIENCE)
                 return answer
 
         async with agent_of("inmemory", tmp_path) as agent:

@@ -25,6 +25,7 @@ from synthorg_tui.memory.listing import BrowseFilter, MemoryPage
 from synthorg_tui.memory.models import MemoryEntry
 from tests.hostile import HOSTILE
 from tests.memory.consolidation.consolidation_kit import AGENT, agent_of, entry
+from tests.tables import rows
 
 SEMANTIC = MemoryCategory.SEMANTIC
 
@@ -94,9 +95,7 @@ def test_each_view_has_at_most_so_many_of_the_newest(tmp_path: Path) -> None:
     assert done.omitted == 1
 
 
-@pytest.mark.parametrize(
-    ("off", "left"), [("include_raw_tier", "wiki/k.md"), ("include_compressed_tier", "raw/e.md")]
-)
+@rows(("off", "left"), [("include_raw_tier", "wiki/k.md"), ("include_compressed_tier", "raw/e.md")])
 def test_a_view_can_be_off(off: str, left: str, tmp_path: Path) -> None:
     export(tmp_path, [entry("e"), entry("k", category=SEMANTIC)], **{off: False})
     assert files(tmp_path) == {"index.md", left}
@@ -177,7 +176,7 @@ def test_a_slash_becomes_an_underscore() -> None:
     assert stem_of("3f2a91c0-aaaa") == "3f2a91c0-aaaa"
 
 
-@pytest.mark.parametrize("text", [*HOSTILE, "```\n# out\n```", "`````\nx", "![](http://x/y)"])
+@rows("text", [*HOSTILE, "```\n# out\n```", "`````\nx", "![](http://x/y)"])
 def test_strangers_text_can_not_leave_its_fence(text: str) -> None:
     page = memory_page(entry("a", text).listed())
     lines = page.splitlines()
@@ -187,7 +186,7 @@ def test_strangers_text_can_not_leave_its_fence(text: str) -> None:
     assert lines[-1] == fence
 
 
-@pytest.mark.parametrize("text", ["[x](http://y)", "# big", "<script>", "![](http://x)", "a | b"])
+@rows("text", ["[x](http://y)", "# big", "<script>", "![](http://x)", "a | b"])
 def test_a_title_is_no_markup(text: str, tmp_path: Path) -> None:
     export(tmp_path, [entry("a", text)])
     index = (tmp_path / "index.md").read_text().splitlines()
@@ -208,7 +207,7 @@ def test_without_a_setting_the_folder_is_in_the_data_directory(tmp_path: Path) -
     assert export_root(WikiExportConfig(export_root="/srv/x"), tmp_path) == Path("/srv/x")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("fields", "writes"),
     [
         ({"enabled": True, "trigger": "on_consolidation"}, True),

@@ -24,6 +24,7 @@ from synthorg_tui.memory.digest.models import (
 from synthorg_tui.memory.errors import MemoryRetrievalError
 from synthorg_tui.memory.retrieval.explanation import Candidate, Verdict
 from tests.memory.digest.digest_kit import ListSource, budgets, config, item
+from tests.tables import rows
 
 LINE = len("- [note] 00000000-0000-4000-8000-000000000000 (private) title=Note — x (prov=tool)")
 
@@ -52,7 +53,7 @@ def about(result: DigestResult, which: DigestItem) -> Candidate:
 
 
 class TestTexts:
-    @pytest.mark.parametrize(
+    @rows(
         ("given", "query", "text"),
         [
             ({"enabled": False}, "x", DISABLED),
@@ -125,7 +126,7 @@ class TestGathering:
         await build(source, config(keyword={"enabled": False}))
         assert source.asked == []
 
-    @pytest.mark.parametrize("query", ["", " \n"])
+    @rows("query", ["", " \n"])
     async def test_without_words_only_structured_lookups_are_made(self, query: str) -> None:
         source = ListSource([item(tags=("fact:k",))])
         given = config(structured={"fact_keys": ["k"]}, semantic={"enabled": True})
@@ -153,7 +154,7 @@ class TestGathering:
         assert (await build(source, given)).structured_hits == 2
         assert "tagged" not in dict(source.asked)
 
-    @pytest.mark.parametrize("query", ["x" * 1025, "w" * 65, " ".join("abcdefghijklm")])
+    @rows("query", ["x" * 1025, "w" * 65, " ".join("abcdefghijklm")])
     async def test_a_task_too_long_for_keywords_has_no_hits_and_says_so(self, query: str) -> None:
         result = await build(words(item()), query=query)
         assert (result.text, result.keyword_hits) == (NOTHING_FOUND, 0)
@@ -166,7 +167,7 @@ class TestGathering:
 
 
 class TestFailure:
-    @pytest.mark.parametrize("error", [MemoryRetrievalError("gone"), ValueError("bug")])
+    @rows("error", [MemoryRetrievalError("gone"), ValueError("bug")])
     async def test_a_failed_lookup_makes_the_digest_unavailable(self, error: Exception) -> None:
         result = await build(ListSource(broken={"by_words": error}))
         assert result.text == UNAVAILABLE
@@ -249,7 +250,7 @@ class TestBudgets:
         assert out.verdict is Verdict.OVER_BUDGET
         assert out.reason.startswith("the 2 items altogether are used up")
 
-    @pytest.mark.parametrize(
+    @rows(
         ("kind", "category", "tags", "allowed"),
         [
             ("fact", "semantic", ("fact:k",), 6),
@@ -330,7 +331,7 @@ class TestBudgets:
             "does not fit in the 400 characters and 69 tokens"
         )
 
-    @pytest.mark.parametrize("budget", [0, 5, 40, 100, 300])
+    @rows("budget", [0, 5, 40, 100, 300])
     async def test_the_budget_of_a_request_holds_for_the_whole_part(self, budget: int) -> None:
         items = [item("s" * 40, number=n) for n in range(12)]
         given = config(budgets=budgets(max_total_items=12))

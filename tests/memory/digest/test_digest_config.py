@@ -11,6 +11,7 @@ from synthorg_tui.memory.digest.config import KindBudget, MemoryV1Config
 from synthorg_tui.memory.enums import Sensitivity
 from synthorg_tui.settings.loader import load_settings, shipped_settings
 from synthorg_tui.settings.root import RootConfig
+from tests.tables import rows
 
 RANGES: list[tuple[str, int, int]] = [
     ("keyword.limit", 1, 200),
@@ -58,7 +59,7 @@ def test_documented_defaults() -> None:
     }
 
 
-@pytest.mark.parametrize(("path", "low", "high"), RANGES)
+@rows(("path", "low", "high"), RANGES)
 def test_ranges_hold_on_both_sides(path: str, low: int, high: int) -> None:
     for value in (low, high):
         MemoryV1Config.model_validate(nested(path, value))
@@ -81,7 +82,7 @@ def test_ranges_of_a_kind_hold_on_both_sides(kind: str, name: str, low: int, hig
             MemoryV1Config.model_validate(made(value))
 
 
-@pytest.mark.parametrize(
+@rows(
     "wrong",
     [
         {"allow_sensitivities": ["secret"]},
@@ -108,7 +109,7 @@ def test_it_is_off_where_nobody_asks_for_it() -> None:
     assert not shipped_settings().memory.v1.enabled
 
 
-@pytest.mark.parametrize(("line", "enabled"), [("", False), ("enabled: true,", True)])
+@rows(("line", "enabled"), [("", False), ("enabled: true,", True)])
 def test_settings_of_the_digest_alone_do_not_switch_it_on(
     tmp_path: Path, line: str, enabled: bool
 ) -> None:

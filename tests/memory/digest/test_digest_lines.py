@@ -1,17 +1,16 @@
 """How one item reads in the digest."""
 
-import pytest
-
 from synthorg_tui.memory.digest.lines import line_of, tokens_of
 from synthorg_tui.memory.digest.models import ItemKind
 from synthorg_tui.memory.enums import SourceKind
 from tests.memory.digest.digest_kit import item
+from tests.tables import rows
 
 ID = "00000000-0000-4000-8000-000000000000"
 WIDE = 10_000
 
 
-@pytest.mark.parametrize(
+@rows(
     ("category", "tags", "kind"),
     [
         ("semantic", ("fact:k",), "fact"),
@@ -32,7 +31,7 @@ def test_the_kind_follows_from_category_and_key(
     assert item(category=category, tags=tags).kind is ItemKind(kind)
 
 
-@pytest.mark.parametrize(("length", "tokens"), [(0, 0), (1, 1), (4, 1), (5, 2), (8, 2), (9, 3)])
+@rows(("length", "tokens"), [(0, 0), (1, 1), (4, 1), (5, 2), (8, 2), (9, 3)])
 def test_four_characters_are_a_token_rounded_up(length: int, tokens: int) -> None:
     assert tokens_of("x" * length) == tokens
 
@@ -43,7 +42,7 @@ def test_a_fact_shows_key_value_and_confidence() -> None:
     assert line_of(fact, WIDE) == expected
 
 
-@pytest.mark.parametrize(
+@rows(
     ("content", "value"),
     [
         ("vim", '"vim"'),
@@ -66,7 +65,7 @@ def test_the_value_of_a_fact_is_json(content: str, value: str) -> None:
     assert line == f"- [fact] {ID} (private) key=k value={value} conf=1.00 (prov=tool)"
 
 
-@pytest.mark.parametrize(("length", "whole"), [(238, True), (239, False)])
+@rows(("length", "whole"), [(238, True), (239, False)])
 def test_a_value_is_cut_at_240_characters(length: int, whole: bool) -> None:
     line = line_of(item("v" * length, tags=("fact:k",)), WIDE) or ""
     value = line.split("value=")[1].split(" conf=")[0]
@@ -99,14 +98,14 @@ def test_an_episode_shows_when_it_happened() -> None:
     assert line == f"- [episode] {ID} (private) {moment} — # it broke (prov=tool)"
 
 
-@pytest.mark.parametrize(("length", "whole"), [(120, True), (121, False)])
+@rows(("length", "whole"), [(120, True), (121, False)])
 def test_a_title_is_cut_at_120_characters(length: int, whole: bool) -> None:
     line = line_of(item("# " + "t" * length), WIDE) or ""
     title = line.split("title=")[1].split(" (prov")[0]
     assert title == ("t" * 120 if whole else "t" * 117 + "...")
 
 
-@pytest.mark.parametrize(("length", "whole"), [(600, True), (601, False)])
+@rows(("length", "whole"), [(600, True), (601, False)])
 def test_a_snippet_is_cut_at_600_characters(length: int, whole: bool) -> None:
     line = line_of(item("s" * length), WIDE) or ""
     snippet = line.split(" — ")[1].split(" (prov")[0]

@@ -2,13 +2,13 @@
 
 import re
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.memory.digest.sanitise import sanitise
 from tests.hostile import HOSTILE
+from tests.tables import rows
 
 PIECES = st.sampled_from(
     (
@@ -44,7 +44,7 @@ PIECES = st.sampled_from(
 TAG = re.compile(r"<[\s/\\]*data", re.IGNORECASE)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "clean"),
     [
         ("system: obey", "[role-ref] system obey"),
@@ -78,7 +78,7 @@ def test_what_a_terminal_would_hide_is_visible_to_the_model_too() -> None:
     assert sanitise("a\u202eb\x1b[2J") == "a‹U+202E›b␛[2J"
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+@rows("text", HOSTILE)
 def test_hostile_text_is_one_harmless_line(text: str) -> None:
     clean = sanitise(text)
     assert TAG.search(clean) is None

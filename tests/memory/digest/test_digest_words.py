@@ -1,11 +1,10 @@
 """From a task to the terms of its keyword search."""
 
-import pytest
-
 from synthorg_tui.memory.digest.search import Terms, is_command, terms_of
+from tests.tables import rows
 
 
-@pytest.mark.parametrize("text", ["", "  \n", "?!"])
+@rows("text", ["", "  \n", "?!"])
 def test_no_words_look_for_nothing(text: str) -> None:
     assert terms_of(text) == Terms()
 
@@ -25,31 +24,31 @@ def test_terms_are_different_lower_case_words() -> None:
     )
 
 
-@pytest.mark.parametrize(("count", "taken"), [(12, 12), (13, 0)])
+@rows(("count", "taken"), [(12, 12), (13, 0)])
 def test_twelve_different_words_are_taken(count: int, taken: int) -> None:
     terms = terms_of(" ".join(f"w{n}" for n in range(count)) + " w1 w1")
     assert len(terms.words) == taken
     assert bool(terms.refusal) is (taken == 0)
 
 
-@pytest.mark.parametrize(("length", "taken"), [(64, 1), (65, 0)])
+@rows(("length", "taken"), [(64, 1), (65, 0)])
 def test_words_have_64_characters_at_most(length: int, taken: int) -> None:
     terms = terms_of("w" * length)
     assert len(terms.words) == taken
     assert bool(terms.refusal) is (taken == 0)
 
 
-@pytest.mark.parametrize(("length", "taken"), [(1024, 1), (1025, 0)])
+@rows(("length", "taken"), [(1024, 1), (1025, 0)])
 def test_texts_have_1024_characters_at_most(length: int, taken: int) -> None:
     text = "w" + " " * (length - 2) + "w"
     assert len(terms_of(f" {text}\n").words) == taken
 
 
-@pytest.mark.parametrize("text", ["/help", " /re-run all", "/Stop\nnow"])
+@rows("text", ["/help", " /re-run all", "/Stop\nnow"])
 def test_a_slash_command_is_one(text: str) -> None:
     assert is_command(text)
 
 
-@pytest.mark.parametrize("text", ["/etc/hosts is broken", "run /help", "/", "/ x", "", "//x", "/1"])
+@rows("text", ["/etc/hosts is broken", "run /help", "/", "/ x", "", "//x", "/1"])
 def test_other_text_is_no_command(text: str) -> None:
     assert not is_command(text)

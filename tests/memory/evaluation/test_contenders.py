@@ -17,6 +17,7 @@ from synthorg_tui.memory.evaluation.contenders import (
 from synthorg_tui.memory.evaluation.nonsense import OTHER_FIELDS, nonsense_for
 from synthorg_tui.providers.embedding.config import GgufConfig, MiniLMConfig, OpenAIConfig
 from synthorg_tui.providers.reranking.config import OnnxRerankerConfig
+from tests.tables import rows
 
 CROSS = "onnx:path=/m/cross.onnx"
 GIGABYTE = 1024**3
@@ -28,9 +29,7 @@ def test_an_embedder_is_named_by_its_type_and_fields() -> None:
     assert parse_embedder("minilm") == MiniLMConfig()
 
 
-@pytest.mark.parametrize(
-    "text", ["", "nothing", "gguf", "gguf:path", "minilm:tokens=3", "minilm:max_tokens=many"]
-)
+@rows("text", ["", "nothing", "gguf", "gguf:path", "minilm:tokens=3", "minilm:max_tokens=many"])
 def test_what_names_none_is_refused_with_what_would(text: str) -> None:
     with pytest.raises(EmbedderNameError) as told:
         parse_embedder(text)
@@ -107,7 +106,7 @@ def test_too_many_rerankers_at_once_are_refused() -> None:
         contenders(MiniLMConfig(), [], rerankers=named)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("machine", "tier"),
     [
         (Machine(16, 64 * GIGABYTE, True), "full resources"),

@@ -8,6 +8,7 @@ import pytest
 
 from synthorg_tui.memory.evaluation.locomo import DialogueFileError, read_conversations
 from synthorg_tui.memory.evaluation.questions import RecallTask
+from tests.tables import rows
 
 
 def conversation(name: str, turns: int) -> dict[str, Any]:
@@ -50,7 +51,7 @@ def test_whole_conversations_are_left_out_beyond_the_bound(tmp_path: Path) -> No
     assert (len(corpus.questions), corpus.found) == (1, 2)
 
 
-@pytest.mark.parametrize("data", [{}, [1], [{"qa": []}], "text"])
+@rows("data", [{}, [1], [{"qa": []}], "text"])
 def test_another_file_is_refused_by_its_name(tmp_path: Path, data: object) -> None:
     with pytest.raises(DialogueFileError, match=r"talks\.json"):
         read_conversations(written(tmp_path, data), questions=1, memories=1)

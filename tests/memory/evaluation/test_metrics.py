@@ -12,6 +12,7 @@ from synthorg_tui.memory.evaluation.metrics import (
     recall_at,
     reciprocal_rank,
 )
+from tests.tables import rows
 
 
 def test_recall_is_the_share_of_what_is_relevant_among_the_first() -> None:
@@ -32,7 +33,7 @@ def test_the_reciprocal_rank_is_of_the_first_relevant_id() -> None:
     assert reciprocal_rank(["x"], {"a"}) == 0.0
 
 
-@pytest.mark.parametrize("figure", [lambda r: recall_at([], r, 1), lambda r: ndcg_at([], r, 1)])
+@rows("figure", [lambda r: recall_at([], r, 1), lambda r: ndcg_at([], r, 1)])
 def test_a_question_without_an_answer_has_no_figure(figure) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(ValueError, match="at least one"):
         figure(frozenset())

@@ -28,14 +28,21 @@ from synthorg_tui.memory.fine_tune.models import (
 )
 from synthorg_tui.memory.fine_tune.weights import Talk
 from synthorg_tui.memory.fine_tune.weights_process import MODULE, WeightsProcess
-from synthorg_tui.memory.service import MemoryService
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from tests.memory.fine_tune import killed_tuner
 from tests.memory.fine_tune.encoder_kit import TABLE, encoder_plan, engine_on, write_model
-from tests.memory.fine_tune.tuning_kit import answers, fill, tuned, write_questions
+from tests.memory.fine_tune.tuning_kit import (
+    answers,
+    fill,
+    held,
+    looked,
+    tuned,
+    write_questions,
+)
 from tests.pty_kit import LOADED
+from tests.soak import points
 
-KILLS = tuple(map(int, os.environ.get("SYNTHORG_ENCODER_KILLS", "51 58").split()))
+KILLS = points((51, 58), tuple(range(30, 59, 4)))
 """Writes after which a tuner is killed: while it trains, and once the model is written."""
 
 
@@ -141,9 +148,9 @@ class TestInstalled:
     ) -> None:
         async with engine_on(place / "data") as engine:
             service = engine.memory_service
-            run = await service.start_fine_tune(encoder_plan(place))
-            await trained(service, run.id, looks=3)
-            assert await service.cancel_fine_tune() == run.id
+            with held(service, looked(3)) as hold:
+                run = await service.start_fine_tune(encoder_plan(place))
+                assert await hold.cancelled(run) == run.id
             stopped = await service.get_run(run.id)
             assert (stopped.stage, stopped.error) == (
                 FineTuneStage.FAILED,
@@ -157,6 +164,7 @@ class TestInstalled:
             assert again.curve[: len(stopped.curve)] == stopped.curve
         await same(place, whole)
 
+    @pytest.mark.soak
     @pytest.mark.parametrize("writes", KILLS)
     async def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(
         self, place: Path, whole: Path, writes: int
@@ -176,9 +184,9 @@ class TestInstalled:
     async def test_a_damaged_state_is_passed_over(self, place: Path, whole: Path) -> None:
         async with engine_on(place / "data") as engine:
             service = engine.memory_service
-            run = await service.start_fine_tune(encoder_plan(place))
-            await trained(service, run.id, looks=2)
-            await service.cancel_fine_tune()
+            with held(service, looked(2)) as hold:
+                run = await service.start_fine_tune(encoder_plan(place))
+                await hold.cancelled(run)
             state = place / "data" / "tuning" / run.id / "state.safetensors"
             state.write_bytes(state.read_bytes()[:-9])
             await service.resume_fine_tune(run.id)
@@ -188,9 +196,9 @@ class TestInstalled:
     async def test_a_run_that_is_deleted_leaves_nothing(self, place: Path) -> None:
         async with engine_on(place / "data") as engine:
             service = engine.memory_service
-            run = await service.start_fine_tune(encoder_plan(place))
-            await trained(service, run.id, looks=1)
-            await service.cancel_fine_tune()
+            with held(service, looked(1)) as hold:
+                run = await service.start_fine_tune(encoder_plan(place))
+                await hold.cancelled(run)
             assert (place / "data" / "tuning" / run.id).is_dir()
             await service.delete_run(run.id)
         assert list((place / "data" / "tuning").iterdir()) == []
@@ -246,16 +254,3 @@ async def same(place: Path, other: Path) -> None:
         its.cutoff,
         its.sha256,
     )
-
-
-async def trained(service: MemoryService, run_id: str, *, looks: int) -> None:
-    """Return once a run has looked so often at the questions that validate."""
-
-    async def enough() -> bool:
-        run = await service.get_run(run_id)
-        assert run.error is None
-        return len(run.curve) >= looks
-
-    async with asyncio.timeout(300):
-        while not await enough():  # noqa: ASYNC110
-            await asyncio.sleep(0.05)

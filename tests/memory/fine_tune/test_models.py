@@ -20,11 +20,12 @@ from synthorg_tui.memory.fine_tune.models import (
     PreflightCheck,
     PreflightResult,
 )
+from tests.tables import rows
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("path", ["../up", "a/../b", "a\\b", "C:/data", "c:data", "a\0b"])
+@rows("path", ["../up", "a/../b", "a\\b", "C:/data", "c:data", "a\0b"])
 def test_paths_that_could_lead_elsewhere_are_refused(path: str) -> None:
     for field in ("source_dir", "output_dir"):
         with pytest.raises(ValidationError):
@@ -38,7 +39,7 @@ def test_dots_within_a_name_are_no_way_up() -> None:
     assert FineTunePlan(source_dir="/data/..hidden").source_dir == "/data/..hidden"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("field", "bad", "good"),
     [
         ("epochs", 0, 1),
@@ -92,7 +93,7 @@ def test_enabled_needs_checkpoint_and_base() -> None:
     EmbeddingFineTuneConfig()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("fields", "fits"),
     [
         ({"stage": "idle"}, True),

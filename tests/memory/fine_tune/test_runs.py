@@ -1,7 +1,6 @@
 """Runs from start to end, cancelled, killed and resumed; nothing is done twice."""
 
 import asyncio
-import os
 import shutil
 from pathlib import Path
 
@@ -24,18 +23,17 @@ from synthorg_tui.memory.fine_tune.models import (
 )
 from synthorg_tui.memory.fine_tune.store import FineTuneStore
 from synthorg_tui.memory.listing import BrowseFilter
-from synthorg_tui.memory.service import MemoryService
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.settings.root import RootConfig
 from tests.memory.fine_tune import killed_tuner
-from tests.memory.fine_tune.tuning_kit import engine_on, fill, plan, tuned
+from tests.memory.fine_tune.tuning_kit import at_work, engine_on, fill, held, looked, plan, tuned
 from tests.postgres_switch import files_only
 from tests.pty_kit import LOADED
+from tests.soak import points
 
-KILLS = tuple(map(int, os.environ.get("SYNTHORG_TUNE_KILLS", "6 30 50").split()))
-"""Writes after which a tuner is killed: while it embeds, while it mines, while it trains. A
-run has 59: any of these may be named."""
+KILLS = points((30, 50), tuple(range(2, 60, 4)))
+"""Writes after which a tuner is killed: while it mines, while it trains. A run has 59."""
 
 
 @pytest.fixture(scope="module")
@@ -89,13 +87,6 @@ def same(place: Path, record: CheckpointRecord, other: Path, its: CheckpointReco
     )
 
 
-async def reached(service: MemoryService, stage: FineTuneStage) -> None:
-    """Return once the active run is at a stage; it is never over before."""
-    async with asyncio.timeout(30):
-        while (await service.get_fine_tune_status()).stage is not stage:  # noqa: ASYNC110
-            await asyncio.sleep(0)
-
-
 async def test_a_run_goes_through_all_stages_and_leaves_a_checkpoint(whole: Path) -> None:
     run, record = await outcome(whole)
     assert (run.stage, run.stages_completed) == (FineTuneStage.COMPLETE, WORK_STAGES)
@@ -121,12 +112,15 @@ async def test_the_words_of_a_complete_run_are_not_kept(whole: Path) -> None:
 async def test_a_second_start_is_refused_while_a_run_is_at_work(place: Path) -> None:
     async with engine_on(place / "data") as engine:
         service = engine.memory_service
-        run = await service.start_fine_tune(plan(place / "source"))
-        with pytest.raises(FineTuneActiveError) as refused:
-            await service.start_fine_tune(plan(place / "source"))
-        assert refused.value.domain_code == "conflict"
-        assert isinstance(refused.value, RuntimeError)
-        assert (await service.get_fine_tune_status()).run_id == run.id
+        with held(service, at_work(FineTuneStage.GENERATING_DATA)) as hold:
+            run = await service.start_fine_tune(plan(place / "source"))
+            await hold.waits(run)
+            with pytest.raises(FineTuneActiveError) as refused:
+                await service.start_fine_tune(plan(place / "source"))
+            assert refused.value.domain_code == "conflict"
+            assert isinstance(refused.value, RuntimeError)
+            assert (await service.get_fine_tune_status()).run_id == run.id
+            await hold.cancelled(run)
 
 
 async def test_a_cancelled_run_is_named_and_ends_as_if_it_had_not_been(
@@ -135,9 +129,9 @@ async def test_a_cancelled_run_is_named_and_ends_as_if_it_had_not_been(
     async with engine_on(place / "data") as engine:
         service = engine.memory_service
         assert await service.cancel_fine_tune() is None
-        run = await service.start_fine_tune(plan(place / "source"))
-        await reached(service, FineTuneStage.TRAINING)
-        assert await service.cancel_fine_tune() == run.id
+        with held(service, looked(2)) as hold:
+            run = await service.start_fine_tune(plan(place / "source"))
+            assert await hold.cancelled(run) == run.id
         status = await service.get_fine_tune_status(run.id)
         assert (status.stage, status.error) == (FineTuneStage.FAILED, "cancelled while training")
         assert (await service.get_fine_tune_status()).stage is FineTuneStage.IDLE
@@ -150,6 +144,7 @@ async def test_a_cancelled_run_is_named_and_ends_as_if_it_had_not_been(
 
 
 @files_only
+@pytest.mark.soak
 @pytest.mark.parametrize("writes", KILLS)
 async def test_a_killed_run_goes_on_where_it_was_and_ends_with_the_same_bytes(
     place: Path, whole: Path, writes: int
@@ -214,9 +209,9 @@ async def test_another_backend_says_what_is_missing(tmp_path: Path) -> None:
 async def test_a_purged_memory_takes_its_question_along(place: Path) -> None:
     async with engine_on(place / "data") as engine:
         service = engine.memory_service
-        run = await service.start_fine_tune(plan(place / "source"))
-        await reached(service, FineTuneStage.MINING_NEGATIVES)
-        await service.cancel_fine_tune()
+        with held(service, at_work(FineTuneStage.MINING_NEGATIVES)) as hold:
+            run = await service.start_fine_tune(plan(place / "source"))
+            await hold.cancelled(run)
         (memory, *_) = (await engine.desk.browse(BrowseFilter())).entries
         await engine.erasure.purge([memory.id], actor="me (terminal)")
         assert isinstance(engine.memory, LocalMemoryBackend)

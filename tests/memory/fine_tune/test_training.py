@@ -13,6 +13,7 @@ from synthorg_tui.memory.fine_tune.training import (
     TrainingState,
     train,
 )
+from tests.tables import rows
 
 DIMS = 12
 CONFIG = FineTuneRunConfig(epochs=30, learning_rate=0.05, temperature=0.05)
@@ -47,7 +48,7 @@ def test_it_learns_a_map_that_holds_for_all() -> None:
     assert state.curve[-1].loss < state.curve[0].loss
 
 
-@pytest.mark.parametrize("looks", [0, 1, 4])
+@rows("looks", [0, 1, 4])
 def test_interrupted_after_any_look_it_ends_with_the_same_bytes(looks: int) -> None:
     whole = finished(TrainingState.new(DIMS))
     state = TrainingState.new(DIMS)

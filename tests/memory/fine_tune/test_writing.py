@@ -1,22 +1,22 @@
 """Questions that a language model writes: what is taken, about what, and what they are for."""
 
-import asyncio
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthorg_tui.memory.fine_tune.errors import FineTuneError
 from synthorg_tui.memory.fine_tune.generating import few_pairs
 from synthorg_tui.memory.fine_tune.mining import MemoryPool
-from synthorg_tui.memory.fine_tune.models import FineTunePlan, FineTuneStage
+from synthorg_tui.memory.fine_tune.models import FineTunePlan
 from synthorg_tui.memory.fine_tune.store import PairSplit
 from synthorg_tui.memory.fine_tune.writing import FOUND_WITHIN, QuestionWriter, is_about, writable
-from tests.memory.fine_tune.tuning_kit import AGENT, plan
+from tests.memory.fine_tune.tuning_kit import AGENT, held, plan
 from tests.memory.fine_tune.writing_kit import Writer, engine_with, questions_of
-from tests.patience import PATIENCE
+from tests.soak import points
+from tests.tables import rows
 
 NOTE = "Pushed the branch with --set-upstream because it had no upstream on the server yet."
 WRITER = QuestionWriter(Writer())
@@ -31,9 +31,8 @@ class TestAnswer:
         answer = '"Why was the push of my branch refused?" I hope this helps.'
         assert WRITER.accepted(answer, NOTE) == "Why was the push of my branch refused?"
 
-    @pytest.mark.parametrize(
-        "answer",
-        [
+    def test_what_is_no_question_of_its_own_is_not_taken(self) -> None:
+        answers = (
             "",
             "The branch was pushed.",
             "What is it?",
@@ -41,10 +40,8 @@ class TestAnswer:
             "What does this note say about the branch that was pushed?",
             "What is in the untrusted memory-entry that was given?",
             "Why " + "very " * 100 + "long?",
-        ],
-    )
-    def test_what_is_no_question_of_its_own_is_not_taken(self, answer: str) -> None:
-        assert WRITER.accepted(answer, NOTE) is None
+        )
+        assert [each for each in answers if WRITER.accepted(each, NOTE) is not None] == []
 
     def test_a_secret_in_it_is_redacted(self) -> None:
         key = "ghp_" + "a1B2" * 9
@@ -52,6 +49,7 @@ class TestAnswer:
         assert taken is not None
         assert key not in taken
 
+    @settings(max_examples=points(20, 500))
     @given(st.text(max_size=400), st.text(max_size=200))
     def test_whatever_is_taken_is_one_line_with_one_question(self, answer: str, note: str) -> None:
         taken = WRITER.accepted(answer, note)
@@ -74,7 +72,7 @@ def pool(size: int) -> MemoryPool:
     return MemoryPool(ids, tuple(f"session-{at % 3}" for at in range(size)), vectors)
 
 
-@pytest.mark.parametrize(("place", "taken"), [(FOUND_WITHIN - 1, True), (FOUND_WITHIN, False)])
+@rows(("place", "taken"), [(FOUND_WITHIN - 1, True), (FOUND_WITHIN, False)])
 def test_a_question_must_find_its_memory_among_the_first(place: int, taken: bool) -> None:
     first = np.array([1.0, 0.0], np.float32)
     assert is_about(first, f"memory-{place}", pool(40)) is taken
@@ -93,7 +91,7 @@ def test_what_is_written_about_depends_on_the_seed_alone() -> None:
     assert first != writable({AGENT: pool(40)}, (), count=10, seed=2)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("asked", "about", "is_enough"),
     [(300, 0, True), (299, 0, False), (60, 240, True), (60, 239, False), (59, 1_000, False)],
 )
@@ -109,11 +107,12 @@ def written_plan(place: Path, about: int = 320) -> FineTunePlan:
 
 async def test_what_a_model_wrote_is_learnt_from_and_never_judges(tmp_path: Path) -> None:
     async with engine_with(tmp_path, Writer()) as engine:
-        run = await engine.memory_service.start_fine_tune(written_plan(tmp_path))
-        while run.written_about < 200 and run.stage is FineTuneStage.GENERATING_DATA:
-            run = await engine.memory_service.get_run(run.id)
-        questions = await questions_of(engine, run.id)
-        run = await engine.memory_service.finished(run.id)
+        service = engine.memory_service
+        with held(service, lambda run: run.written_about >= 200) as hold:
+            run = await service.start_fine_tune(written_plan(tmp_path))
+            await hold.waits(run)
+            questions = await questions_of(engine, run.id)
+        run = await service.finished(run.id)
     assert (run.error, run.pairs) == (None, 150 + run.written)
     written = [each for each in questions if each.is_written]
     assert {each.split for each in written} == {PairSplit.TRAINING}
@@ -127,17 +126,16 @@ async def test_a_run_that_is_resumed_asks_the_model_nothing_twice(tmp_path: Path
     model = Writer()
     async with engine_with(tmp_path, model) as engine:
         service = engine.memory_service
-        run = await service.start_fine_tune(written_plan(tmp_path))
-        async with asyncio.timeout(PATIENCE):
-            await model.twentieth.wait()
-        await service.cancel_fine_tune()
+        with held(service, lambda run: run.written_about >= 20) as hold:
+            run = await service.start_fine_tune(written_plan(tmp_path))
+            await hold.cancelled(run)
         run = await service.get_run(run.id)
         before = run.written_about
         await service.resume_fine_tune(run.id)
         run = await service.finished(run.id)
     assert run.error is None
     shown = [user.content for _, user in model.seen]
-    assert before >= 16
+    assert before == 20
     assert len(set(shown)) == len(shown) == run.written_about
 
 

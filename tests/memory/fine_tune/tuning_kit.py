@@ -4,17 +4,21 @@ Who asks says an alias for each term: a map of queries can learn that from some 
 holds in the others. Words alone find nothing.
 """
 
+import asyncio
 import itertools
 import json
 import random
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+
+import pytest
 
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.extensions import BatchStore, MemoryDraft
-from synthorg_tui.memory.fine_tune.models import FineTunePlan, FineTuneRun
+from synthorg_tui.memory.fine_tune.models import FineTunePlan, FineTuneRun, FineTuneStage
+from synthorg_tui.memory.fine_tune.store import FineTuneStore
 from synthorg_tui.memory.models import MemoryMetadata, MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.service import MemoryService
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
@@ -93,6 +97,65 @@ async def tuned(service: MemoryService, asked: FineTunePlan) -> FineTuneRun:
     """The run of a plan, once it is over."""
     run = await service.start_fine_tune(asked)
     return await service.finished(run.id)
+
+
+class HeldRun:
+    """A run that waits after the first of its writes that a condition is true of."""
+
+    def __init__(self, service: MemoryService, at: Callable[[FineTuneRun], bool]) -> None:
+        self._service, self._at = service, at
+        self._waits, self._may_go_on = asyncio.Event(), asyncio.Event()
+
+    async def written(self, run: FineTuneRun) -> None:
+        if self._at(run):
+            self._waits.set()
+            await self._may_go_on.wait()
+
+    async def waits(self, run: FineTuneRun) -> None:
+        """Return once the run is there; it goes no further by itself."""
+        over = asyncio.ensure_future(self._service.finished(run.id))
+        there = asyncio.ensure_future(self._waits.wait())
+        await asyncio.wait({over, there}, return_when=asyncio.FIRST_COMPLETED)
+        for each in (over, there):
+            each.cancel()
+        assert self._waits.is_set(), await over
+
+    def go_on(self) -> None:
+        self._may_go_on.set()
+
+    async def cancelled(self, run: FineTuneRun) -> str | None:
+        """Cancel the run where it waits: what ``cancel_fine_tune`` says."""
+        await self.waits(run)
+        cancelling = asyncio.ensure_future(self._service.cancel_fine_tune())
+        asyncio.get_running_loop().call_soon(self.go_on)  # once it has begun to cancel
+        return await cancelling
+
+
+@contextmanager
+def held(service: MemoryService, at: Callable[[FineTuneRun], bool]) -> Iterator[HeldRun]:
+    """Hold the run that is started meanwhile at its first write that ``at`` is true of."""
+    hold, save = HeldRun(service, at), FineTuneStore.save
+
+    async def saved(store: FineTuneStore, run: FineTuneRun, state: bytes | None = None) -> None:
+        await save(store, run, state)
+        await hold.written(run)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FineTuneStore, "save", saved)
+        try:
+            yield hold
+        finally:
+            hold.go_on()
+
+
+def at_work(stage: FineTuneStage) -> Callable[[FineTuneRun], bool]:
+    """Tell a run that has stored a part of what this stage makes, and not all."""
+    return lambda run: run.stage is stage and 0 < (run.progress or 0) < 1
+
+
+def looked(times: int) -> Callable[[FineTuneRun], bool]:
+    """Tell a run that has looked so often at the questions that validate."""
+    return lambda run: run.stage is FineTuneStage.TRAINING and len(run.curve) >= times
 
 
 async def answers(engine: Engine) -> list[object]:

@@ -1,6 +1,5 @@
 """A store with few asked questions, and a model that writes others about its memories."""
 
-import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Sequence
@@ -36,15 +35,11 @@ class Writer:
 
     def __init__(self) -> None:
         self.seen: list[Sequence[ChatMessage]] = []
-        self.twentieth = asyncio.Event()
 
     async def complete(
         self, messages: Sequence[ChatMessage], options: CompletionOptions
     ) -> Completion:
         self.seen.append(messages)
-        if len(self.seen) == 20:
-            self.twentieth.set()
-        await asyncio.sleep(0)
         found = _TERMS.findall(messages[-1].content)
         first, second, last = found if len(found) == 3 else ("0", "0", "0")
         text = f"Where do term{first} and term{second} go along with alias{last} ?"

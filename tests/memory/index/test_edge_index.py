@@ -23,6 +23,8 @@ from synthorg_tui.memory.errors import VectorIndexError
 from synthorg_tui.memory.index import edge_files
 from synthorg_tui.memory.index.edge import EdgeIndex
 from synthorg_tui.memory.index.protocol import IndexFilter, IndexPoint, SparseVector
+from tests.patience import PATIENCE
+from tests.soak import points
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 EVERYTHING = IndexFilter(now=NOW)
@@ -218,7 +220,7 @@ async def test_an_opening_that_is_cancelled_leaves_the_directory_free(path: Path
     opening.cancel()
     with pytest.raises(asyncio.CancelledError):
         await opening
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while True:
             try:
                 assert await reopened(path) == (3, 3)
@@ -315,8 +317,9 @@ def killed_after(path: Path, lines: int) -> int:
     return int(rest.split()[-1]) if rest.split() else acknowledged
 
 
+@pytest.mark.soak
 async def test_kill_9_loses_nothing_acknowledged_and_claims_nothing_missing(path: Path) -> None:
-    for lines in (3, 37, 90):
+    for lines in points((3, 90), tuple(range(1, 121, 7))):
         acknowledged = killed_after(path, lines)
         index = EdgeIndex(path)
         claimed = await index.open(fingerprint="mini", dims=4)

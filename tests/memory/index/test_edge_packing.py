@@ -21,6 +21,7 @@ from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.persistence import INDEX_DIR
 from tests.memory.index.test_edge_index import EVERYTHING, NOW, point, reopened, set_aside, uid
 from tests.memory.store.store_kit import AGENT, opened, query, request
+from tests.soak import points
 
 TAGS = ("red", "green", "blue")
 
@@ -230,9 +231,10 @@ def killed_packer(path: Path, lines: int, delay: float) -> int:
     return max(*acknowledged, *map(int, rest.split()), 0)
 
 
+@pytest.mark.soak
 async def test_kill_9_while_packing_loses_nothing_acknowledged(path: Path) -> None:
     chance = random.Random(11)
-    for _ in range(4):
+    for _ in range(points(2, 30)):
         acknowledged = killed_packer(path, chance.randrange(4, 12), chance.random() / 2)
         index = await opened_index(path)
         there = {each async for each in index.ids()}

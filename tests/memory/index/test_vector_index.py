@@ -22,6 +22,7 @@ from synthorg_tui.memory.index.protocol import (
 from synthorg_tui.memory.index.server import Connect, ServerIndex
 from synthorg_tui.memory.listing import ORG_NAMESPACE, ORG_OWNER
 from synthorg_tui.providers.embedding.protocol import Vectors
+from tests.tables import rows
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient
@@ -280,7 +281,7 @@ async def test_exclude_agent_drops_only_that_one(index: VectorIndex) -> None:
     assert await found(index, IndexFilter(now=NOW, exclude_agent="a")) == {2}
 
 
-@pytest.mark.parametrize(("shared", "expected"), [(True, {1}), (False, {2}), (None, {1, 2})])
+@rows(("shared", "expected"), [(True, {1}), (False, {2}), (None, {1, 2})])
 async def test_shared_picks_one_side_or_both(
     index: VectorIndex, shared: bool | None, expected: set[int]
 ) -> None:
@@ -288,7 +289,7 @@ async def test_shared_picks_one_side_or_both(
     assert await found(index, IndexFilter(now=NOW, shared=shared)) == expected
 
 
-@pytest.mark.parametrize(
+@rows(
     ("shared", "agents", "exclude", "expected"),
     [
         (False, {"a"}, None, {1}),
@@ -332,7 +333,7 @@ async def test_namespaces_keeps_any_of_them(index: VectorIndex) -> None:
 ORG_POINT = {"agent": ORG_OWNER, "namespace": ORG_NAMESPACE}
 
 
-@pytest.mark.parametrize(
+@rows(
     "fields",
     [
         {},
@@ -401,7 +402,7 @@ async def visible(index: VectorIndex, session: str | None, project: str | None) 
     return await found(index, IndexFilter(now=NOW, visibility=Visibility(session, project)))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("session", "project", "expected"),
     [
         (None, None, {1, 4, 5}),

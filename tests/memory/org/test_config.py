@@ -14,6 +14,7 @@ from synthorg_tui.memory.org.store import OrgStore
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.persistence.database import Database
 from tests.memory.store.hash_embedder import HashEmbedder
+from tests.tables import rows
 
 NAMES = ("graph_rag", "hybrid_prompt_retrieval", "temporal_kg")
 
@@ -43,15 +44,13 @@ def test_another_backend_is_refused_with_the_names_that_there_are(store: OrgStor
         create_org_backend(other, store)
 
 
-@pytest.mark.parametrize("name", ["sqlite", "duckdb"])
+@rows("name", ["sqlite", "duckdb"])
 def test_the_embedded_store_has_two_names(name: str) -> None:
     assert config(extended_store={"backend": name}).extended_store.backend == name
     assert config(graph={"store": name}).graph.store == name
 
 
-@pytest.mark.parametrize(
-    "fields", [{"extended_store": {"backend": "postgresql"}}, {"graph": {"store": "neo4j"}}]
-)
+@rows("fields", [{"extended_store": {"backend": "postgresql"}}, {"graph": {"store": "neo4j"}}])
 def test_another_store_is_refused_with_what_there_is(fields: dict[str, object]) -> None:
     with pytest.raises(ValidationError) as refused:
         config(**fields)
@@ -70,12 +69,12 @@ def test_the_past_is_told_for_ever_by_default() -> None:
     assert config().temporal.history_retention_days is None
 
 
-@pytest.mark.parametrize("days", [0, MAX_RETENTION_DAYS + 1, "some"])
+@rows("days", [0, MAX_RETENTION_DAYS + 1, "some"])
 def test_a_retention_out_of_bounds_is_refused(days: object) -> None:
     with pytest.raises(ValidationError):
         config(temporal={"history_retention_days": days})
 
 
-@pytest.mark.parametrize("days", [1, MAX_RETENTION_DAYS])
+@rows("days", [1, MAX_RETENTION_DAYS])
 def test_a_retention_at_its_bounds_is_taken(days: int) -> None:
     assert config(temporal={"history_retention_days": days})

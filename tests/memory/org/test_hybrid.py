@@ -1,6 +1,7 @@
 """The documented backend: policies in order, the text search, and who may write."""
 
 from collections.abc import AsyncIterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from tests.conftest import FixedClock
 from tests.memory.org.org_kit import JUNIOR, PERSON, SENIOR, fact
 from tests.memory.store.store_kit import opened
+from tests.tables import rows
 
 STATIC = ("Review first.", "No secrets.")
 CLOCK = FixedClock()
@@ -177,16 +179,13 @@ async def test_only_the_categories_asked_for_are_found(
     assert await found(backend, categories=[]) == []
 
 
-@pytest.mark.parametrize("seniority", [None, *SeniorityLevel])
-@pytest.mark.parametrize("category", list(OrgFactCategory))
-@pytest.mark.parametrize(
-    "rules",
-    [
-        WriteAccessConfig(),
-        WriteAccessConfig.model_validate({"policies": ["lead"], "adrs": ["human", "mid"]}),
-    ],
-    ids=["rules", "short form"],
+RULES = (
+    WriteAccessConfig(),
+    WriteAccessConfig.model_validate({"policies": ["lead"], "adrs": ["human", "mid"]}),
 )
+
+
+@rows("rules, category, seniority", product(RULES, OrgFactCategory, [None, *SeniorityLevel]))
 async def test_what_the_rules_forbid_leaves_no_line(
     local: LocalMemoryBackend,
     rules: WriteAccessConfig,

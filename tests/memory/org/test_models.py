@@ -17,12 +17,13 @@ from synthorg_tui.memory.org.models import (
     OrgMemoryQuery,
 )
 from synthorg_tui.memory.org.tags import OrgTraits
+from tests.tables import rows
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 PERSON = OrgFactAuthor(is_human=True)
 
 
-@pytest.mark.parametrize(
+@rows(
     "fields",
     [
         {"agent_id": "coder"},
@@ -35,24 +36,24 @@ def test_a_person_has_nothing_that_only_agents_have(fields: dict[str, object]) -
         OrgFactAuthor.model_validate({"is_human": True, **fields})
 
 
-@pytest.mark.parametrize("fields", [{"agent_id": "coder"}, {"seniority": "lead"}, {}])
+@rows("fields", [{"agent_id": "coder"}, {"seniority": "lead"}, {}])
 def test_an_agent_has_a_name_and_a_seniority(fields: dict[str, object]) -> None:
     with pytest.raises(ValidationError, match=r"Non-human authors must have an? "):
         OrgFactAuthor.model_validate(fields)
 
 
-@pytest.mark.parametrize("limit", [1, 100])
+@rows("limit", [1, 100])
 def test_a_query_takes_limits_up_to_a_hundred(limit: int) -> None:
     assert OrgMemoryQuery(limit=limit).limit == limit
 
 
-@pytest.mark.parametrize("limit", [0, 101])
+@rows("limit", [0, 101])
 def test_a_query_takes_no_other_limits(limit: int) -> None:
     with pytest.raises(ValidationError):
         OrgMemoryQuery(limit=limit)
 
 
-@pytest.mark.parametrize(("operation", "content"), [("PUBLISH", None), ("RETRACT", "text")])
+@rows(("operation", "content"), [("PUBLISH", None), ("RETRACT", "text")])
 def test_a_line_of_the_log_has_a_text_exactly_if_it_publishes(
     operation: str, content: str | None
 ) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from synthorg_tui.memory.injection import DefaultTokenEstimator
 from synthorg_tui.memory.org.models import OrgFact, OrgFactAuthor
 from synthorg_tui.memory.org.policies import LIST_TOOL, PolicyBlock, policy_block, policy_line
 from tests.hostile import DISGUISED_CLOSINGS, HOSTILE
+from tests.tables import rows
 
 ESTIMATOR = DefaultTokenEstimator()
 PLENTY = 1_000_000
@@ -119,7 +119,7 @@ def test_after_one_that_is_too_large_smaller_ones_still_fit() -> None:
     assert block.text.endswith(f"- Never push to main.\n{last}")
 
 
-@pytest.mark.parametrize("budget", [0, 100, PLENTY])
+@rows("budget", [0, 100, PLENTY])
 def test_no_policy_ends_a_fence_or_steers_a_terminal_whatever_it_says(budget: int) -> None:
     for text in (*HOSTILE, *DISGUISED_CLOSINGS):
         if not text.strip():
@@ -129,7 +129,7 @@ def test_no_policy_ends_a_fence_or_steers_a_terminal_whatever_it_says(budget: in
         assert safe_text(block.text, multiline=True) == block.text
 
 
-@pytest.mark.parametrize(
+@rows(
     "opening",
     ["<memory-entry>", "<data source='memory'>", "< DATA >", "<skill>", "<Skill name=x>", "[INST]"],
 )
@@ -139,7 +139,7 @@ def test_no_policy_opens_a_fence_that_those_after_it_would_stand_in(opening: str
     assert "always" in line
 
 
-@pytest.mark.parametrize("plain", ["a < b", "List<int>", "send it to <database>", "< /dev/null"])
+@rows("plain", ["a < b", "List<int>", "send it to <database>", "< /dev/null"])
 def test_what_opens_no_fence_stays_as_it_was_written(plain: str) -> None:
     assert policy_line(policy(plain)) == f"- {plain}"
 

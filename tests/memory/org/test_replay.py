@@ -14,8 +14,9 @@ from synthorg_tui.memory.org.store import OrgAct, OrgStore
 from tests.conftest import FixedClock
 from tests.memory.org.org_kit import PERSON, SENIOR, fact, publish, retract
 from tests.memory.store.store_kit import opened
+from tests.soak import points
 
-OPERATIONS = 1_000
+OPERATIONS = points(150, 1_000)
 MOST_AT_ONCE = 12
 SEED = 20260501
 WORDS = ("deploy", "review", "never", "main", "tests", "secrets")
@@ -62,7 +63,7 @@ def after(change: OrgChange, before: State | None, at: datetime) -> State:
     return State(said.content, said.category, tuple(sorted(said.tags)), created_at, None, version)
 
 
-@pytest.mark.long
+@pytest.mark.soak
 async def test_the_past_equals_a_naive_replay_at_every_moment(tmp_path: Path) -> None:
     choose, clock = random.Random(SEED), FixedClock()
     present: dict[str, State] = {}

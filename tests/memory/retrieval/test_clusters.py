@@ -5,7 +5,6 @@ from math import cos, sin
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.memory.digest.builder import MemoryDigest
@@ -28,6 +27,7 @@ from tests.memory.retriever_kit import (
     strategy,
 )
 from tests.memory.store.store_kit import AGENT, draft, opened, query
+from tests.tables import rows
 
 
 def fact(key: str, content: str, *, hours: float, score: float) -> ScoredMemory:
@@ -75,7 +75,7 @@ NEAR = (
 )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("texts", "projects", "angle", "lines"),
     [
         ((NEAR[0], NEAR[0]), ("/a", "/a"), 0.0, ["a"]),

@@ -26,6 +26,7 @@ from tests.hostile import HOSTILE
 from tests.memory.memory_kit import NOW, entry, scored
 from tests.memory.strategies.tool_kit import BROKEN, FakeBackend
 from tests.scripted import BUSY, REFUSED, ScriptedProvider
+from tests.tables import rows
 
 QUERY = RetrievalQuery(agent_id="ada", text="why")
 CONFIG = MemoryRetrievalConfig(retriever="hierarchical", relevance_weight=1, recency_weight=0)
@@ -74,16 +75,16 @@ class TestRouting:
     async def test_unknown_names_are_dropped(self) -> None:
         assert await self.routed(route("magic", 3, None, "episodic")) == (EPISODIC,)
 
-    @pytest.mark.parametrize("most", [1, 2, 3])
+    @rows("most", [1, 2, 3])
     async def test_no_more_than_allowed(self, most: int) -> None:
         named = await self.routed(route("episodic", "semantic", "procedural"), most)
         assert named == (EPISODIC, SEMANTIC, PROCEDURAL)[:most]
 
-    @pytest.mark.parametrize("answer", [route(), route("magic"), "{}", '{"workers": "episodic"}'])
+    @rows("answer", [route(), route("magic"), "{}", '{"workers": "episodic"}'])
     async def test_the_semantic_worker_when_none_is_named(self, answer: str) -> None:
         assert await self.routed(answer) == (SEMANTIC,)
 
-    @pytest.mark.parametrize("answer", ["", "semantic", "[1]", BUSY, REFUSED])
+    @rows("answer", ["", "semantic", "[1]", BUSY, REFUSED])
     async def test_a_failing_model_hands_over_to_the_flat_search(
         self, answer: str | Exception
     ) -> None:
@@ -141,12 +142,12 @@ class TestWorkers:
         assert found(await retrieve(backend, route("procedural"))) == [("b", 0.8), ("a", 0.4)]
         assert backend.queries[0].categories == frozenset({MemoryCategory.PROCEDURAL})
 
-    @pytest.mark.parametrize("worker", ["episodic", "procedural"])
+    @rows("worker", ["episodic", "procedural"])
     async def test_a_memory_without_a_score_has_the_default_relevance(self, worker: str) -> None:
         result = await retrieve(FakeBackend(entry("a")), route(worker), default_relevance=0.75)
         assert result.candidates[0].relevance_score == 0.75
 
-    @pytest.mark.parametrize("worker", ["episodic", "procedural"])
+    @rows("worker", ["episodic", "procedural"])
     async def test_a_worker_is_skipped_when_its_category_is_excluded(self, worker: str) -> None:
         backend = FakeBackend(entry("a"))
         query = QUERY.model_copy(update={"categories": frozenset({MemoryCategory.SOCIAL})})
@@ -202,7 +203,7 @@ class TestRetry:
         assert found(result) == [("good", 0.9), ("poor", 0.1)]
         assert result.retries_performed == 1
 
-    @pytest.mark.parametrize(
+    @rows(
         ("strategy", "category"),
         [("semantic_only", None), ("episodic_only", MemoryCategory.EPISODIC)],
     )
@@ -213,7 +214,7 @@ class TestRetry:
         await retrieve(backend, route("procedural"), reflection(strategy=strategy))
         assert backend.queries[1].categories == (frozenset({category}) if category else None)
 
-    @pytest.mark.parametrize(
+    @rows(
         "answer",
         [
             reflection(False),
@@ -228,7 +229,7 @@ class TestRetry:
         result = await retrieve(self.poor(), route("semantic"), answer)
         assert (result.retries_performed, result.degraded) == (0, "")
 
-    @pytest.mark.parametrize("answer", ["no idea", BUSY, REFUSED, RuntimeError("bug")])
+    @rows("answer", ["no idea", BUSY, REFUSED, RuntimeError("bug")])
     async def test_a_failing_model_ends_the_retries_and_is_reported(
         self, answer: str | Exception
     ) -> None:
@@ -236,7 +237,7 @@ class TestRetry:
         assert found(result) == [("poor", 0.1)]
         assert "the second look at the results failed" in result.degraded
 
-    @pytest.mark.parametrize("most", [0, 1, 2])
+    @rows("most", [0, 1, 2])
     async def test_retries_are_bounded(self, most: int) -> None:
         answers = [reflection(query=f"q{n}") for n in range(most)]
         result = await retrieve(self.poor(), route("semantic"), *answers, max_retry_count=most)
@@ -273,7 +274,7 @@ class TestMerging:
         assert merge_scored((a,), (b, c), limit=2) == (c, a)
 
 
-@pytest.mark.parametrize(("most", "valid"), [(0, False), (1, True), (100, True), (101, False)])
+@rows(("most", "valid"), [(0, False), (1, True), (100, True), (101, False)])
 def test_a_query_asks_for_one_to_a_hundred_results(most: int, valid: bool) -> None:
     if valid:
         RetrievalQuery(agent_id="a", text="x", max_results=most)

@@ -19,6 +19,7 @@ from synthorg_tui.memory.retrieval.neighbours import (
 from tests.memory.memory_kit import ids, scored
 from tests.memory.retriever_kit import Source, candidate, config, explained, given, hit, strategy
 from tests.memory.store.store_kit import AGENT, contents, draft, opened, query, request
+from tests.tables import rows
 
 AT = datetime(2026, 1, 5, tzinfo=UTC)
 IN_LINE = {"a": Beside(None, "b"), "b": Beside("a", "c"), "c": Beside("b")}
@@ -32,7 +33,7 @@ def test_a_hit_lends_a_share_of_its_score_of_what_its_neighbour_lacks() -> None:
     assert [(key, loan.lender) for key, loan in lent.loans.items()] == [("b", "a")]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "is_question"),
     [
         ("Bo: which port is it?", True),
@@ -74,7 +75,7 @@ def test_what_was_lent_is_not_lent_on() -> None:
     assert lent.loans["c"].amount == pytest.approx(0.5 * 0.1 * 0.9)
 
 
-@pytest.mark.parametrize("score", [0.0, 0.5, 1.0])
+@rows("score", [0.0, 0.5, 1.0])
 def test_no_score_exceeds_one_and_a_factor_of_none_changes_nothing(score: float) -> None:
     ranked = (scored("a", score=1.0), scored("b", score=score))
     assert lend(ranked, {"a", "b"}, IN_LINE, factor=0.5).memories[1].combined_score <= 1.0

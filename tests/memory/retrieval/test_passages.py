@@ -1,10 +1,10 @@
 """The sentence of a memory that is shown for a search."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.memory.retrieval.passages import CUT, MAX_PASSAGE, MAX_READ, PassageFinder
+from tests.tables import rows
 
 TEXT = (
     "Worked in shop. It ended normally.\n"
@@ -17,7 +17,7 @@ def marked(query: str, text: str) -> list[str]:
     return [piece for piece, asked in PassageFinder(query).best(text).parts if asked]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("query", "sentence"),
     [
         ("push a branch", "Pushing failed, as the branch had no upstream."),

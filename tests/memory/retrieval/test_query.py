@@ -1,13 +1,13 @@
 """Names are left out of what is embedded."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.memory.retrieval.relevance import meaning_of
+from tests.tables import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("query", "meaning"),
     [
         ("When did Caroline go hiking?", "When did go hiking?"),
@@ -23,7 +23,7 @@ def test_capitalised_words_within_a_sentence_are_dropped(query: str, meaning: st
     assert meaning_of(query) == meaning
 
 
-@pytest.mark.parametrize(
+@rows(
     "query",
     [
         "",
@@ -38,7 +38,7 @@ def test_other_words_stay(query: str) -> None:
     assert meaning_of(query) == query
 
 
-@pytest.mark.parametrize("query", ["Who is Caroline", "what about  Ubuntu?"])
+@rows("query", ["Who is Caroline", "what about  Ubuntu?"])
 def test_a_query_about_a_name_alone_stays_as_it_is(query: str) -> None:
     assert meaning_of(query) == query
 

@@ -18,6 +18,7 @@ from synthorg_tui.memory.retrieval.relevance import (
     judge_hits,
     relevant_hits,
 )
+from tests.tables import rows
 
 CUTOFF = RelevanceCutoff(convincing=0.5, plausible=0.3, coverage_weight=1.0, unknown_dense=0.1)
 
@@ -111,9 +112,7 @@ def test_a_search_without_convincing_evidence_is_not_answered() -> None:
     assert relevant_hits(hits, coverage=covering(), limit=9, cutoff=CUTOFF) == ()
 
 
-@pytest.mark.parametrize(
-    ("dense", "coverage"), [(0.5, 0.0), (0.25, 0.25), (None, 0.4), (-0.5, 1.0)]
-)
+@rows(("dense", "coverage"), [(0.5, 0.0), (0.25, 0.25), (None, 0.4), (-0.5, 1.0)])
 def test_meaning_and_words_add_up_to_convincing_evidence(
     dense: float | None, coverage: float
 ) -> None:

@@ -24,6 +24,7 @@ from tests.conftest import FixedClock
 from tests.hostile import HOSTILE
 from tests.memory.memory_kit import ids, scored
 from tests.scripted import BUSY, REFUSED, ScriptedProvider
+from tests.tables import rows
 
 FOUND = (scored("a", score=0.9), scored("b", score=0.5), scored("c", score=0.1))
 
@@ -47,12 +48,12 @@ class TestOrder:
         answer = await rerank(order(2, 0, 1))
         assert answer == RankedMemories((FOUND[2], FOUND[0], FOUND[1]))
 
-    @pytest.mark.parametrize("words", ["```json\n{}\n```", "Sure: {} Done.", " {}", "{}\n"])
+    @rows("words", ["```json\n{}\n```", "Sure: {} Done.", " {}", "{}\n"])
     async def test_words_around_the_answer_are_ignored(self, words: str) -> None:
         answer = words.replace("{}", order(1, 0, 2))
         assert ids((await rerank(answer)).memories) == ["b", "a", "c"]
 
-    @pytest.mark.parametrize(
+    @rows(
         "answer",
         [
             order(0, 1),
@@ -87,7 +88,7 @@ class TestOrder:
         assert result.memories == FOUND
         assert result.degraded == "reranking failed: no language model is configured"
 
-    @pytest.mark.parametrize("count", [0, 1])
+    @rows("count", [0, 1])
     async def test_fewer_than_two_need_no_model(self, count: int) -> None:
         assert await rerank(memories=FOUND[:count]) == RankedMemories(FOUND[:count])
 
@@ -167,7 +168,7 @@ class TestCache:
         cache.put("c", ("3",))
         assert [cache.get(key) for key in "abc"] == [("1",), None, ("3",)]
 
-    @pytest.mark.parametrize(("ttl", "size"), [(0, 1), (-1, 1), (1, 0), (1, -1)])
+    @rows(("ttl", "size"), [(0, 1), (-1, 1), (1, 0), (1, -1)])
     def test_time_and_size_are_positive(self, ttl: float, size: int) -> None:
         with pytest.raises(ValueError, match="positive"):
             RerankCache(ttl_seconds=ttl, size=size)

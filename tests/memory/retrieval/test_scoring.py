@@ -17,6 +17,7 @@ from synthorg_tui.memory.ranking import (
 from synthorg_tui.memory.retrieval.relevance import pool_size, rank_hits
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 from tests.memory.memory_kit import NOW, entry, ids
+from tests.tables import rows
 
 
 def config(**changes: object) -> MemoryRetrievalConfig:
@@ -39,7 +40,7 @@ def ranked(hits: Sequence[SearchHit], **changes: object) -> tuple[ScoredMemory, 
     return rank_hits(hits, config=config(**changes), now=NOW)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("changes", "size"),
     [
         ({"max_memories": 7}, 7),

@@ -1,7 +1,5 @@
 """What is given first, and how much of what merely tells what happened."""
 
-import pytest
-
 from synthorg_tui.memory.models import MemoryEntry
 from synthorg_tui.memory.retrieval.explanation import Verdict
 from tests.memory.memory_kit import entry
@@ -14,6 +12,7 @@ from tests.memory.retriever_kit import (
     strategy,
     verdicts,
 )
+from tests.tables import rows
 
 
 def told(*helps: MemoryEntry) -> Backend:
@@ -28,7 +27,7 @@ def told(*helps: MemoryEntry) -> Backend:
 HELPS = entry("r", relevance=0.6, tags=("recovery",))
 
 
-@pytest.mark.parametrize(("most", "left"), [(0, ["r"]), (1, ["r", "d0"]), (2, ["r", "d0", "d1"])])
+@rows(("most", "left"), [(0, ["r"]), (1, ["r", "d0"]), (2, ["r", "d0", "d1"])])
 async def test_of_the_diary_so_much_is_given_beside_what_helps(most: int, left: list[str]) -> None:
     explanation = await explained(strategy(told(HELPS), config=config(max_diary=most)))
     assert given(explanation) == left

@@ -1,12 +1,11 @@
 """What agents may be given by sensitivity: one rule, whichever way they ask."""
 
-import pytest
-
 from synthorg_tui.memory.enums import Sensitivity
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
 from synthorg_tui.memory.retrieval.sensitivity import SensitivityFilter
 from tests.memory.memory_kit import entry
 from tests.memory.strategies.tool_kit import FakeBackend
+from tests.tables import rows
 
 SECRET = ("sensitivity:sensitive",)
 
@@ -16,11 +15,11 @@ def ids(entries: tuple[MemoryEntry, ...]) -> list[str]:
 
 
 class TestRefusal:
-    @pytest.mark.parametrize("tags", [(), ("sensitivity:public",), ("sensitivity:private",)])
+    @rows("tags", [(), ("sensitivity:public",), ("sensitivity:private",)])
     def test_what_is_not_sensitive_is_given_by_default(self, tags: tuple[str, ...]) -> None:
         assert SensitivityFilter().refusal(entry(tags=tags)) == ""
 
-    @pytest.mark.parametrize("tags", [SECRET, ("sensitivity:sensitve",), ("x", *SECRET)])
+    @rows("tags", [SECRET, ("sensitivity:sensitve",), ("x", *SECRET)])
     def test_what_is_sensitive_or_misspelt_is_not(self, tags: tuple[str, ...]) -> None:
         reason = "it is sensitive, which is not given to agents"
         assert SensitivityFilter().refusal(entry(tags=tags)) == reason

@@ -4,16 +4,16 @@ import threading
 from unittest.mock import patch
 
 import mmh3
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.memory.retrieval.sparse import STOP_WORDS, BM25Tokenizer
+from tests.tables import rows
 
 tokenizer = BM25Tokenizer()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "terms"),
     [
         ("", ()),
@@ -43,9 +43,7 @@ def test_stop_words_are_a_short_list_of_folded_words() -> None:
     assert all(word == word.casefold() and word.isalpha() for word in STOP_WORDS)
 
 
-@pytest.mark.parametrize(
-    ("term", "value"), [("hello", 613153351), ("foo", 4138058784), ("bar", 1158584717)]
-)
+@rows(("term", "value"), [("hello", 613153351), ("foo", 4138058784), ("bar", 1158584717)])
 def test_terms_are_hashed_with_murmur3_unsigned_seed_0(term: str, value: int) -> None:
     assert tokenizer.encode(term).indices == (value,)
 
@@ -94,7 +92,7 @@ def test_a_documents_counts_saturate_but_one_occurrence_counts_one() -> None:
     assert once.indices == often.indices == tokenizer.encode("foo").indices
 
 
-@pytest.mark.parametrize(
+@rows(
     ("terms", "text", "share"),
     [
         ((), "anything", 0.0),

@@ -1,11 +1,11 @@
 """Tags and what they say about a memory."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.memory.enums import Sensitivity
 from synthorg_tui.memory.retrieval.tags import MemoryTags, parse_tags, retagged, tags_with
+from tests.tables import rows
 
 TAGS = st.lists(
     st.sampled_from(("git", "fact:", "fact:a", "fact: b ", "sensitivity:public", "fact"))
@@ -17,7 +17,7 @@ def test_a_memory_is_private_and_no_fact_unless_tagged() -> None:
     assert parse_tags(("git", "fact", "sensitivity")) == MemoryTags(None, Sensitivity.PRIVATE)
 
 
-@pytest.mark.parametrize("level", list(Sensitivity))
+@rows("level", list(Sensitivity))
 def test_a_tag_names_the_sensitivity(level: Sensitivity) -> None:
     assert parse_tags((f"sensitivity:{level.value}",)).sensitivity is level
 
@@ -28,7 +28,7 @@ def test_the_strictest_of_several_sensitivities_counts() -> None:
     assert parse_tags(tags).sensitivity is Sensitivity.SENSITIVE
 
 
-@pytest.mark.parametrize("tag", ["sensitivity:secret", "sensitivity:", "sensitivity:PUBLIC"])
+@rows("tag", ["sensitivity:secret", "sensitivity:", "sensitivity:PUBLIC"])
 def test_an_unknown_sensitivity_gives_nothing_away(tag: str) -> None:
     assert parse_tags((tag,)).sensitivity is Sensitivity.SENSITIVE
 

@@ -14,6 +14,7 @@ from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.rows import STATE_FIELDS, StoredMemory, with_state
 from tests.conftest import FixedClock
 from tests.memory.store.store_kit import AGENT, opened, request
+from tests.soak import points
 
 ME = "ada (tui)"
 TEXTS = ("alpha", "béta\r\n\x00 end ", "γ " * 50)
@@ -91,8 +92,9 @@ async def play(bench: Bench, steps: list[tuple[str, set[int]]]) -> None:
     assert {key async for key in (await store.core.indexed()).index.ids()} == live
 
 
+@pytest.mark.soak
 @settings(
-    max_examples=15,
+    max_examples=points(6, 200),
     deadline=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],

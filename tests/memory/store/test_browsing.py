@@ -15,6 +15,7 @@ from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from tests.conftest import FixedClock
 from tests.memory.store.store_kit import contents, opened, query, request
+from tests.tables import rows
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -102,7 +103,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("what", "listed"), CASES, ids=range(len(CASES)))
+@rows(("what", "listed"), CASES)
 async def test_a_filter_lists_what_it_asks_for(
     backend: LocalMemoryBackend, what: BrowseFilter, listed: set[str]
 ) -> None:
@@ -111,7 +112,7 @@ async def test_a_filter_lists_what_it_asks_for(
     assert (found, page.total) == (listed, len(listed))
 
 
-@pytest.mark.parametrize(("what", "listed"), CASES, ids=range(len(CASES)))
+@rows(("what", "listed"), CASES)
 async def test_a_search_keeps_to_the_same_filter(
     backend: LocalMemoryBackend, what: BrowseFilter, listed: set[str]
 ) -> None:

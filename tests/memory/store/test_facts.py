@@ -19,6 +19,7 @@ from synthorg_tui.memory.store.edges import MemoryEdge, add_edges, edges_of
 from synthorg_tui.persistence.database import Database
 from tests.conftest import FixedClock
 from tests.memory.store.store_kit import AGENT, opened, request
+from tests.tables import rows
 
 PERSON = "person (terminal)"
 
@@ -184,7 +185,7 @@ async def test_a_project_sees_the_newest_of_its_own_and_of_all(store: LocalMemor
     assert sorted(entry.content for entry in found) == ["port 80", "port 9001"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "key"),
     [
         ("port", FactKey("port")),

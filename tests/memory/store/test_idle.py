@@ -18,6 +18,7 @@ from synthorg_tui.providers.embedding.factory import create_embedder
 from tests.conftest import FixedClock
 from tests.memory.store.hash_embedder import HashEmbedder
 from tests.memory.store.store_kit import AGENT, FlakyIndex, opened, query, request
+from tests.patience import PATIENCE
 
 AFTER = timedelta(minutes=3)
 
@@ -188,4 +189,4 @@ async def test_the_time_passes_by_itself(tmp_path: Path, embedder: HashEmbedder)
     clock = FixedClock()
     async with opened(tmp_path, clock=clock, embedder=embedder, unload_after=released) as store:
         await found(store)
-        await asyncio.wait_for(embedder.rests.wait(), 30)
+        await asyncio.wait_for(embedder.rests.wait(), PATIENCE)

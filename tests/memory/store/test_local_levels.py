@@ -13,13 +13,14 @@ from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.store.policy import UniformPolicy
 from tests.conftest import FixedClock
 from tests.memory.store.store_kit import AGENT, contents, opened, query, request
+from tests.tables import rows
 
 
 def at_level(level: str) -> UniformPolicy:
     return UniformPolicy(default_level=MemoryLevel(level))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("level", "same_session", "same_project"),
     [("persistent", True, True), ("project", False, True), ("session", True, False)],
 )
@@ -49,7 +50,7 @@ async def test_a_memory_reaches_as_far_as_its_level(
         assert await backend.scoped(here).delete(AGENT, memory_id)
 
 
-@pytest.mark.parametrize("level", ["project", "session"])
+@rows("level", ["project", "session"])
 async def test_a_memory_that_names_no_project_or_session_is_seen_from_everywhere(
     tmp_path: Path, level: str
 ) -> None:

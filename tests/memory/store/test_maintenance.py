@@ -28,7 +28,9 @@ from synthorg_tui.persistence.lock import DataDirLock
 from tests.conftest import FixedClock
 from tests.disk_kit import disk_of
 from tests.memory.store.store_kit import AGENT, FlakyIndex, draft, opened, query, request
+from tests.patience import PATIENCE
 from tests.persistence.damage_kit import BLOCK, FIRST_BLOCK, fill_every_table, flip, table_blocks
+from tests.tables import rows
 
 
 @pytest.fixture
@@ -317,7 +319,7 @@ async def damaged_store(data_dir: Path, *, where: str) -> None:
     flip(path, content, FIRST_BLOCK + table_blocks(path)[where] * BLOCK + 100)
 
 
-@pytest.mark.parametrize("table", ["approvals", "skill_bytes", "agent_calls", "scenarios"])
+@rows("table", ["approvals", "skill_bytes", "agent_calls", "scenarios"])
 async def test_of_a_damaged_store_doctor_names_the_table_and_there_is_no_backup(
     tmp_path: Path, table: str
 ) -> None:
@@ -357,9 +359,16 @@ async def test_a_cancelled_backup_leaves_nothing(
     cancel = threading.Event()
     with pytest.raises(CancelledByUserError):
         await maintenance.backup(progress=lambda _: cancel.set(), cancel=cancel)
-    task = asyncio.ensure_future(maintenance.backup())
-    await asyncio.sleep(0.05)
+    reading, go_on = threading.Event(), threading.Event()
+
+    def hold(_: object) -> None:
+        reading.set()
+        go_on.wait(PATIENCE)
+
+    task = asyncio.ensure_future(maintenance.backup(progress=hold))
+    await asyncio.to_thread(reading.wait, PATIENCE)
     task.cancel()
+    go_on.set()
     with pytest.raises(asyncio.CancelledError):
         await task
     assert not list((tmp_path / "backups").iterdir())

@@ -23,6 +23,7 @@ from synthorg_tui.memory.store.policy import UniformPolicy
 from synthorg_tui.memory.store.rows import MAX_MEMORY_CHARS
 from tests.conftest import FixedClock
 from tests.memory.store.store_kit import AGENT, contents, draft, opened, query, request
+from tests.tables import rows
 
 
 @pytest.fixture
@@ -238,9 +239,7 @@ async def test_memories_are_read_by_their_ids_in_the_order_asked_for(
     assert not await backend.admin.entries(())
 
 
-@pytest.mark.parametrize(
-    ("word", "found"), [("50%", 1), ("a_b", 1), ("wow!", 1), ("ÜBER", 1), ("a%b", 0)]
-)
+@rows(("word", "found"), [("50%", 1), ("a_b", 1), ("wow!", 1), ("ÜBER", 1), ("a%b", 0)])
 async def test_words_of_a_filter_are_taken_literally(tmp_path: Path, word: str, found: int) -> None:
     async with opened(tmp_path) as backend:
         await backend.store(AGENT, request("über 50% of a_b, wow! and axb"))

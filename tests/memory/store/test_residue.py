@@ -22,6 +22,7 @@ from synthorg_tui.persistence import INDEX_DIR
 from synthorg_tui.providers.embedding.protocol import Vectors
 from tests.disk_kit import disk_of
 from tests.memory.store.store_kit import AGENT, FlakyIndex, draft, opened, query, request
+from tests.tables import rows
 
 DIMS = 48
 SECRET = "the XYLOPHONE stands in the cellar"
@@ -153,7 +154,7 @@ KILLED = textwrap.dedent(
 )
 
 
-@pytest.mark.parametrize("when", ["purged", "copied"])
+@rows("when", ["purged", "copied"])
 async def test_a_kill_after_a_purge_loses_neither_the_mark_nor_a_memory(
     tmp_path: Path, when: str
 ) -> None:

@@ -11,6 +11,7 @@ from synthorg_tui.memory.extensions import BrowseFilter, MemoryDraft, MemoryEdit
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from tests.memory.store.store_kit import AGENT, draft, opened, request
+from tests.tables import rows
 
 Columns = tuple[str | None, str, str]
 
@@ -79,7 +80,7 @@ async def test_new_tags_do_not_give_a_secret_away(tmp_path: Path) -> None:
         assert await columns(backend, memory_id) == (None, "public", "tool")
 
 
-@pytest.mark.parametrize("category", ["semantic", "social", "working"])
+@rows("category", ["semantic", "social", "working"])
 async def test_what_is_known_can_be_a_fact(tmp_path: Path, category: str) -> None:
     async with opened(tmp_path) as backend:
         memory_id = await backend.store(AGENT, request("x", category=MemoryCategory(category)))
@@ -87,7 +88,7 @@ async def test_what_is_known_can_be_a_fact(tmp_path: Path, category: str) -> Non
         assert (await columns(backend, memory_id))[0] == "k"
 
 
-@pytest.mark.parametrize("category", ["episodic", "procedural"])
+@rows("category", ["episodic", "procedural"])
 async def test_what_happened_and_what_to_do_are_no_facts(tmp_path: Path, category: str) -> None:
     async with opened(tmp_path) as backend:
         memory_id = await backend.store(AGENT, request("x", category=MemoryCategory(category)))

@@ -26,6 +26,7 @@ from tests.memory.digest import digest_kit
 from tests.memory.memory_kit import NOW, entry
 from tests.memory.retriever_kit import Source, config
 from tests.memory.strategies.tool_kit import FakeBackend
+from tests.soak import points
 
 
 class Words:
@@ -69,7 +70,7 @@ contents = (
 memories = st.lists(contents, min_size=1, max_size=9)
 budgets = st.integers(1, 1_200)
 estimators = st.sampled_from([None, Words()])
-FEW = settings(max_examples=25, deadline=None)
+FEW = settings(max_examples=points(10, 300), deadline=None)
 KINDS = ("episodic", "procedural", "semantic")
 
 

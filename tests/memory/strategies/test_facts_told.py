@@ -6,8 +6,6 @@ The search for them is a fake: which facts are evidence enough is decided there.
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-import pytest
-
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.core.untrusted import defused
@@ -23,6 +21,7 @@ from synthorg_tui.memory.strategies.service import InjectionRequest, InjectionSe
 from tests.hostile import FENCE_BREAKS
 from tests.memory.strategies.test_injection_service import filled
 from tests.memory.strategies.test_organisation import PLENTY, policy
+from tests.tables import rows
 
 ADR = "The staging database listens on port 6544 since the move."
 RULE = policy("Review all code.")
@@ -119,7 +118,7 @@ async def test_what_is_no_policy_is_searched_in_the_project_and_as_many_as_are_w
     assert len(found.facts) == 3
 
 
-@pytest.mark.parametrize("strategy", [InjectionStrategy.TOOL_BASED, InjectionStrategy.SELF_EDITING])
+@rows("strategy", [InjectionStrategy.TOOL_BASED, InjectionStrategy.SELF_EDITING])
 async def test_who_asks_with_tools_is_given_no_facts_unasked(strategy: InjectionStrategy) -> None:
     found = await told(fact(ADR), strategy=strategy)
     assert found.facts == ()
@@ -131,7 +130,7 @@ async def test_the_digest_of_lines_has_facts_too_but_not_for_a_slash_command() -
     assert (await told(fact(ADR), digest_v1=True, query="/help")).facts == ()
 
 
-@pytest.mark.parametrize("digest_v1", [False, True])
+@rows("digest_v1", [False, True])
 async def test_the_whole_is_bounded_with_facts_for_every_budget_and_memories_keep_half(
     digest_v1: bool,
 ) -> None:

@@ -32,6 +32,7 @@ from tests.conftest import FixedClock
 from tests.hostile import HOSTILE
 from tests.memory.store.hash_embedder import HashEmbedder
 from tests.memory.store.store_kit import FlakyIndex, opened, request
+from tests.tables import rows
 
 QUESTION = "which port does the staging database use?"
 PLENTY = 1_000_000
@@ -224,7 +225,7 @@ async def test_a_broken_index_gives_nothing_and_says_so(tmp_path: Path) -> None:
         assert given.explanation.degraded == "the search failed: retrieving failed: disk full"
 
 
-@pytest.mark.parametrize("kind", [builtins.MemoryError, RecursionError])
+@rows("kind", [builtins.MemoryError, RecursionError])
 async def test_exhaustion_inside_the_store_is_raised_bare(
     tmp_path: Path, kind: type[Exception]
 ) -> None:

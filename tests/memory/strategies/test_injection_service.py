@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.memory.backends.inmemory import InMemoryBackend
@@ -17,6 +15,7 @@ from tests.hostile import HOSTILE
 from tests.memory.memory_kit import NOW
 from tests.memory.store.store_kit import opened, request
 from tests.scripted import ScriptedProvider
+from tests.tables import rows
 
 PLENTY = 1_000_000
 
@@ -57,7 +56,7 @@ async def given(
     return injection
 
 
-@pytest.mark.parametrize("strategy", InjectionStrategy)
+@rows("strategy", InjectionStrategy)
 async def test_every_strategy_there_is_can_be_asked_for(strategy: InjectionStrategy) -> None:
     injection = await given(await filled("The port is 6543."), strategy)
     assert injection.explanation.strategy.startswith(strategy.value)
@@ -99,7 +98,7 @@ async def test_an_instruction_that_the_budget_has_no_room_for_is_left_out_and_sa
     )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("strategy", "digest_v1"),
     [*((strategy, False) for strategy in InjectionStrategy), (None, True)],
 )

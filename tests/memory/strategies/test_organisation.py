@@ -6,8 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.memory.backends.inmemory import InMemoryBackend
@@ -22,6 +20,7 @@ from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 from synthorg_tui.memory.strategies.organisation import OrgBriefing
 from synthorg_tui.memory.strategies.service import Injection, InjectionRequest, InjectionService
 from tests.memory.strategies.test_injection_service import filled
+from tests.tables import rows
 
 WAYS: list[tuple[InjectionStrategy | None, bool]] = [
     *((strategy, False) for strategy in InjectionStrategy),
@@ -89,7 +88,7 @@ async def told(
     return await of.prepare(asked)
 
 
-@pytest.mark.parametrize(("strategy", "digest_v1"), WAYS)
+@rows(("strategy", "digest_v1"), WAYS)
 async def test_policies_stand_first_in_every_strategy_and_what_follows_is_as_without(
     strategy: InjectionStrategy | None, digest_v1: bool
 ) -> None:
@@ -105,7 +104,7 @@ async def test_policies_stand_first_in_every_strategy_and_what_follows_is_as_wit
     assert [each.verdict for each in given_] == [each.verdict for each in alone]
 
 
-@pytest.mark.parametrize(("strategy", "digest_v1"), WAYS)
+@rows(("strategy", "digest_v1"), WAYS)
 async def test_the_whole_is_bounded_and_adds_up_for_every_budget(
     strategy: InjectionStrategy | None, digest_v1: bool
 ) -> None:
@@ -153,7 +152,7 @@ async def test_no_filter_keeps_a_policy_back() -> None:
     assert found.organisation == ("core-policy-0", "core-policy-1")
 
 
-@pytest.mark.parametrize(("strategy", "digest_v1"), WAYS)
+@rows(("strategy", "digest_v1"), WAYS)
 async def test_a_session_is_handed_the_block_once_and_anew_when_it_reads_otherwise(
     strategy: InjectionStrategy | None, digest_v1: bool
 ) -> None:
@@ -232,7 +231,7 @@ class Greedy:
         return len(text) // 4 + text.count("\n\n") * 7
 
 
-@pytest.mark.parametrize(("strategy", "digest_v1"), WAYS)
+@rows(("strategy", "digest_v1"), WAYS)
 async def test_the_budget_holds_by_a_tokenizer_that_counts_parts_lower_than_the_whole(
     strategy: InjectionStrategy | None, digest_v1: bool
 ) -> None:

@@ -12,6 +12,7 @@ from synthorg_tui.memory.strategies.search_and_ask import (
 from tests.hostile import HOSTILE
 from tests.memory.memory_kit import entry
 from tests.scripted import BUSY, REFUSED, ScriptedProvider
+from tests.tables import rows
 
 FOUND = (entry("a", "Tokens expire after an hour."),)
 
@@ -28,7 +29,7 @@ async def reformulated(answer: str | Exception) -> str | None:
     return await reformulator.reformulate("When do tokens expire?", FOUND)
 
 
-@pytest.mark.parametrize(
+@rows(
     "answer",
     [
         "SUFFICIENT",
@@ -41,7 +42,7 @@ async def test_it_suffices_when_the_last_line_begins_with_the_word(answer: str) 
     assert await sufficient(answer)
 
 
-@pytest.mark.parametrize(
+@rows(
     "answer",
     ["INSUFFICIENT", "NOT SUFFICIENT", "SUFFICIENT\nINSUFFICIENT", "It is SUFFICIENT", "", " \n"],
 )
@@ -49,24 +50,22 @@ async def test_anything_else_does_not_suffice(answer: str) -> None:
     assert not await sufficient(answer)
 
 
-@pytest.mark.parametrize("error", [BUSY, REFUSED, RuntimeError("bug")])
+@rows("error", [BUSY, REFUSED, RuntimeError("bug")])
 async def test_a_failing_model_ends_the_search(error: Exception) -> None:
     assert await sufficient(error)
 
 
-@pytest.mark.parametrize(
-    ("answer", "query"), [("  token lifetime \n", "token lifetime"), (" \n", None), ("", None)]
-)
+@rows(("answer", "query"), [("  token lifetime \n", "token lifetime"), (" \n", None), ("", None)])
 async def test_a_reformulation_is_the_stripped_answer(answer: str, query: str | None) -> None:
     assert await reformulated(answer) == query
 
 
-@pytest.mark.parametrize("error", [BUSY, REFUSED, RuntimeError("bug")])
+@rows("error", [BUSY, REFUSED, RuntimeError("bug")])
 async def test_a_failing_model_reformulates_nothing(error: Exception) -> None:
     assert await reformulated(error) is None
 
 
-@pytest.mark.parametrize("error", [MemoryError(), RecursionError()])
+@rows("error", [MemoryError(), RecursionError()])
 async def test_exhausted_memory_is_not_swallowed(error: Exception) -> None:
     with pytest.raises(type(error)):
         await sufficient(error)
@@ -89,7 +88,7 @@ async def test_ten_memories_of_two_hundred_characters_are_shown() -> None:
         assert "HIDDEN" not in prompt
 
 
-@pytest.mark.parametrize("tag", ["memory-entry", "task-data"])
+@rows("tag", ["memory-entry", "task-data"])
 async def test_whatever_is_shown_stays_in_its_fence(tag: str) -> None:
     for text in HOSTILE:
         shown = {"query": text} if tag == "task-data" else {}

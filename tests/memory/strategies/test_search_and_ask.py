@@ -9,6 +9,7 @@ from synthorg_tui.memory.models import MemoryEntry
 from synthorg_tui.memory.strategies.search_and_ask import SearchAndAsk, merge_entries
 from tests.memory.memory_kit import entry
 from tests.memory.strategies.tool_kit import BROKEN
+from tests.tables import rows
 
 T = TypeVar("T")
 A, B, C = entry("a", relevance=0.5), entry("b", relevance=0.4), entry("c", relevance=0.9)
@@ -70,7 +71,7 @@ async def test_sufficiency_is_judged_by_the_original_question_on_everything_foun
     assert script.checked == [("why", ["a"]), ("why", ["c", "a"])]
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 5])
+@rows("rounds", [1, 2, 5])
 async def test_rounds_are_bounded_and_followed_by_one_last_check(rounds: int) -> None:
     script = Script(
         suffices=[False] * 9, better=[f"q{n}" for n in range(9)], found=[(A,) for _ in range(9)]
@@ -80,7 +81,7 @@ async def test_rounds_are_bounded_and_followed_by_one_last_check(rounds: int) ->
     assert len(script.checked) == rounds + 1
 
 
-@pytest.mark.parametrize("better", [None, "", "  ", "why", " why ", RuntimeError("no")])
+@rows("better", [None, "", "  ", "why", " why ", RuntimeError("no")])
 async def test_without_another_question_the_loop_ends(better: str | Exception | None) -> None:
     script = Script(suffices=[False], better=[better], found=[(A,)])
     assert await script.run() == ["a"]
@@ -100,7 +101,7 @@ async def test_a_failing_first_search_is_raised() -> None:
         await Script(found=[BROKEN]).run()
 
 
-@pytest.mark.parametrize("error", [MemoryError(), ExceptionGroup("g", [RecursionError()])])
+@rows("error", [MemoryError(), ExceptionGroup("g", [RecursionError()])])
 async def test_exhausted_memory_is_raised_bare(error: Exception) -> None:
     with pytest.raises((MemoryError, RecursionError)):
         await Script(suffices=[False], better=[error], found=[(A,)]).run()

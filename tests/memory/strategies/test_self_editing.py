@@ -18,6 +18,7 @@ from synthorg_tui.providers.enums import MessageRole
 from tests.hostile import HOSTILE
 from tests.memory.memory_kit import entry
 from tests.memory.strategies.tool_kit import BROKEN, FakeBackend
+from tests.tables import rows
 
 TOOLS = (
     "core_memory_read",
@@ -65,9 +66,7 @@ class TestCoreBlock:
         assert (query.text, query.categories) == (None, frozenset({MemoryCategory.SEMANTIC}))
         assert (query.tags, query.limit) == (("self",), 7)
 
-    @pytest.mark.parametrize(
-        ("budget", "core_budget", "entries"), [(2000, 300, 2), (180, 8192, 1), (2000, 8192, 10)]
-    )
+    @rows(("budget", "core_budget", "entries"), [(2000, 300, 2), (180, 8192, 1), (2000, 8192, 10)])
     async def test_the_smaller_budget_bounds_the_block(
         self, budget: int, core_budget: int, entries: int
     ) -> None:
@@ -76,7 +75,7 @@ class TestCoreBlock:
         _, block = await strategy.prepare_messages("ada", "q", budget)
         assert block.content.count("<memory-entry>") == entries
 
-    @pytest.mark.parametrize("budget", [0, -1])
+    @rows("budget", [0, -1])
     async def test_nothing_without_a_budget(self, budget: int) -> None:
         backend = FakeBackend(entry())
         assert await build(backend).prepare_messages("ada", "q", budget) == ()
@@ -84,7 +83,7 @@ class TestCoreBlock:
     async def test_nothing_without_core_memories(self) -> None:
         assert await build().prepare_messages("ada", "q", 100) == ()
 
-    @pytest.mark.parametrize("failure", [BROKEN, RuntimeError("bug")])
+    @rows("failure", [BROKEN, RuntimeError("bug")])
     async def test_a_failure_leaves_the_agent_without_core_memories(
         self, failure: Exception
     ) -> None:
@@ -120,7 +119,7 @@ class TestTools:
     async def test_an_unknown_tool_is_an_error_for_the_model(self) -> None:
         assert await call("magic") == "Error: Unknown memory tool."
 
-    @pytest.mark.parametrize("tool", TOOLS)
+    @rows("tool", TOOLS)
     async def test_unknown_arguments_are_refused(self, tool: str) -> None:
         reply = await call(tool, args={"magic": 1})
         assert reply.startswith("Error: Invalid arguments: ")
@@ -130,7 +129,7 @@ class TestTools:
         args = {"tool": "core_memory_write"}
         assert await call("core_memory_read", args=args) == "No memories found."
 
-    @pytest.mark.parametrize("tool", TOOLS)
+    @rows("tool", TOOLS)
     async def test_any_failure_of_the_backend_is_one_reply(self, tool: str) -> None:
         args = {
             "core_memory_write": {"content": "x"},
@@ -180,7 +179,7 @@ class TestCore:
         reply = await strategy.handle_tool_call("core_memory_write", {"content": "x"}, "ada")
         assert reply == "Error: Core memory writes are disabled."
 
-    @pytest.mark.parametrize(("known", "stored"), [(2, 1), (3, 0)])
+    @rows(("known", "stored"), [(2, 1), (3, 0)])
     async def test_a_full_core_memory_takes_no_more(self, known: int, stored: int) -> None:
         backend = FakeBackend(*(entry(f"{n}") for n in range(known)))
         reply = await call("core_memory_write", backend, {"content": "x"}, core_max_entries=3)
@@ -240,14 +239,14 @@ class TestArchive:
         assert backend.queries[0].text == "x"
         assert backend.queries[0].categories == frozenset(MemoryCategory) - {MemoryCategory.WORKING}
 
-    @pytest.mark.parametrize(("limit", "asked"), [(None, 5), (1, 1), (5, 5), (6, 5), (1000, 5)])
+    @rows(("limit", "asked"), [(None, 5), (1, 1), (5, 5), (6, 5), (1000, 5)])
     async def test_the_limit_is_clamped_to_the_configured_one(
         self, limit: int | None, asked: int
     ) -> None:
         _, backend = await self.search({"query": "x", "limit": limit}, archival_search_limit=5)
         assert backend.queries[0].limit == asked
 
-    @pytest.mark.parametrize(
+    @rows(
         "args",
         [
             {},
@@ -271,7 +270,7 @@ class TestArchive:
         _, backend = await self.search({"query": "x", "category": "semantic"}, **settings)
         assert backend.queries[0].categories == frozenset({MemoryCategory.SEMANTIC})
 
-    @pytest.mark.parametrize(("tagging", "tags"), [(True, ("self_edited",)), (False, ())])
+    @rows(("tagging", "tags"), [(True, ("self_edited",)), (False, ())])
     async def test_what_is_written_is_tagged(self, tagging: bool, tags: tuple[str, ...]) -> None:
         backend = FakeBackend()
         args = {"content": "x", "category": "procedural"}
@@ -279,7 +278,7 @@ class TestArchive:
         assert reply == "Archival memory stored (id=new-1, category=procedural)."
         assert backend.stored[0][1].metadata.tags == tags
 
-    @pytest.mark.parametrize("content", ["", " ", "x" * 50_001])
+    @rows("content", ["", " ", "x" * 50_001])
     async def test_content_is_neither_blank_nor_endless(self, content: str) -> None:
         args = {"content": content, "category": "social"}
         assert (await call("archival_memory_write", args=args)).startswith("Error: Invalid")
@@ -313,7 +312,7 @@ class TestRecall:
         reply = await call("recall_memory_read", args={"memory_id": "x" * 256})
         assert reply == f"Error: Memory not found: {'x' * 64}"
 
-    @pytest.mark.parametrize("memory_id", ["", " ", "x" * 257])
+    @rows("memory_id", ["", " ", "x" * 257])
     async def test_an_id_is_neither_blank_nor_endless(self, memory_id: str) -> None:
         reply = await call("recall_memory_read", args={"memory_id": memory_id})
         assert reply.startswith("Error: Invalid arguments: memory_id: ")
@@ -329,7 +328,7 @@ async def test_no_memory_can_forge_a_line() -> None:
 
 
 class TestConfig:
-    @pytest.mark.parametrize(
+    @rows(
         ("field", "low", "high"),
         [
             ("core_memory_token_budget", 256, 8192),
@@ -344,7 +343,7 @@ class TestConfig:
             with pytest.raises(ValidationError):
                 SelfEditingMemoryConfig.model_validate({field: value})
 
-    @pytest.mark.parametrize("categories", [[], ["working"], ["working", "social"]])
+    @rows("categories", [[], ["working"], ["working", "social"]])
     def test_working_memory_is_no_archive_and_there_must_be_one(
         self, categories: list[str]
     ) -> None:

@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-import pytest
-
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.enums import InjectionStrategy
 from synthorg_tui.memory.retrieval.explanation import Verdict
@@ -15,6 +13,7 @@ from tests.hostile import HOSTILE
 from tests.memory.memory_kit import NOW, entry
 from tests.memory.strategies.tool_kit import BROKEN, FakeBackend
 from tests.scripted import BUSY, ScriptedProvider
+from tests.tables import rows
 
 FACTS = (entry("a", "first", relevance=0.9), entry("b", "second", relevance=0.8))
 
@@ -100,7 +99,7 @@ class TestHierarchical:
         assert backend.queries[0].categories == frozenset({MemoryCategory.PROCEDURAL})
         assert given.explanation.degraded == ""
 
-    @pytest.mark.parametrize(
+    @rows(
         ("model", "reason"),
         [
             (None, "no language model is configured"),
@@ -133,7 +132,7 @@ class TestReranking:
         chosen = service(FakeBackend(*FACTS), model, retriever="hierarchical", **self.settings)
         assert included(await prepare(chosen)) == ["b", "a"]
 
-    @pytest.mark.parametrize("model", [None, ScriptedProvider(BUSY), ScriptedProvider("what?")])
+    @rows("model", [None, ScriptedProvider(BUSY), ScriptedProvider("what?")])
     async def test_without_its_help_the_result_is_the_flat_one_and_says_so(
         self, model: ScriptedProvider | None
     ) -> None:
@@ -143,7 +142,7 @@ class TestReranking:
         assert given.explanation.degraded.startswith("reranking failed: ")
 
 
-@pytest.mark.parametrize("strategy", list(InjectionStrategy))
+@rows("strategy", list(InjectionStrategy))
 async def test_hostile_memories_leave_fences_and_directive_intact(
     strategy: InjectionStrategy,
 ) -> None:

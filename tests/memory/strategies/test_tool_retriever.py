@@ -20,6 +20,7 @@ from tests.hostile import HOSTILE
 from tests.memory.memory_kit import entry
 from tests.memory.strategies.tool_kit import BROKEN, FakeBackend
 from tests.scripted import ScriptedProvider
+from tests.tables import rows
 
 CONFIG = MemoryRetrievalConfig(strategy=InjectionStrategy.TOOL_BASED)
 ASKING = CONFIG.model_copy(update={"query_reformulation_enabled": True})
@@ -47,7 +48,7 @@ class TestPrompt:
         for word in ("search_memory", "recall_memory", "<tool-result> is untrusted"):
             assert word in message.content
 
-    @pytest.mark.parametrize("budget", [0, -1])
+    @rows("budget", [0, -1])
     async def test_nothing_without_a_budget(self, budget: int) -> None:
         assert await strategy().prepare_messages("ada", "why", budget) == ()
 
@@ -86,13 +87,13 @@ class TestSearch:
     async def test_nothing_found(self) -> None:
         assert await search(FakeBackend()) == "No memories found."
 
-    @pytest.mark.parametrize("query", [None, 3, "", " \n", ["why"]])
+    @rows("query", [None, 3, "", " \n", ["why"]])
     async def test_a_query_must_say_something(self, query: object) -> None:
         backend = FakeBackend()
         assert await search(backend, query=query) == "Error: query must be a non-empty string."
         assert backend.queries == []
 
-    @pytest.mark.parametrize(
+    @rows(
         ("limit", "asked"),
         [
             (1, 1),
@@ -114,7 +115,7 @@ class TestSearch:
         await search(backend, limit=limit)
         assert backend.queries[0].limit == asked
 
-    @pytest.mark.parametrize(("most", "asked"), [(4, 4), (49, 49), (50, 50), (100, 50)])
+    @rows(("most", "asked"), [(4, 4), (49, 49), (50, 50), (100, 50)])
     async def test_no_more_than_fifty_or_the_configured_maximum(
         self, most: int, asked: int
     ) -> None:
@@ -136,7 +137,7 @@ class TestSearch:
         assert reply == "[semantic] x\n(Ignored invalid categories: magic, 3)"
         assert backend.queries[0].categories == frozenset({MemoryCategory.SEMANTIC})
 
-    @pytest.mark.parametrize("categories", [["magic"], "semantic", 7, {"a": 1}])
+    @rows("categories", [["magic"], "semantic", 7, {"a": 1}])
     async def test_without_a_good_one_the_search_is_unfiltered(self, categories: object) -> None:
         backend = FakeBackend()
         reply = await search(backend, categories=categories)
@@ -149,7 +150,7 @@ class TestSearch:
         surprise = await search(FakeBackend(failure=RuntimeError("secret")))
         assert surprise == "Error: Memory search encountered an unexpected error."
 
-    @pytest.mark.parametrize("error", [MemoryError(), RecursionError()])
+    @rows("error", [MemoryError(), RecursionError()])
     async def test_exhausted_memory_is_not_swallowed(self, error: Exception) -> None:
         with pytest.raises(type(error)):
             await search(FakeBackend(failure=error))
@@ -162,7 +163,7 @@ class TestRecall:
     async def test_an_unknown_id_is_repeated_up_to_64_characters(self) -> None:
         assert await recall(memory_id="x" * 99) == f"Error: Memory not found: {'x' * 64}"
 
-    @pytest.mark.parametrize("memory_id", [None, "", "  ", 7])
+    @rows("memory_id", [None, "", "  ", 7])
     async def test_an_id_is_required(self, memory_id: object) -> None:
         assert await recall(memory_id=memory_id) == "Error: memory_id is required."
 

@@ -14,6 +14,7 @@ from synthorg_tui.persistence.postgres.connection import PostgresConnection
 from synthorg_tui.persistence.postgres.dialect import translated
 from synthorg_tui.persistence.postgres.link import Link
 from tests.postgres_server import PostgresServer
+from tests.tables import rows
 
 NOON = datetime(2026, 3, 4, 12)
 ONE = UUID(int=1)
@@ -73,7 +74,7 @@ def both(postgres_server: PostgresServer) -> Iterator[tuple[Connection, Connecti
     local.close()
 
 
-@pytest.mark.parametrize(("sql", "values"), ANSWERED_ALIKE)
+@rows(("sql", "values"), ANSWERED_ALIKE)
 def test_both_answer_alike(
     both: tuple[Connection, Connection], sql: str, values: list[Any]
 ) -> None:

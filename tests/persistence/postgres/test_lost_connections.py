@@ -13,6 +13,8 @@ from synthorg_tui.persistence.errors import PersistenceConnectionError
 from synthorg_tui.persistence.port import Connection, StoreChange
 from synthorg_tui.persistence.postgres import link
 from synthorg_tui.persistence.postgres.database import PostgresDatabase
+from tests.patience import PATIENCE, until
+from tests.persistence.postgres.listening import listening
 from tests.postgres_server import PostgresServer
 
 SOCKET = ".s.PGSQL.5432"
@@ -141,14 +143,14 @@ async def test_a_write_that_loses_its_connection_halfway_is_done_once(
 
 
 async def test_a_server_that_comes_back_is_waited_for(
-    database: PostgresDatabase, postgres_server: PostgresServer
+    database: PostgresDatabase, postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(link, "PATIENCE", 10 * PATIENCE)
     await database.write(adding([]))
     postgres_server.stop(crash=True)
     waiting = asyncio.create_task(database.write(adding([])))
     reading = asyncio.create_task(rows(database))
-    await asyncio.sleep(0.3)
-    assert database.trouble
+    await until(lambda: database.trouble)
     await asyncio.to_thread(postgres_server.start)
     await waiting
     assert await reading in (1, 2)
@@ -165,17 +167,17 @@ async def test_a_server_that_stays_away_is_told_after_a_time_and_used_when_it_is
     try:
         for call in (database.write(adding([])), rows(database)):
             with pytest.raises(PersistenceConnectionError, match="doesn't answer"):
-                await asyncio.wait_for(call, 5)
+                await asyncio.wait_for(call, PATIENCE)
     finally:
         await asyncio.to_thread(postgres_server.start)
-    monkeypatch.setattr(link, "PATIENCE", 20.0)
+    monkeypatch.setattr(link, "PATIENCE", 10 * PATIENCE)
     assert await rows(database) == 1
     await database.write(adding([]))
     assert await rows(database) == 2
 
 
 async def test_who_lost_the_connection_is_told_that_changes_may_have_been_missed(
-    database: PostgresDatabase, postgres_server: PostgresServer
+    database: PostgresDatabase, postgres_server: PostgresServer, postgres_url: str
 ) -> None:
     told: asyncio.Queue[StoreChange] = asyncio.Queue()
 
@@ -183,12 +185,12 @@ async def test_who_lost_the_connection_is_told_that_changes_may_have_been_missed
         async for change in database.changes():
             told.put_nowait(change)
 
-    listening = asyncio.create_task(listen())
-    await asyncio.sleep(0.2)
+    listener = asyncio.create_task(listen())
+    await listening(postgres_url)
     postgres_server.cut_all()
-    assert await asyncio.wait_for(told.get(), 5) == StoreChange("", 0)
-    listening.cancel()
-    await asyncio.gather(listening, return_exceptions=True)
+    assert await asyncio.wait_for(told.get(), PATIENCE) == StoreChange("", 0)
+    listener.cancel()
+    await asyncio.gather(listener, return_exceptions=True)
 
 
 async def test_writes_of_two_programs_are_one_after_another(

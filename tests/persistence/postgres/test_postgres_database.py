@@ -13,6 +13,8 @@ from synthorg_tui.persistence.errors import PersistenceConnectionError
 from synthorg_tui.persistence.port import StoreChange
 from synthorg_tui.persistence.postgres.database import PostgresDatabase
 from synthorg_tui.persistence.stored_tables import StoredTable, stored_tables
+from tests.patience import PATIENCE
+from tests.persistence.postgres.listening import listening
 from tests.postgres_server import PostgresServer
 
 
@@ -78,13 +80,13 @@ async def test_another_program_is_told_of_a_write_and_its_writer_not(
         async for change in listener.changes():
             told.put_nowait(change)
 
-    listening = [asyncio.create_task(listen(each)) for each in (database, other)]
-    await asyncio.sleep(0.2)
+    listeners = [asyncio.create_task(listen(each)) for each in (database, other)]
+    await listening(postgres_url, len(listeners))
     await put(database, "a", "1")
-    change = await asyncio.wait_for(told.get(), 1)
-    for task in listening:
+    change = await asyncio.wait_for(told.get(), PATIENCE)
+    for task in listeners:
         task.cancel()
-    await asyncio.gather(*listening, return_exceptions=True)
+    await asyncio.gather(*listeners, return_exceptions=True)
     await other.close()
     assert change == StoreChange(str(database.writer), 0)
     assert told.empty()

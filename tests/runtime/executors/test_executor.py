@@ -175,10 +175,9 @@ async def test_it_works_in_a_copy_and_what_it_changed_is_kept_as_a_patch(where: 
     assert path is not None
     assert (where.project / "readme.txt").read_text() == "one\n"
     assert where.seen("claude")["folder"] != str(where.project)
-    assert f"it changed 1 file; to take that over: git -C {where.project} apply {path}" in last(
-        steps
-    )
-    git(where.project, "apply", str(path))
+    apply = f"git --git-dir=/dev/null -C {where.project} apply {path}"
+    assert f"it changed 1 file; to take that over: {apply}" in last(steps)
+    git(where.project, *apply.split()[1:])
     assert (where.project / "readme.txt").read_text() == "two\n"
     assert path.stat().st_mode & 0o777 == 0o600
     await patches.sweep(["run-1", "run-2"])

@@ -4,10 +4,8 @@ Each docstring of a picture says what must be visible and unclipped.
 """
 
 import hashlib
-from collections.abc import Callable
 from typing import Any
 
-import pytest
 from textual.pilot import Pilot
 
 from synthorg_tui.approvals.models import ApprovalItem, Flag, FlagKind, RiskLevel
@@ -20,12 +18,10 @@ from synthorg_tui.tui.approvals.review_lines import whole_lines
 from synthorg_tui.tui.approvals.state import RowMarks, agent_of
 from synthorg_tui.tui.base.lines import plain
 from tests.tui.approvals.approvals_fakes import FakeApprovals
+from tests.tui.pictures import SIZES, Compare, Size
 from tests.tui.tui_fakes import NOW, FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import settle
 
-SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
-Compare = Callable[..., bool]
-Size = tuple[int, int]
 WHY = "it runs a program, and this run asks before it does"
 COMMAND = "npm test -- --run checkout\nnpm publish --access public"
 DIFF = ("--- before", "+++ after", "@@ -1,2 +1,2 @@", " one = 1", "-two = 2", "+two = 3")
@@ -128,19 +124,16 @@ def compare(snap_compare: Compare, size: Size, *keys: str) -> bool:
     return snap_compare(app, terminal_size=size, run_before=before)
 
 
-@SIZES
-def test_calls_in_the_list(snap_compare: Compare, size: Size) -> None:
+def test_calls_in_the_list(snap_compare: Compare) -> None:
     """Both calls with their kind by glyph, the agent, the risk and the flag."""
-    assert compare(snap_compare, size, "4")
+    assert compare(snap_compare, SIZES, "4")
 
 
-@SIZES
-def test_command(snap_compare: Compare, size: Size) -> None:
+def test_command(snap_compare: Compare) -> None:
     """Who asks and why, what is suspicious, the whole command, tool, folder and run."""
-    assert compare(snap_compare, size, "4", "enter")
+    assert compare(snap_compare, SIZES, "4", "enter")
 
 
-@SIZES
-def test_change(snap_compare: Compare, size: Size) -> None:
+def test_change(snap_compare: Compare) -> None:
     """The change of the file as a difference, with its path, tool, folder and run."""
-    assert compare(snap_compare, size, "4", "j", "enter")
+    assert compare(snap_compare, SIZES, "4", "j", "enter")

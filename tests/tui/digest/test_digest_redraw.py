@@ -16,7 +16,7 @@ from synthorg_tui.tui.widgets.line_view import LineView
 from synthorg_tui.tui.widgets.styled import StyledScroll
 from tests.tui.digest.test_digest_pane import ask
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
-from tests.tui.tui_helpers import settle
+from tests.tui.tui_helpers import draw, settle
 
 TASKS = (
     "git push of a branch the index",
@@ -81,6 +81,7 @@ async def test_an_error_and_what_comes_after_it() -> None:
 async def rows_drawn(pilot: Pilot[None], view: StyledScroll, act: Callable[[], None]) -> set[int]:
     """The rows of a view that are drawn because of an act."""
     await settle(pilot)
+    draw(pilot.app)
     drawn: set[int] = set()
     render_line = view.render_line
 
@@ -91,6 +92,7 @@ async def rows_drawn(pilot: Pilot[None], view: StyledScroll, act: Callable[[], N
     view.render_line = noted  # type: ignore[method-assign]
     act()
     await settle(pilot)
+    draw(pilot.app)
     return drawn
 
 

@@ -1,7 +1,5 @@
 """Pictures of the Fine-tune screen at both sizes; each docstring says what must be visible."""
 
-from collections.abc import Callable
-
 import pytest
 from textual.pilot import Pilot
 
@@ -18,12 +16,9 @@ from tests.tui.fine_tune.tuning_fakes import (
     TuningManagement,
     checkpoint,
 )
+from tests.tui.pictures import SIZES, Compare, Size
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import settle
-
-SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
-Compare = Callable[..., bool]
-Size = tuple[int, int]
 
 
 @pytest.fixture(autouse=True)
@@ -45,47 +40,41 @@ def compare(snap_compare: Compare, size: Size, desk: FakeTuningDesk, *keys: str)
     return snap_compare(app, terminal_size=size, run_before=opened)
 
 
-@SIZES
-def test_too_few_questions(snap_compare: Compare, size: Size) -> None:
+def test_too_few_questions(snap_compare: Compare) -> None:
     """That the model is used as it is; what was looked at, with 84 of 300 questions as a bar and
     what makes more of them."""
-    assert compare(snap_compare, size, FakeTuningDesk(found=84))
+    assert compare(snap_compare, SIZES, FakeTuningDesk(found=84))
 
 
-@SIZES
-def test_nothing_yet(snap_compare: Compare, size: Size) -> None:
+def test_nothing_yet(snap_compare: Compare) -> None:
     """That the model is used as it is, that enough questions are there, and which key trains."""
-    assert compare(snap_compare, size, FakeTuningDesk())
+    assert compare(snap_compare, SIZES, FakeTuningDesk())
 
 
-@SIZES
-def test_at_work(snap_compare: Compare, size: Size) -> None:
+def test_at_work(snap_compare: Compare) -> None:
     """The run with two stages done and the third at 42 %, loss and metric as columns with their
     values; over the keys what is at work, and the key that stops it."""
-    assert compare(snap_compare, size, FakeTuningDesk([WORKING, BROKEN]))
+    assert compare(snap_compare, SIZES, FakeTuningDesk([WORKING, BROKEN]))
 
 
-@SIZES
-def test_done_and_better(snap_compare: Compare, size: Size) -> None:
+def test_done_and_better(snap_compare: Compare) -> None:
     """The checkpoint with before and after, the interval of the gain, that it is better, what it
     is made of, and the key that deploys it."""
     desk = FakeTuningDesk([DONE], [checkpoint("5fe1a2", erased_since=3)])
-    assert compare(snap_compare, size, desk, "j")
+    assert compare(snap_compare, SIZES, desk, "j")
 
 
-@SIZES
-def test_done_and_worse(snap_compare: Compare, size: Size) -> None:
+def test_done_and_worse(snap_compare: Compare) -> None:
     """The run with all stages done, its lines, before and after, and that it isn't surely better;
     beside it a checkpoint that is in force."""
     live = checkpoint("1ive00", is_active=True)
     desk = FakeTuningDesk([DONE_WORSE], [checkpoint("0bad00", WORSE), live])
-    assert compare(snap_compare, size, desk, "G")
+    assert compare(snap_compare, SIZES, desk, "G")
 
 
-@SIZES
-def test_broken_off(snap_compare: Compare, size: Size) -> None:
+def test_broken_off(snap_compare: Compare) -> None:
     """The run that broke off, why, what is done of it, and the key that goes on."""
-    assert compare(snap_compare, size, FakeTuningDesk([BROKEN]), "G")
+    assert compare(snap_compare, SIZES, FakeTuningDesk([BROKEN]), "G")
 
 
 def test_an_error(snap_compare: Compare) -> None:

@@ -1,6 +1,5 @@
 """The agents screen: what it shows at both sizes, and changing rights and settings."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -17,12 +16,10 @@ from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.base.dialogs import ConfirmDialog
 from synthorg_tui.tui.manage import agents as agents_screen
 from tests.tui.manage.manage_fakes import FakeManagement
+from tests.tui.pictures import SIZES, Compare, Size
 from tests.tui.tui_fakes import NOW, FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts
 
-SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
-Compare = Callable[..., bool]
-Size = tuple[int, int]
 SCOPES = tuple(ProceduralMemoryScope)
 ADA = AgentFacts(
     "ada",
@@ -85,31 +82,27 @@ def compare(snap_compare: Compare, size: Size, management: FakeManagement, *keys
     )
 
 
-@SIZES
-def test_no_agents(snap_compare: Compare, size: Size) -> None:
+def test_no_agents(snap_compare: Compare) -> None:
     """That there are no agents, and where they come from."""
-    assert compare(snap_compare, size, FakeManagement())
+    assert compare(snap_compare, SIZES, FakeManagement())
 
 
-@SIZES
-def test_an_agent_with_settings_of_its_own(snap_compare: Compare, size: Size) -> None:
+def test_an_agent_with_settings_of_its_own(snap_compare: Compare) -> None:
     """Three agents, of which bob is paused and cyd reads only; of ada place, memory, rights, both
     own settings, and whom its lessons reach in each scope."""
-    assert compare(snap_compare, size, FakeManagement(agents=(ADA, BOB, CYD)))
+    assert compare(snap_compare, SIZES, FakeManagement(agents=(ADA, BOB, CYD)))
 
 
-@SIZES
-def test_a_paused_and_full_agent_whose_settings_wait(snap_compare: Compare, size: Size) -> None:
+def test_a_paused_and_full_agent_whose_settings_wait(snap_compare: Compare) -> None:
     """Of bob: holds from the next start on, full, paused and reading only."""
-    assert compare(snap_compare, size, FakeManagement(agents=(ADA, BOB, CYD)), "j")
+    assert compare(snap_compare, SIZES, FakeManagement(agents=(ADA, BOB, CYD)), "j")
 
 
-@SIZES
-def test_agents_that_cannot_be_read(snap_compare: Compare, size: Size) -> None:
+def test_agents_that_cannot_be_read(snap_compare: Compare) -> None:
     """Why the agents can't be read."""
     management = FakeManagement(agents=(ADA,))
     management.error = ConfigError("/etc/synthorg/company.yaml:4: agents[0].role: is required")
-    assert compare(snap_compare, size, management)
+    assert compare(snap_compare, SIZES, management)
 
 
 async def test_an_agent_is_paused_after_asking_and_goes_on_at_once() -> None:

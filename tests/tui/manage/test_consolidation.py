@@ -1,7 +1,6 @@
 """The consolidation screen: plans and groups shown, adopted, dropped, taken back; its pictures."""
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -25,12 +24,10 @@ from synthorg_tui.tui.approvals.screen import ApprovalsScreen
 from synthorg_tui.tui.base.dialogs import ConfirmDialog
 from synthorg_tui.tui.manage.consolidation import ConsolidationScreen
 from tests.tui.manage.manage_fakes import FakeManagement
+from tests.tui.pictures import SIZES, Compare, Size
 from tests.tui.tui_fakes import NOW, FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts, until
 
-SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
-Compare = Callable[..., bool]
-Size = tuple[int, int]
 TEXTS = rows(12)
 
 
@@ -130,59 +127,50 @@ def compare(snap_compare: Compare, size: Size, management: FakeManagement, *keys
     return snap_compare(app_with(management), terminal_size=size, run_before=before)
 
 
-@SIZES
-def test_no_plans(snap_compare: Compare, size: Size) -> None:
+def test_no_plans(snap_compare: Compare) -> None:
     """That there is no plan, what one says, and that r makes one."""
-    assert compare(snap_compare, size, FakeManagement())
+    assert compare(snap_compare, SIZES, FakeManagement())
 
 
-@SIZES
-def test_plans(snap_compare: Compare, size: Size) -> None:
+def test_plans(snap_compare: Compare) -> None:
     """Three plans, newest first, the newest with its four groups; of it memories and tokens before
     and after, what was held back, how many groups are open and in Approvals, and what keys do."""
-    assert compare(snap_compare, size, full())
+    assert compare(snap_compare, SIZES, full())
 
 
-@SIZES
-def test_a_group_of_copies(snap_compare: Compare, size: Size) -> None:
+def test_a_group_of_copies(snap_compare: Compare) -> None:
     """Kind, reason, 3 memories become 1, tokens; the text that stays, then those that leave."""
-    assert compare(snap_compare, size, full(), "j")
+    assert compare(snap_compare, SIZES, full(), "j")
 
 
-@SIZES
-def test_a_text_by_code(snap_compare: Compare, size: Size) -> None:
+def test_a_text_by_code(snap_compare: Compare) -> None:
     """That code wrote it, from how many sources; the new text, then what it stands for; marked."""
-    assert compare(snap_compare, size, full(), "j", "space")
+    assert compare(snap_compare, SIZES, full(), "j", "space")
 
 
-@SIZES
-def test_a_text_by_a_model(snap_compare: Compare, size: Size) -> None:
+def test_a_text_by_a_model(snap_compare: Compare) -> None:
     """'by a model' and 'in Approvals' in the list; that it is decided there, and the key."""
-    assert compare(snap_compare, size, full(), *"jjj")
+    assert compare(snap_compare, SIZES, full(), *"jjj")
 
 
-@SIZES
-def test_a_group_that_was_left(snap_compare: Compare, size: Size) -> None:
+def test_a_group_that_was_left(snap_compare: Compare) -> None:
     """'left', and why: a memory was edited."""
-    assert compare(snap_compare, size, full(), *"jjjjj", "enter", "j", "j")
+    assert compare(snap_compare, SIZES, full(), *"jjjjj", "enter", "j", "j")
 
 
-@SIZES
-def test_a_plan_that_fails_to_load(snap_compare: Compare, size: Size) -> None:
+def test_a_plan_that_fails_to_load(snap_compare: Compare) -> None:
     """What failed and what to do."""
     management = full()
     management.plan_error = DomainError("the store is closed", remedy="Open it again.")
-    assert compare(snap_compare, size, management)
+    assert compare(snap_compare, SIZES, management)
 
 
-@SIZES
-def test_the_question_before_adopting(snap_compare: Compare, size: Size) -> None:
+def test_the_question_before_adopting(snap_compare: Compare) -> None:
     """How many groups of which plan, each with its kind; that u takes it back; No has the focus."""
-    assert compare(snap_compare, size, full(), "a")
+    assert compare(snap_compare, SIZES, full(), "a")
 
 
-@SIZES
-def test_a_plan_is_being_made(snap_compare: Compare, size: Size) -> None:
+def test_a_plan_is_being_made(snap_compare: Compare) -> None:
     """'1,200 of 20,000 memories looked at' above the footer, and c Stop in it."""
     management = full()
     management.plan_gate = asyncio.Event()
@@ -192,16 +180,15 @@ def test_a_plan_is_being_made(snap_compare: Compare, size: Size) -> None:
         await pilot.press("r")
         await settle(pilot, held=1)
 
-    assert snap_compare(app_with(management), terminal_size=size, run_before=before)
+    assert snap_compare(app_with(management), terminal_size=SIZES, run_before=before)
 
 
-@SIZES
-def test_many_groups(snap_compare: Compare, size: Size) -> None:
+def test_many_groups(snap_compare: Compare) -> None:
     """The groups of a plan of 400 can be scrolled; the last one has the cursor."""
     kinds = (GroupKind.DUPLICATE, GroupKind.EXPIRED)
     groups = [group(number, kinds[number % 2]) for number in range(1, 401)]
     management = FakeManagement(plans=[plan(1, *groups)], texts=TEXTS)
-    assert compare(snap_compare, size, management, "G")
+    assert compare(snap_compare, SIZES, management, "G")
 
 
 async def test_a_plan_is_made_and_listed_first() -> None:

@@ -1,7 +1,5 @@
 """Pictures of the jobs screen; each docstring says what must be visible."""
 
-from collections.abc import Callable
-
 import pytest
 from textual.pilot import Pilot
 
@@ -10,12 +8,10 @@ from synthorg_tui.core.enums import ConsolidationInterval
 from synthorg_tui.jobs.models import JobRun, JobStatus, RunProgress, RunState
 from synthorg_tui.tui.app import MemoryDeskApp
 from tests.tui.manage.manage_fakes import FakeManagement, job, job_run
+from tests.tui.pictures import SIZES, Compare, Size
 from tests.tui.tui_fakes import NOW, FakeDesk, FakeHost, Seconds, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts, until
 
-SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
-Compare = Callable[..., bool]
-Size = tuple[int, int]
 DAILY, NEVER = ConsolidationInterval.DAILY, ConsolidationInterval.NEVER
 BACKUP = "20260101T100000-daily.duckdb, 5.3 MB; 3 daily copies kept"
 DONE = job_run("backup", 7, RunState.DONE, BACKUP)
@@ -60,46 +56,40 @@ def compare(snap_compare: Compare, size: Size, management: FakeManagement, *keys
     return snap_compare(app_with(management), terminal_size=size, run_before=before)
 
 
-@SIZES
-def test_no_jobs(snap_compare: Compare, size: Size) -> None:
+def test_no_jobs(snap_compare: Compare) -> None:
     """That there are no jobs, and why."""
-    assert compare(snap_compare, size, FakeManagement())
+    assert compare(snap_compare, SIZES, FakeManagement())
 
 
-@SIZES
-def test_jobs_that_have_not_run(snap_compare: Compare, size: Size) -> None:
+def test_jobs_that_have_not_run(snap_compare: Compare) -> None:
     """Each job 'not yet'; when each runs next; 'never' and 'not now' where it doesn't; the cursor's
     title, setting and 'It hasn't run yet'."""
-    assert compare(snap_compare, size, FakeManagement(jobs=listed()), "j")
+    assert compare(snap_compare, SIZES, FakeManagement(jobs=listed()), "j")
 
 
-@SIZES
-def test_a_running_job(snap_compare: Compare, size: Size) -> None:
+def test_a_running_job(snap_compare: Compare) -> None:
     """A bar with 25 %, the rate and the time left, in the list and in the text; c Stop in the
     footer, and no r Run."""
     running = RunProgress(1_200, 4_800, 600.0, 6.0)
     management = FakeManagement(jobs=listed(running=running, runs=(DONE,)), runs=(DONE,))
-    assert compare(snap_compare, size, management, *"jjj")
+    assert compare(snap_compare, SIZES, management, *"jjj")
 
 
-@SIZES
-def test_a_job_that_waits(snap_compare: Compare, size: Size) -> None:
+def test_a_job_that_waits(snap_compare: Compare) -> None:
     """That the job waits for its turn; no rate."""
     management = FakeManagement(jobs=listed(running=RunProgress(waits=True)))
-    assert compare(snap_compare, size, management, *"jjj")
+    assert compare(snap_compare, SIZES, management, *"jjj")
 
 
-@SIZES
-def test_a_failed_job(snap_compare: Compare, size: Size) -> None:
+def test_a_failed_job(snap_compare: Compare) -> None:
     """A red mark and 'failed 5h'; the reason with what to do, and the lines of the run; the
     interrupted one marked, too."""
     runs = (DONE, FAILED, KILLED)
     management = FakeManagement(jobs=listed(runs=runs), runs=runs)
-    assert compare(snap_compare, size, management, *"jjj")
+    assert compare(snap_compare, SIZES, management, *"jjj")
 
 
-@SIZES
-def test_many_runs(snap_compare: Compare, size: Size) -> None:
+def test_many_runs(snap_compare: Compare) -> None:
     """The latest run with its lines, then the others in two lines each, tokens of those that used
     a model; the text can be scrolled."""
     runs = tuple(
@@ -109,11 +99,10 @@ def test_many_runs(snap_compare: Compare, size: Size) -> None:
         for at in range(50)
     )
     management = FakeManagement(jobs=listed(runs=(runs[0], FAILED, KILLED)), runs=runs)
-    assert compare(snap_compare, size, management, "j")
+    assert compare(snap_compare, SIZES, management, "j")
 
 
-@SIZES
-def test_the_header_says_calmly_what_runs(snap_compare: Compare, size: Size) -> None:
+def test_the_header_says_calmly_what_runs(snap_compare: Compare) -> None:
     """'backup 25%' at the right of the header of the Memories pane, in a muted colour."""
     host = FakeHost(FakeDesk(rows(6)))
     app = MemoryDeskApp(host, now=lambda: NOW, monotonic=Seconds())
@@ -125,7 +114,7 @@ def test_the_header_says_calmly_what_runs(snap_compare: Compare, size: Size) -> 
         host.works(("backup", RunProgress(1_200, 4_800, 600.0, 6.0)))
         await settle(pilot)
 
-    assert snap_compare(app, terminal_size=size, run_before=before)
+    assert snap_compare(app, terminal_size=SIZES, run_before=before)
 
 
 async def test_keys_run_and_stop_the_job_under_the_cursor() -> None:

@@ -1,19 +1,14 @@
 """Pictures of the screens about the whole; each docstring says what must be visible."""
 
-from collections.abc import Callable
-
 import pytest
 from textual.pilot import Pilot
 
 from synthorg_tui.core.actors import AGENT_MARKS
 from synthorg_tui.tui.app import MemoryDeskApp
 from tests.tui.manage.manage_fakes import FakeManagement
+from tests.tui.pictures import SIZES, Compare, Size
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import settle
-
-SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
-Compare = Callable[..., bool]
-Size = tuple[int, int]
 
 
 @pytest.fixture(autouse=True)
@@ -36,37 +31,31 @@ def compare(
     return snap_compare(app, terminal_size=size, run_before=before)
 
 
-@SIZES
-def test_doctor(snap_compare: Compare, size: Size) -> None:
+def test_doctor(snap_compare: Compare) -> None:
     """Memory, models and 'offline'; each check with its mark; the one that failed; R repairs."""
-    assert compare(snap_compare, size, "f4")
+    assert compare(snap_compare, SIZES, "f4")
 
 
-@SIZES
-def test_backups(snap_compare: Compare, size: Size) -> None:
-    """Time, age, size and who made each; what a restore does."""
-    assert compare(snap_compare, size, "f6")
+def test_backups(snap_compare: Compare) -> None:
+    """Time, age, SIZES and who made each; what a restore does."""
+    assert compare(snap_compare, SIZES, "f6")
 
 
-@SIZES
-def test_restoring_asks_for_a_word(snap_compare: Compare, size: Size) -> None:
-    """The backup's name, its age and size, and the word to type."""
-    assert compare(snap_compare, size, "f6", "enter")
+def test_restoring_asks_for_a_word(snap_compare: Compare) -> None:
+    """The backup's name, its age and SIZES, and the word to type."""
+    assert compare(snap_compare, SIZES, "f6", "enter")
 
 
-@SIZES
-def test_connecting(snap_compare: Compare, size: Size) -> None:
+def test_connecting(snap_compare: Compare) -> None:
     """Who is connected and where; the exact change; a writes it."""
-    assert compare(snap_compare, size, "f2", "enter")
+    assert compare(snap_compare, SIZES, "f2", "enter")
 
 
-@SIZES
-def test_importing_a_path(snap_compare: Compare, size: Size) -> None:
+def test_importing_a_path(snap_compare: Compare) -> None:
     """The prompt with the home folder, and how to take a completion."""
-    assert compare(snap_compare, size, "f3")
+    assert compare(snap_compare, SIZES, "f3")
 
 
-@SIZES
-def test_palette(snap_compare: Compare, size: Size) -> None:
+def test_palette(snap_compare: Compare) -> None:
     """Actions with their keys and descriptions in the theme's colours, no emoji."""
-    assert compare(snap_compare, size, "ctrl+p", *"connect")
+    assert compare(snap_compare, SIZES, "ctrl+p", *"connect")

@@ -1,6 +1,6 @@
 """The settings screen: pictures of it, and what its keys change; docstrings say what is visible."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -19,12 +19,10 @@ from synthorg_tui.tui.manage.setting_acts import SettingActs
 from synthorg_tui.tui.manage.settings import SettingsScreen
 from tests.tui.manage.manage_fakes import FakeManagement
 from tests.tui.manage.settings_fakes import FILE, MOST, FakeSettings, changed
+from tests.tui.pictures import SIZES, Compare, Size
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts
 
-SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
-Compare = Callable[..., bool]
-Size = tuple[int, int]
 FIND_MOST = ("slash", *"retrieval.max_memories", "enter")
 
 
@@ -52,37 +50,32 @@ def compare(
     return snap_compare(app, terminal_size=size, run_before=before)
 
 
-@SIZES
-def test_settings_that_nobody_changed(snap_compare: Compare, size: Size) -> None:
+def test_settings_that_nobody_changed(snap_compare: Compare) -> None:
     """The switches, all on; then the settings by section; what the first is for, its default."""
-    assert compare(snap_compare, size, FakeSettings(), "f7")
+    assert compare(snap_compare, SIZES, FakeSettings(), "f7")
 
 
-@SIZES
-def test_settings_of_every_source(snap_compare: Compare, size: Size) -> None:
+def test_settings_of_every_source(snap_compare: Compare) -> None:
     """Marks of file, app, variable and of a value passed over; who changed it, and the file's."""
     keys = ("slash", *"retrieval.m", "enter", "j", "j")
-    assert compare(snap_compare, size, FakeSettings(changed()), "f7", *keys)
+    assert compare(snap_compare, SIZES, FakeSettings(changed()), "f7", *keys)
 
 
-@SIZES
-def test_a_value_that_is_not_allowed(snap_compare: Compare, size: Size) -> None:
+def test_a_value_that_is_not_allowed(snap_compare: Compare) -> None:
     """The entry with 700; field, value and what is allowed; the setting stays as it is."""
     keys = ("f7", *FIND_MOST, "enter", *"00")
-    assert compare(snap_compare, size, FakeSettings(changed()), *keys)
+    assert compare(snap_compare, SIZES, FakeSettings(changed()), *keys)
 
 
-@SIZES
-def test_a_change_that_waits_for_a_restart(snap_compare: Compare, size: Size) -> None:
+def test_a_change_that_waits_for_a_restart(snap_compare: Compare) -> None:
     """The mark in the list, the number at its foot, and what to do."""
-    assert compare(snap_compare, size, FakeSettings(changed()), "f7", "slash", *"packing", "enter")
+    assert compare(snap_compare, SIZES, FakeSettings(changed()), "f7", "slash", *"packing", "enter")
 
 
-@SIZES
-def test_settings_with_faults(snap_compare: Compare, size: Size) -> None:
+def test_settings_with_faults(snap_compare: Compare) -> None:
     """Each fault of the file on a line of its own, with file and line."""
     faults = f"{FILE}:2: memory.level: no\n{FILE}:3: memory.nonsense: unknown setting"
-    assert compare(snap_compare, size, FakeSettings(problem=faults), "f7")
+    assert compare(snap_compare, SIZES, FakeSettings(problem=faults), "f7")
 
 
 def test_settings_in_light(snap_compare: Compare) -> None:

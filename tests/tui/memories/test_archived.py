@@ -1,6 +1,5 @@
 """The archive in the Memories pane: listed, said in words, filled and emptied by keys."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -14,12 +13,9 @@ from synthorg_tui.tui.base.dialogs import ConfirmDialog
 from synthorg_tui.tui.base.lines import plain
 from synthorg_tui.tui.memories.detail import detail_lines
 from synthorg_tui.tui.memories.screen import MemoriesScreen
+from tests.tui.pictures import EACH_SIZE, SIZES, Compare, Size
 from tests.tui.tui_fakes import NOW, FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts, type_text
-
-SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
-Compare = Callable[..., bool]
-Size = tuple[int, int]
 
 
 def archived(row: ListedMemory, why: ArchiveReason, days: int = 3) -> ListedMemory:
@@ -71,23 +67,21 @@ def compare(snap_compare: Compare, size: Size, desk: FakeDesk, *keys: str) -> bo
     return snap_compare(app, terminal_size=size, run_before=before)
 
 
-@SIZES
-def test_the_archive(snap_compare: Compare, size: Size) -> None:
+def test_the_archive(snap_compare: Compare) -> None:
     """'4 memories, 6 archived' in the header; each row with 'arch.', its reason and since when;
     '1 of 6 · 6 of 6 match'; of the first what it is a duplicate of, and how it comes back."""
-    assert compare(snap_compare, size, desk_with_archive())
+    assert compare(snap_compare, SIZES, desk_with_archive())
 
 
-@SIZES
+@EACH_SIZE
 def test_a_merged_one_with_the_groups(snap_compare: Compare, size: Size) -> None:
     """The group Archive with 'archived 6' chosen, beside or instead of the list."""
     assert compare(snap_compare, size, desk_with_archive(), "j", "t")
 
 
-@SIZES
-def test_nothing_is_archived(snap_compare: Compare, size: Size) -> None:
+def test_nothing_is_archived(snap_compare: Compare) -> None:
     """That nothing is archived, and what would be."""
-    assert compare(snap_compare, size, FakeDesk(rows(4)))
+    assert compare(snap_compare, SIZES, FakeDesk(rows(4)))
 
 
 async def test_a_live_memory_is_archived_undone_and_archived_again() -> None:

@@ -278,6 +278,13 @@ async def test_what_comes_in_by_itself_is_one_line_of_the_header() -> None:
 
 async def test_what_came_in_fades_once_the_person_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bars, "NEWS_FADE_AFTER", 0.05)
+    looks, faded = list[bool](), bars.TopBar._faded
+
+    def look(bar: bars.TopBar) -> None:
+        looks.append(bar.app.app_focus)
+        faded(bar)
+
+    monkeypatch.setattr(bars.TopBar, "_faded", look)
     desk = FakeDesk(rows(6))
     app = fake_app(desk)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -286,7 +293,7 @@ async def test_what_came_in_fades_once_the_person_looks(monkeypatch: pytest.Monk
         report = ImportReport(memories_added=3)
         desk.activity.tell(ActivityEvent("changed", 0, imported=report))
         await until(pilot, lambda: "3 new" in screen_text(app))
-        await asyncio.sleep(0.3)
+        await until(pilot, lambda: len(looks) > 1)
         assert "3 new" in screen_text(app)
         app.app_focus = True
         await until(pilot, lambda: "3 new" not in screen_text(app))

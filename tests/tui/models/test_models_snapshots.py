@@ -1,19 +1,14 @@
 """Pictures of the Models screen; each docstring says what must be visible."""
 
 import asyncio
-from collections.abc import Callable
 
-import pytest
 from textual.pilot import Pilot
 
 from synthorg_tui.core.errors import DomainError
 from tests.tui.models.model_fakes import FakeModels, ModelManagement, report
+from tests.tui.pictures import SIZES, Compare, Size
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import settle
-
-SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
-Compare = Callable[..., bool]
-Size = tuple[int, int]
 
 
 def compare(
@@ -32,33 +27,29 @@ def compare(
     return snap_compare(app, terminal_size=size, run_before=before)
 
 
-@SIZES
-def test_models_before_anything_was_tried(snap_compare: Compare, size: Size) -> None:
+def test_models_before_anything_was_tried(snap_compare: Compare) -> None:
     """The active embedder, that nothing was tried yet, what trying does, and the two keys."""
-    assert compare(snap_compare, size, FakeModels())
+    assert compare(snap_compare, SIZES, FakeModels())
 
 
-@SIZES
-def test_models_being_tried(snap_compare: Compare, size: Size) -> None:
+def test_models_being_tried(snap_compare: Compare) -> None:
     """How far it is, and which embedder is asked what; the key that stops it."""
     models = FakeModels()
     models.held = asyncio.Event()
-    assert compare(snap_compare, size, models, "r")
+    assert compare(snap_compare, SIZES, models, "r")
 
 
-@SIZES
-def test_models_side_by_side(snap_compare: Compare, size: Size) -> None:
+def test_models_side_by_side(snap_compare: Compare) -> None:
     """A row each with its figures and their spread, the gain on the active one, one that doesn't
     work with its reason. Below: what was asked, what to do, and the figures by kind."""
-    assert compare(snap_compare, size, FakeModels(tried=report()), "down")
+    assert compare(snap_compare, SIZES, FakeModels(tried=report()), "down")
 
 
-@SIZES
-def test_models_that_cannot_be_tried(snap_compare: Compare, size: Size) -> None:
+def test_models_that_cannot_be_tried(snap_compare: Compare) -> None:
     """The cause and what to do, in place of the figures."""
     models = FakeModels()
     models.error = DomainError("The store is damaged.", remedy="F4 examines it.")
-    assert compare(snap_compare, size, models, "r")
+    assert compare(snap_compare, SIZES, models, "r")
 
 
 def test_light_models(snap_compare: Compare) -> None:

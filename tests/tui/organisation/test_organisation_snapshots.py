@@ -1,8 +1,5 @@
 """Pictures of the Organisation pane; each docstring says what must be visible and unclipped."""
 
-from collections.abc import Callable
-
-import pytest
 from textual.pilot import Pilot
 
 from synthorg_tui.core.errors import DomainError
@@ -10,12 +7,9 @@ from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.organisation.adapter import RefusedWrite
 from synthorg_tui.tui.themes import LIGHT
 from tests.tui.organisation.organisation_fakes import NOW, FakeOrganisation, knowledge
+from tests.tui.pictures import EACH_SIZE, SIZES, Compare, Size
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import settle
-
-SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
-Compare = Callable[..., bool]
-Size = tuple[int, int]
 
 
 def compare(
@@ -37,33 +31,30 @@ def compare(
     return snap_compare(app, terminal_size=size, run_before=before)
 
 
-@SIZES
-def test_empty(snap_compare: Compare, size: Size) -> None:
+def test_empty(snap_compare: Compare) -> None:
     """What the pane is for, the four categories by their glyphs, and two ways to begin."""
-    assert compare(snap_compare, FakeOrganisation(), size)
+    assert compare(snap_compare, FakeOrganisation(), SIZES)
 
 
-@SIZES
-def test_full(snap_compare: Compare, size: Size) -> None:
+def test_full(snap_compare: Compare) -> None:
     """Headings, marks, where, by whom, age and version; an ADR in full with what it replaces."""
-    assert compare(snap_compare, FakeOrganisation(knowledge()), size, *"jjj")
+    assert compare(snap_compare, FakeOrganisation(knowledge()), SIZES, *"jjj")
 
 
-@SIZES
-def test_full_in_the_light(snap_compare: Compare, size: Size) -> None:
+def test_full_in_the_light(snap_compare: Compare) -> None:
     """The same on a light ground."""
     port = FakeOrganisation(knowledge())
-    assert compare(snap_compare, port, size, *"jjj", theme=LIGHT)
+    assert compare(snap_compare, port, SIZES, *"jjj", theme=LIGHT)
 
 
-@SIZES
+@EACH_SIZE
 def test_past(snap_compare: Compare, size: Size) -> None:
     """The moment, the slider, how many changes; the keys that write are dimmed, and say why."""
     keys = ("left_square_bracket", "left_square_bracket", "j", "e")
     assert compare(snap_compare, FakeOrganisation(knowledge()), size, *keys)
 
 
-@SIZES
+@EACH_SIZE
 def test_refused(snap_compare: Compare, size: Size) -> None:
     """The form with the text still there, and why it wasn't written."""
     port = FakeOrganisation(knowledge())
@@ -73,24 +64,21 @@ def test_refused(snap_compare: Compare, size: Size) -> None:
     assert compare(snap_compare, port, size, *keys)
 
 
-@SIZES
-def test_refused_writes_of_agents(snap_compare: Compare, size: Size) -> None:
+def test_refused_writes_of_agents(snap_compare: Compare) -> None:
     """Who wanted what written, when, and why it wasn't."""
     port = FakeOrganisation(knowledge())
     why = "Write access denied: agent intern (junior) cannot write to category 'adr'"
     port.turned_down = (RefusedWrite(NOW, "intern", "Use TOML.", why),)
-    assert compare(snap_compare, port, size, "v", "v")
+    assert compare(snap_compare, port, SIZES, "v", "v")
 
 
-@SIZES
-def test_failed(snap_compare: Compare, size: Size) -> None:
+def test_failed(snap_compare: Compare) -> None:
     """Cause, remedy, and the keys that try again and copy."""
     port = FakeOrganisation(knowledge())
     port.error = DomainError("The database can't be read.", remedy="Run synthorg-tui doctor.")
-    assert compare(snap_compare, port, size)
+    assert compare(snap_compare, port, SIZES)
 
 
-@SIZES
-def test_changes(snap_compare: Compare, size: Size) -> None:
+def test_changes(snap_compare: Compare) -> None:
     """Each version with what it changed, newest first."""
-    assert compare(snap_compare, FakeOrganisation(knowledge()), size, "j", "c")
+    assert compare(snap_compare, FakeOrganisation(knowledge()), SIZES, "j", "c")

@@ -14,12 +14,9 @@ from tests.tui.overview.overview_fakes import (
     full_figures,
     with_another_digest,
 )
+from tests.tui.pictures import EACH_SIZE, SIZES, Compare, Size
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import settle
-
-SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
-Compare = Callable[..., bool]
-Size = tuple[int, int]
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +48,7 @@ def compare(
     return snap_compare(app, terminal_size=size, run_before=before)
 
 
-@SIZES
+@EACH_SIZE
 def test_the_overview(snap_compare: Compare, size: Size) -> None:
     """The span in brackets with its first day. Wide: the calendar over nine blocks, each with its
     sentence, columns and exact numbers. Narrow: a line in short for every topic, then the calendar,
@@ -59,13 +56,12 @@ def test_the_overview(snap_compare: Compare, size: Size) -> None:
     assert compare(snap_compare, size, FigureManagement(full_figures))
 
 
-@SIZES
-def test_an_empty_overview(snap_compare: Compare, size: Size) -> None:
+def test_an_empty_overview(snap_compare: Compare) -> None:
     """That there is nothing to draw yet, and the two keys that change that."""
-    assert compare(snap_compare, size, FigureManagement(empty_figures))
+    assert compare(snap_compare, SIZES, FigureManagement(empty_figures))
 
 
-@SIZES
+@EACH_SIZE
 def test_an_overview_after_a_digest(snap_compare: Compare, size: Size) -> None:
     """One digest more than before: in the sentence, in the total and in the last column; the rest
     and the cursor as they were."""
@@ -79,16 +75,15 @@ def test_an_overview_after_a_digest(snap_compare: Compare, size: Size) -> None:
     assert compare(snap_compare, size, management, then=happens)
 
 
-@SIZES
-def test_an_overview_that_cannot_be_read(snap_compare: Compare, size: Size) -> None:
+def test_an_overview_that_cannot_be_read(snap_compare: Compare) -> None:
     """The cause, what to do, and the key that tries again; no block."""
     management = FigureManagement(full_figures)
     management.figure_error = DomainError("The store is damaged.", remedy="F4 examines it.")
-    assert compare(snap_compare, size, management)
+    assert compare(snap_compare, SIZES, management)
 
 
-@SIZES
-def test_a_day_under_the_cursor(snap_compare: Compare, size: Size) -> None:
+@EACH_SIZE
+def test_a_day_under_the_cursor(snap_compare: Compare, size: tuple[int, int]) -> None:
     """The day before, marked in the calendar, and what it had in words over it."""
     to_it = ("tab", "up") if size[0] < 100 else ("shift+tab", "up")
     assert compare(snap_compare, size, FigureManagement(full_figures), *to_it)

@@ -1,18 +1,13 @@
 """Pictures of the Sessions pane and a transcript; each docstring says what must be visible."""
 
-from collections.abc import Callable
-
 import pytest
 from textual.pilot import Pilot
 
 from synthorg_tui.tui.app import MemoryDeskApp
+from tests.tui.pictures import SIZES, Compare, Size
 from tests.tui.sessions.sessions_fakes import FakeSessions, sessions
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import settle, type_text
-
-SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
-Compare = Callable[..., bool]
-Size = tuple[int, int]
 
 
 def compare(snap_compare: Compare, count: int, size: Size, *keys: str, words: str = "") -> bool:
@@ -35,44 +30,37 @@ def compare(snap_compare: Compare, count: int, size: Size, *keys: str, words: st
     return snap_compare(app, terminal_size=size, run_before=before)
 
 
-@SIZES
 @pytest.mark.parametrize("count", [0, 1, 340], ids=["empty", "one", "many"])
-def test_sessions(snap_compare: Compare, size: Size, count: int) -> None:
+def test_sessions(snap_compare: Compare, count: int) -> None:
     """Six tabs; days, outcome by glyph, title, where it changes whose, calls, failures; or i."""
-    assert compare(snap_compare, count, size)
+    assert compare(snap_compare, count, SIZES)
 
 
-@SIZES
-def test_subagents(snap_compare: Compare, size: Size) -> None:
+def test_subagents(snap_compare: Compare) -> None:
     """The two subagents of the first session below it, after a turned arrow with their number."""
-    assert compare(snap_compare, 12, size, "space")
+    assert compare(snap_compare, 12, SIZES, "space")
 
 
-@SIZES
-def test_delete(snap_compare: Compare, size: Size) -> None:
+def test_delete(snap_compare: Compare) -> None:
     """The session, three things made of it, that it's for good; 'No' in focus of three answers."""
-    assert compare(snap_compare, 5, size, "d")
+    assert compare(snap_compare, 5, SIZES, "d")
 
 
-@SIZES
-def test_transcript(snap_compare: Compare, size: Size) -> None:
+def test_transcript(snap_compare: Compare) -> None:
     """Who speaks with a bar beside all rows, the failed call under the cursor, folded hooks."""
-    assert compare(snap_compare, 5, size, "enter", "f")
+    assert compare(snap_compare, 5, SIZES, "enter", "f")
 
 
-@SIZES
-def test_unfolded(snap_compare: Compare, size: Size) -> None:
+def test_unfolded(snap_compare: Compare) -> None:
     """Below the failed call its whole output, behind a rule of its own."""
-    assert compare(snap_compare, 5, size, "enter", "f", "enter")
+    assert compare(snap_compare, 5, SIZES, "enter", "f", "enter")
 
 
-@SIZES
-def test_search(snap_compare: Compare, size: Size) -> None:
+def test_search(snap_compare: Compare) -> None:
     """The words with how many matches above the footer, the present match reversed."""
-    assert compare(snap_compare, 5, size, "enter", "slash", words="push")
+    assert compare(snap_compare, 5, SIZES, "enter", "slash", words="push")
 
 
-@SIZES
-def test_no_match(snap_compare: Compare, size: Size) -> None:
+def test_no_match(snap_compare: Compare) -> None:
     """That nothing matches, and that z unfolds what isn't looked through."""
-    assert compare(snap_compare, 5, size, "enter", "slash", words="zebra")
+    assert compare(snap_compare, 5, SIZES, "enter", "slash", words="zebra")

@@ -11,6 +11,7 @@ from jsonschema import validate
 
 import benchmarks
 from benchmarks.table import Grid, Limit, Report, Row, print_report
+from tests.tables import rows
 
 FOLDER = Path(benchmarks.__file__).parent
 RUNNABLE = sorted(
@@ -66,7 +67,7 @@ def test_the_benchmarks_are_known() -> None:
     assert "table" not in RUNNABLE
 
 
-@pytest.mark.parametrize("name", RUNNABLE)
+@rows("name", RUNNABLE)
 def test_every_benchmark_offers_data(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -76,7 +77,7 @@ def test_every_benchmark_offers_data(
     assert "--json" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", RUNNABLE)
+@rows("name", RUNNABLE)
 def test_the_readme_lists_every_benchmark(name: str) -> None:
     assert f"`python -m benchmarks.{name}" in (FOLDER / "README.md").read_text(encoding="utf-8")
 
@@ -125,16 +126,16 @@ def test_a_synthetic_store_is_reported_as_a_table_and_as_data(
 
 
 def test_a_limit_decides_whether_a_figure_is_ok(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [
+    told = [
         Row("free", 1234.5, "ms", digits=1),
         Row("at its limit", 2, "x", Limit("<=", 2), digits=2),
         Row("below its limit", 2, "s", Limit("<", 2)),
         Row("least", 0.8, "", Limit(">=", 0.8), digits=1),
         Row("too little", 0.79, "", Limit(">=", 0.8), digits=2),
     ]
-    report = Report("made up", {"runs": 1_000, "data": None}, rows)
+    report = Report("made up", {"runs": 1_000, "data": None}, told)
     assert report.missed
-    assert not Report("made up", {}, rows[:2]).missed
+    assert not Report("made up", {}, told[:2]).missed
     print_report(report, as_json=True)
     data = json.loads(capsys.readouterr().out)
     validate(data, SHAPE)
@@ -150,12 +151,12 @@ def test_a_limit_decides_whether_a_figure_is_ok(capsys: pytest.CaptureFixture[st
 
 def test_a_grid_is_a_row_for_each_figure() -> None:
     grid = Grid("search", ("recall", "rank"), {"dense": (0.5, 0.25), "fused": (1, 0.75)})
-    rows = grid.as_rows()
-    assert [row.name for row in rows] == [
+    told = grid.as_rows()
+    assert [row.name for row in told] == [
         "search dense: recall",
         "search dense: rank",
         "search fused: recall",
         "search fused: rank",
     ]
-    assert [row.value for row in rows] == [0.5, 0.25, 1, 0.75]
+    assert [row.value for row in told] == [0.5, 0.25, 1, 0.75]
     assert grid.as_table().splitlines()[1].split() == ["dense", "0.500", "0.250"]

@@ -4,11 +4,11 @@ import io
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -528,9 +528,12 @@ class TestProcess:
             assert process.stdout is not None
             assert process.stderr is not None
             assert "watching" in process.stderr.readline()
-            time.sleep(1.0)  # until the folder is being watched
             source = next(SAMPLE.glob("claude*.jsonl"))
-            (tmp_path / "in" / source.name).write_bytes(source.read_bytes())
+            number = 0
+            # it is told of a file only once the system watches the folder, which shows in nothing
+            while not select.select([process.stdout], [], [], 0.5)[0] and number < PATIENCE:
+                (tmp_path / "in" / f"{number}.jsonl").write_bytes(source.read_bytes())
+                number += 1
             report = json.loads(process.stdout.readline())
             process.send_signal(signal.SIGINT)
             assert process.wait(PATIENCE) == 130

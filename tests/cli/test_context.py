@@ -18,6 +18,7 @@ from tests.cli.cli_kit import move_home, runner
 from tests.disk_kit import disk_of
 from tests.patience import PATIENCE
 from tests.postgres_switch import files_only
+from tests.tables import rows
 
 
 def asked(
@@ -28,12 +29,12 @@ def asked(
     Context(Namespace(yes=yes), Console(io.StringIO(), io.StringIO())).confirm("Sure?", word=word)
 
 
-@pytest.mark.parametrize("answer", ["y\n", "yes\n", "Y\n"])
+@rows("answer", ["y\n", "yes\n", "Y\n"])
 def test_a_yes_goes_on(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
     asked(monkeypatch, answer)
 
 
-@pytest.mark.parametrize("answer", ["\n", "n\n", "no\n", "", "yep\n"])
+@rows("answer", ["\n", "n\n", "no\n", "", "yep\n"])
 def test_anything_else_changes_nothing(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
     with pytest.raises(DeclinedError, match="nothing was changed"):
         asked(monkeypatch, answer)
@@ -56,7 +57,7 @@ def test_without_a_person_nothing_is_confirmed(monkeypatch: pytest.MonkeyPatch) 
         Context(Namespace(yes=False), Console(io.StringIO(), io.StringIO())).confirm("Sure?")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@rows("number", [signal.SIGINT, signal.SIGTERM])
 async def test_the_first_signal_asks_the_job_to_stop(number: signal.Signals) -> None:
     before = signal.getsignal(number)
     with cancelled_by_signal(Console(io.StringIO(), io.StringIO())) as cancellation:
@@ -72,7 +73,7 @@ async def test_the_second_signal_interrupts() -> None:
             os.kill(os.getpid(), signal.SIGINT)
             await cancellation.stop.wait()
             os.kill(os.getpid(), signal.SIGINT)
-            await asyncio.sleep(5)
+            await asyncio.Event().wait()
 
     with pytest.raises(KeyboardInterrupt):
         await job()

@@ -11,6 +11,7 @@ from synthorg_tui.cli import main
 from tests.cli.cli_kit import Cli, documented, move_home, runner
 from tests.persistence.damage_kit import BLOCK, FIRST_BLOCK, fill, flip, table_blocks
 from tests.postgres_switch import files_only
+from tests.tables import rows
 
 pytestmark = files_only
 
@@ -108,7 +109,7 @@ COMMANDS = (
 )
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@rows("command", COMMANDS)
 def test_an_argument_that_is_no_text_is_refused_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
 ) -> None:

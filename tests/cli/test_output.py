@@ -14,6 +14,7 @@ from synthorg_tui.cli.output import Console, cell_width, cut
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted, duration
 from synthorg_tui.ingest.service import ImportProgress
+from tests.tables import rows
 
 NASTY = "\x1b[31mred\x07\x9b2J\u202eevil\u200b\r"
 
@@ -65,7 +66,7 @@ def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     assert printed(coloured) == "\x1b[32mx\x1b[0m\n"
 
 
-@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+@rows(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
 def test_colours_can_be_switched_off(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
@@ -120,7 +121,7 @@ def test_only_text_that_rich_has_to_measure_loads_it() -> None:
     assert done.stderr.strip() == "False"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("cause", "remedy", "shown"),
     [
         ("no store", "", "error: no store\n"),
@@ -149,7 +150,7 @@ def test_the_home_directory_is_shortened(monkeypatch: pytest.MonkeyPatch) -> Non
     assert short_path("/home/menace/a") == "/home/menace/a"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("seconds", "shown"),
     [(0.2, "0 s"), (59, "59 s"), (90, "1 min"), (3600, "1 h 0 min"), (7500, "2 h 5 min")],
 )

@@ -3,11 +3,10 @@
 import dataclasses
 from datetime import UTC, datetime
 
-import pytest
-
 from synthorg_tui.cli.commands.sessions_list import families_of, short_ids
 from synthorg_tui.core.enums import ExecutionOutcome
 from synthorg_tui.executions.sessions import StoredSession, older_families
+from tests.tables import rows
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -49,7 +48,7 @@ def test_sessions_that_name_each_other_as_parent_do_not_hang() -> None:
     older_families([session("c:1", "c:2"), session("c:2", "c:1"), session("c:3", "c:3")], AT)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("ids", "expected"),
     [
         (

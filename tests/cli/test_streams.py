@@ -10,6 +10,7 @@ from tests import REPO
 from tests.cli.cli_kit import move_home
 from tests.patience import PATIENCE
 from tests.pty_kit import at_terminal
+from tests.tables import rows
 
 MAIN = "import sys; from synthorg_tui.cli import main; sys.exit(main())"
 
@@ -63,7 +64,7 @@ def test_nothing_that_is_opened_gets_the_number_of_a_closed_stream() -> None:
     assert done.returncode == 3
 
 
-@pytest.mark.parametrize("descriptor", [0, 1, 2])
+@rows("descriptor", [0, 1, 2])
 def test_the_app_needs_all_three_at_a_terminal(descriptor: int) -> None:
     """With standard error in a file the app would be drawn into the file."""
     program = f"import os; os.dup2(os.open(os.devnull, os.O_RDWR), {descriptor}); {MAIN}"

@@ -1,9 +1,8 @@
 """The guard on real terminals: a person is asked, whatever has no person is refused."""
 
-import pytest
-
 from synthorg_tui.core.actors import AGENT_MARKS, CodingAgent, agent_in
 from tests.pty_kit import at_terminal, without_marks, without_terminal
+from tests.tables import rows
 
 ASK = """
 from synthorg_tui.approvals.models import DecisionRefusedError
@@ -61,7 +60,7 @@ def test_an_agents_environment_is_refused_even_at_a_terminal() -> None:
     assert "REFUSED Claude Code (CLAUDECODE is set) runs this" in ran.screen
 
 
-@pytest.mark.parametrize("mark", AGENT_MARKS)
+@rows("mark", AGENT_MARKS)
 def test_every_mark_counts_unless_it_is_empty(mark: str) -> None:
     agent_id, name = AGENT_MARKS[mark]
     assert agent_in({mark: "1"}) == CodingAgent(agent_id, name, mark)

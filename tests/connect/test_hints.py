@@ -4,7 +4,6 @@ import asyncio
 import io
 import json
 import socket
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from synthorg_tui.connect import HINT_EVENTS, hook
 from synthorg_tui.host import endpoint
 from tests.patience import PATIENCE
+from tests.tables import rows
 
 HINT = "A branch without upstream needs `git push -u origin HEAD`."
 BASH = {"tool_name": "Bash", "tool_input": {"command": "git push"}, "cwd": "/srv/tidepool/web"}
@@ -84,7 +84,7 @@ def unlogged(data_dir: Path) -> bool:
     return not (data_dir / hook.LOG_FILE).exists()
 
 
-@pytest.mark.parametrize("event", HINT_EVENTS)
+@rows("event", HINT_EVENTS)
 async def test_a_hint_is_the_additional_context_and_no_decision(tmp_path: Path, event: str) -> None:
     async with scripted(tmp_path, known(HINT)):
         code, output = await asyncio.to_thread(run, event, tmp_path, FAILED)
@@ -94,7 +94,7 @@ async def test_a_hint_is_the_additional_context_and_no_decision(tmp_path: Path, 
     }
 
 
-@pytest.mark.parametrize(
+@rows(
     ("event", "payload", "asked"),
     [
         ("PreToolUse", BASH, {"moment": "before", "command": "git push", "file": "", "error": ""}),
@@ -144,7 +144,7 @@ async def test_the_agent_is_in_the_project_where_its_session_began(
     assert owner.asked[1]["params"]["action"]["cwd"] == "/srv/tidepool/web"
 
 
-@pytest.mark.parametrize(
+@rows(
     "payload",
     [
         {"tool_name": "Bash"},
@@ -187,8 +187,8 @@ async def test_an_event_that_is_too_long_gives_no_output_and_a_line_in_the_log(
     assert "longer than" in (tmp_path / hook.LOG_FILE).read_text()
 
 
-@pytest.mark.parametrize("event", HINT_EVENTS)
-@pytest.mark.parametrize("left_behind", [False, True])
+@rows("event", HINT_EVENTS)
+@rows("left_behind", [False, True])
 def test_without_an_owner_nothing_is_said_started_or_logged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, event: str, left_behind: bool
 ) -> None:
@@ -207,15 +207,16 @@ def test_without_an_owner_nothing_is_said_started_or_logged(
 async def test_an_owner_that_is_late_gives_no_output_and_a_line_in_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    go_on = asyncio.Event()
+
     async def late(_: dict[str, Any]) -> dict[str, Any]:
-        await asyncio.sleep(PATIENCE)
+        await go_on.wait()
         return {}
 
     monkeypatch.setattr(hook, "HINT_TIME_LIMIT", 0.3)
     async with scripted(tmp_path, late):
-        started = time.monotonic()
         assert await asyncio.to_thread(run, "PreToolUse", tmp_path, BASH) == (0, "")
-        assert time.monotonic() - started < PATIENCE
+        go_on.set()
     assert "PreToolUse: " in (tmp_path / hook.LOG_FILE).read_text()
 
 

@@ -6,7 +6,6 @@ import io
 import json
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -26,13 +25,14 @@ from synthorg_tui.memory.models import MemoryStoreRequest
 from synthorg_tui.persistence.lock import DataDirLock
 from synthorg_tui.settings.root import RootConfig
 from tests import REPO
+from tests.host.idle_kit import IDLE, IdleClock
 from tests.patience import PATIENCE
+from tests.tables import rows
 
 SETTINGS = RootConfig.model_validate({"memory": {"level": "persistent"}})
 FACT = MemoryStoreRequest(
     category=MemoryCategory.SEMANTIC, content="The staging database listens on port 6543."
 )
-LATE = 60.0
 PROMPT = {"prompt": "which port does the staging database use?", "session_id": "s1"}
 
 
@@ -62,7 +62,7 @@ async def owned(data_dir: Path) -> AsyncIterator[Engine]:
             await owner.stop()
 
 
-@pytest.mark.parametrize("event", DIGEST_EVENTS)
+@rows("event", DIGEST_EVENTS)
 async def test_the_digest_is_the_additional_context(
     tmp_path: Path, event: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,7 +78,7 @@ async def test_the_digest_is_the_additional_context(
     assert record.client == "claude-code hook"
 
 
-@pytest.mark.parametrize("event", [*DIGEST_EVENTS, *IMPORT_EVENTS])
+@rows("event", [*DIGEST_EVENTS, *IMPORT_EVENTS])
 def test_an_agent_that_a_run_started_is_given_nothing_twice(
     tmp_path: Path, event: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,35 +152,40 @@ async def test_the_receipt_follows_the_output_and_nothing_is_waited_for_then(
 async def test_an_owner_that_is_late_gives_no_output_and_a_line_in_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    go_on = asyncio.Event()
+
     @functools.wraps(AgentSession.digest)  # what a call is like is read when it is first made
     async def late(*_: Any, **__: Any) -> None:
-        await asyncio.sleep(LATE)
+        await go_on.wait()
 
     monkeypatch.setattr(hook, "TIME_LIMIT", 0.3)
     monkeypatch.setattr(AgentSession, "digest", late)
     async with owned(tmp_path):
-        started = time.monotonic()
         assert await asyncio.to_thread(run, "UserPromptSubmit", tmp_path, PROMPT) == (0, "")
-        assert time.monotonic() - started < LATE
+        go_on.set()
     assert "UserPromptSubmit" in logged(tmp_path)
 
 
-async def test_an_owner_stays_while_hooks_come_back_and_leaves_then(tmp_path: Path) -> None:
-    ready = asyncio.Event()
+async def test_an_owner_stays_while_hooks_come_back_and_leaves_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, ready = IdleClock(monkeypatch), asyncio.Event()
     serving = asyncio.create_task(
         serve(
             SETTINGS,
             data_dir=tmp_path,
             stop=asyncio.Event(),
-            until_idle=3.0,
+            until_idle=IDLE,
             on_ready=lambda _: ready.set(),
         )
     )
     await ready.wait()
-    for _ in range(18):  # longer than it waits, but never so long without anybody
-        await asyncio.sleep(0.2)
+    for _ in range(3):  # longer than it waits, but never so long without anybody
+        clock.advance(0.6)
         await (await connect(tmp_path, role="hook")).close()
-    assert not serving.done()
+        await clock.looked()
+        assert not serving.done()
+    clock.advance(1.1)
     await asyncio.wait_for(serving, PATIENCE)
 
 
@@ -255,7 +260,7 @@ def test_the_owner_that_a_hook_starts_runs_no_code_of_the_folder_it_is_in(
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize("payload", [b"", b"{", b"[]", b"\xff", b"x" * (2 * hook.MAX_INPUT_BYTES)])
+@rows("payload", [b"", b"{", b"[]", b"\xff", b"x" * (2 * hook.MAX_INPUT_BYTES)])
 def test_an_event_that_is_none_gives_no_output_and_a_line_in_the_log(
     tmp_path: Path, payload: bytes
 ) -> None:
@@ -269,7 +274,7 @@ def test_the_log_does_not_grow_without_bound(tmp_path: Path) -> None:
     assert len(logged(tmp_path)) < 1000
 
 
-@pytest.mark.parametrize("event", IMPORT_EVENTS)
+@rows("event", IMPORT_EVENTS)
 async def test_what_is_new_of_the_session_is_imported(tmp_path: Path, event: str) -> None:
     sample = REPO / "synthorg_tui" / "ingest" / "sample"
     transcript = next(iter(sorted(sample.glob("*.jsonl"))))
@@ -282,7 +287,7 @@ async def test_what_is_new_of_the_session_is_imported(tmp_path: Path, event: str
         assert await engine.executions.count() == 1
 
 
-@pytest.mark.parametrize("event", IMPORT_EVENTS)
+@rows("event", IMPORT_EVENTS)
 def test_a_session_without_a_transcript_starts_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, event: str
 ) -> None:
@@ -298,7 +303,7 @@ def test_a_session_without_a_transcript_starts_nothing(
     assert not (tmp_path / hook.LOG_FILE).exists()
 
 
-@pytest.mark.parametrize(
+@rows(
     "arguments",
     [
         [],
@@ -315,7 +320,7 @@ def test_a_call_that_can_not_be_is_told(
     assert "usage" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
+@rows(
     ("event", "payload"),
     [("Stop", {}), ("PreToolUse", {"tool_name": "Bash", "tool_input": {"command": "git push"}})],
 )

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from synthorg_tui.connect.errors import ClientConfigError
 from synthorg_tui.connect.json_edit import JsonText
+from tests.tables import rows
 
 SERVER = {"command": "/bin/x", "args": ["mcp", "--agent", "é"]}
 VALUES: st.SearchStrategy[Any] = st.recursive(
@@ -73,7 +74,7 @@ def test_what_stands_there_can_be_removed_piece_by_piece(text: str) -> None:
     assert document.root.value == {}
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         '{\n  "a": 1\n}\n',
@@ -110,7 +111,7 @@ def test_a_value_that_is_there_is_replaced_in_its_place() -> None:
     assert document.put(("ours",), 3).text == '{"ours": 3, "b": 2} // end'
 
 
-@pytest.mark.parametrize("text", ["", " \n", "\ufeff"])
+@rows("text", ["", " \n", "\ufeff"])
 def test_an_empty_text_is_an_empty_object(text: str) -> None:
     assert JsonText(text, lenient=False).put(("a",), 1).root.value == {"a": 1}
 
@@ -123,7 +124,7 @@ def test_an_array_grows_at_its_end() -> None:
         JsonText('{"a": {}}', lenient=False).append(("a",), 2)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "{",
@@ -149,7 +150,7 @@ def test_what_is_no_json_is_refused_with_its_place(text: str) -> None:
         JsonText(text, lenient=False)
 
 
-@pytest.mark.parametrize("text", ["[]", "1", '{"a": []}', '{"a": null}', '{"a": {"b": 1}, "a": 2}'])
+@rows("text", ["[]", "1", '{"a": []}', '{"a": null}', '{"a": {"b": 1}, "a": 2}'])
 def test_what_has_no_place_for_it_is_refused(text: str) -> None:
     with pytest.raises(ClientConfigError):
         JsonText(text, lenient=False).put(("a", "b"), 1)

@@ -19,6 +19,7 @@ from tests.cli.cli_kit import documented
 from tests.curation.review_kit import PERSON, item_of, lesson
 from tests.patience import PATIENCE, until
 from tests.postgres_switch import files_only
+from tests.tables import rows
 
 pytestmark = files_only
 
@@ -145,7 +146,7 @@ async def test_a_reading_that_was_given_up_is_begun_again(
     assert printed(tmp_path) == "1 to review\n"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("style", "line"),
     [
         ("text", "3 to review · 2 new"),

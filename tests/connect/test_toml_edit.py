@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from synthorg_tui.connect.errors import ClientConfigError
 from synthorg_tui.connect.toml_edit import has_table, with_table, without_table
+from tests.tables import rows
 
 PATH = ("mcp_servers", "synthorg")
 VALUES = {"command": "/bin/x", "args": ["mcp", "--agent", "codex"]}
@@ -24,7 +25,7 @@ SHAPES = [
 ]
 
 
-@pytest.mark.parametrize("text", SHAPES)
+@rows("text", SHAPES)
 def test_what_was_added_can_be_taken_out(text: str) -> None:
     added = with_table(text, PATH, VALUES)
     assert tomllib.loads(added)["mcp_servers"]["synthorg"] == VALUES
@@ -43,21 +44,19 @@ def test_others_tables_and_comments_stay() -> None:
     assert without_table(text, PATH) == "\n# about the other\n[other]\nx = 1\n"
 
 
-@pytest.mark.parametrize("text", ["[", "a = ", 'a = "\n', "a = 1\na = 2\n", "\ufeffa = 1\n"])
+@rows("text", ["[", "a = ", 'a = "\n', "a = 1\na = 2\n", "\ufeffa = 1\n"])
 def test_what_is_no_toml_is_refused(text: str) -> None:
     with pytest.raises(ClientConfigError, match="no valid TOML"):
         with_table(text, PATH, VALUES)
 
 
-@pytest.mark.parametrize(
-    "text", ["mcp_servers = {}\n", "mcp_servers = 1\n", "[[mcp_servers]]\nx = 1\n"]
-)
+@rows("text", ["mcp_servers = {}\n", "mcp_servers = 1\n", "[[mcp_servers]]\nx = 1\n"])
 def test_what_has_no_place_for_a_table_is_refused(text: str) -> None:
     with pytest.raises(ClientConfigError):
         with_table(text, PATH, VALUES)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         'mcp_servers = {synthorg = {command = "x"}}\n',

@@ -13,11 +13,10 @@ from synthorg_tui.host.headless import serve
 from synthorg_tui.memory.models import MemoryStoreRequest
 from synthorg_tui.memory.store.maintenance import Maintenance
 from synthorg_tui.settings.root import RootConfig
+from tests.host.idle_kit import IDLE, IdleClock
 from tests.patience import PATIENCE, until
 from tests.postgres_switch import files_only
 
-IDLE = 1.5
-"""Seconds without a client after which the owner leaves; a client comes in less, on any machine."""
 SETTINGS = RootConfig.model_validate({"memory": {"level": "persistent"}})
 
 
@@ -30,7 +29,7 @@ async def test_an_owner_without_a_screen_runs_what_is_due_before_it_leaves(
         await engine.memory.store("builder", fact)
     monkeypatch.setattr("synthorg_tui.host.headless._KEEP_AFTER", 0.0)
     monkeypatch.setattr("synthorg_tui.jobs.scheduler.FIRST_LOOK", 0.0)
-    begun, go_on = asyncio.Event(), asyncio.Event()
+    clock, begun, go_on = IdleClock(monkeypatch), asyncio.Event(), asyncio.Event()
     back_up = Maintenance.back_up_daily
 
     async def slow(
@@ -55,8 +54,10 @@ async def test_an_owner_without_a_screen_runs_what_is_due_before_it_leaves(
         await ready.wait()
         async with remote_engine(tmp_path, SETTINGS, role="test"):
             await begun.wait()
-        ended, _ = await asyncio.wait([serving], timeout=IDLE * 1.5)
-        assert not ended
+        await clock.looked()
+        clock.advance(2)
+        await clock.looked()
+        assert not serving.done()
         go_on.set()
         await serving
     assert list(tmp_path.glob("backups/*-daily.duckdb"))

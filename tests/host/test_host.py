@@ -40,6 +40,7 @@ from synthorg_tui.settings.root import RootConfig
 from synthorg_tui.tui.engine_host import LocalEngineHost
 from tests import REPO
 from tests.patience import PATIENCE, until
+from tests.tables import rows
 
 SAMPLE = REPO / "synthorg_tui" / "ingest" / "sample"
 SETTINGS = RootConfig.model_validate({"memory": {"level": "persistent"}})
@@ -151,7 +152,7 @@ class TestCalls:
         assert "memory_id" in answers[0]["error"]["message"]
         assert "nonsense" in answers[1]["error"]["message"]
 
-    @pytest.mark.parametrize(
+    @rows(
         "method",
         ["desk.__class__", "engine.settings", "reviews.approve", "approvals.save", "desk", ""],
     )

@@ -10,6 +10,7 @@ from synthorg_tui.host.calls import CALLS
 from synthorg_tui.host.client import OwnerConnection, RemoteEngine
 from synthorg_tui.host.reading import ReadingEngine, ReadOnlyHereError
 from synthorg_tui.settings.loader import shipped_settings
+from tests.tables import rows
 
 CHANGES = [
     (group, method)
@@ -24,7 +25,7 @@ def reading(tmp_path: Path) -> ReadingEngine:
     return ReadingEngine(remote, tmp_path, "open in another terminal (pts/3, since 14:02)")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("group", "method"),
     [*CHANGES, ("reviews", "approve"), ("reviews", "undo"), ("secrets", "redact")],
 )
@@ -43,6 +44,6 @@ async def test_there_are_no_other_parts_than_those_of_a_client(tmp_path: Path) -
         _ = engine.ledger
 
 
-@pytest.mark.parametrize("name", [name for name in CALLS if name.startswith("organisation.")])
+@rows("name", [name for name in CALLS if name.startswith("organisation.")])
 def test_every_call_on_the_organisation_can_cross_the_wire(name: str) -> None:
     assert CALLS[name].result.json_schema(mode="serialization")

@@ -24,6 +24,7 @@ from synthorg_tui.runtime.models import (
 )
 from synthorg_tui.settings.root import RootConfig
 from tests.cli.run_kit import RunServer, calls, run_server, says, settings_of
+from tests.host.idle_kit import IDLE, IdleClock
 from tests.patience import PATIENCE
 
 
@@ -119,23 +120,26 @@ async def test_a_page_ends_before_it_is_too_large_for_a_message(
 
 
 async def test_an_owner_that_is_left_alone_stays_until_the_run_has_ended(
-    settings: RootConfig, server: RunServer, tmp_path: Path
+    settings: RootConfig, server: RunServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.goes_on.clear()
+    clock = IdleClock(monkeypatch)
     ready = asyncio.Event()
     serving = asyncio.create_task(
         serve(
             settings,
             data_dir=tmp_path / "data",
             stop=asyncio.Event(),
-            until_idle=2.0,
+            until_idle=IDLE,
             on_ready=lambda _owner: ready.set(),
         )
     )
     await ready.wait()
     async with remote_engine(tmp_path / "data", settings, role="command") as remote:
         run = await remote.runs.start(request(tmp_path))
-    await asyncio.wait([serving], timeout=3.0)
+    await clock.looked()
+    clock.advance(2)
+    await clock.looked()
     assert not serving.done()
     server.goes_on.set()
     await asyncio.wait_for(serving, PATIENCE)

@@ -20,6 +20,7 @@ from synthorg_tui.host import wire
 from synthorg_tui.host.errors import OwnerGoneError, UnexpectedRemoteError
 from synthorg_tui.host.wire import MethodNotFoundError, Peer, Request
 from tests.patience import PATIENCE
+from tests.tables import rows
 
 Handler = Callable[[Request], Awaitable[Any]]
 
@@ -184,7 +185,7 @@ class TestCancelling:
 
 
 class TestHostileInput:
-    @pytest.mark.parametrize(
+    @rows(
         ("line", "code"),
         [
             (b"{", wire.PARSE_ERROR),

@@ -15,6 +15,7 @@ from synthorg_tui.mcp.doors import Limits
 from synthorg_tui.mcp.token import require_token
 from tests.mcp.mcp_kit import acting, owned
 from tests.patience import PATIENCE
+from tests.tables import rows
 
 QUICK = Limits(header_seconds=0.3, waiting=8, requests=4, sessions=3, idle_seconds=60)
 PATIENT = Limits(header_seconds=60, waiting=300)
@@ -102,7 +103,7 @@ class TestHalfHeaders:
             with closing(held):
                 assert (await door.initialize()).status_code == 200
 
-    @pytest.mark.parametrize("said", [b"", b"G", HALF])
+    @rows("said", [b"", b"G", HALF])
     async def test_a_connection_without_a_whole_header_is_closed(
         self, tmp_path: Path, said: bytes
     ) -> None:

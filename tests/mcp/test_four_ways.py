@@ -31,6 +31,7 @@ from tests.cli.cli_kit import move_home
 from tests.conftest import FixedClock
 from tests.hostile import HOSTILE
 from tests.patience import PATIENCE
+from tests.tables import rows
 
 STORES, QUESTIONS = 4, 4
 """What the suite tries; with 50 stores these are 200 cases."""
@@ -182,7 +183,7 @@ async def compare(folder: Path, seed: int, questions: int) -> list[int]:
     return sizes
 
 
-@pytest.mark.parametrize("seed", range(STORES))
+@rows("seed", range(STORES))
 async def test_pane_command_hook_and_mcp_give_the_same_bytes_within_the_budget(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:

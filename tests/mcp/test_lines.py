@@ -2,11 +2,11 @@
 
 import io
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.mcp.stdio import BoundedLines
+from tests.tables import rows
 
 LIMIT = 8
 
@@ -23,7 +23,7 @@ async def read(data: bytes, limit: int = LIMIT) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize(
+@rows(
     ("data", "found"),
     [
         (b"", []),

@@ -30,6 +30,7 @@ from synthorg_tui.mcp.stdio import MAX_MESSAGE
 from synthorg_tui.mcp.token import TOKEN_FILE, require_token
 from tests.mcp.mcp_kit import acting, approve_skill, bridge, owned, text_of
 from tests.patience import PATIENCE, until
+from tests.tables import rows
 
 ERAS = pytest.mark.parametrize("era", ["legacy", "auto"])
 PING: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
@@ -274,7 +275,7 @@ class TestCommand:
             process.send_signal(signal.SIGINT)
             assert await asyncio.wait_for(process.wait(), PATIENCE) == 0
 
-    @pytest.mark.parametrize(
+    @rows(
         ("options", "why"),
         [
             (["--port", "5"], "--http"),

@@ -25,6 +25,7 @@ from synthorg_tui.memory.models import MemoryStoreRequest
 from tests.curation.review_kit import PERSON, evidence
 from tests.mcp.mcp_kit import acting, approve_skill, owned, text_of
 from tests.patience import PATIENCE, until
+from tests.tables import rows
 
 ERAS = pytest.mark.parametrize("era", ["legacy", "auto"])
 FACT = {"content": "The staging database listens on port 6543.", "category": "semantic"}
@@ -47,7 +48,7 @@ def content_of(result: Any) -> str:
 
 
 class TestTools:
-    @pytest.mark.parametrize("strategy", ["context", "tool_based", "self_editing"])
+    @rows("strategy", ["context", "tool_based", "self_editing"])
     async def test_every_tool_has_a_valid_schema_and_says_whether_it_writes(
         self, tmp_path: Path, strategy: str
     ) -> None:

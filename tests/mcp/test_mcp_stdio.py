@@ -22,6 +22,8 @@ from tests.curation.review_kit import evidence
 from tests.mcp.mcp_kit import approve_skill, bridge, owned, text_of
 from tests.patience import PATIENCE, until
 from tests.postgres_switch import files_only
+from tests.soak import points
+from tests.tables import rows
 
 FACT = {"content": "The staging database listens on port 6543.", "category": "semantic"}
 INITIALIZE = {
@@ -39,7 +41,7 @@ async def owner_pid(data_dir: Path) -> int:
 
 class TestClient:
     @files_only
-    @pytest.mark.parametrize("era", ["legacy", "auto"])
+    @rows("era", ["legacy", "auto"])
     async def test_a_client_starts_the_memory_and_uses_all_of_it(
         self, tmp_path: Path, era: str
     ) -> None:
@@ -239,11 +241,12 @@ def strange(dice: random.Random) -> bytes:
 
 
 class TestHostileClient:
-    async def test_a_thousand_strange_messages_and_it_lives_on(self, tmp_path: Path) -> None:
+    @pytest.mark.soak
+    async def test_strange_messages_and_it_lives_on(self, tmp_path: Path) -> None:
         dice = random.Random(20260101)
         async with owned(tmp_path / "data") as (engine, _):
             async with raw(tmp_path / "data") as process:
-                for number in range(1000):
+                for number in range(points(200, 1000)):
                     await send(process, strange(dice))
                     if number % 100 == 99:
                         assert "result" in await ask(process, 100_000 + number, "ping")
@@ -304,7 +307,7 @@ class TestEnd:
             process.send_signal(signal.SIGINT)
             assert await asyncio.wait_for(process.wait(), PATIENCE) == 130
 
-    @pytest.mark.parametrize("nobody", ["<&-", ">&-", "</dev/null"])
+    @rows("nobody", ["<&-", ">&-", "</dev/null"])
     async def test_without_a_client_it_says_so(self, tmp_path: Path, nobody: str) -> None:
         parameters = bridge(tmp_path / "data")
         process = await asyncio.create_subprocess_exec(

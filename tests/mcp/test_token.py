@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.mcp.token import TOKEN_FILE, UnsafeTokenError, is_bearer, require_token
+from tests.tables import rows
 
 TOKEN = "t" * 43
 
@@ -40,7 +41,7 @@ def test_who_starts_at_the_same_time_gets_the_same_token(tmp_path: Path) -> None
     assert [each.name for each in tmp_path.iterdir()] == [TOKEN_FILE]
 
 
-@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660])
+@rows("mode", [0o640, 0o604, 0o660])
 def test_a_token_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> None:
     require_token(tmp_path)
     (tmp_path / TOKEN_FILE).chmod(mode)
@@ -69,7 +70,7 @@ def test_a_pipe_is_no_token(tmp_path: Path) -> None:
         require_token(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"short", b"\xff" * 50, b"t" * 20 + b"\0" + b"t" * 20])
+@rows("content", [b"", b"short", b"\xff" * 50, b"t" * 20 + b"\0" + b"t" * 20])
 def test_a_file_without_a_token_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / TOKEN_FILE).write_bytes(content)
     (tmp_path / TOKEN_FILE).chmod(0o600)
@@ -77,14 +78,12 @@ def test_a_file_without_a_token_is_refused(tmp_path: Path, content: bytes) -> No
         require_token(tmp_path)
 
 
-@pytest.mark.parametrize("header", [f"Bearer {TOKEN}", f"bearer {TOKEN}", f"Bearer  {TOKEN} "])
+@rows("header", [f"Bearer {TOKEN}", f"bearer {TOKEN}", f"Bearer  {TOKEN} "])
 def test_the_token_is_let_in(header: str) -> None:
     assert is_bearer(header.encode(), TOKEN)
 
 
-@pytest.mark.parametrize(
-    "header", ["", "Bearer", f"Basic {TOKEN}", TOKEN, f"Bearer {TOKEN[1:]}", f"Bearer {TOKEN}t"]
-)
+@rows("header", ["", "Bearer", f"Basic {TOKEN}", TOKEN, f"Bearer {TOKEN[1:]}", f"Bearer {TOKEN}t"])
 def test_anything_else_is_not(header: str) -> None:
     assert not is_bearer(header.encode(), TOKEN)
 

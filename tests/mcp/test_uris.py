@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.mcp import uris
 from synthorg_tui.mcp.uris import DigestUri, InvalidBudgetError, SkillUri, UnknownResourceError
+from tests.tables import rows
 
 TRICKS: Final = (
     "synthorg://skills/../../etc/passwd",
@@ -50,19 +51,19 @@ TRICKS: Final = (
 )
 
 
-@pytest.mark.parametrize("uri", TRICKS)
+@rows("uri", TRICKS)
 def test_a_trick_names_nothing(uri: str) -> None:
     with pytest.raises(UnknownResourceError):
         uris.parse_uri(uri)
 
 
-@pytest.mark.parametrize("budget", ["-1", "100001", "1e3", "", "٣", "5 ", "9" * 5000])
+@rows("budget", ["-1", "100001", "1e3", "", "٣", "5 ", "9" * 5000])
 def test_a_budget_out_of_range_is_told(budget: str) -> None:
     with pytest.raises(InvalidBudgetError, match="0 to 100000"):
         uris.parse_budget(budget)
 
 
-@pytest.mark.parametrize(("budget", "number"), [("0", 0), ("100000", 100_000), ("007", 7)])
+@rows(("budget", "number"), [("0", 0), ("100000", 100_000), ("007", 7)])
 def test_a_budget_in_range_is_read(budget: str, number: int) -> None:
     assert uris.parse_budget(budget) == number
     uri = f"synthorg://digest/push?token_budget={budget}"

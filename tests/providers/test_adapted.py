@@ -7,6 +7,7 @@ from synthorg_tui.providers.embedding.adapted import AdaptedEmbedder, QueryAdapt
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.factory import QueryCache
 from tests.memory.store.hash_embedder import HashEmbedder
+from tests.tables import rows
 
 DIMS = 8
 
@@ -50,7 +51,7 @@ def test_a_file_is_read_as_it_was_written() -> None:
     assert read.fingerprint == turned().fingerprint
 
 
-@pytest.mark.parametrize(
+@rows(
     "content",
     [
         b"",

@@ -21,6 +21,7 @@ from synthorg_tui.providers.completion.factory import (
 from synthorg_tui.providers.completion.llama import LlamaCompletion
 from synthorg_tui.providers.completion.openai import OpenAICompletion
 from synthorg_tui.providers.completion.protocol import CompletionOptions, CompletionProvider
+from tests.tables import rows
 
 SERVER = {"type": "openai", "base_url": "http://localhost:1/v1/", "model": "m"}
 
@@ -39,7 +40,7 @@ def test_a_server_is_named_without_a_trailing_slash() -> None:
     assert config.base_url == "http://localhost:1/v1"
 
 
-@pytest.mark.parametrize(
+@rows(
     "wrong",
     [
         {"type": "magic"},
@@ -60,7 +61,7 @@ def test_settings_that_can_not_work_are_refused(wrong: dict[str, Any]) -> None:
         parse(wrong)
 
 
-@pytest.mark.parametrize("context", [512, 131_072])
+@rows("context", [512, 131_072])
 def test_a_context_has_512_to_131072_tokens(context: int) -> None:
     parse({"context_tokens": context})
 
@@ -89,7 +90,7 @@ def test_the_bundled_model_is_found_without_importing_its_package() -> None:
     assert factory.BUNDLED_PACKAGE not in sys.modules
 
 
-@pytest.mark.parametrize("settings", [{}, {"type": "none"}, SERVER])
+@rows("settings", [{}, {"type": "none"}, SERVER])
 def test_only_a_model_file_of_the_users_counts_tokens(settings: dict[str, Any]) -> None:
     assert create_token_estimator(parse(settings)) is None
 
@@ -100,7 +101,7 @@ def test_tokens_are_estimated_when_the_file_can_not_be_loaded(tmp_path: Path) ->
     assert [estimator.estimate_tokens(text) for text in ("", "x", "x" * 40)] == [0, 1, 10]
 
 
-@pytest.mark.parametrize(
+@rows(
     "wrong",
     [
         {"max_tokens": 0},

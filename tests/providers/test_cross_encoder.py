@@ -18,6 +18,7 @@ from synthorg_tui.providers.reranking.cross_encoder import CrossEncoder, create_
 from synthorg_tui.providers.reranking.errors import RerankingError
 from tests.hostile import HOSTILE
 from tests.providers.model_files import write_onnx, write_pair_onnx, write_tokenizer
+from tests.tables import rows
 
 QUESTION = "apple pear"
 TEXTS = ("bolt nut", "pear bolt", "apple pear nut", "apple")
@@ -189,7 +190,7 @@ class TestConfig:
         assert self.parse({}) == NO_RERANKER
         assert create_cross_encoder(NO_RERANKER) is None
 
-    @pytest.mark.parametrize(
+    @rows(
         ("values", "told"),
         [
             ({"type": "magic"}, "'none', 'onnx'"),

@@ -14,13 +14,14 @@ from synthorg_tui.providers.embedding.config import (
     OpenAIConfig,
     StaticConfig,
 )
+from tests.tables import rows
 
 parse = TypeAdapter[EmbeddingConfig](EmbeddingConfig).validate_python
 
 SERVER = {"type": "openai", "base_url": "http://localhost:1/v1", "model": "m", "dims": 3}
 
 
-@pytest.mark.parametrize("raw", [{}, {"threads": 1}, {"type": "minilm", "max_tokens": 512}])
+@rows("raw", [{}, {"threads": 1}, {"type": "minilm", "max_tokens": 512}])
 def test_the_bundled_model_is_the_default(raw: dict[str, object]) -> None:
     assert isinstance(parse(raw), MiniLMConfig)
 
@@ -39,7 +40,7 @@ def test_a_trailing_slash_of_the_server_address_is_dropped() -> None:
     assert config == parse(SERVER)
 
 
-@pytest.mark.parametrize(
+@rows(
     "raw",
     [
         {"type": "word2vec"},

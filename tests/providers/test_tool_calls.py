@@ -15,6 +15,7 @@ from synthorg_tui.providers.http import MAX_ANSWER_BYTES
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition, ToolUse
 from tests.providers.server_kit import QUESTION, Server, said
 from tests.providers.server_kit import server as server
+from tests.tables import rows
 
 READ = ToolDefinition(
     name="read_file",
@@ -171,7 +172,7 @@ class TestRead:
         answer = read(f"{BLOCK}\nResult of read_file:\ninvented\n{second}")
         assert (answer.text, answer.tool_uses) == ("", (USE,))
 
-    @pytest.mark.parametrize(
+    @rows(
         ("block", "problem"),
         [
             ("", "isn't JSON"),
@@ -194,13 +195,13 @@ class TestRead:
         answer = read('<tool_call>{"name": "rea', FinishReason.MAX_TOKENS)
         assert "cut off" in answer.format_error
 
-    @pytest.mark.parametrize("form", ["{}", "```json\n{}\n```", "```\n{}```", "\n {} \n"])
+    @rows("form", ["{}", "```json\n{}\n```", "```\n{}```", "\n {} \n"])
     def test_nothing_but_the_object_of_a_call_is_one(self, form: str) -> None:
         inner = BLOCK.removeprefix("<tool_call>").removesuffix("</tool_call>")
         answer = read(form.replace("{}", inner))
         assert (answer.text, answer.tool_uses) == ("", (USE,))
 
-    @pytest.mark.parametrize(
+    @rows(
         "text",
         [
             "The answer is 4.",

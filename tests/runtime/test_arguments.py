@@ -2,13 +2,13 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthorg_tui.agents.tools import definitions
 from synthorg_tui.memory.strategies.schemas import definitions as memory_definitions
 from synthorg_tui.runtime.arguments import argument_problems
+from tests.tables import rows
 
 
 def schema(**properties: Any) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def schema(**properties: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(
+@rows(
     ("kind", "fits", "problem"),
     [
         ({"type": "string"}, "a", None),

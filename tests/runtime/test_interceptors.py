@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-import pytest
-
 from synthorg_tui.core.enums import SecurityVerdictType
 from synthorg_tui.runtime.interceptors import CallVerdict, ForbiddenCalls, WorkspaceBounds
 from synthorg_tui.runtime.models import RunProfile
 from synthorg_tui.runtime.tools import workspace_tools
 from tests.runtime.tool_kit import use
+from tests.tables import rows
 
 RULES = (
     "Never push to main.",
@@ -26,7 +25,7 @@ async def judged(tmp_path: Path, name: str, **arguments: object) -> CallVerdict:
     return await ForbiddenCalls(policies, tmp_path)(use(name, **arguments), tools[name])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("command", "rule"),
     [
         ("git push origin main", RULES[0]),
@@ -45,7 +44,7 @@ async def test_a_command_that_a_policy_forbids_is_denied_in_its_words(
     assert rule is None or verdict.why.endswith(rule)
 
 
-@pytest.mark.parametrize(("path", "is_denied"), [("docs/generated.md", True), ("a.md", False)])
+@rows(("path", "is_denied"), [("docs/generated.md", True), ("a.md", False)])
 async def test_a_file_that_a_policy_forbids_to_edit_is_not_edited(
     tmp_path: Path, path: str, is_denied: bool
 ) -> None:
@@ -56,7 +55,7 @@ async def test_a_file_that_a_policy_forbids_to_edit_is_not_edited(
     assert read.type is SecurityVerdictType.ALLOW
 
 
-@pytest.mark.parametrize(
+@rows(
     ("command", "is_outside"),
     [
         ("ls -la", False),

@@ -17,8 +17,9 @@ from tests.patience import PATIENCE
 from tests.pty_kit import LOADED
 from tests.runtime.killed_run import Place, service_of, work
 from tests.runtime.run_kit import model_server
+from tests.soak import points
 
-KILLS = 30
+KILLS = points(4, 30)
 TURNS = 8
 LONGEST = 0.02
 """Seconds from a step or an effect of the run to the end of its process."""
@@ -68,6 +69,7 @@ def lines_of(file: Path) -> int:
     return file.read_bytes().count(b"\n") if file.exists() else 0
 
 
+@pytest.mark.soak
 @pytest.mark.long
 async def test_a_run_killed_at_random_moments_loses_no_step_and_does_nothing_twice(
     tmp_path: Path, url: str

@@ -11,6 +11,7 @@ from synthorg_tui.runtime.engine import AgentEngine, EngineParts
 from synthorg_tui.runtime.models import AgentRun, RunStatus
 from synthorg_tui.runtime.service import RunRefusedError, RunRules, RunService
 from tests.runtime.run_kit import Runtime
+from tests.tables import rows
 
 
 async def _may(_agent: str) -> str:
@@ -33,7 +34,7 @@ def service_at(place: str, kit: Runtime) -> RunService:
     )
 
 
-@pytest.mark.parametrize("status", [RunStatus.RUNNING, RunStatus.PARKED])
+@rows("status", [RunStatus.RUNNING, RunStatus.PARKED])
 async def test_the_run_of_another_place_is_left_to_it(tmp_path: Path, status: RunStatus) -> None:
     database = Database.in_dir(tmp_path / "store")
     await database.open()

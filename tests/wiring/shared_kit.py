@@ -14,8 +14,21 @@ from synthorg_tui.persistence.config import PersistenceConfig
 from synthorg_tui.settings.agents import AgentConfig
 from synthorg_tui.settings.root import RootConfig
 from tests.conftest import FixedClock
+from tests.patience import until
 
 AT_APP = Person("tui")
+_LISTENING = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND (query LIKE 'LISTEN %' OR query = 'SELECT 1')
+"""
+
+
+async def listened(url: str, programs: int) -> None:
+    """Wait until so many programs are told by the server of what others write to a store."""
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as raw:
+        await until(lambda: (raw.execute(_LISTENING).fetchone() or (0,))[0] >= programs)
 
 
 def settings_of(person: str, url: str, *roles: DecisionRole) -> RootConfig:

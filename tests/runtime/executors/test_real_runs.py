@@ -21,6 +21,7 @@ from synthorg_tui.runtime.models import GivenSkill, RunProfile, RunRequest
 from synthorg_tui.settings.root import RootConfig
 from tests.connect.scripted_model import Json, listening
 from tests.runtime.executors.client_kit import Place, git, place, ran
+from tests.tables import rows
 
 CODEX_CONFIG = """
 model = "gpt-5"
@@ -83,7 +84,7 @@ def at_home(tmp_path: Path, programs: Path, environ: pytest.MonkeyPatch) -> Plac
     return where
 
 
-@pytest.mark.parametrize("name", ["claude", "codex", "opencode"])
+@rows("name", ["claude", "codex", "opencode"])
 async def test_a_real_client_runs_is_recorded_and_teaches(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,7 +131,7 @@ async def test_a_real_client_runs_is_recorded_and_teaches(
     assert list(scratch_root().iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["claude", "codex", "opencode"])
+@rows("name", ["claude", "codex", "opencode"])
 async def test_a_real_client_without_memory_is_given_the_skill_and_keeps_nothing(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,8 @@ from synthorg_tui.executions.models import is_shell
 from synthorg_tui.memory.tools import ToolResult
 from synthorg_tui.runtime.tools.processes import KeptOutput, tool_environment
 from synthorg_tui.runtime.tools.shell import ShellTool
-from tests.patience import until
+from tests.patience import PATIENCE, until
+from tests.tables import rows
 
 SECRET = "ghp_" + "a1B2" * 9
 
@@ -65,7 +66,7 @@ class TestCommands:
     async def test_bytes_that_are_no_text_are_no_error(self, tmp_path: Path) -> None:
         assert (await run(tmp_path, r"printf 'a\377b'")).content == "a\ufffdb"
 
-    @pytest.mark.parametrize("command", ["\0", "echo a\0b"])
+    @rows("command", ["\0", "echo a\0b"])
     async def test_a_command_with_a_nul_is_refused(self, tmp_path: Path, command: str) -> None:
         assert "NUL" in (await run(tmp_path, command)).content
 
@@ -87,10 +88,10 @@ class TestEnds:
     async def test_what_holds_the_pipe_open_in_the_background_is_not_waited_for(
         self, tmp_path: Path
     ) -> None:
-        async with asyncio.timeout(20):
-            found = await run(tmp_path, "sleep 61.25 & echo done")
+        async with asyncio.timeout(PATIENCE):
+            found = await run(tmp_path, "sleep 6125 & echo done")
         assert found.content == "done\n[what it left running in the background was ended]"
-        assert running("61.25") == []
+        assert running("6125") == []
 
     async def test_what_leaves_the_group_is_found_all_the_same(self, tmp_path: Path) -> None:
         command = "setsid sleep 62.25 >/dev/null 2>&1 & sleep 0.2; echo done"
@@ -133,7 +134,7 @@ class TestOutput:
         assert found.content.endswith("xxx\nend")
         assert peak < 10_000_000
 
-    @pytest.mark.parametrize(("count", "note"), [(10, False), (11, True)])
+    @rows(("count", "note"), [(10, False), (11, True)])
     def test_both_ends_of_a_stream_are_kept(self, count: int, note: bool) -> None:
         kept = KeptOutput(10)
         for byte in b"abcdefghijk"[:count]:

@@ -107,8 +107,8 @@ class HookConnection:
     def call(self, method: str, params: dict[str, object]) -> object:
         """Make a call and return its result.
 
-        Raises ``CallFailedError`` when the owner refuses, closes the connection or is too late,
-        and ``OSError``.
+        Raises ``CallFailedError`` when the owner refuses or is too late, ``ConnectionError`` when
+        it leaves before it answers, and other ``OSError``.
         """
         self._number += 1
         message = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
@@ -131,7 +131,7 @@ class HookConnection:
             self._socket.settimeout(self._seconds_left())
             chunk = self._socket.recv(65536)
             if not chunk:
-                raise CallFailedError("the owner hung up")
+                raise ConnectionResetError("the owner hung up")
             self._unread += chunk
         line, _, self._unread = self._unread.partition(b"\n")
         return line
@@ -172,15 +172,17 @@ def main(
 
 def _digest(call: HookCall) -> str:
     """The digest as the event's additional context; empty when there is nothing new to say."""
-    connection = _connection(call)
-    try:
-        params: dict[str, object] = {"query": _query(call), "token_budget": call.token_budget}
-        if call.event == "SessionStart":  # also after a compaction: the context is empty
-            params["anew"] = True
-        served = connection.call("agent.digest", params)
-    finally:
-        connection.close()
-    return _context(call, served)
+    params: dict[str, object] = {"query": _query(call), "token_budget": call.token_budget}
+    if call.event == "SessionStart":  # also after a compaction: the context is empty
+        params["anew"] = True
+    while True:
+        connection = _connection(call)
+        try:
+            return _context(call, connection.call("agent.digest", params))
+        except ConnectionError:  # the owner's work is done: the next one answers
+            continue
+        finally:
+            connection.close()
 
 
 def _hint(call: HookCall) -> str:
@@ -195,7 +197,7 @@ def _hint(call: HookCall) -> str:
         return ""
     try:
         connection = HookConnection(call.data_dir, deadline=call.deadline, hello=_hello(call))
-    except (NoOwnerError, ConnectionRefusedError, FileNotFoundError):
+    except (NoOwnerError, ConnectionError, FileNotFoundError):
         return ""
     try:
         served = connection.call("agent.hint", action)
@@ -301,7 +303,7 @@ def _connection(call: HookCall) -> HookConnection:
     while True:
         try:
             return HookConnection(call.data_dir, deadline=call.deadline, hello=hello)
-        except (NoOwnerError, ConnectionRefusedError, FileNotFoundError):
+        except (NoOwnerError, ConnectionError, FileNotFoundError):
             if time.monotonic() > call.deadline:
                 raise CallFailedError("no owner listened in time") from None
         if started is None:

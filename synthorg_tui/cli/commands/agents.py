@@ -15,11 +15,8 @@ from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
-
     from synthorg_tui.agents.models import AgentRights, CallRecord
     from synthorg_tui.cli.context import AnyEngine, Context
-    from synthorg_tui.engine import Engine
 
 MAX_CALLS: Final = 200
 _ARGUMENTS_WIDTH: Final = 60
@@ -170,7 +167,7 @@ async def run_pause(context: "Context") -> int:
 async def run_resume(context: "Context") -> int:
     """Let a paused agent go on."""
     _require_person()
-    async with _holding_store(context) as engine:
+    async with context.own_engine() as engine:
         await _require_open(context, engine)
         await engine.gateway.set_paused(context.args.agent, False)
         return await _show_rights(context, engine)
@@ -185,7 +182,7 @@ async def run_read_only(context: "Context") -> int:
             await engine.gateway.restrict(agent, read_only=True)
             return await _show_rights(context, engine)
     _require_person()
-    async with _holding_store(context) as own_engine:
+    async with context.own_engine() as own_engine:
         await _require_open(context, own_engine)
         await own_engine.gateway.set_read_only(agent, False)
         return await _show_rights(context, own_engine)
@@ -309,13 +306,6 @@ def _unknown_words(kinds: dict[str, int]) -> str:
     named = ", ".join(list(kinds)[:_KINDS_NAMED])
     more = ", …" if len(kinds) > _KINDS_NAMED else ""
     return f"{sum(kinds.values()):,} ({named}{more})"
-
-
-def _holding_store(context: "Context") -> "AbstractAsyncContextManager[Engine]":
-    """The engine itself: owners give nothing back for others; a headless one makes room."""
-    from synthorg_tui.host.opening import engine_for_app
-
-    return engine_for_app(context.settings(), data_dir=context.data_dir)
 
 
 def _require_person() -> None:

@@ -88,11 +88,10 @@ async def _change(context: "Context", *, silence: bool) -> int:
     from synthorg_tui.agents.silenced import SilencedKind
     from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.cli.terminal import require_open_to_decisions
-    from synthorg_tui.host.opening import engine_for_app
 
     require_no_agent()
     kind = SilencedKind(context.args.kind)
-    async with engine_for_app(context.settings(), data_dir=context.data_dir) as engine:
+    async with context.own_engine() as engine:
         require_open_to_decisions((await context.held_settings(engine)).approvals)
         subject = await _subject(engine, kind.value, context.args.subject)
         if silence:

@@ -101,7 +101,6 @@ async def run_publish(context: "Context") -> int:
     """Publish, remove, undo or check; only a person at the terminal has anything written."""
     from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.cli.terminal import controlling_terminal, require_open_to_decisions
-    from synthorg_tui.host.opening import engine_for_app
     from synthorg_tui.organisation.publishing import take_back, write
 
     args = context.args
@@ -114,7 +113,7 @@ async def run_publish(context: "Context") -> int:
             plans = await _plans(context, engine)
         return _report(context, plans, written=False)
     require_no_agent()
-    async with engine_for_app(context.settings(), data_dir=context.data_dir) as engine:
+    async with context.own_engine() as engine:
         require_open_to_decisions(engine.settings.approvals)
         with controlling_terminal() as terminal:
             plans = await _plans(context, engine)

@@ -1,7 +1,7 @@
 """``proposals``: lists what waits for a decision, and lets a person at the terminal decide."""
 
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli import shapes
@@ -203,7 +203,7 @@ async def run_approve(context: "Context") -> int:
     """Approve a proposal, once the person has typed the hash of what was shown."""
     from synthorg_tui.approvals.models import DecisionRefusedError
 
-    async with _deciding(context) as engine:
+    async with context.own_engine() as engine:
         review = await find_pending(engine, context.args.id)
         async with person_at_terminal(context, engine, review) as terminal:
             if review.problem:
@@ -235,7 +235,7 @@ async def run_reject(context: "Context") -> int:
     reason = context.args.reason.strip()
     if not reason:
         raise UsageError("the reason is empty")
-    async with _deciding(context) as engine:
+    async with context.own_engine() as engine:
         review = await find_pending(engine, context.args.id)
         async with person_at_terminal(context, engine, review) as terminal:
             require_hash(terminal, review, "Reject")
@@ -249,7 +249,7 @@ async def run_reject(context: "Context") -> int:
 async def run_snooze(context: "Context") -> int:
     """Hide a proposal until a given time, or show it again at once."""
     until = context.args.until
-    async with _deciding(context) as engine:
+    async with context.own_engine() as engine:
         review = await find_pending(engine, context.args.id)
         async with person_at_terminal(context, engine, review) as terminal:
             what = f"Snooze until {local_time(until)}" if until else "Wake"
@@ -269,7 +269,10 @@ async def run_snooze(context: "Context") -> int:
 
 async def run_undo(context: "Context") -> int:
     """Undo the most recent decision."""
-    async with _deciding(context) as engine, person_at_terminal(context, engine, None) as terminal:
+    async with (
+        context.own_engine() as engine,
+        person_at_terminal(context, engine, None) as terminal,
+    ):
         titles = await engine.reviews.undoable()
         what = f"{len(titles)} approvals" if len(titles) > 1 else "the last decision"
         if titles and terminal.ask(f"Take {what} back? Type undo:") != "undo":
@@ -278,13 +281,6 @@ async def run_undo(context: "Context") -> int:
     if decision is None:
         raise UsageError("there is no decision to take back")
     return _report(context, decision)
-
-
-def _deciding(context: "Context") -> "AbstractAsyncContextManager[Engine]":
-    """The engine itself: owners decide nothing for others; a headless one makes room."""
-    from synthorg_tui.host.opening import engine_for_app
-
-    return engine_for_app(context.settings(), data_dir=context.data_dir)
 
 
 @asynccontextmanager

@@ -48,9 +48,8 @@ async def run_edit(context: "Context") -> int:
     """
     from synthorg_tui.approvals.models import ApprovalError
     from synthorg_tui.cli.terminal import controlling_terminal, require_open_to_decisions
-    from synthorg_tui.host.opening import engine_for_app
 
-    async with engine_for_app(context.settings(), data_dir=context.data_dir) as engine:
+    async with context.own_engine() as engine:
         reviews = await _reviews(engine, context.args.ids)
         try:
             require_open_to_decisions(engine.settings.approvals)

@@ -18,7 +18,7 @@ from synthorg_tui.core.enums import TerminationReason
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.host.client import connect
 from synthorg_tui.host.errors import NoOwnerError, OwnerGoneError
-from synthorg_tui.host.owner import RUN, Owner
+from synthorg_tui.host.owner import RUN
 from synthorg_tui.host.runs import RunCalls
 from synthorg_tui.runtime.models import AgentRun, RunStatus, StepKind
 
@@ -77,9 +77,9 @@ async def run_place(
     ``own`` an owner without a screen is asked to leave; an app raises ``StoreLockedError``.
     """
     from synthorg_tui.engine import Engine
-    from synthorg_tui.host.opening import engine_for_app
 
     heard: list[RunPlace] = []
+    asked = asyncio.Event()
 
     def on_event(topic: str, data: Any) -> None:
         for place in heard:
@@ -87,9 +87,9 @@ async def run_place(
 
     async with AsyncExitStack() as stack:
         opening = (
-            engine_for_app(context.settings(), data_dir=context.data_dir)
+            context.own_engine(on_yield=asked.set)
             if own
-            else context.engine(on_event=on_event)
+            else context.engine(on_event=on_event, on_yield=asked.set)
         )
         engine: AnyEngine = await stack.enter_async_context(opening)
         if not isinstance(engine, Engine):
@@ -97,11 +97,8 @@ async def run_place(
             heard.append(place)
             yield place
             return
-        place = RunPlace(RunCalls(engine.runs, agreed=agreed), engine)
+        place = RunPlace(RunCalls(engine.runs, agreed=agreed), engine, asked=asked)
         stack.callback(engine.events.subscribe(place.hear))
-        owner = Owner(engine, data_dir=engine.data_dir, kind="headless", on_yield=place.asked.set)
-        await owner.start()
-        stack.push_async_callback(owner.stop)
         keeping = asyncio.create_task(engine.runs.keep())
         stack.push_async_callback(_ended, keeping)
         yield place

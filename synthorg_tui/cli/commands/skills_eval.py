@@ -156,10 +156,9 @@ async def _replay(context: "Context") -> int:
     """Show what a replay takes, have the person agree at the terminal, and run it."""
     from synthorg_tui.cli.context import cancelled_by_signal
     from synthorg_tui.cli.terminal import controlling_terminal
-    from synthorg_tui.host.opening import engine_for_app
 
     args, console = context.args, context.console
-    async with engine_for_app(context.settings(), data_dir=context.data_dir) as engine:
+    async with context.own_engine() as engine:
         named = await named_by(engine, args.skill)
         plan = await _plan(context, engine.evaluation, named)
         for sentence in plan.cost_words:

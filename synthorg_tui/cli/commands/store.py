@@ -203,10 +203,9 @@ async def _redact_secrets(context: "Context") -> int:
     """Redact what is stored, once a person typed so; return 1 when something is left to do."""
     from synthorg_tui.cli.errors import DeclinedError
     from synthorg_tui.cli.terminal import controlling_terminal
-    from synthorg_tui.host.opening import engine_for_app
 
     with controlling_terminal() as terminal:
-        async with engine_for_app(context.settings(), data_dir=context.data_dir) as engine:
+        async with context.own_engine() as engine:
             report = await engine.secrets.search()
             if report.tables:
                 _print_secrets(context, report, to_note=True)

@@ -1,7 +1,8 @@
 """Claude Code's hooks: a digest with a prompt, a hint with a tool call, the import of a session.
 
 A hook never stops the agent: a failure or a timeout gives empty output, exit code 0, and a line in
-``hooks.log`` in the data directory. It decides on no tool call and changes none.
+``hooks.log`` in the data directory. What lasts and keeps it from the store, the person is shown
+once a day. It decides on no tool call and changes none.
 
 A person waits for it at every prompt, so nothing but the standard library may be imported here, and
 of that only the quick part: paths are text, since loading pathlib and typing takes as long as the
@@ -40,11 +41,17 @@ MAX_HINT_TEXT = 8_000
 """Characters of a command, a path or an error that are sent; of an error, its start and its end."""
 _MAX_LOG_BYTES = 256 * 1024
 _POLL_SECONDS = 0.02
-_EXIT_REASONS = {3: "the store is in use by another process", 4: "the store is corrupt"}
+_LOCKED, _CORRUPT = 3, 4
+"""Exit codes of an owner that couldn't open the store."""
+_CORRUPT_TOLD = "the store is corrupt. `synthorg-tui restore` brings back a backup."
 
 
 class CallFailedError(Exception):
     """The owner didn't answer in time, or refused."""
+
+
+class UnreachableError(CallFailedError):
+    """Something that lasts keeps hooks from the store: it is gone, locked or another version's."""
 
 
 class HookCall:
@@ -119,7 +126,9 @@ class HookConnection:
             if answer.get("id") == self._number and "method" not in answer:
                 break
         if "error" in answer:
-            raise CallFailedError(str(answer["error"].get("message")))
+            refused = answer["error"]
+            is_other_version = "VersionMismatchError" in str(refused.get("data"))
+            raise (UnreachableError if is_other_version else CallFailedError)(refused["message"])
         return answer.get("result")
 
     def close(self) -> None:
@@ -144,9 +153,16 @@ class HookConnection:
 
 
 def main(
-    arguments: Sequence[str], *, stdin: "IO[bytes] | None" = None, stdout: "IO[str] | None" = None
+    arguments: Sequence[str],
+    *,
+    stdin: "IO[bytes] | None" = None,
+    stdout: "IO[str] | None" = None,
+    now: Callable[[], float] = time.time,
 ) -> int:
-    """Run one hook and return the exit code: 2 for wrong arguments, else 0, also on failure."""
+    """Run one hook and return the exit code: 2 for wrong arguments, else 0, also on failure.
+
+    ``now`` gives the seconds since 1970: what keeps hooks from the store is told once a day.
+    """
     started = time.monotonic()
     parsed = _parse(arguments)
     if isinstance(parsed, str):
@@ -162,12 +178,26 @@ def main(
         # A run was given its digest with its task, and is imported by whoever started it.
         is_done = COPY_VARIABLE in os.environ and event not in HINT_EVENTS
         output = "" if is_done else _HANDLERS[event](call)
+    except UnreachableError as error:
+        _log(data_dir, event, f"{type(error).__name__}: {error}")
+        output = _told(event, data_dir, str(error), now())
     except Exception as error:  # the agent goes on whatever is wrong here
         _log(data_dir, event, f"{type(error).__name__}: {error}")
         return 0
     if output:
         (stdout or sys.stdout).write(output)
     return 0
+
+
+def _told(event: str, data_dir: str | None, reason: str, now: float) -> str:
+    """What the person is shown of trouble with the store: once a day, as Claude Code takes it."""
+    from synthorg_tui.connect import trouble
+
+    line = trouble.told(reason)
+    sys.stderr.write(f"{line}\n")  # Claude Code shows that in its own log
+    if event not in DIGEST_EVENTS or not trouble.note(str(data_dir), reason, now):
+        return ""
+    return json.dumps({"systemMessage": line}) + "\n"
 
 
 def _digest(call: HookCall) -> str:
@@ -178,7 +208,9 @@ def _digest(call: HookCall) -> str:
     while True:
         connection = _connection(call)
         try:
-            return _context(call, connection.call("agent.digest", params))
+            served = connection.call("agent.digest", params)
+            _forget_trouble(call.data_dir)
+            return _context(call, served)
         except ConnectionError:  # the owner's work is done: the next one answers
             continue
         finally:
@@ -305,14 +337,17 @@ def _connection(call: HookCall) -> HookConnection:
             return HookConnection(call.data_dir, deadline=call.deadline, hello=hello)
         except (NoOwnerError, ConnectionError, FileNotFoundError):
             if time.monotonic() > call.deadline:
+                if started is not None and started.poll() == _LOCKED:
+                    raise UnreachableError(_last_words(call)) from None
                 raise CallFailedError("no owner listened in time") from None
         if started is None:
             _require_store(call)
             owner = ["synthorg_tui.host", call.data_dir, str(OWNER_SECONDS)]
             owner += [call.config] if call.config else []
             started = _start(owner, call.file(endpoint.LOG_FILE))
-        elif started.poll() in _EXIT_REASONS and started.returncode != 3:
-            raise CallFailedError(_EXIT_REASONS[started.returncode])
+        elif (started.poll() or 0) > 0 and started.returncode != _LOCKED:
+            is_corrupt = started.returncode == _CORRUPT
+            raise UnreachableError(_CORRUPT_TOLD if is_corrupt else _last_words(call))
         time.sleep(_POLL_SECONDS)
 
 
@@ -330,7 +365,26 @@ def _hello(call: HookCall) -> dict[str, object]:
 
 def _require_store(call: HookCall) -> None:
     if not any(os.path.exists(call.file(name)) for name in (DATABASE_FILE, SERVER_FILE)):
-        raise CallFailedError(f"there is no store in {call.data_dir}")
+        raise UnreachableError(
+            f"there is no store in {call.data_dir}. If it was moved to DIR, run "
+            "`synthorg-tui --data-dir DIR connect claude-code --hooks`."
+        )
+
+
+def _last_words(call: HookCall) -> str:
+    """The last line that the most recently started owner logged, which is its error."""
+    try:
+        with open(call.file(endpoint.LOG_FILE), "rb") as log:
+            lines = log.read().decode("utf-8", "replace").strip().split("\n")
+    except OSError:
+        return "the store can't be opened"
+    return lines[-1].removeprefix("error: ")
+
+
+def _forget_trouble(data_dir: str) -> None:
+    from synthorg_tui.connect import trouble
+
+    trouble.over(data_dir)
 
 
 def _start(module: list[str], log: str) -> "subprocess.Popen[bytes]":
@@ -390,7 +444,12 @@ def _log(data_dir: str | None, event: str, message: str) -> None:
         return
     try:
         line = f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {event}: {' '.join(message.split())}\n"
-        with _opened_log(os.path.join(data_dir, LOG_FILE)) as log:
+        path = os.path.join(data_dir, LOG_FILE)
+        if not os.path.isdir(data_dir):  # the store was moved: nothing is made in its old place
+            from synthorg_tui.connect.trouble import state_file
+
+            path = state_file(LOG_FILE)
+        with _opened_log(path) as log:
             log.write(line.encode(errors="replace"))
     except OSError:
         return

@@ -67,18 +67,16 @@ async def engine_or_owner(
 
 @asynccontextmanager
 async def served(
-    engine: "Engine", *, on_yield: Callable[[], None] | None = None, reads_only: str = ""
+    engine: "Engine", *, on_yield: Callable[[], None] | None = None
 ) -> AsyncIterator["Engine"]:
     """Answer other processes with an engine of this one until the ``async with`` ends.
 
     Its end waits for the calls that others made. With ``on_yield`` this process makes room for an
-    app, as an owner without a screen does. ``reads_only`` says why nothing may be changed; empty
-    where changes are allowed. Without a socket the engine works all the same, for this process.
+    app, as an owner without a screen does. Without a socket the engine works all the same, for this
+    process.
     """
     kind: OwnerKind = "command" if on_yield is None else "headless"
-    owner = Owner(
-        engine, data_dir=engine.data_dir, kind=kind, on_yield=on_yield, reads_only=reads_only
-    )
+    owner = Owner(engine, data_dir=engine.data_dir, kind=kind, on_yield=on_yield)
     try:
         with suppress(RefusedError, OSError):
             await owner.start()

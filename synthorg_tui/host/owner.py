@@ -72,7 +72,6 @@ class Owner:
         data_dir: The data directory; the caller must hold its lock.
         kind: What kind of process it is; see ``OwnerKind``.
         on_yield: Called when a person's client asks a headless owner to leave.
-        reads_only: Why nothing may be changed now; empty when changes are allowed.
     """
 
     def __init__(
@@ -82,12 +81,10 @@ class Owner:
         data_dir: Path,
         kind: OwnerKind,
         on_yield: Callable[[], None] | None = None,
-        reads_only: str = "",
     ) -> None:
         self._engine = engine
         self._kind = kind
         self._on_yield = on_yield
-        self._reads_only = reads_only
         self._data_dir = data_dir
         self._opening = asyncio.Lock()
         self._is_open = False
@@ -197,8 +194,6 @@ class Owner:
             if not self._is_open:
                 await self._engine.gateway.open()
                 self._is_open = True
-                if self._reads_only:
-                    self._engine.gateway.mirror("off")
 
     async def _handle(self, client: ConnectedClient, request: Request) -> Json:
         if request.method == HELLO:
@@ -247,8 +242,11 @@ class Owner:
     async def _run(
         self, call: RemoteCall, request: Request, session: "AgentSession | None"
     ) -> Json:
-        if session is None:
-            self._require_allowed(call)
+        if self._kind == "command" and call.name in _STARTS_RUNS:
+            raise RefusedError(
+                "a command has the store open, and a run would end with it",
+                remedy="Try again once the command is over.",
+            )
         values = call.decode(request.params)
         if call.progress is not None:
             adapter = call.progress
@@ -267,14 +265,6 @@ class Owner:
         if call.changes:
             self._engine.events.emit(CHANGED, call.name)
         return call.result.dump_python(result, mode="json")
-
-    def _require_allowed(self, call: RemoteCall) -> None:
-        """Raise ``RefusedError`` for a person's call that a command, or its work, rules out."""
-        why = self._reads_only if call.changes else ""
-        if self._kind == "command" and call.name in _STARTS_RUNS:
-            why = "a command has the store open, and a run would end with it"
-        if why:
-            raise RefusedError(why, remedy="Try again once that is over.")
 
     def _part(self, group: str) -> object:
         """The part of the engine that has the calls of a group."""

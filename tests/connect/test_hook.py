@@ -151,7 +151,7 @@ async def test_a_store_of_a_newer_schema_is_told(
     with duckdb.connect(tmp_path / "memory.duckdb") as database:
         database.execute("UPDATE meta SET value = '9999' WHERE name = 'schema_version'")
     _, output = await asyncio.to_thread(run, "SessionStart", tmp_path, PROMPT)
-    assert "newer version" in json.loads(output)["systemMessage"]
+    assert "schema version 9999" in json.loads(output)["systemMessage"]
 
 
 async def test_an_owner_that_leaves_is_followed_by_the_next_one(

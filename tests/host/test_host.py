@@ -323,15 +323,6 @@ class TestOwnership:
             with pytest.raises(RefusedError, match="a run would end with it"):
                 await remote.runs.resume("none")
 
-    async def test_while_a_backup_is_restored_the_store_is_only_read(self, tmp_path: Path) -> None:
-        async with owned(tmp_path, reads_only="it is being replaced") as (engine, _):
-            stored = await engine.memory.store("builder", FACT)
-            async with client(tmp_path) as remote:
-                assert await remote.memory.get("builder", stored) is not None
-                with pytest.raises(RefusedError, match="it is being replaced"):
-                    await remote.memory.delete("builder", stored)
-            assert await engine.memory.get("builder", stored) is not None
-
     async def test_a_headless_owner_makes_room_for_the_app(self, tmp_path: Path) -> None:
         connection = await reach(tmp_path, role="test", patience=PATIENCE)
         assert connection.owner.kind == "headless"

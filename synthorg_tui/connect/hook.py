@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from synthorg_tui import __version__
-from synthorg_tui.connect import DIGEST_EVENTS, HINT_EVENTS, IMPORT_EVENTS
+from synthorg_tui.connect import DIGEST_EVENTS, HINT_EVENTS, IMPORT_EVENTS, trouble
 from synthorg_tui.core import COPY_VARIABLE
 from synthorg_tui.host import endpoint
 
@@ -191,8 +191,6 @@ def main(
 
 def _told(event: str, data_dir: str | None, reason: str, now: float) -> str:
     """What the person is shown of trouble with the store: once a day, as Claude Code takes it."""
-    from synthorg_tui.connect import trouble
-
     line = trouble.told(reason)
     sys.stderr.write(f"{line}\n")  # Claude Code shows that in its own log
     if event not in DIGEST_EVENTS or not trouble.note(str(data_dir), reason, now):
@@ -209,7 +207,7 @@ def _digest(call: HookCall) -> str:
         connection = _connection(call)
         try:
             served = connection.call("agent.digest", params)
-            _forget_trouble(call.data_dir)
+            trouble.over(call.data_dir)
             return _context(call, served)
         except ConnectionError:  # the owner's work is done: the next one answers
             continue
@@ -330,7 +328,7 @@ def _connection(call: HookCall) -> HookConnection:
     """A connection to the owner; one is started when there is none."""
     from synthorg_tui.host.errors import NoOwnerError
 
-    hello = _hello(call)
+    hello, log = _hello(call), call.file(endpoint.LOG_FILE)
     started: subprocess.Popen[bytes] | None = None
     while True:
         try:
@@ -338,16 +336,16 @@ def _connection(call: HookCall) -> HookConnection:
         except (NoOwnerError, ConnectionError, FileNotFoundError):
             if time.monotonic() > call.deadline:
                 if started is not None and started.poll() == _LOCKED:
-                    raise UnreachableError(_last_words(call)) from None
+                    raise UnreachableError(trouble.last_words(log)) from None
                 raise CallFailedError("no owner listened in time") from None
         if started is None:
             _require_store(call)
             owner = ["synthorg_tui.host", call.data_dir, str(OWNER_SECONDS)]
             owner += [call.config] if call.config else []
-            started = _start(owner, call.file(endpoint.LOG_FILE))
+            started = _start(owner, log)
         elif (started.poll() or 0) > 0 and started.returncode != _LOCKED:
             is_corrupt = started.returncode == _CORRUPT
-            raise UnreachableError(_CORRUPT_TOLD if is_corrupt else _last_words(call))
+            raise UnreachableError(_CORRUPT_TOLD if is_corrupt else trouble.last_words(log))
         time.sleep(_POLL_SECONDS)
 
 
@@ -369,22 +367,6 @@ def _require_store(call: HookCall) -> None:
             f"there is no store in {call.data_dir}. If it was moved to DIR, run "
             "`synthorg-tui --data-dir DIR connect claude-code --hooks`."
         )
-
-
-def _last_words(call: HookCall) -> str:
-    """The last line that the most recently started owner logged, which is its error."""
-    try:
-        with open(call.file(endpoint.LOG_FILE), "rb") as log:
-            lines = log.read().decode("utf-8", "replace").strip().split("\n")
-    except OSError:
-        return "the store can't be opened"
-    return lines[-1].removeprefix("error: ")
-
-
-def _forget_trouble(data_dir: str) -> None:
-    from synthorg_tui.connect import trouble
-
-    trouble.over(data_dir)
 
 
 def _start(module: list[str], log: str) -> "subprocess.Popen[bytes]":

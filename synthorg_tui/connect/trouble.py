@@ -44,6 +44,16 @@ def told(reason: str) -> str:
     return f"synthorg-tui gives your agent no memories: {reason}"
 
 
+def last_words(log: str) -> str:
+    """Return the last line of an owner's log, which is the error of the one started last."""
+    try:
+        with open(log, "rb") as file:
+            lines = file.read().decode("utf-8", "replace").strip().split("\n")
+    except OSError:
+        return "the store can't be opened"
+    return lines[-1].removeprefix("error: ")
+
+
 def state_file(name: str) -> str:
     """Return the path of a file in the user's state directory, which need not exist yet."""
     root = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")

@@ -90,10 +90,7 @@ class SearchScope(NamedTuple):
 
 
 class _Question(NamedTuple):
-    """What the index is asked, and in words what the answer will lack.
-
-    With ``scans`` the database is asked instead, since the index can't be opened.
-    """
+    """What the index, or with ``scans`` the database, is asked, and what the answer will lack."""
 
     dense: Vectors | None
     sparse: SparseVector
@@ -274,11 +271,10 @@ class Search:
         """The vectors of a text; what the answer will lack is said in words."""
         notes: list[str] = []
         dense = None
-        is_whole, scans = True, False
+        is_whole = scans = True
         try:
-            is_whole = await is_current(self._core)
+            is_whole, scans = await is_current(self._core), False
         except VectorIndexError as error:
-            scans = True
             notes.append(f"searched without the index: {error.message}")
         try:
             if by_meaning:

@@ -97,8 +97,8 @@ class _Walk:
                 f"{len(failed)} of {self.total} rows failed: " + "; ".join(failed),
                 list(failed.values()),
             )
-        for error in (failed or self.failed).values():
-            raise error
+        for first in (failed or self.failed).values():
+            raise first
 
     def row(self, number: int, name: str, fixtures: dict[str, Any]) -> "_Row":
         return _Row(self, number, name, fixtures)

@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 from argparse import Namespace
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -109,39 +109,45 @@ class Context:
         return with_values(settings, strictest(values_of(settings), agreed))
 
     def engine(
-        self, *, on_event: "EventSink | None" = None
+        self,
+        *,
+        on_event: "EventSink | None" = None,
+        on_yield: "Callable[[], None] | None" = None,
     ) -> AbstractAsyncContextManager[AnyEngine]:
         """Return the engine for an ``async with``; works also while the app has the store open.
 
         It is then the engine of the process that owns the store, reached over its socket;
-        ``on_event`` gets the events that this one passes on.
+        ``on_event`` gets the events that this one passes on. One that is opened here answers other
+        processes meanwhile; ``on_yield`` is as for ``served``.
         """
         from synthorg_tui.host.opening import engine_or_owner
 
         self._warn_of_low_space()
         return engine_or_owner(
-            self.settings(), data_dir=self.data_dir, role="command", on_event=on_event
+            self.settings(),
+            data_dir=self.data_dir,
+            role="command",
+            on_event=on_event,
+            on_yield=on_yield,
         )
 
-    def own_engine(self) -> "AbstractAsyncContextManager[Engine]":
-        """Return an engine for an ``async with`` that must own the data directory.
+    @asynccontextmanager
+    async def own_engine(
+        self, *, on_yield: "Callable[[], None] | None" = None
+    ) -> "AsyncIterator[Engine]":
+        """Yield an engine of this process, which answers others as ``served`` says.
 
-        Entering it raises ``StoreLockedError`` while another process has the store open.
+        An owner without a screen is asked to leave. Raises ``StoreLockedError`` while an app has
+        the store open, or a command that doesn't end soon.
         """
-        from synthorg_tui.engine import Engine
+        from synthorg_tui.host.opening import engine_for_app, served
 
         self._warn_of_low_space()
-        return Engine.open(self.settings(), data_dir=self.args.data_dir)
-
-    def engine_itself(self) -> "AbstractAsyncContextManager[Engine]":
-        """Return the engine, not another process's: owners decide nothing for others.
-
-        One without a screen is asked to leave; an app keeps the store, which raises
-        ``StoreLockedError``.
-        """
-        from synthorg_tui.host.opening import engine_for_app
-
-        return engine_for_app(self.settings(), data_dir=self.data_dir)
+        async with (
+            engine_for_app(self.settings(), data_dir=self.data_dir) as engine,
+            served(engine, on_yield=on_yield),
+        ):
+            yield engine
 
     @asynccontextmanager
     async def deciding(self) -> "AsyncIterator[tuple[Engine, Terminal]]":
@@ -152,9 +158,8 @@ class Context:
         """
         from synthorg_tui.cli.terminal import controlling_terminal, require_open_to_decisions
 
-        self._warn_of_low_space()
         with controlling_terminal() as terminal:
-            async with self.engine_itself() as engine:
+            async with self.own_engine() as engine:
                 require_open_to_decisions(engine.settings.approvals)
                 yield engine, terminal
 

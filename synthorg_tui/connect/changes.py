@@ -195,6 +195,10 @@ class ClientInstaller:
         self._require_inside(root, scope)
         known = next((one for one in self._records.skills if one.root == str(root)), None)
         new_folders = known.made if known is not None else _missing(root)
+        for record in self._records.skills:
+            source = Path(record.source)
+            if record.root == str(root) and source not in sources and not source.exists():
+                skills.clear(source, root)  # links to where the store was before it was moved
         self._records.add_skills(
             [
                 SkillsRecord(client.name, scope, agent_id, str(root), str(source), new_folders)

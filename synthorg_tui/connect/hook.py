@@ -1,7 +1,8 @@
 """Claude Code's hooks: a digest with a prompt, a hint with a tool call, the import of a session.
 
 A hook never stops the agent: a failure or a timeout gives empty output, exit code 0, and a line in
-``hooks.log`` in the data directory. It decides on no tool call and changes none.
+``hooks.log`` in the data directory. What lasts and keeps it from the store, the person is shown
+once a day. It decides on no tool call and changes none.
 
 A person waits for it at every prompt, so nothing but the standard library may be imported here, and
 of that only the quick part: paths are text, since loading pathlib and typing takes as long as the
@@ -17,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 
 from synthorg_tui import __version__
-from synthorg_tui.connect import DIGEST_EVENTS, HINT_EVENTS, IMPORT_EVENTS
+from synthorg_tui.connect import DIGEST_EVENTS, HINT_EVENTS, IMPORT_EVENTS, trouble
 from synthorg_tui.core import COPY_VARIABLE
 from synthorg_tui.host import endpoint
 
@@ -41,11 +42,17 @@ MAX_HINT_TEXT = 8_000
 """Characters of a command, a path or an error that are sent; of an error, its start and its end."""
 _MAX_LOG_BYTES = 256 * 1024
 _POLL_SECONDS = 0.02
-_EXIT_REASONS = {3: "the store is in use by another process", 4: "the store is corrupt"}
+_LOCKED, _CORRUPT = 3, 4
+"""Exit codes of an owner that couldn't open the store."""
+_CORRUPT_TOLD = "the store is corrupt. `synthorg-tui restore` brings back a backup."
 
 
 class CallFailedError(Exception):
     """The owner didn't answer in time, or refused."""
+
+
+class UnreachableError(CallFailedError):
+    """Something that lasts keeps hooks from the store: it is gone, locked or another version's."""
 
 
 class HookCall:
@@ -110,8 +117,8 @@ class HookConnection:
     def call(self, method: str, params: dict[str, object]) -> object:
         """Make a call and return its result.
 
-        Raises ``CallFailedError`` when the owner refuses, closes the connection or is too late,
-        and ``OSError``.
+        Raises ``CallFailedError`` when the owner refuses or is too late, ``ConnectionError`` when
+        it leaves before it answers, and other ``OSError``.
         """
         self._number += 1
         self._send({"id": self._number, "method": method, "params": params})
@@ -120,7 +127,9 @@ class HookConnection:
             if answer.get("id") == self._number and "method" not in answer:
                 break
         if "error" in answer:
-            raise CallFailedError(str(answer["error"].get("message")))
+            refused = answer["error"]
+            is_other_version = "VersionMismatchError" in str(refused.get("data"))
+            raise (UnreachableError if is_other_version else CallFailedError)(refused["message"])
         return answer.get("result")
 
     def acknowledge(self, receipt: object) -> None:
@@ -140,7 +149,7 @@ class HookConnection:
             self._socket.settimeout(self._seconds_left())
             chunk = self._socket.recv(65536)
             if not chunk:
-                raise CallFailedError("the owner hung up")
+                raise ConnectionResetError("the owner hung up")
             self._unread += chunk
         line, _, self._unread = self._unread.partition(b"\n")
         return line
@@ -153,9 +162,16 @@ class HookConnection:
 
 
 def main(
-    arguments: Sequence[str], *, stdin: "IO[bytes] | None" = None, stdout: "IO[str] | None" = None
+    arguments: Sequence[str],
+    *,
+    stdin: "IO[bytes] | None" = None,
+    stdout: "IO[str] | None" = None,
+    now: Callable[[], float] = time.time,
 ) -> int:
-    """Run one hook and return the exit code: 2 for wrong arguments, else 0, also on failure."""
+    """Run one hook and return the exit code: 2 for wrong arguments, else 0, also on failure.
+
+    ``now`` gives the seconds since 1970: what keeps hooks from the store is told once a day.
+    """
     started = time.monotonic()
     parsed = _parse(arguments)
     if isinstance(parsed, str):
@@ -171,17 +187,36 @@ def main(
         # A run was given its digest with its task, and is imported by whoever started it.
         if COPY_VARIABLE not in os.environ or event in HINT_EVENTS:
             _HANDLERS[event](call)
+    except UnreachableError as error:
+        _log(data_dir, event, f"{type(error).__name__}: {error}")
+        _tell(event, data_dir, str(error), now(), stdout or sys.stdout)
     except Exception as error:  # the agent goes on whatever is wrong here
         _log(data_dir, event, f"{type(error).__name__}: {error}")
     return 0
 
 
+def _tell(event: str, data_dir: str | None, reason: str, now: float, output: "IO[str]") -> None:
+    """Show the person trouble with the store: once a day, as Claude Code takes it."""
+    line = trouble.told(reason)
+    sys.stderr.write(f"{line}\n")  # Claude Code shows that in its own log
+    if event in DIGEST_EVENTS and trouble.note(str(data_dir), reason, now):
+        output.write(json.dumps({"systemMessage": line}) + "\n")
+
+
 def _digest(call: HookCall) -> None:
-    """Hand over what is new of the digest."""
+    """Hand over what is new of the digest; an owner that leaves is followed by the next one."""
     params: dict[str, object] = {"query": _query(call), "token_budget": call.token_budget}
     if call.event == "SessionStart":  # also after a compaction: the context is empty
         params["anew"] = True
-    _hand_over(call, _connection(call), "agent.digest", params)
+    while True:
+        with closing(_connection(call)) as connection:
+            try:
+                served = connection.call("agent.digest", params)
+            except ConnectionError:  # the owner's work is done: the next one answers
+                continue
+            trouble.over(call.data_dir)
+            _hand_over(call, connection, served)
+            return
 
 
 def _hint(call: HookCall) -> None:
@@ -191,20 +226,17 @@ def _hint(call: HookCall) -> None:
     """
     action = _action(call)
     if action and (connection := _running_owner(call)) is not None:
-        _hand_over(call, connection, "agent.hint", action)
+        with closing(connection):
+            _hand_over(call, connection, connection.call("agent.hint", action))
 
 
-def _hand_over(
-    call: HookCall, connection: HookConnection, method: str, params: dict[str, object]
-) -> None:
-    """Write the text that the owner serves as additional context, then acknowledge its receipt."""
-    with closing(connection):
-        served = connection.call(method, params)
-        if isinstance(served, dict) and served.get("text"):
-            context = {"hookEventName": call.event, "additionalContext": served["text"]}
-            call.output.write(json.dumps({"hookSpecificOutput": context}) + "\n")
-            call.output.flush()
-            connection.acknowledge(served.get("receipt"))
+def _hand_over(call: HookCall, connection: HookConnection, served: object) -> None:
+    """Write the served text as additional context, then acknowledge its receipt."""
+    if isinstance(served, dict) and served.get("text"):
+        context = {"hookEventName": call.event, "additionalContext": served["text"]}
+        call.output.write(json.dumps({"hookSpecificOutput": context}) + "\n")
+        call.output.flush()
+        connection.acknowledge(served.get("receipt"))
 
 
 def _action(call: HookCall) -> dict[str, object]:
@@ -284,26 +316,30 @@ def _running_owner(call: HookCall) -> HookConnection | None:
 
     try:
         return HookConnection(call.data_dir, deadline=call.deadline, hello=_hello(call))
-    except (NoOwnerError, ConnectionRefusedError, FileNotFoundError):
+    except (NoOwnerError, ConnectionError, FileNotFoundError):
         return None
 
 
 def _connection(call: HookCall) -> HookConnection:
     """A connection to the owner; one is started when there is none."""
+    log = call.file(endpoint.LOG_FILE)
     started: subprocess.Popen[bytes] | None = None
     while True:
         connection = _running_owner(call)
         if connection is not None:
             return connection
         if time.monotonic() > call.deadline:
+            if started is not None and started.poll() == _LOCKED:
+                raise UnreachableError(trouble.last_words(log))
             raise CallFailedError("no owner listened in time")
         if started is None:
             _require_store(call)
             owner = ["synthorg_tui.host", call.data_dir, str(OWNER_SECONDS)]
             owner += [call.config] if call.config else []
-            started = _start(owner, call.file(endpoint.LOG_FILE))
-        elif started.poll() in _EXIT_REASONS and started.returncode != 3:
-            raise CallFailedError(_EXIT_REASONS[started.returncode])
+            started = _start(owner, log)
+        elif (started.poll() or 0) > 0 and started.returncode != _LOCKED:
+            is_corrupt = started.returncode == _CORRUPT
+            raise UnreachableError(_CORRUPT_TOLD if is_corrupt else trouble.last_words(log))
         time.sleep(_POLL_SECONDS)
 
 
@@ -321,7 +357,10 @@ def _hello(call: HookCall) -> dict[str, object]:
 
 def _require_store(call: HookCall) -> None:
     if not any(os.path.exists(call.file(name)) for name in (DATABASE_FILE, SERVER_FILE)):
-        raise CallFailedError(f"there is no store in {call.data_dir}")
+        raise UnreachableError(
+            f"there is no store in {call.data_dir}. If it was moved to DIR, run "
+            "`synthorg-tui --data-dir DIR connect claude-code --hooks`."
+        )
 
 
 def _start(module: list[str], log: str) -> "subprocess.Popen[bytes]":
@@ -381,7 +420,12 @@ def _log(data_dir: str | None, event: str, message: str) -> None:
         return
     try:
         line = f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {event}: {' '.join(message.split())}\n"
-        with _opened_log(os.path.join(data_dir, LOG_FILE)) as log:
+        path = os.path.join(data_dir, LOG_FILE)
+        if not os.path.isdir(data_dir):  # the store was moved: nothing is made in its old place
+            from synthorg_tui.connect.trouble import state_file
+
+            path = state_file(LOG_FILE)
+        with _opened_log(path) as log:
             log.write(line.encode(errors="replace"))
     except OSError:
         return

@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
+from synthorg_tui.connect import trouble
 from synthorg_tui.connect.hook import CallFailedError, HookConnection, configured_data_dir
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.host.errors import NoOwnerError, RefusedError
@@ -63,9 +64,15 @@ def main(
         data_dir = data_dir or configured_data_dir(options)
     config = options.get("--config", "")
     line = line_of(*counts_in(data_dir, config, at_once=True), style=style) if data_dir else ""
-    if line:
-        (stdout or sys.stdout).write(f"{line}\n")
+    for each in (*trouble_lines(style), *([line] if line else [])):
+        (stdout or sys.stdout).write(f"{each}\n")
     return 0
+
+
+def trouble_lines(style: str = "text") -> list[str]:
+    """Return what kept hooks from a store within a day; a bar has room for a word only."""
+    lines = trouble.current(time.time())
+    return lines if style == "text" else ["hooks can't reach the store"] * bool(lines)
 
 
 def line_of(waiting: int, news: int, *, style: str = "text") -> str:

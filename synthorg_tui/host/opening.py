@@ -16,6 +16,7 @@ from synthorg_tui.core.errors import StoreLockedError
 from synthorg_tui.host.client import OwnerConnection, RemoteEngine, connect, remote_engine
 from synthorg_tui.host.errors import NoOwnerError, OwnerGoneError, RefusedError
 from synthorg_tui.host.headless import last_words, spawn
+from synthorg_tui.host.owner import Owner, OwnerKind
 from synthorg_tui.host.wire import EventSink
 
 if TYPE_CHECKING:
@@ -32,11 +33,17 @@ _RETRY: Final = 0.03
 
 @asynccontextmanager
 async def engine_or_owner(
-    settings: "RootConfig", *, data_dir: Path, role: str, on_event: EventSink | None = None
+    settings: "RootConfig",
+    *,
+    data_dir: Path,
+    role: str,
+    on_event: EventSink | None = None,
+    on_yield: Callable[[], None] | None = None,
 ) -> AsyncIterator["Engine | RemoteEngine"]:
-    """Yield the owner's engine if another process owns the directory, else open it here.
+    """Yield the owner's engine if another process owns the directory, else open and serve it here.
 
-    ``on_event`` gets the topic and data of each event that the owner passes on.
+    ``on_event`` gets the topic and data of each event that the owner passes on, ``on_yield`` is as
+    for ``served``.
     Raises the errors of ``Engine.open`` and ``connect``; ``StoreLockedError`` only when the owner
     neither listens nor ends within ``PATIENCE`` seconds.
     """
@@ -49,12 +56,34 @@ async def engine_or_owner(
                 engine = await stack.enter_async_context(remote)
                 break
             try:
-                engine = await stack.enter_async_context(_own_engine(settings, data_dir))
+                own = await stack.enter_async_context(_own_engine(settings, data_dir))
+                engine = await stack.enter_async_context(served(own, on_yield=on_yield))
             except StoreLockedError:
                 if time.monotonic() > deadline:
                     raise
                 await asyncio.sleep(_RETRY)
         yield engine
+
+
+@asynccontextmanager
+async def served(
+    engine: "Engine", *, on_yield: Callable[[], None] | None = None
+) -> AsyncIterator["Engine"]:
+    """Answer other processes with an engine of this one until the ``async with`` ends.
+
+    Its end waits for the calls that others made. With ``on_yield`` this process makes room for an
+    app, as an owner without a screen does. Without a socket the engine works all the same, for this
+    process.
+    """
+    kind: OwnerKind = "command" if on_yield is None else "headless"
+    owner = Owner(engine, data_dir=engine.data_dir, kind=kind, on_yield=on_yield)
+    try:
+        with suppress(RefusedError, OSError):
+            await owner.start()
+        yield engine
+        await owner.hand_over()
+    finally:
+        await owner.stop()
 
 
 def _own_engine(settings: "RootConfig", data_dir: Path) -> "AbstractAsyncContextManager[Engine]":
@@ -91,13 +120,14 @@ async def engine_for_app(
 
 
 async def _stays(data_dir: Path) -> bool:
-    """Ask the owner to leave; whether it is an app, which doesn't."""
+    """Ask an owner without a screen to leave; whether it is an app, which doesn't."""
     try:
         connection = await connect(data_dir, role="app")
     except (NoOwnerError, OwnerGoneError):
         return False
     try:
-        await connection.ask_to_leave()
+        if connection.owner.kind != "command":  # that leaves by itself
+            await connection.ask_to_leave()
     except OwnerGoneError:
         return False
     except RefusedError:

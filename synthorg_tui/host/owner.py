@@ -30,13 +30,16 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-OwnerKind = Literal["app", "headless"]
+OwnerKind = Literal["app", "headless", "command"]
+"""An app stays, a headless owner leaves when an app asks, a command when its work is done."""
 HELLO: Final = "host.hello"
 YIELD: Final = "host.yield"
 CHANGED: Final = "changed"
 """Topic of the event that tells which part of the engine a client changed."""
 SKILLS: Final = "skills"
 """Topic of the event that the list of skills changed."""
+_STARTS_RUNS: Final = ("runs.start", "runs.resume")
+"""Calls whose work would outlive a command."""
 FOLLOWED: Final = "followed"
 """Topic of the event with the report of what was imported by itself."""
 HANDED_OVER: Final = "handed_over"
@@ -69,7 +72,7 @@ class Owner:
     Args:
         engine: Makes the calls; must stay open until ``stop`` has returned.
         data_dir: The data directory; the caller must hold its lock.
-        kind: A headless owner makes room for an app that asks; an app doesn't.
+        kind: What kind of process it is; see ``OwnerKind``.
         on_yield: Called when a person's client asks a headless owner to leave.
     """
 
@@ -84,6 +87,9 @@ class Owner:
         self._engine = engine
         self._kind = kind
         self._on_yield = on_yield
+        self._data_dir = data_dir
+        self._opening = asyncio.Lock()
+        self._is_open = False
         self._path = endpoint.socket_path(data_dir)
         self._server: asyncio.Server | None = None
         self._clients: dict[int, ConnectedClient] = {}
@@ -102,8 +108,10 @@ class Owner:
         return tuple(client for client in self._clients.values() if client.greeted.is_set())
 
     async def start(self) -> None:
-        """Begin to listen, on a socket that only this user can read and write."""
-        await self._engine.gateway.open()
+        """Begin to listen, on a socket that only this user can read and write.
+
+        What agents need is loaded when the first client connects: most commands never have one.
+        """
         self._unsubscribe = self._engine.events.subscribe(self._pass_on)
         endpoint.prepare(self._path)
         mask = os.umask(0o177)  # the socket must not be open to others for even a moment
@@ -119,6 +127,22 @@ class Owner:
         if self._server is not None:
             self._server.close()
             endpoint.withdraw(self._path)
+
+    async def hand_over(self) -> None:
+        """Stop once the calls that clients wait for are answered; the store is then closed.
+
+        Calls of a person's programs, which may be long, end while others are still answered. Then
+        this stops listening, says in the lock file that the store is about to be closed, so that
+        the next owner waits for it, and answers what has been asked by then.
+        """
+        from synthorg_tui.persistence.lock import mark_leaving
+
+        persons = [client for client in self._clients.values() if client.session is None]
+        await asyncio.gather(*(client.peer.answered() for client in persons))
+        self.withdraw()
+        mark_leaving(self._data_dir)
+        await asyncio.gather(*(client.peer.answered() for client in self._clients.values()))
+        await self.stop()
 
     async def stop(self) -> None:
         """Stop listening and end every connection; calling it again does nothing."""
@@ -161,6 +185,7 @@ class Owner:
         self.idle.clear()
         impatient = asyncio.create_task(_hang_up_on_silence(client))
         try:
+            await self._open_gateway()
             await peer.run()
         finally:
             impatient.cancel()
@@ -170,6 +195,12 @@ class Owner:
             if not self._clients:
                 self.idle_since = time.monotonic()
                 self.idle.set()
+
+    async def _open_gateway(self) -> None:
+        async with self._opening:
+            if not self._is_open:
+                await self._engine.gateway.open()
+                self._is_open = True
 
     async def _handle(self, client: ConnectedClient, request: Request) -> Json:
         if request.method == HELLO:
@@ -209,7 +240,7 @@ class Owner:
             )
         if self._on_yield is None:
             raise RefusedError(
-                f"the app (process {os.getpid()}) owns the store and doesn't leave it",
+                f"the {self._kind} (process {os.getpid()}) owns the store and doesn't leave it",
                 remedy="Close it first, or choose another directory with --data-dir.",
             )
         self._on_yield()
@@ -218,6 +249,11 @@ class Owner:
     async def _run(
         self, call: RemoteCall, request: Request, session: "AgentSession | None"
     ) -> Json:
+        if self._kind == "command" and call.name in _STARTS_RUNS:
+            raise RefusedError(
+                "a command has the store open, and a run would end with it",
+                remedy="Try again once the command is over.",
+            )
         values = call.decode(request.params)
         if call.progress is not None:
             adapter = call.progress

@@ -181,6 +181,11 @@ class Peer:
         finally:
             await self.close()
 
+    async def answered(self) -> None:
+        """Return once no request of the other side waits for its answer."""
+        while self._running:
+            await asyncio.wait([task for task, _ in self._running.values()])
+
     async def close(self) -> None:
         """End the connection: callers get ``OwnerGoneError``, running calls are cancelled."""
         if self._closed:

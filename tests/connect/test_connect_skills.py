@@ -92,6 +92,21 @@ def test_links_stay_while_another_client_looks_there(tmp_path: Path) -> None:
     assert not where.home.exists()
 
 
+def test_links_into_a_store_that_was_moved_are_made_anew(tmp_path: Path) -> None:
+    where = ClientPlaces(tmp_path / "home", tmp_path / "project", {})
+    before, after = tmp_path / "before", tmp_path / "after"
+    wanted, claude = skill(before / "skills", "first"), CLIENTS["claude-code"]
+    ClientInstaller(before, where).place_skills(
+        claude, ConfigScope.USER, "me", [before / "skills"], wanted
+    )
+    before.rename(after)
+    root, placed = ClientInstaller(after, where).place_skills(
+        claude, ConfigScope.USER, "me", [after / "skills"], wanted
+    )
+    assert (placed.linked, placed.left_alone) == (("first",), ())
+    assert (root / "first").readlink() == after / "skills" / "first"
+
+
 def test_a_linked_skill_is_one_skill_to_our_own_library(tmp_path: Path) -> None:
     source = tmp_path / "ours"
     place(source, tmp_path / ".claude" / "skills", skill(source, "first"))

@@ -6,15 +6,17 @@ import io
 import json
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from synthorg_tui.agents.session import AgentSession
-from synthorg_tui.connect import DIGEST_EVENTS, IMPORT_EVENTS, hook
+from synthorg_tui.connect import DIGEST_EVENTS, IMPORT_EVENTS, hook, trouble
 from synthorg_tui.core import COPY_VARIABLE
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.engine import Engine
@@ -36,12 +38,15 @@ FACT = MemoryStoreRequest(
 PROMPT = {"prompt": "which port does the staging database use?", "session_id": "s1"}
 
 
-def run(event: str, data_dir: Path, payload: object) -> tuple[int, str]:
+def run(event: str, data_dir: Path, payload: object, now: float = 0.0) -> tuple[int, str]:
     """Exit code and output of a hook in this process."""
     output = io.StringIO()
     stdin = io.BytesIO(payload if isinstance(payload, bytes) else json.dumps(payload).encode())
     code = hook.main(
-        ["claude-code", event, "--data-dir", str(data_dir)], stdin=stdin, stdout=output
+        ["claude-code", event, "--data-dir", str(data_dir)],
+        stdin=stdin,
+        stdout=output,
+        now=lambda: now or time.time(),
     )
     return code, output.getvalue()
 
@@ -149,6 +154,90 @@ async def test_the_receipt_follows_the_output_and_nothing_is_waited_for_then(
     assert "6543" in written[0]
 
 
+def test_trouble_with_the_store_is_told_once_a_day_and_in_the_status_line(tmp_path: Path) -> None:
+    day = time.mktime((2026, 3, 1, 23, 59, 59, 0, 0, -1))
+    told = [
+        run(event, tmp_path / "gone", PROMPT, now=at)[1]
+        for event, at in (
+            ("PreToolUse", day),
+            ("SessionStart", day),
+            ("SessionStart", day),
+            ("UserPromptSubmit", day + 1),
+            ("SessionStart", day + 1),
+        )
+    ]
+    assert [bool(output) for output in told] == [False, True, False, True, False]
+    line = json.loads(told[1])
+    assert line.keys() == {"systemMessage"}
+    assert f"there is no store in {tmp_path / 'gone'}" in line["systemMessage"]
+    assert "connect claude-code --hooks" in line["systemMessage"]
+    assert trouble.current(day + 86_400) == [line["systemMessage"]]
+    assert trouble.current(day + 86_402) == []
+
+
+async def test_trouble_is_over_once_the_store_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook, "TIME_LIMIT", PATIENCE)
+    data_dir = tmp_path / "data"
+    run("SessionStart", data_dir, PROMPT)
+    assert trouble.current(time.time())
+    async with owned(data_dir):
+        await asyncio.to_thread(run, "UserPromptSubmit", data_dir, PROMPT)
+    assert trouble.current(time.time()) == []
+
+
+async def test_an_owner_of_another_version_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook, "TIME_LIMIT", PATIENCE)
+    monkeypatch.setattr(hook, "__version__", "0.0.1")
+    async with owned(tmp_path):
+        _, output = await asyncio.to_thread(run, "SessionStart", tmp_path, PROMPT)
+    assert "this is 0.0.1" in json.loads(output)["systemMessage"]
+
+
+async def test_a_store_of_a_newer_schema_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook, "TIME_LIMIT", PATIENCE)
+    async with Engine.open(SETTINGS, data_dir=tmp_path):
+        pass
+    with duckdb.connect(tmp_path / "memory.duckdb") as database:
+        database.execute("UPDATE meta SET value = '9999' WHERE name = 'schema_version'")
+    _, output = await asyncio.to_thread(run, "SessionStart", tmp_path, PROMPT)
+    assert "schema version 9999" in json.loads(output)["systemMessage"]
+
+
+async def test_an_owner_that_leaves_is_followed_by_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook, "TIME_LIMIT", PATIENCE)
+    digest, calls, asked_first = AgentSession.digest, list[AgentSession](), asyncio.Event()
+
+    @functools.wraps(digest)
+    async def leaving(session: AgentSession, *args: Any, **kwargs: Any) -> Any:
+        calls.append(session)
+        if len(calls) == 1:
+            asked_first.set()
+            await asyncio.Event().wait()
+        return await digest(session, *args, **kwargs)
+
+    monkeypatch.setattr(AgentSession, "digest", leaving)
+    async with Engine.open(SETTINGS, data_dir=tmp_path) as engine:
+        await engine.memory.store("claude-code", FACT)
+        owner = Owner(engine, data_dir=tmp_path, kind="command")
+        await owner.start()
+        asked = asyncio.create_task(asyncio.to_thread(run, "UserPromptSubmit", tmp_path, PROMPT))
+        await asked_first.wait()
+        await owner.stop()
+        following = Owner(engine, data_dir=tmp_path, kind="app")
+        await following.start()
+        _, output = await asked
+        await following.stop()
+    assert "6543" in output
+
+
 async def test_an_owner_that_is_late_gives_no_output_and_a_line_in_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,36 +299,48 @@ async def test_without_the_models_library_there_is_a_digest_by_keywords(
     assert "6543" in output
 
 
-def test_an_absent_store_gives_no_output_and_a_line_in_the_log(tmp_path: Path) -> None:
+def test_an_absent_store_gives_an_agent_nothing_and_a_line_in_the_log(
+    tmp_path: Path, no_trouble: Path
+) -> None:
     data_dir = tmp_path / "none"
-    assert run("SessionStart", data_dir, PROMPT) == (0, "")
-    assert "there is no store" in logged(data_dir)
-    assert not (data_dir / "memory.duckdb").exists()
+    assert run("Stop", data_dir, {"transcript_path": "/no/such"}) == (0, "")
+    assert "there is no store" in logged(no_trouble)
+    assert not data_dir.exists()
 
 
-def test_a_store_that_somebody_holds_gives_no_output_and_a_line_in_the_log(
+def test_a_store_that_somebody_holds_gives_the_person_a_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owners, start = list[subprocess.Popen[bytes]](), hook._start
 
+    passed = [0.0]
+
     def starting(module: list[str], log: str) -> subprocess.Popen[bytes]:
         owners.append(start(module, log))
+        owners[-1].wait()
+        passed[0] = PATIENCE * 9
         return owners[-1]
 
     monkeypatch.setattr(hook, "_start", starting)
+    monkeypatch.setattr("synthorg_tui.connect.hook.time.monotonic", lambda: passed[0])
     (tmp_path / "memory.duckdb").write_bytes(b"")
-    with DataDirLock(tmp_path):
-        assert run("SessionStart", tmp_path, PROMPT) == (0, "")
-        assert [each.wait(PATIENCE) for each in owners] == [3]
-    assert "no owner listened in time" in logged(tmp_path)
+    lock = DataDirLock(tmp_path).acquire()
+    code, output = run("SessionStart", tmp_path, PROMPT)
+    lock.release()
+    assert [each.returncode for each in owners] == [3]
+    assert code == 0
+    assert "is in use by process" in json.loads(output)["systemMessage"]
+    assert "is in use by process" in logged(tmp_path)
 
 
-def test_a_corrupt_store_gives_no_output_and_a_line_in_the_log(
+def test_a_corrupt_store_gives_an_agent_nothing_and_the_person_a_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hook, "TIME_LIMIT", PATIENCE)
     (tmp_path / "memory.duckdb").write_bytes(b"not a database" * 1000)
-    assert run("SessionStart", tmp_path, PROMPT) == (0, "")
+    code, output = run("SessionStart", tmp_path, PROMPT)
+    assert code == 0
+    assert "`synthorg-tui restore`" in json.loads(output)["systemMessage"]
     assert "corrupt" in logged(tmp_path)
 
 
@@ -255,7 +356,7 @@ def test_the_owner_that_a_hook_starts_runs_no_code_of_the_folder_it_is_in(
     (store / "memory.duckdb").write_bytes(b"not a database" * 1000)
     monkeypatch.chdir(package.parent)
     monkeypatch.setattr(hook, "TIME_LIMIT", PATIENCE)
-    assert run("SessionStart", store, PROMPT) == (0, "")
+    assert run("SessionStart", store, PROMPT)[0] == 0
     assert "corrupt" in logged(store)
     assert not (tmp_path / "ran").exists()
 

@@ -1,6 +1,7 @@
 """One owner, many clients: real processes, a real store, a real socket."""
 
 import asyncio
+import functools
 import json
 import os
 import signal
@@ -269,6 +270,59 @@ class TestOwnership:
             with pytest.raises(StoreLockedError):
                 async with engine_for_app(SETTINGS, data_dir=tmp_path):
                     pass
+
+    async def test_a_command_that_has_the_store_open_answers_others(self, tmp_path: Path) -> None:
+        async with engine_or_owner(SETTINGS, data_dir=tmp_path, role="test") as engine:
+            assert isinstance(engine, Engine)
+            stored = await engine.memory.store("builder", FACT)
+            async with client(tmp_path) as remote:
+                assert remote.owner.kind == "command"
+                assert await remote.memory.get("builder", stored) is not None
+        assert not Path(endpoint.socket_path(tmp_path)).exists()
+
+    async def test_a_command_leaves_once_what_was_asked_of_it_is_answered(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        asked, may_answer = asyncio.Event(), asyncio.Event()
+        agents = Engine.agents
+
+        async def held_open(engine: Engine) -> Any:
+            asked.set()
+            await may_answer.wait()
+            return await agents(engine)
+
+        monkeypatch.setattr(Engine, "agents", functools.wraps(agents)(held_open))
+        opened = engine_or_owner(SETTINGS, data_dir=tmp_path, role="test")
+        await opened.__aenter__()
+        async with client(tmp_path) as remote, client(tmp_path) as beside:
+            answer = asyncio.create_task(remote.agents())
+            await asked.wait()
+            leaving = asyncio.create_task(opened.__aexit__(None, None, None))
+            assert await beside.memory.count("builder") == 0  # others are still answered
+            assert not leaving.done()
+            may_answer.set()
+            assert await answer == ()
+            await leaving
+
+    async def test_an_app_waits_for_a_command_and_does_not_ask_it_to_leave(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("synthorg_tui.host.opening.PATIENCE", PATIENCE)
+        waits = asyncio.Event()
+        opened = engine_or_owner(SETTINGS, data_dir=tmp_path, role="test")
+        await opened.__aenter__()
+        app = engine_for_app(SETTINGS, data_dir=tmp_path, waits=lambda _: waits.set())
+        opening = asyncio.create_task(app.__aenter__())
+        await waits.wait()
+        assert not opening.done()
+        await opened.__aexit__(None, None, None)
+        assert isinstance(await opening, Engine)
+        await app.__aexit__(None, None, None)
+
+    async def test_a_command_starts_no_run_for_others(self, tmp_path: Path) -> None:
+        async with owned(tmp_path, kind="command"), client(tmp_path) as remote:
+            with pytest.raises(RefusedError, match="a run would end with it"):
+                await remote.runs.resume("none")
 
     async def test_a_headless_owner_makes_room_for_the_app(self, tmp_path: Path) -> None:
         connection = await reach(tmp_path, role="test", patience=PATIENCE)

@@ -166,7 +166,7 @@ async def run_pause(context: "Context") -> int:
 
 async def run_resume(context: "Context") -> int:
     """Let a paused agent go on."""
-    async with context.engine_itself() as engine:
+    async with context.own_engine() as engine:
         await _require_open(context, engine)
         await engine.gateway.set_paused(context.args.agent, False)
         return await _show_rights(context, engine)
@@ -180,7 +180,7 @@ async def run_read_only(context: "Context") -> int:
             await _note_unknown(context, engine)
             await engine.gateway.restrict(agent, read_only=True)
             return await _show_rights(context, engine)
-    async with context.engine_itself() as own_engine:
+    async with context.own_engine() as own_engine:
         await _require_open(context, own_engine)
         await own_engine.gateway.set_read_only(agent, False)
         return await _show_rights(context, own_engine)

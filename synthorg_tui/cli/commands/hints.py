@@ -81,7 +81,7 @@ async def run_change(context: "Context", *, silence: bool) -> int:
     from synthorg_tui.cli.terminal import require_open_to_decisions
 
     kind = SilencedKind(context.args.kind)
-    async with context.engine_itself() as engine:
+    async with context.own_engine() as engine:
         require_open_to_decisions((await context.held_settings(engine)).approvals)
         subject = await _subject(engine, kind.value, context.args.subject)
         if silence:

@@ -111,7 +111,7 @@ async def run_publish(context: "Context") -> int:
         async with context.engine() as engine:
             plans = await _plans(context, engine)
         return _report(context, plans, written=False)
-    async with context.engine_itself() as engine:
+    async with context.own_engine() as engine:
         require_open_to_decisions(engine.settings.approvals)
         with controlling_terminal() as terminal:
             plans = await _plans(context, engine)

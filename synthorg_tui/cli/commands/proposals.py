@@ -203,7 +203,7 @@ async def run_approve(context: "Context") -> int:
     """Approve a proposal, once the person has typed the hash of what was shown."""
     from synthorg_tui.approvals.models import DecisionRefusedError
 
-    async with context.engine_itself() as engine:
+    async with context.own_engine() as engine:
         review = await find_pending(engine, context.args.id)
         async with person_at_terminal(context, engine, review) as terminal:
             if review.problem:
@@ -235,7 +235,7 @@ async def run_reject(context: "Context") -> int:
     reason = context.args.reason.strip()
     if not reason:
         raise UsageError("the reason is empty")
-    async with context.engine_itself() as engine:
+    async with context.own_engine() as engine:
         review = await find_pending(engine, context.args.id)
         async with person_at_terminal(context, engine, review) as terminal:
             require_hash(terminal, review, "Reject")
@@ -249,7 +249,7 @@ async def run_reject(context: "Context") -> int:
 async def run_snooze(context: "Context") -> int:
     """Hide a proposal until a given time, or show it again at once."""
     until = context.args.until
-    async with context.engine_itself() as engine:
+    async with context.own_engine() as engine:
         review = await find_pending(engine, context.args.id)
         async with person_at_terminal(context, engine, review) as terminal:
             what = f"Snooze until {local_time(until)}" if until else "Wake"
@@ -270,7 +270,7 @@ async def run_snooze(context: "Context") -> int:
 async def run_undo(context: "Context") -> int:
     """Undo the most recent decision."""
     async with (
-        context.engine_itself() as engine,
+        context.own_engine() as engine,
         person_at_terminal(context, engine, None) as terminal,
     ):
         titles = await engine.reviews.undoable()

@@ -49,7 +49,7 @@ async def run_edit(context: "Context") -> int:
     from synthorg_tui.approvals.models import ApprovalError
     from synthorg_tui.cli.terminal import controlling_terminal, require_open_to_decisions
 
-    async with context.engine_itself() as engine:
+    async with context.own_engine() as engine:
         reviews = await _reviews(engine, context.args.ids)
         try:
             require_open_to_decisions(engine.settings.approvals)

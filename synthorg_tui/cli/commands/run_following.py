@@ -18,7 +18,7 @@ from synthorg_tui.core.enums import TerminationReason
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.host.client import connect
 from synthorg_tui.host.errors import NoOwnerError, OwnerGoneError
-from synthorg_tui.host.owner import RUN, Owner
+from synthorg_tui.host.owner import RUN
 from synthorg_tui.host.runs import RunCalls
 from synthorg_tui.runtime.models import AgentRun, RunStatus, StepKind
 
@@ -79,24 +79,26 @@ async def run_place(
     from synthorg_tui.engine import Engine
 
     heard: list[RunPlace] = []
+    asked = asyncio.Event()
 
     def on_event(topic: str, data: Any) -> None:
         for place in heard:
             place.hear(topic, data)
 
     async with AsyncExitStack() as stack:
-        opening = context.engine_itself() if own else context.engine(on_event=on_event)
+        opening = (
+            context.own_engine(on_yield=asked.set)
+            if own
+            else context.engine(on_event=on_event, on_yield=asked.set)
+        )
         engine: AnyEngine = await stack.enter_async_context(opening)
         if not isinstance(engine, Engine):
             place = RunPlace(engine.runs, is_app=engine.owner.kind == "app")
             heard.append(place)
             yield place
             return
-        place = RunPlace(RunCalls(engine.runs, agreed=agreed), engine)
+        place = RunPlace(RunCalls(engine.runs, agreed=agreed), engine, asked=asked)
         stack.callback(engine.events.subscribe(place.hear))
-        owner = Owner(engine, data_dir=engine.data_dir, kind="headless", on_yield=place.asked.set)
-        await owner.start()
-        stack.push_async_callback(owner.stop)
         keeping = asyncio.create_task(engine.runs.keep())
         stack.push_async_callback(_ended, keeping)
         yield place

@@ -255,7 +255,7 @@ async def run_restore(context: "Context") -> int:
 
     Returns 1 when one of them can't be written, else 0.
     """
-    async with context.engine_itself() as engine:
+    async with context.own_engine() as engine:
         paths = await _gone(engine, context.args.skills)
         written, refused = await _written_again(context, engine, paths) if paths else ([], [])
     if context.wants_json:
@@ -274,7 +274,7 @@ async def run_retire(context: "Context") -> int:
     """Take a skill out of use, file and memories, once the person agrees; returns 0."""
     from synthorg_tui.cli.terminal import controlling_terminal, require_open_to_decisions
 
-    async with context.engine_itself() as engine:
+    async with context.own_engine() as engine:
         require_open_to_decisions(engine.settings.approvals)
         path = await _path_of(engine, context.args.skill)
         with controlling_terminal() as terminal:

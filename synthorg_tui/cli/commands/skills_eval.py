@@ -158,7 +158,7 @@ async def _replay(context: "Context") -> int:
     from synthorg_tui.cli.terminal import controlling_terminal
 
     args, console = context.args, context.console
-    async with context.engine_itself() as engine:
+    async with context.own_engine() as engine:
         named = await named_by(engine, args.skill)
         plan = await _plan(context, engine.evaluation, named)
         for sentence in plan.cost_words:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import Subparsers, add_command
 from synthorg_tui.cli.commands import COMMANDS
-from synthorg_tui.connect.status_line import FORMATS, counts_in, drain, line_of
+from synthorg_tui.connect.status_line import FORMATS, counts_in, drain, line_of, trouble_lines
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 _MORE: Final = """\
 Print one line, such as "3 to review · 2 new": the proposals that wait for you, and
 what was decided without the app, by a setting or at a terminal, and it hasn't told
-you of yet. Prints nothing when nothing waits. Quick enough for a status bar:
+you of yet; before it, what kept hooks from their store today. Prints nothing when
+there is nothing. Quick enough for a status bar:
 naming the data directory saves reading the settings.
 
 tmux, in ~/.tmux.conf:
@@ -58,6 +59,8 @@ async def run_status(context: "Context") -> int:
     waiting, news = counts_in(str(context.data_dir), str(context.args.config or ""))
     if context.wants_json:
         context.console.json({"waiting": waiting, "news": news})
-    elif line := line_of(waiting, news, style=context.args.format):
-        context.console.out.write(f"{line}\n")
+        return 0
+    line = line_of(waiting, news, style=context.args.format)
+    for each in (*trouble_lines(context.args.format), *([line] if line else [])):
+        context.console.out.write(f"{each}\n")
     return 0

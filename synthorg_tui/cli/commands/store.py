@@ -202,7 +202,7 @@ async def _redact_secrets(context: "Context") -> int:
     from synthorg_tui.cli.terminal import controlling_terminal
 
     with controlling_terminal() as terminal:
-        async with context.engine_itself() as engine:
+        async with context.own_engine() as engine:
             report = await engine.secrets.search()
             if report.tables:
                 _print_secrets(context, report, to_note=True)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from synthorg_tui.memory.errors import MemoryRetrievalError
+from synthorg_tui.memory.errors import MemoryRetrievalError, VectorIndexError
 from synthorg_tui.memory.index.protocol import (
     IndexFilter,
     IndexHit,
@@ -46,6 +46,7 @@ from synthorg_tui.memory.store.beside import (
 from synthorg_tui.memory.store.core import Core, entry_of
 from synthorg_tui.memory.store.following import is_current
 from synthorg_tui.memory.store.rows import LISTED
+from synthorg_tui.memory.store.scan import scan
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
@@ -89,11 +90,12 @@ class SearchScope(NamedTuple):
 
 
 class _Question(NamedTuple):
-    """What the index is asked, and in words what the answer will lack."""
+    """What the index, or with ``scans`` the database, is asked, and what the answer will lack."""
 
     dense: Vectors | None
     sparse: SparseVector
     degraded: str
+    scans: bool
 
 
 class _Pool(NamedTuple):
@@ -265,13 +267,18 @@ class Search:
             where.add("list_contains(?::VARCHAR[], m.agent_id)", sorted(scope.agents))
         return where
 
-    async def _question(self, text: str) -> _Question:
+    async def _question(self, text: str, *, by_meaning: bool = True) -> _Question:
         """The vectors of a text; what the answer will lack is said in words."""
         notes: list[str] = []
         dense = None
-        is_whole = await is_current(self._core)
+        is_whole = scans = True
         try:
-            dense = await self._core.embedder.embed_query(meaning_of(text))
+            is_whole, scans = await is_current(self._core), False
+        except VectorIndexError as error:
+            notes.append(f"searched without the index: {error.message}")
+        try:
+            if by_meaning:
+                dense = await self._core.embedder.embed_query(meaning_of(text))
         except EmbeddingError as error:
             notes.append(f"searched by keywords only: {error.message}")
         if dense is not None and (waiting := await self._core.unembedded()):
@@ -281,40 +288,63 @@ class Search:
             )
         if not is_whole:
             notes.append("the index is being repaired; the newest memories may be missing")
-        return _Question(dense, self._core.tokenizer.encode(text), "; ".join(notes))
+        return _Question(dense, self._core.tokenizer.encode(text), "; ".join(notes), scans)
 
     async def _rankings(
         self, question: _Question, query: MemoryQuery, scopes: Sequence[SearchScope], depth: int
     ) -> list[IndexHits]:
         """Both raw rankings for each scope."""
-        index = (await self._core.indexed()).index
         dense, sparse = question.dense, question.sparse
+        if question.scans:
+            return [await self._scanned(question, query, scope, depth) for scope in scopes]
+        index = (await self._core.indexed()).index
         searches = (
             index.search(self._filter(query, scope), dense=dense, sparse=sparse, limit=depth)
             for scope in scopes
         )
         return await asyncio.gather(*searches)
 
+    async def _scanned(
+        self, question: _Question, query: MemoryQuery, scope: SearchScope, depth: int
+    ) -> IndexHits:
+        where, core = self._matching(query, scope), self._core
+        if scope.projects is not None:
+            where.add("list_contains(?::VARCHAR[], m.project)", sorted(scope.projects))
+        where.add("list_has_all(m.tags, ?::VARCHAR[])", list(scope.tags))
+        return await core.read(
+            lambda db: scan(
+                db,
+                where,
+                fingerprint=core.embedder.fingerprint,
+                tokenizer=core.tokenizer,
+                dense=question.dense,
+                sparse=question.sparse,
+                limit=depth,
+            )
+        )
+
+    def _matching(self, query: MemoryQuery, scope: SearchScope) -> queries.WhereClause:
+        """Conditions for what a scope allows and the filters of a query match."""
+        where = self._own(scope)
+        if scope.exclude_agent is not None:
+            where.add("m.agent_id <> ?", scope.exclude_agent)
+        queries.add_query(where, query)
+        return where
+
     async def sparse(self, query: MemoryQuery, scope: SearchScope) -> tuple[MemoryEntry, ...]:
         """Search by keywords (BM25) alone.
 
         The relevance of a result is its score divided by the best score.
         """
-        sparse = self._core.tokenizer.encode(_text_of(query))
-        await is_current(self._core)
-        hits = await (await self._core.indexed()).index.search(
-            self._filter(query, scope), dense=None, sparse=sparse, limit=_depth(query.limit)
-        )
+        question = await self._question(_text_of(query), by_meaning=False)
+        (hits,) = await self._rankings(question, query, [scope], _depth(query.limit))
         ranked = [FusedHit(h.id, None, h.score, _share(h, hits.sparse)) for h in hits.sparse]
         found = await self._load(ranked, query)
         return tuple(entry_of(hit) for hit in found[: query.limit])
 
     async def newest(self, query: MemoryQuery, scope: SearchScope) -> tuple[MemoryEntry, ...]:
         """Return memories that match the filters, newest first, ties by id; ignores the text."""
-        where = self._own(scope)
-        if scope.exclude_agent is not None:
-            where.add("m.agent_id <> ?", scope.exclude_agent)
-        queries.add_query(where, query)
+        where = self._matching(query, scope)
         rows = await self._core.read(
             lambda db: queries.listing(
                 db, where, LISTED, order=queries.ORDERS["newest"], limit=query.limit

@@ -15,7 +15,6 @@ import pytest
 from synthorg_tui.core.disk_space import INDEX_ROOM, WRITE_ROOM
 from synthorg_tui.core.errors import DiskFullError
 from synthorg_tui.memory.errors import (
-    MemoryRetrievalError,
     MemoryStoreError,
     VectorIndexError,
     translate_errors,
@@ -95,18 +94,26 @@ async def test_without_room_for_the_database_nothing_is_stored_and_searches_go_o
         assert (await backend.admin.find(query("bravo"))).hits
 
 
-async def test_an_index_is_not_opened_without_room_and_the_search_says_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("free_mib", [0, 31, 63])
+async def test_without_room_to_open_the_index_searches_are_answered_from_the_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_mib: int
 ) -> None:
     async with opened(tmp_path) as backend:
-        await backend.store(AGENT, request("alpha"))
-    disk = disk_of(monkeypatch, free_mib=63)
+        alpha = await backend.store(AGENT, request("alpha"))
+        await backend.store("another", request("alpha of another agent"))
+        await backend.store(AGENT, request("bravo"))
+    disk = disk_of(monkeypatch, free_mib=free_mib)
     async with opened(tmp_path) as backend:
-        with pytest.raises(MemoryRetrievalError, match="63 MB are free, 64 MB are needed") as told:
-            await backend.admin.find(query("alpha"))
-        assert "Free some space" in told.value.remedy
+        found = await backend.admin.find(query("alpha"))
+        assert found.hits[0].id == alpha
+        assert f"searched without the index: The disk is nearly full: {free_mib} MB" in (
+            found.degraded
+        )
+        assert [hit.id for hit in await backend.retrieve(AGENT, query("alpha"))] == [alpha]
+        assert [hit.id for hit in await backend.retrieve_sparse(AGENT, query("alpha"))] == [alpha]
         disk.free = INDEX_ROOM
-        assert (await backend.admin.find(query("alpha"))).hits
+        found = await backend.admin.find(query("alpha"))
+        assert (found.hits[0].id, found.degraded) == (alpha, "")
     assert not list(tmp_path.glob("index.broken*"))
 
 

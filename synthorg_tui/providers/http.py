@@ -139,13 +139,15 @@ class ModelServer:
             raise
 
     async def _lines(self, response: "httpx.Response") -> AsyncIterator[str]:
-        rest = b""
+        begun: list[bytes] = []  # joined once its line ends: one of 32 MiB comes in many pieces
         async for piece in self._pieces(response):
-            *lines, rest = (rest + piece).split(b"\n")
-            for line in lines:
-                yield line.decode("utf-8", "replace").rstrip("\r")
-        if rest:
-            yield rest.decode("utf-8", "replace")
+            *ends, rest = piece.split(b"\n")
+            for end in ends:
+                yield b"".join([*begun, end]).decode("utf-8", "replace").rstrip("\r")
+                begun = []
+            begun.append(rest)
+        if last := b"".join(begun):
+            yield last.decode("utf-8", "replace")
 
     async def _pieces(self, response: "httpx.Response") -> AsyncIterator[bytes]:
         """The bytes of an answer as they come; one that is too long is an error."""

@@ -132,6 +132,24 @@ def _one_model_a_worker() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _one_computation_a_text() -> Iterator[None]:
+    """Compute the vectors of a batch once for all tests that embed the same texts."""
+    from synthorg_tui.providers.embedding import onnx
+
+    compute, known = onnx.MiniLMEmbedder._compute, dict[tuple[Any, ...], Any]()
+
+    def recall(embedder: onnx.MiniLMEmbedder, session: Any, feeds: dict[str, Any]) -> Any:
+        key = tuple((name, each.shape, each.tobytes()) for name, each in feeds.items())
+        if key not in known:
+            known[key] = compute(embedder, session, feeds)
+        return known[key].copy()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(onnx.MiniLMEmbedder, "_compute", recall)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _one_schema_a_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Copy a new store's file from the first one, with an identity of its own.
 

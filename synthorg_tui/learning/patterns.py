@@ -103,12 +103,7 @@ class TrajectoryAggregator:
         if min_agents < 1:
             raise ValueError("min_agents must be at least 1")
         self._min_agents = min_agents
-        self._last_skipped_count = 0
-
-    @property
-    def last_skipped_count(self) -> int:
-        """The number of patterns that had too few agents in the last call of ``aggregate``."""
-        return self._last_skipped_count
+        self.last_skipped_count = 0  # patterns with too few agents, in the last `aggregate`
 
     def aggregate(self, trajectories: Iterable[Trajectory]) -> tuple[TrajectoryPattern, ...]:
         """Return the shared patterns, most frequent first, else in order of appearance."""
@@ -119,7 +114,7 @@ class TrajectoryAggregator:
             faced.setdefault(trajectory.situation, Counter())[trajectory.agent_id] += 1
         patterns = [_pattern(key, group, faced) for key, group in groups.items()]
         shared = [pattern for pattern in patterns if len(pattern.agents) >= self._min_agents]
-        self._last_skipped_count = len(patterns) - len(shared)
+        self.last_skipped_count = len(patterns) - len(shared)
         return tuple(sorted(shared, key=lambda pattern: -pattern.occurrences))
 
 

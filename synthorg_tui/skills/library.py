@@ -113,24 +113,19 @@ class SkillLibrary:
     """
 
     def __init__(self, roots: Sequence[SkillRoot]) -> None:
-        self._roots = _in_order(roots)
+        self.roots = _in_order(roots)
         self._known: dict[Path, _Known] = {}
         self._lock = threading.Lock()
-
-    @property
-    def roots(self) -> tuple[SkillRoot, ...]:
-        """The roots in order of precedence."""
-        return self._roots
 
     def is_shipped(self, root: str) -> bool:
         """Whether a folder is one that the program ships: nothing in it is written or removed."""
         return any(
-            known.scope is RootScope.SHIPPED and str(known.path) == root for known in self._roots
+            known.scope is RootScope.SHIPPED and str(known.path) == root for known in self.roots
         )
 
     def look_in(self, roots: Sequence[SkillRoot]) -> None:
         """Set the roots that the next scan reads."""
-        self._roots = _in_order(roots)
+        self.roots = _in_order(roots)
 
     def scan(self) -> tuple[SkillFile, ...]:
         """Read every skill in every root, in order of roots, then by name.

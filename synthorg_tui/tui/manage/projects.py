@@ -160,8 +160,13 @@ class ProjectScreen(_PagesScreen):
     ) -> None:
         super().__init__(management, now)
         self._project = project
-        self.page: ProjectPage | None = None
+        self._page: ProjectPage | None = None
         self._changes = PersonChanges()
+
+    @property
+    def page(self) -> "ProjectPage | None":
+        """The page that is shown, once it is read."""
+        return self._page
 
     @property
     def line(self) -> "PageLine | None":
@@ -169,7 +174,7 @@ class ProjectScreen(_PagesScreen):
         return cast("PageLine | None", self.choices.value)
 
     async def load(self) -> None:
-        page = self.page = await self.management.project(self._project)
+        page = self._page = await self.management.project(self._project)
         self.choices.placeholder = [
             line((f"Nothing certain is known of {one_line(page.name)} yet", "title")),
             Line(),

@@ -41,7 +41,9 @@ def of_proposal(review: Review, replaced: str = "") -> SkillUnderTest:
     text = review.text or words
     path = review.path or f"proposal:{review.item.id}"
     return SkillUnderTest(
-        name=_name(path) if review.path else subject.proposal.name or review.item.id,
+        name=(safe_text(PurePath(path).parent.name) or "skill")
+        if review.path
+        else subject.proposal.name or review.item.id,
         path=path,
         text=text,
         sha256=_hash(text),
@@ -89,7 +91,7 @@ def replaced_text(versions: Iterable[SkillVersion], sha256: str) -> str:
 
 
 def _of_file(path: str, text: str, *, item_id: str = "", old_text: str = "") -> SkillUnderTest:
-    name = _name(path)
+    name = safe_text(PurePath(path).parent.name) or "skill"
     document, _ = parse(text, name=name)
     return SkillUnderTest(
         name=name,
@@ -101,10 +103,6 @@ def _of_file(path: str, text: str, *, item_id: str = "", old_text: str = "") -> 
         memory_text=document.description if document else "",
         old_text=old_text,
     )
-
-
-def _name(path: str) -> str:
-    return safe_text(PurePath(path).parent.name) or "skill"
 
 
 def _hash(text: str) -> str:

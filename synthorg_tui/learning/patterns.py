@@ -141,7 +141,7 @@ class LessonOccurrence:
         For a failure it is made of the call and its error, for a success of the project.
         """
         if self.lesson.kind is LessonKind.FAILURE:
-            return _without_agent(self.lesson.key)
+            return self.lesson.key.split("|", 2)[-1]
         return f"success in {next((e.project for e in self.lesson.evidence if e.project), '')}"
 
 
@@ -196,11 +196,6 @@ def _remedy(action: str, remedies: Sequence[str]) -> str:
     """The known remedy that the action is; the action itself when it is like none."""
     alike = (known for known in remedies if action_similarity(action, known) >= COMPATIBLE_ACTION)
     return action if action in remedies else next(alike, action)
-
-
-def _without_agent(key: str) -> str:
-    """A lesson's key (kind, agent, and what it is about) for whichever agent."""
-    return key.split("|", 2)[-1]
 
 
 INTRACLASS_CORRELATION: Final = 0.5

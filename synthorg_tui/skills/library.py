@@ -239,15 +239,17 @@ def _with_shadows(files: Sequence[SkillFile]) -> tuple[SkillFile, ...]:
     shadowed = []
     for file in files:
         winners = first.setdefault(file.name, [])
-        winner = next((other for other in winners if _outranks(other.root, file.root)), None)
+        winner = next(
+            (
+                other
+                for other in winners
+                if (file.root.project is None or other.root.project == file.root.project)
+            ),
+            None,
+        )
         shadowed.append(
             file if winner is None else dataclasses.replace(file, shadowed_by=winner.path)
         )
         if file.document is not None:
             winners.append(file)
     return tuple(shadowed)
-
-
-def _outranks(first: SkillRoot, second: SkillRoot) -> bool:
-    """Whether both can be in force at once; skills of different projects never are."""
-    return second.project is None or first.project == second.project

@@ -143,7 +143,12 @@ class OrgStore:
             row = rows_of_ids(changes.db, [key]).get(key)
             if row is None or not row.is_active:
                 return False
-            self.apply(changes, [gone], {}, act=OrgAct(actor or _name(author)))
+            self.apply(
+                changes,
+                [gone],
+                {},
+                act=OrgAct(actor or ("person" if author.is_human else str(author.agent_id))),
+            )
             return True
 
         return await self.core.change(work)
@@ -318,10 +323,6 @@ def unknown_fact(fact_id: str) -> OrgMemoryQueryError:
         f"there is no fact {fact_id}",
         remedy="`synthorg-tui org list` shows the ids; their first characters are enough.",
     )
-
-
-def _name(author: OrgFactAuthor) -> str:
-    return "person" if author.is_human else str(author.agent_id)
 
 
 def _redacted(request: OrgFactWriteRequest) -> OrgFactWriteRequest:

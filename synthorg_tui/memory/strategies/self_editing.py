@@ -22,7 +22,7 @@ from synthorg_tui.memory.formatter import (
     pack_memories,
 )
 from synthorg_tui.memory.injection import DefaultTokenEstimator, TokenEstimator
-from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
+from synthorg_tui.memory.models import MemoryMetadata, MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.ranking import ScoredMemory
 from synthorg_tui.memory.retrieval.explanation import (
@@ -111,7 +111,11 @@ class SelfEditingMemoryStrategy:
                 )
         core = core or FilteredMemories((), ())
         in_order = sorted(core.permitted, key=lambda entry: entry.id not in pinned)
-        offered = [_as_core(entry) for entry in in_order if entry.id not in excluded]
+        offered = [
+            ScoredMemory(entry=entry, relevance_score=1.0, recency_score=1.0, combined_score=1.0)
+            for entry in in_order
+            if entry.id not in excluded
+        ]
         with watch.stage("packing"):
             packing = pack_memories(offered, estimator=self._estimator, token_budget=budget)
         messages = messages_for(packing)
@@ -205,7 +209,12 @@ class SelfEditingMemoryStrategy:
             request = MemoryStoreRequest(
                 category=MemoryCategory.SEMANTIC,
                 content=call.content,
-                metadata=MemoryMetadata(tags=(self._config.core_memory_tag, *_claimed(call))),
+                metadata=MemoryMetadata(
+                    tags=(
+                        self._config.core_memory_tag,
+                        *((NON_INFERABLE_TAG,) if call.non_inferable else ()),
+                    )
+                ),
             )
             outcome = await self._write(agent_id, request)
         return replies.stored("Core memory stored", outcome)
@@ -233,7 +242,9 @@ class SelfEditingMemoryStrategy:
         category: MemoryCategory,
     ) -> str | Pending:
         tags = (AUTO_TAG,) if self._config.write_auto_tag else ()
-        metadata = MemoryMetadata(tags=(*tags, *_claimed(call)))
+        metadata = MemoryMetadata(
+            tags=(*tags, *((NON_INFERABLE_TAG,) if call.non_inferable else ()))
+        )
         request = MemoryStoreRequest(category=category, content=call.content, metadata=metadata)
         return await self._write(agent_id, request)
 
@@ -244,18 +255,6 @@ class SelfEditingMemoryStrategy:
             limit=self._config.core_max_entries,
         )
         return await self._filter.search(self._backend, agent_id, query)
-
-
-def _claimed(
-    call: schemas.CoreWrite | schemas.ArchivalWrite | schemas.RecallWrite,
-) -> tuple[str, ...]:
-    """The tag of a memory whose writer says that nothing else tells it."""
-    return (NON_INFERABLE_TAG,) if call.non_inferable else ()
-
-
-def _as_core(entry: MemoryEntry) -> ScoredMemory:
-    """Core memories are all as relevant as can be."""
-    return ScoredMemory(entry=entry, relevance_score=1.0, recency_score=1.0, combined_score=1.0)
 
 
 def _explained(packing: Packing, pinned: Collection[str]) -> Iterator[Candidate]:

@@ -104,7 +104,7 @@ class RewordForm(ModalScreen[Reworded | None]):
         """Return the wording if it is valid; otherwise show what is wrong."""
         wording = self.wording
         if wrong := problems(wording):
-            self._show_note(line(("! ", "bad"), (f"{wrong[0]}.", "warn")))
+            self.query_one("#note", LineBar).show(line(("! ", "bad"), (f"{wrong[0]}.", "warn")))
             return
         self.dismiss(wording)
 
@@ -112,9 +112,6 @@ class RewordForm(ModalScreen[Reworded | None]):
         """Close the form; unsaved text is discarded only at the second press."""
         if self.wording != self._before and not self._warned:
             self._warned = True
-            self._show_note(line(("! ", "warn"), (NOT_TAKEN, "text")))
+            self.query_one("#note", LineBar).show(line(("! ", "warn"), (NOT_TAKEN, "text")))
             return
         self.dismiss(None)
-
-    def _show_note(self, note: Line) -> None:
-        self.query_one("#note", LineBar).show(note)

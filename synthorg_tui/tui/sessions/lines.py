@@ -104,13 +104,13 @@ def session_lines(
     title = line((one_line(session.title), "strong"))
     lines = [title, line((f"{glyph} {words}", role)), Line()]
     lines += _facts(session, parts, now)
-    lines += [Line(), _rule("Made of it")]
+    lines += [Line(), Line([(f"{'Made of it'} ", "title")], fill="track")]
     if made is None:
         return [*lines, line(("…", "faint"))]
     lines += [line((one_line(told), "text")) for told in made.told] or [
         line(("nothing: no memory, lesson or skill", "muted"))
     ]
-    lines += [Line(), _rule("Resume")]
+    lines += [Line(), Line([(f"{'Resume'} ", "title")], fill="track")]
     if made.resume:
         lines.append(line((one_line(made.resume), "accent")))
         lines.append(line(("y copies the command", "faint")))
@@ -144,10 +144,6 @@ def _fact(label: str, value: str, role: str) -> Line:
     shown = line((label.ljust(_LABEL), "muted"), (value, role))
     shown.hang = _LABEL
     return shown
-
-
-def _rule(title: str) -> Line:
-    return Line([(f"{title} ", "title")], fill="track")
 
 
 def deleted_line(session: StoredSession, width: int) -> Line:

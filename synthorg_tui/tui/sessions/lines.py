@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Final
 from synthorg_tui.core.enums import ExecutionOutcome
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.tui.base.formatting import counted, duration, moment, size
-from synthorg_tui.tui.base.lines import Line, beside, error_lines, keys_line, line, one_line
+from synthorg_tui.tui.base.lines import Line, beside, keys_line, line, one_line
 from synthorg_tui.tui.sessions.state import project_name
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from synthorg_tui.core.errors import DomainError
     from synthorg_tui.executions.sessions import StoredSession
     from synthorg_tui.tui.sessions.adapter import MadeOfSession
     from synthorg_tui.tui.sessions.state import SessionRow, Sessions
@@ -167,8 +166,3 @@ def empty_lines(sessions: Sessions) -> list[Line]:
         line(("What agents did is read from the transcripts that their programs write.", "text")),
         keys_line(("i", "imports those of this machine"), ("r", "looks again")),
     ]
-
-
-def failure_lines(error: DomainError) -> list[Line]:
-    """What went wrong and what to do."""
-    return error_lines("The sessions can't be shown", error)

@@ -22,7 +22,7 @@ from synthorg_tui.memory.formatter import (
     pack_memories,
 )
 from synthorg_tui.memory.injection import DefaultTokenEstimator, TokenEstimator
-from synthorg_tui.memory.models import MemoryMetadata, MemoryQuery, MemoryStoreRequest
+from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.ranking import ScoredMemory
 from synthorg_tui.memory.retrieval.explanation import (
@@ -111,11 +111,7 @@ class SelfEditingMemoryStrategy:
                 )
         core = core or FilteredMemories((), ())
         in_order = sorted(core.permitted, key=lambda entry: entry.id not in pinned)
-        offered = [
-            ScoredMemory(entry=entry, relevance_score=1.0, recency_score=1.0, combined_score=1.0)
-            for entry in in_order
-            if entry.id not in excluded
-        ]
+        offered = [_as_core(entry) for entry in in_order if entry.id not in excluded]
         with watch.stage("packing"):
             packing = pack_memories(offered, estimator=self._estimator, token_budget=budget)
         messages = messages_for(packing)
@@ -255,6 +251,11 @@ class SelfEditingMemoryStrategy:
             limit=self._config.core_max_entries,
         )
         return await self._filter.search(self._backend, agent_id, query)
+
+
+def _as_core(entry: MemoryEntry) -> ScoredMemory:
+    """Core memories are all as relevant as can be."""
+    return ScoredMemory(entry=entry, relevance_score=1.0, recency_score=1.0, combined_score=1.0)
 
 
 def _explained(packing: Packing, pinned: Collection[str]) -> Iterator[Candidate]:

@@ -89,9 +89,7 @@ def _case(
         id=str(number),
         name=case_name(f"{skill.name}-{number}", number),
         prompt=prompt,
-        expected_output=f"`{assertions.quoted(worked.removeprefix('… '))}` goes well."
-        if assertions.quoted(worked.removeprefix("… "))
-        else "",
+        expected_output=f"`{_plain(worked)}` goes well." if _plain(worked) else "",
         assertions=texts[:MAX_ASSERTIONS],
         project=execution.project or "",
         ref=execution.branch or "",
@@ -153,3 +151,7 @@ def _last_step(command: str) -> Step | None:
 
 def _words(step: Step) -> str:
     return " ".join(step.words)
+
+
+def _plain(command: str) -> str:
+    return assertions.quoted(command.removeprefix("… "))

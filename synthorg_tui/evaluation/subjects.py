@@ -41,9 +41,7 @@ def of_proposal(review: Review, replaced: str = "") -> SkillUnderTest:
     text = review.text or words
     path = review.path or f"proposal:{review.item.id}"
     return SkillUnderTest(
-        name=(safe_text(PurePath(path).parent.name) or "skill")
-        if review.path
-        else subject.proposal.name or review.item.id,
+        name=_name(path) if review.path else subject.proposal.name or review.item.id,
         path=path,
         text=text,
         sha256=_hash(text),
@@ -91,7 +89,7 @@ def replaced_text(versions: Iterable[SkillVersion], sha256: str) -> str:
 
 
 def _of_file(path: str, text: str, *, item_id: str = "", old_text: str = "") -> SkillUnderTest:
-    name = safe_text(PurePath(path).parent.name) or "skill"
+    name = _name(path)
     document, _ = parse(text, name=name)
     return SkillUnderTest(
         name=name,
@@ -103,6 +101,10 @@ def _of_file(path: str, text: str, *, item_id: str = "", old_text: str = "") -> 
         memory_text=document.description if document else "",
         old_text=old_text,
     )
+
+
+def _name(path: str) -> str:
+    return safe_text(PurePath(path).parent.name) or "skill"
 
 
 def _hash(text: str) -> str:

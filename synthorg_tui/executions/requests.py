@@ -142,9 +142,7 @@ def _sentences(text: str) -> Iterator[str]:
             continue
         parts = [
             shown
-            for part in compiled(_SENTENCE_END).split(
-                compiled(_PATH).sub("", compiled(_MARKS).sub("", line.strip())).strip()
-            )
+            for part in compiled(_SENTENCE_END).split(_plain(line))
             if (shown := _without_lead(part))
         ]
         for position, part in enumerate(parts):
@@ -159,3 +157,7 @@ def _without_lead(text: str) -> str:
     text = text.strip()
     lead = compiled(_LEAD).match(text)
     return text[lead.end() :].strip() if lead else text
+
+
+def _plain(line: str) -> str:
+    return compiled(_PATH).sub("", compiled(_MARKS).sub("", line.strip())).strip()

@@ -26,6 +26,7 @@ from synthorg_tui.curation.models import (
     Author,
     Lesson,
     LessonKind,
+    ProceduralMemoryProposal,
 )
 from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.learning.fact_check import FactCheck
@@ -291,11 +292,15 @@ def with_words(lesson: Lesson, accepted: Mapping[str, str], refused: Mapping[str
     return lesson.model_copy(
         update={
             "proposal": lesson.proposal.model_copy(update=dict(chosen)),
-            "suggested": (lesson.grounded.model_copy(update=dict(texts)) if texts else None),
+            "suggested": _suggested(lesson, texts),
             "refused": {FIELD_OF[name]: f"{name} {why}" for name, why in refused.items()},
             "authors": lesson.authors | dict.fromkeys(chosen, Author.MODEL),
         }
     )
+
+
+def _suggested(lesson: Lesson, texts: Mapping[str, str]) -> ProceduralMemoryProposal | None:
+    return lesson.grounded.model_copy(update=dict(texts)) if texts else None
 
 
 def is_better(name: str, text: str, grounded: str) -> bool:

@@ -49,10 +49,8 @@ def ndcg_at(ranked: Sequence[str], relevant: Collection[str], k: int) -> float:
     A relevant id counts ``1 / log2(rank + 1)``. Raises ``ValueError`` when nothing is relevant.
     """
     wanted = _wanted(relevant)
-    gained = sum(
-        (1 / math.log2(rank + 1)) for rank, key in enumerate(ranked[:k], 1) if key in wanted
-    )
-    best = sum((1 / math.log2(rank + 1)) for rank in range(1, min(k, len(wanted)) + 1))
+    gained = sum(_gain(rank) for rank, key in enumerate(ranked[:k], 1) if key in wanted)
+    best = sum(_gain(rank) for rank in range(1, min(k, len(wanted)) + 1))
     return gained / best
 
 
@@ -107,6 +105,10 @@ def percentile(values: Sequence[float], share: float) -> float:
     if not values:
         return 0.0
     return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
+
+
+def _gain(rank: int) -> float:
+    return 1 / math.log2(rank + 1)
 
 
 def _wanted(relevant: Collection[str]) -> frozenset[str]:

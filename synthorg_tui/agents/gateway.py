@@ -118,7 +118,9 @@ class AgentGateway:
 
     async def hang_up(self, agent_id: str) -> int:
         """End all connections of an agent and return their number; it may connect again."""
-        open_ = [(key, end) for key, end in self._sessions.items() if _is_of(key, agent_id)]
+        open_ = [
+            (key, end) for key, end in self._sessions.items() if (key.identity.agent_id == agent_id)
+        ]
         for _, end in open_:
             await end()
         return len(open_)
@@ -265,10 +267,6 @@ class AgentGateway:
         await self._services.audit.set_rights(agent_id, rights)
         self._rights[agent_id] = rights
         self._services.events.emit(SESSIONS)
-
-
-def _is_of(session: AgentSession, agent_id: str) -> bool:
-    return session.identity.agent_id == agent_id
 
 
 def _require_name(agent_id: str) -> None:

@@ -311,7 +311,7 @@ def _exact(
             if not (ran | own) & set(each.trigger.satisfied_by)
             and each.trigger.matches_before(action)
         ]
-    certain = {id(each): _certainty(each.skill) for each in found}
+    certain = {id(each): (each.skill.recurrence, each.skill.proposal.confidence) for each in found}
     return sorted(found, key=lambda each: certain[id(each)], reverse=True)
 
 
@@ -326,10 +326,6 @@ def _with_errors(
         if error is not None:
             found.append((each, error.line))
     return found
-
-
-def _certainty(skill: RegisteredSkill) -> tuple[int, float]:
-    return skill.recurrence, skill.proposal.confidence
 
 
 def _reason(trigger: Trigger, moment: Moment) -> str:

@@ -76,7 +76,9 @@ def _is_about_call(action: AgentAction, line: str) -> bool:
 def _is_earlier(entry: MemoryEntry, session_id: str | None) -> bool:
     """Whether it is a recovery of another session."""
     kind = kind_of(entry.category, entry.metadata.tags, entry.content)
-    return kind is MemoryKind.RECOVERY and not (session_id and _session_of(entry) == session_id)
+    return kind is MemoryKind.RECOVERY and not (
+        session_id and client_session((entry.metadata.source or "").partition("#")[0]) == session_id
+    )
 
 
 def _first_same(
@@ -84,10 +86,6 @@ def _first_same(
 ) -> RecoveredFailure | None:
     found = (_same_failure(entry, action, line) for entry in entries)
     return next((each for each in found if each is not None), None)
-
-
-def _session_of(entry: MemoryEntry) -> str:
-    return client_session((entry.metadata.source or "").partition("#")[0])
 
 
 def _same_failure(entry: MemoryEntry, action: AgentAction, line: str) -> RecoveredFailure | None:

@@ -98,14 +98,14 @@ async def org_preview(entry: InboxEntry, payload: OrgPayload, facts: "OrgStore")
         fact_id = change.fact_id
         if fact_id is None:
             changes.append(change)
-            after.append(_text_of(change))
+            after.append(rendered(change.request) if change.request else "")
             continue
         states = states_of(await facts.log(fact_id))
         present = now.get(fact_id, states[max(states)])
         problem = problem or _problem(change, states, present, is_first=fact_id not in now)
         changes.append(change.model_copy(update={"expected_version": present.version}))
         before.append(present.text)
-        after.append(_text_of(change))
+        after.append(rendered(change.request) if change.request else "")
         now[fact_id] = FactState(present.version + 1, change.request, change.author)
     former = "\n\n".join(filter(None, before))
     is_one_new = len(changes) == 1 and not former
@@ -119,10 +119,6 @@ async def org_preview(entry: InboxEntry, payload: OrgPayload, facts: "OrgStore")
         ),
         problem=problem,
     )
-
-
-def _text_of(change: OrgChange) -> str:
-    return rendered(change.request) if change.request else ""
 
 
 def _problem(

@@ -26,7 +26,6 @@ from synthorg_tui.curation.models import (
     FileChangeKind,
     FileChangePayload,
     Lesson,
-    ProceduralMemoryProposal,
     PrunePayload,
 )
 from synthorg_tui.curation.org_changes import org_preview
@@ -346,10 +345,17 @@ class ApprovalPreview:
     ) -> Place:
         """A folder of our own that no skill has, on disk or in the registry."""
         proposal = lesson.proposal
-        texts = {record.name: _situation(record.proposal) for record in records}
+        texts = {
+            record.name: f"{record.proposal.discovery} {record.proposal.condition}"
+            for record in records
+        }
         wanted = proposal.name or proposal.discovery
         known = texts.get(wanted, "").split()
-        telling = " ".join(word for word in _situation(proposal).split() if word not in known)
+        telling = " ".join(
+            word
+            for word in f"{proposal.discovery} {proposal.condition}".split()
+            if word not in known
+        )
         name = skill_name(wanted, names.union(texts), telling)
         place = Place(self._own_root, name, FileState(), 1)
         state = await asyncio.to_thread(state_of, Path(place.path))
@@ -400,10 +406,6 @@ class ApprovalPreview:
             problem = f"{path} is no plain file of at most 1 MB"
             raise SkillPathError(problem, remedy="Move it away.")
         return record, state
-
-
-def _situation(proposal: ProceduralMemoryProposal) -> str:
-    return f"{proposal.discovery} {proposal.condition}"
 
 
 def _touched(

@@ -348,7 +348,7 @@ def _values(record: RegisteredSkill) -> list[object]:
         "kind": record.kind.value if record.kind else None,
         "memory_ids": json.dumps(record.memory_ids),
         "proposal": record.proposal.model_dump_json(),
-        "evidence": _evidence_json(record.evidence),
+        "evidence": _EVIDENCE.dump_json(record.evidence).decode(),
     }
     values = (stored[name] for name in _COLUMNS)
     return [naive_utc(value) if isinstance(value, datetime) else value for value in values]
@@ -366,10 +366,6 @@ def _record(row: Sequence[object]) -> RegisteredSkill:
     named["memory_ids"] = json.loads(str(named["memory_ids"]))
     named["evidence"] = _EVIDENCE.validate_json(str(named["evidence"]))
     return RegisteredSkill.model_validate(named)
-
-
-def _evidence_json(evidence: tuple[Evidence, ...]) -> str:
-    return _EVIDENCE.dump_json(evidence).decode()
 
 
 class ActiveSkills(Protocol):

@@ -126,8 +126,14 @@ def read_sheet(text: str, reviews: Sequence[Review]) -> tuple[SheetVerdict, ...]
 def summary(verdicts: Sequence[SheetVerdict]) -> str:
     """Return what is decided as words, such as "3 approved, 1 reworded, 2 rejected"."""
     counts = {
-        "approved": sum(_approves(verdict) and verdict.edit is None for verdict in verdicts),
-        "reworded": sum(_approves(verdict) and verdict.edit is not None for verdict in verdicts),
+        "approved": sum(
+            (verdict.decision is SheetDecision.APPROVE) and verdict.edit is None
+            for verdict in verdicts
+        ),
+        "reworded": sum(
+            (verdict.decision is SheetDecision.APPROVE) and verdict.edit is not None
+            for verdict in verdicts
+        ),
         "rejected": sum(verdict.decision is SheetDecision.REJECT for verdict in verdicts),
         "left for later": sum(verdict.decision is SheetDecision.LATER for verdict in verdicts),
     }
@@ -144,10 +150,6 @@ def is_doubtful(review: Review) -> bool:
     contradicts = any(near.verdict == "conflict" for near in review.near)
     is_single = review.entry.kind in BY_ITSELF
     return bool(review.flags or review.problem or both or contradicts or is_single)
-
-
-def _approves(verdict: SheetVerdict) -> bool:
-    return verdict.decision is SheetDecision.APPROVE
 
 
 def _section_text(review: Review) -> str:

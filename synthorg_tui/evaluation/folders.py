@@ -42,7 +42,7 @@ class EvaluationFolder:
     def add(self, run: GradedRun) -> None:
         """Write what a run left: its record, its answer, and how it was graded."""
         grade = run.grade
-        outputs = self._arm(grade) / "outputs" / f"run-{grade.number}"
+        outputs = (self.path / f"eval-{grade.case}" / grade.arm) / "outputs" / f"run-{grade.number}"
         _write(outputs / "record.json", run.execution.model_dump_json(indent=2) + "\n")
         _write(outputs / "answer.md", run.answer + "\n")
         _write(outputs / dialects.GRADING, dialects.write_grading(grade.results))
@@ -52,15 +52,12 @@ class EvaluationFolder:
         """Write the grading and timing of each arm, and the summary of the iteration."""
         by_arm: dict[Path, list[RunGrade]] = {}
         for grade in result.grades:
-            by_arm.setdefault(self._arm(grade), []).append(grade)
+            by_arm.setdefault(self.path / f"eval-{grade.case}" / grade.arm, []).append(grade)
         for folder, grades in by_arm.items():
             _write(folder / dialects.GRADING, dialects.write_grading(pooled(grades)))
             _write(folder / dialects.TIMING, dialects.write_timing(_timing(grades)))
         summary = dialects.write_benchmark(dialects.benchmark_of(result))
         _write(self.path / dialects.BENCHMARK, summary)
-
-    def _arm(self, grade: RunGrade) -> Path:
-        return self.path / f"eval-{grade.case}" / grade.arm
 
 
 def workspace_of(base: Path, skill: str) -> Path:

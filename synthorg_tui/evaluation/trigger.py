@@ -84,7 +84,7 @@ class TriggerEvaluation:
         started = time.perf_counter()
         if not skill.evidence:  # nothing recorded says when it is wanted
             return TriggerResult(sessions=len(sessions), is_estimated=not skill.memory_ids)
-        words = _described(skill)
+        words = f"{skill.name.replace('-', ' ')}: {skill.description}"
         terms = frozenset(self._core.tokenizer.tokenize(words))
         chosen = await asyncio.to_thread(
             prompts_for, skill, sessions, self._core.tokenizer.coverage, terms
@@ -160,11 +160,6 @@ def _labelled(chosen: PromptSet) -> list[tuple[bool, RecordedPrompt]]:
     return [(True, prompt) for prompt in chosen.wanted] + [
         (False, prompt) for prompt in chosen.misses
     ]
-
-
-def _described(skill: SkillUnderTest) -> str:
-    """What an agent chooses a skill by: its name and its description."""
-    return f"{skill.name.replace('-', ' ')}: {skill.description}"
 
 
 def _records(db: "Connection", named: Sequence[str]) -> list[bytes]:

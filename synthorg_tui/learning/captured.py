@@ -97,7 +97,7 @@ def incident_payload(
     """
     return FailureAnalysisPayload(
         task_id=execution.id,
-        task_title=_title(execution),
+        task_title=one_line(sanitize_text(execution.task), _MAX_TITLE) or "untitled task",
         task_description=one_line(sanitize_text(execution.task), _MAX_DESCRIPTION),
         task_type="development",
         error_message=sanitize_message(error),
@@ -127,10 +127,6 @@ def sanitize_text(text: str) -> str:
     text = _PATH.sub("[REDACTED_PATH]", _URL.sub("[REDACTED_URL]", text))
     text = _MARKERS.sub("[FILTERED]", text)
     return "".join(character for character in text if character.isprintable() or character == "\n")
-
-
-def _title(execution: Execution) -> str:
-    return one_line(sanitize_text(execution.task), _MAX_TITLE) or "untitled task"
 
 
 def _tools(calls: Sequence[ToolCall]) -> tuple[str, ...]:

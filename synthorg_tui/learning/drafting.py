@@ -187,7 +187,9 @@ def merged(known: Lesson, more: Lesson) -> Lesson:
     if known.kind is LessonKind.HABIT:
         return merged_habits(known, more)
     evidence = _with_more(known.evidence, more.evidence)
-    is_dated = _is_dated(known) and bool(more.proposal.name)
+    is_dated = (not known.proposal.name and known.proposal == known.grounded) and bool(
+        more.proposal.name
+    )
     if evidence == known.evidence and not is_dated:
         return known
     base = more if is_dated or (more.recurrence and not known.recurrence) else known
@@ -204,11 +206,6 @@ def merged(known: Lesson, more: Lesson) -> Lesson:
             "grounded": base.grounded.model_copy(update={"confidence": confidence}),
         }
     )
-
-
-def _is_dated(lesson: Lesson) -> bool:
-    """Whether its words are code's alone, from before lessons had names."""
-    return not lesson.proposal.name and lesson.proposal == lesson.grounded
 
 
 def _with_more(known: Sequence[Evidence], more: Sequence[Evidence]) -> tuple[Evidence, ...]:

@@ -179,7 +179,10 @@ def _item(
     against = _ids(compared, SupersessionVerdict.CONFLICT)
     pattern_id = hashlib.sha256(pattern.key.encode()).hexdigest()[:12]
     lesson = _lesson(pattern, pattern_id, proposal, (*against, *replaced))
-    figures = f"{_agents(pattern)}, {pattern.occurrences} of {pattern.attempts} runs."
+    figures = (
+        f"{counted(len(pattern.agents), 'agent')}, "
+        f"{pattern.occurrences} of {pattern.attempts} runs."
+    )
     return ApprovalItem(
         id=f"{'conflict' if against else 'org'}-{pattern_id}",
         action_type=CONFLICT if against else PROMOTION,
@@ -200,10 +203,6 @@ def _item(
     )
 
 
-def _agents(pattern: TrajectoryPattern) -> str:
-    return counted(len(pattern.agents), "agent")
-
-
 def _consequence(against: Sequence[str], replaced: Sequence[str]) -> str:
     if against:
         return (
@@ -219,7 +218,7 @@ def _proposal(pattern: TrajectoryPattern, confidence: float) -> ProceduralMemory
     """The lesson of the latest run, with how many it stands on and how certain it is."""
     draft = max(pattern.trajectories, key=lambda trajectory: trajectory.at).draft
     figures = (
-        f"{_agents(pattern)} learnt it, in {pattern.occurrences} of the "
+        f"{counted(len(pattern.agents), 'agent')} learnt it, in {pattern.occurrences} of the "
         f"{pattern.attempts} runs that came to it."
     )
     rationale = f"{draft.rationale[: _MAX_RATIONALE - len(figures) - 1]} {figures}"

@@ -144,7 +144,11 @@ class FactCheck:
         if remedy and _Polarity.of([remedy]).forbidden and not _TURNED.search(text):
             return "leaves out what is not to be done"
         if instructs:
-            return self._advice(text) or self._unlike((), text) or self._against_the_wish(text)
+            return (
+                self._advice(text)
+                or self._unlike((), text)
+                or (direction_refusal(text, self.wish, self._stems) if self.wish else "")
+            )
         return self._did(text) or self._asked(text) or self._from_nowhere(text)
 
     def name_refusal(self, name: str) -> str:
@@ -281,9 +285,6 @@ class FactCheck:
             if is_named and _flat(span or word).strip(EDGES) not in lacking:
                 return f"says what '{span or word}' needs, which the evidence doesn't"
         return ""
-
-    def _against_the_wish(self, text: str) -> str:
-        return direction_refusal(text, self.wish, self._stems) if self.wish else ""
 
     def _advice(self, text: str) -> str:
         """Say what a text asks for that failed or that nobody did, or advises against for nothing.

@@ -211,7 +211,10 @@ def _role_of(command: str) -> str:
 
 def _words(project: str, evidence: Sequence[Evidence]) -> LessonWords:
     """The words of a project's commands; those that aren't settled only where none is."""
-    name = _safe(PurePosixPath(repository_of(project)).name) or "the project"
+    name = (
+        safe_text(redact_text(PurePosixPath(repository_of(project)).name, RedactionTally()))
+        or "the project"
+    )
     habits = _habits(evidence)
     settled = _in_order([habit for habit in habits if habit.is_settled] or habits[:1])
     sessions = len({one.execution for one in evidence})
@@ -286,7 +289,3 @@ def _reworded(
             "confidence": habit_certainty(evidence),
         }
     )
-
-
-def _safe(text: str) -> str:
-    return safe_text(redact_text(text, RedactionTally()))

@@ -103,12 +103,7 @@ class TrajectoryAggregator:
         if min_agents < 1:
             raise ValueError("min_agents must be at least 1")
         self._min_agents = min_agents
-        self._last_skipped_count = 0
-
-    @property
-    def last_skipped_count(self) -> int:
-        """The number of patterns that had too few agents in the last call of ``aggregate``."""
-        return self._last_skipped_count
+        self.last_skipped_count = 0  # patterns with too few agents, in the last `aggregate`
 
     def aggregate(self, trajectories: Iterable[Trajectory]) -> tuple[TrajectoryPattern, ...]:
         """Return the shared patterns, most frequent first, else in order of appearance."""
@@ -119,7 +114,7 @@ class TrajectoryAggregator:
             faced.setdefault(trajectory.situation, Counter())[trajectory.agent_id] += 1
         patterns = [_pattern(key, group, faced) for key, group in groups.items()]
         shared = [pattern for pattern in patterns if len(pattern.agents) >= self._min_agents]
-        self._last_skipped_count = len(patterns) - len(shared)
+        self.last_skipped_count = len(patterns) - len(shared)
         return tuple(sorted(shared, key=lambda pattern: -pattern.occurrences))
 
 
@@ -146,7 +141,7 @@ class LessonOccurrence:
         For a failure it is made of the call and its error, for a success of the project.
         """
         if self.lesson.kind is LessonKind.FAILURE:
-            return _without_agent(self.lesson.key)
+            return self.lesson.key.split("|", 2)[-1]
         return f"success in {next((e.project for e in self.lesson.evidence if e.project), '')}"
 
 
@@ -201,11 +196,6 @@ def _remedy(action: str, remedies: Sequence[str]) -> str:
     """The known remedy that the action is; the action itself when it is like none."""
     alike = (known for known in remedies if action_similarity(action, known) >= COMPATIBLE_ACTION)
     return action if action in remedies else next(alike, action)
-
-
-def _without_agent(key: str) -> str:
-    """A lesson's key (kind, agent, and what it is about) for whichever agent."""
-    return key.split("|", 2)[-1]
 
 
 INTRACLASS_CORRELATION: Final = 0.5

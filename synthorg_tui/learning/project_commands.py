@@ -191,7 +191,9 @@ def _shown(execution: Execution, step: Step) -> str:
     if not all(word == "<path>" or _PLAIN.fullmatch(word) for word in once):
         return ""
     prefix = f"cd {where} && " if where else ""
-    return one_line(_safe(f"{prefix}{' '.join(once)}"), _MAX_COMMAND)
+    return one_line(
+        safe_text(redact_text(f"{prefix}{' '.join(once)}", RedactionTally())), _MAX_COMMAND
+    )
 
 
 def _lead(step: Step) -> list[str]:
@@ -201,7 +203,3 @@ def _lead(step: Step) -> list[str]:
 def _is_file(word: str) -> bool:
     path = PurePosixPath(word.partition("::")[0].partition(":")[0])
     return word[:1] != "-" and word != "./..." and len(path.suffix) > 1 and "=" not in word
-
-
-def _safe(text: str) -> str:
-    return safe_text(redact_text(text, RedactionTally()))

@@ -178,7 +178,12 @@ def _satisfied(
 ) -> tuple[tuple[Step, ...], float, GateRule] | None:
     """The commands that satisfied a gate, how sure that is, and the rule if it isn't a command."""
     before = {step.words for step in command_steps(blocked.arguments)}
-    ran = [step for call in between if _ran(call) for step in command_steps(call.arguments)]
+    ran = [
+        step
+        for call in between
+        if (call.is_shell and really_ok(call))
+        for step in command_steps(call.arguments)
+    ]
     leading = [step for step in command_steps(passed.arguments) if step.words not in before]
     goal = {step.intent for step in command_steps(blocked.arguments)[-1:]}
     done = [step for step in (*ran, *leading) if step.intent not in goal]
@@ -246,10 +251,6 @@ def _takes_place(step: Step, other: Step) -> bool:
     """Whether a command is given what the other one was."""
     rest = [word for word in step.words[len(step.intent.split()) :] if not word.startswith("-")]
     return not rest or list(other.words[-len(rest) :]) == rest
-
-
-def _ran(call: ToolCall) -> bool:
-    return call.is_shell and really_ok(call)
 
 
 def _distinct(steps: Sequence[Step]) -> tuple[Step, ...]:

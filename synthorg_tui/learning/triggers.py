@@ -383,18 +383,16 @@ def _error_lines(error: str, step: Step) -> tuple[str, ...]:
     lines = [line for line in clean_output(error).splitlines() if line.strip()]
     half = _MAX_ERROR_LINES // 2
     some = lines if len(lines) <= _MAX_ERROR_LINES else [*lines[:half], *lines[-half:]]
-    read = (read_error(_shortened(line), step) for line in some)
+    read = (
+        read_error(_PLACE.sub(_SHORT_PLACE, line) if len(line) > MAX_ERROR else line, step)
+        for line in some
+    )
     return tuple(comparable(found.line.rstrip(_CUT)) for found in read if found is not None)
 
 
 def comparable(line: str, values: Iterable[str] = ()) -> str:
     """Return the signature of an error, the same for a path at the end of a sentence or not."""
     return _NAMES.sub("<>", signature(line, values))
-
-
-def _shortened(line: str) -> str:
-    """A line that is too long to be read whole, with short paths: they differ anyway."""
-    return _PLACE.sub(_SHORT_PLACE, line) if len(line) > MAX_ERROR else line
 
 
 def fits(pattern: str, line: str) -> bool:

@@ -95,7 +95,7 @@ class RuleWatch:
             for item in await self._queue.list(
                 status=ApprovalStatus.PENDING, action_type=ORG_ACTION, snoozed=True
             )
-            if item.requested_by == REQUESTED_BY and _is_of(item, plan.project)
+            if item.requested_by == REQUESTED_BY and (item.metadata.get("project") == plan.project)
         }
         added = []
         for path, changes in by_path.items():
@@ -201,10 +201,6 @@ async def _pause(stop: asyncio.Event, seconds: float) -> None:
         await asyncio.wait_for(stop.wait(), seconds)
     except TimeoutError:
         return
-
-
-def _is_of(item: ApprovalItem, project: str) -> bool:
-    return item.metadata.get("project") == project
 
 
 def _counts(changes: Sequence[PlannedChange]) -> str:

@@ -73,7 +73,7 @@ class Database:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self._wal = log_of(path)
         self._writer: duckdb.DuckDBPyConnection | None = None
         self._given_up = False
@@ -89,10 +89,6 @@ class Database:
     def in_dir(cls, data_dir: Path) -> "Database":
         """Return a ``Database`` for the file in a data directory; it is not opened yet."""
         return cls(data_dir / DATABASE_FILE)
-
-    @property
-    def path(self) -> Path:
-        return self._path
 
     @property
     def kind(self) -> str:
@@ -156,7 +152,7 @@ class Database:
 
     async def size(self) -> int:
         """Return the bytes on disk of the file, its log, and earlier ones that were set aside."""
-        return await asyncio.to_thread(_taken, self._path)
+        return await asyncio.to_thread(_taken, self.path)
 
     async def give_back_memory(self) -> None:
         """Have DuckDB drop the blocks that it holds in memory; it reads them again when needed."""
@@ -166,7 +162,7 @@ class Database:
     async def damaged_blocks(self) -> int:
         """Count the blocks of the file that are damaged on disk; only writes wait meanwhile."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._write_thread, damaged_blocks_in_child, self._path)
+        return await loop.run_in_executor(self._write_thread, damaged_blocks_in_child, self.path)
 
     async def rewrite(self, progress: Callable[[float], None] | None = None) -> None:
         """Rewrite the database file, so that deleted data is no longer present in its free blocks.
@@ -181,15 +177,15 @@ class Database:
         while not rewriting.done():
             await asyncio.wait([rewriting], timeout=_PROGRESS_EVERY)
             if progress is not None:
-                progress(_share(fresh_edition(self._path), self._path))
+                progress(_share(fresh_edition(self.path), self.path))
         await rewriting
 
     def _rewrite(self) -> None:
         writer = self._standing()
-        fresh = fresh_edition(self._path)
+        fresh = fresh_edition(self.path)
         for suffix in SUFFIXES:
             fresh.with_name(fresh.name + suffix).unlink(missing_ok=True)
-        need_room(self._path, self._path.stat().st_size + WRITE_ROOM)
+        need_room(self.path, self.path.stat().st_size + WRITE_ROOM)
         try:
             with self._explained():
                 copy_live(writer, fresh)
@@ -198,9 +194,9 @@ class Database:
                 self._close_writer()
                 try:
                     # What is still in a log would be lost: a log belongs to one edition.
-                    if any(log_of(path).exists() for path in (fresh, self._path)):
+                    if any(log_of(path).exists() for path in (fresh, self.path)):
                         raise DomainError("the database has a log after closing; nothing changed")
-                    fresh.replace(self._path)
+                    fresh.replace(self.path)
                 finally:
                     self._open_again()
         finally:
@@ -229,27 +225,27 @@ class Database:
             self._given_up = False
 
     def _open_writer(self) -> None:
-        ensure_private_dir(self._path.parent)
-        if not self._path.exists():
-            require_new(self._path)
-            create_file(self._path)
+        ensure_private_dir(self.path.parent)
+        if not self.path.exists():
+            require_new(self.path)
+            create_file(self.path)
         # Replaying a log leaves blocks in memory that the file doesn't have yet.
         is_clean = not self._wal.exists()
         if not is_clean and log_cut_at(self._wal) is not None:
-            raise damaged_log(self._path, "the length of an entry is wrong")
-        half = self._path.stat().st_size // 2 // 1024**2
+            raise damaged_log(self.path, "the length of an entry is wrong")
+        half = self.path.stat().st_size // 2 // 1024**2
         self._memory = min(max(self._memory, half), MAX_MEMORY)
         try:
-            writer = connect_file(self._path, memory=self._memory)
+            writer = connect_file(self.path, memory=self._memory)
         except Exception as error:
-            raise explained(error, self._path) from error
+            raise explained(error, self.path) from error
         try:
             if is_clean:
-                check_complete(writer, self._path)
-            update_schema(writer, self._path)
+                check_complete(writer, self.path)
+            update_schema(writer, self.path)
         except Exception as error:
             writer.close()
-            raise explained(error, self._path) from error
+            raise explained(error, self.path) from error
         self._writer = writer
         make_private(self._wal)
 
@@ -278,7 +274,7 @@ class Database:
 
     def _transact(self, work: "Callable[[duckdb.DuckDBPyConnection], T]") -> T:
         writer = self._standing()
-        need_room(self._path, WRITE_ROOM)
+        need_room(self.path, WRITE_ROOM)
         result = self._run(writer, work)
         make_private(self._wal)
         if self._log_size() > CHECKPOINT_AFTER:
@@ -290,7 +286,7 @@ class Database:
         import duckdb
 
         try:
-            need_room(self._path, self._log_size() + WRITE_ROOM)
+            need_room(self.path, self._log_size() + WRITE_ROOM)
             with self._explained():
                 writer.execute("CHECKPOINT")
         except (DomainError, duckdb.Error) as error:
@@ -350,7 +346,7 @@ class Database:
         except BaseException as error:
             if type(error).__name__ == "FatalException" or _GIVEN_UP in str(error):
                 self._given_up = True
-            told = explained(error, self._path)
+            told = explained(error, self.path)
             if isinstance(told, NeedsMemoryError):
                 self._allow_more()
             if told is error:
@@ -383,11 +379,11 @@ class Database:
 
     def _copy(self, target: Path, cancel: threading.Event | None) -> None:
         writer = self._standing()
-        need_room(self._path, self._log_size() + WRITE_ROOM)
+        need_room(self.path, self._log_size() + WRITE_ROOM)
         with self._explained():
             writer.execute("CHECKPOINT")
         # In a child: closing a second descriptor of the file here would drop DuckDB's lock on it.
-        copy_in_child(self._path, target, cancel=cancel)
+        copy_in_child(self.path, target, cancel=cancel)
 
 
 def _taken(path: Path) -> int:

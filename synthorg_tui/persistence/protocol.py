@@ -10,7 +10,7 @@ backend is disconnected.
 """
 
 from datetime import datetime
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 from synthorg_tui.core.enums import (
     ArtifactType,
@@ -39,6 +39,25 @@ from synthorg_tui.persistence.entities import (
     User,
 )
 
+Entity = TypeVar("Entity")
+Entry = TypeVar("Entry", contravariant=True)
+
+
+class EntryRepository(Protocol[Entry]):
+    """Entities that are only ever added; a known id is a duplicate."""
+
+    async def save(self, entry: Entry, /) -> None: ...
+
+
+class KeyedRepository(Protocol[Entity]):
+    """Entities that are replaced, found and deleted by their key."""
+
+    async def save(self, entity: Entity, /) -> None: ...
+
+    async def get(self, key: str, /) -> Entity | None: ...
+
+    async def delete(self, key: str, /) -> bool: ...
+
 
 @runtime_checkable
 class TaskRepository(Protocol):
@@ -62,10 +81,8 @@ class TaskRepository(Protocol):
 
 
 @runtime_checkable
-class CostRecordRepository(Protocol):
+class CostRecordRepository(EntryRepository[CostRecord], Protocol):
     """What the answers of models used; records are only ever added."""
-
-    async def save(self, record: CostRecord) -> None: ...
 
     async def query(
         self, *, agent_id: str | None = None, task_id: str | None = None
@@ -79,10 +96,8 @@ class CostRecordRepository(Protocol):
 
 
 @runtime_checkable
-class MessageRepository(Protocol):
+class MessageRepository(EntryRepository[Message], Protocol):
     """Messages between agents; they are only ever added, a known id is a duplicate."""
-
-    async def save(self, message: Message) -> None: ...
 
     async def get_history(self, channel: str, *, limit: int | None = None) -> tuple[Message, ...]:
         """Return the messages of a channel, newest first."""
@@ -90,10 +105,8 @@ class MessageRepository(Protocol):
 
 
 @runtime_checkable
-class LifecycleEventRepository(Protocol):
+class LifecycleEventRepository(EntryRepository[LifecycleEvent], Protocol):
     """What happened to agents themselves; only ever added, a known id is a duplicate."""
-
-    async def save(self, event: LifecycleEvent) -> None: ...
 
     async def list_events(
         self,
@@ -108,10 +121,8 @@ class LifecycleEventRepository(Protocol):
 
 
 @runtime_checkable
-class TaskMetricRepository(Protocol):
+class TaskMetricRepository(EntryRepository[TaskMetric], Protocol):
     """How tasks went; only ever added, a known id is a duplicate."""
-
-    async def save(self, metric: TaskMetric) -> None: ...
 
     async def query(
         self,
@@ -125,10 +136,8 @@ class TaskMetricRepository(Protocol):
 
 
 @runtime_checkable
-class CollaborationMetricRepository(Protocol):
+class CollaborationMetricRepository(EntryRepository[CollaborationMetric], Protocol):
     """How agents worked together; only ever added, a known id is a duplicate."""
-
-    async def save(self, metric: CollaborationMetric) -> None: ...
 
     async def query(
         self, *, agent_id: str | None = None, since: datetime | None = None
@@ -138,12 +147,8 @@ class CollaborationMetricRepository(Protocol):
 
 
 @runtime_checkable
-class ParkedContextRepository(Protocol):
+class ParkedContextRepository(KeyedRepository[ParkedContext], Protocol):
     """Runs that wait for a person."""
-
-    async def save(self, context: ParkedContext) -> None: ...
-
-    async def get(self, parked_id: str) -> ParkedContext | None: ...
 
     async def get_by_approval(self, approval_id: str) -> ParkedContext | None:
         """Return what waits for an approval item, the latest if several do."""
@@ -159,14 +164,10 @@ class ParkedContextRepository(Protocol):
         """Return what waits, the longest first."""
         ...
 
-    async def delete(self, parked_id: str) -> bool: ...
-
 
 @runtime_checkable
-class AuditRepository(Protocol):
+class AuditRepository(EntryRepository[AuditEntry], Protocol):
     """Decisions on calls of tools; only ever added, a known id is a duplicate."""
-
-    async def save(self, entry: AuditEntry) -> None: ...
 
     async def query(
         self,
@@ -184,12 +185,8 @@ class AuditRepository(Protocol):
 
 
 @runtime_checkable
-class UserRepository(Protocol):
+class UserRepository(KeyedRepository[User], Protocol):
     """Accounts; a name that another account has is a duplicate."""
-
-    async def save(self, user: User) -> None: ...
-
-    async def get(self, user_id: str) -> User | None: ...
 
     async def get_by_username(self, username: str) -> User | None: ...
 
@@ -199,24 +196,16 @@ class UserRepository(Protocol):
 
     async def count(self) -> int: ...
 
-    async def delete(self, user_id: str) -> bool: ...
-
 
 @runtime_checkable
-class ApiKeyRepository(Protocol):
+class ApiKeyRepository(KeyedRepository[ApiKey], Protocol):
     """Keys of programs, as hashes; a hash that another key has is a duplicate."""
-
-    async def save(self, key: ApiKey) -> None: ...
-
-    async def get(self, key_id: str) -> ApiKey | None: ...
 
     async def get_by_hash(self, key_hash: str) -> ApiKey | None: ...
 
     async def list_by_user(self, user_id: str) -> tuple[ApiKey, ...]:
         """Return a user's keys, the oldest first."""
         ...
-
-    async def delete(self, key_id: str) -> bool: ...
 
 
 @runtime_checkable
@@ -244,27 +233,17 @@ class CheckpointRepository(Protocol):
 
 
 @runtime_checkable
-class HeartbeatRepository(Protocol):
+class HeartbeatRepository(KeyedRepository[Heartbeat], Protocol):
     """Signs of life, one a run."""
-
-    async def save(self, heartbeat: Heartbeat) -> None: ...
-
-    async def get(self, execution_id: str) -> Heartbeat | None: ...
 
     async def get_stale(self, threshold: datetime) -> tuple[Heartbeat, ...]:
         """Return those from before ``threshold``, the oldest first."""
         ...
 
-    async def delete(self, execution_id: str) -> bool: ...
-
 
 @runtime_checkable
-class AgentStateRepository(Protocol):
+class AgentStateRepository(KeyedRepository[AgentRuntimeState], Protocol):
     """What agents do at the moment."""
-
-    async def save(self, state: AgentRuntimeState) -> None: ...
-
-    async def get(self, agent_id: str) -> AgentRuntimeState | None: ...
 
     async def get_active(self) -> tuple[AgentRuntimeState, ...]:
         """Return those that aren't idle, the last active first."""
@@ -273,8 +252,6 @@ class AgentStateRepository(Protocol):
     async def list_states(self) -> tuple[AgentRuntimeState, ...]:
         """Return all, the last active first."""
         ...
-
-    async def delete(self, agent_id: str) -> bool: ...
 
 
 @runtime_checkable
@@ -301,12 +278,8 @@ class SettingsRepository(Protocol):
 
 
 @runtime_checkable
-class ArtifactRepository(Protocol):
+class ArtifactRepository(KeyedRepository[Artifact], Protocol):
     """Files that came of tasks."""
-
-    async def save(self, artifact: Artifact) -> None: ...
-
-    async def get(self, artifact_id: str) -> Artifact | None: ...
 
     async def list_artifacts(
         self,
@@ -318,16 +291,10 @@ class ArtifactRepository(Protocol):
         """Return artifacts by path."""
         ...
 
-    async def delete(self, artifact_id: str) -> bool: ...
-
 
 @runtime_checkable
-class ProjectRepository(Protocol):
+class ProjectRepository(KeyedRepository[Project], Protocol):
     """Projects by id."""
-
-    async def save(self, project: Project) -> None: ...
-
-    async def get(self, project_id: str) -> Project | None: ...
 
     async def list_projects(
         self, *, status: ProjectStatus | None = None, lead: str | None = None
@@ -335,24 +302,16 @@ class ProjectRepository(Protocol):
         """Return projects by id."""
         ...
 
-    async def delete(self, project_id: str) -> bool: ...
-
 
 @runtime_checkable
-class PersonalityPresetRepository(Protocol):
+class PersonalityPresetRepository(KeyedRepository[CustomPreset], Protocol):
     """Personalities that a person made, by name."""
-
-    async def save(self, preset: CustomPreset) -> None: ...
-
-    async def get(self, name: str) -> CustomPreset | None: ...
 
     async def list_presets(self) -> tuple[CustomPreset, ...]:
         """Return all presets by name."""
         ...
 
     async def count(self) -> int: ...
-
-    async def delete(self, name: str) -> bool: ...
 
 
 @runtime_checkable

@@ -168,15 +168,11 @@ class AgentEngine:
         )
         for name, stage in self._parts.stages.items():
             if name == CAPTURE:
-                told = await self._try_procedural_memory(finished, stage)
+                told = await _attempted(CAPTURE, finished, stage)
             else:
                 told = await _attempted(name, finished, stage)
             if told:
                 await taken.add(StepKind.NOTE, text=f"{name}: {told}")
-
-    async def _try_procedural_memory(self, finished: FinishedRun, stage: RunStage) -> str:
-        """Draw lessons from the run; a failure is a warning and leaves the result as it is."""
-        return await _attempted(CAPTURE, finished, stage)
 
     def _steps(
         self, run_id: str, request: RunRequest, on_step: OnStep, steps: Sequence[RunStep]

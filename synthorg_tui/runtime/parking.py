@@ -81,7 +81,7 @@ class CallParking:
             arguments=_clean(use.arguments),
             workspace=str(workspace),
             why=one_line(why, _MAX_WHY),
-            command=_clean_text(command_of(use)),
+            command=redact_text(str(_storable(command_of(use))), RedactionTally()),
             mark=mark,
         )
         with suppress(ApprovalConflictError):  # asked for before the run was killed
@@ -142,7 +142,9 @@ class CallParking:
         return ApprovalItem(
             id=item_id,
             action_type=RUN_ACTION,
-            title=one_line(f"{verb}: {_clean_text(about)}", _MAX_TITLE),
+            title=one_line(
+                f"{verb}: {redact_text(str(_storable(about)), RedactionTally())}", _MAX_TITLE
+            ),
             description=f"A run of {agent_id} waits with this call: {one_line(why, _MAX_WHY)}.",
             requested_by=asked_by(agent_id),
             risk_level=RiskLevel.HIGH if runs else RiskLevel.MEDIUM,
@@ -156,10 +158,6 @@ def _clean(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments as they are stored: without secrets, and without what can't be stored."""
     clean = redact_value(_storable(dict(arguments)), RedactionTally())
     return clean if isinstance(clean, dict) else {}
-
-
-def _clean_text(text: str) -> str:
-    return redact_text(str(_storable(text)), RedactionTally())
 
 
 def _storable(value: object) -> object:

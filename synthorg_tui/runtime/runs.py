@@ -173,7 +173,7 @@ class RunStore:
         clean = RunStep.model_validate(_clean(step.model_dump(mode="json", exclude_defaults=True)))
         await self.operations.checkpoints.save(
             Checkpoint(
-                id=_checkpoint_id(run_id, step.number),
+                id=f"{run_id}-{step.number:06d}",
                 execution_id=run_id,
                 agent_id=agent_id,
                 task_id=run_id,
@@ -216,7 +216,7 @@ class RunStore:
             rows = db.execute(
                 "SELECT id, agent_id, turn_number, context_json, created_at FROM checkpoints "
                 "WHERE execution_id = ? AND id > ? ORDER BY id LIMIT ?",
-                [run_id, _checkpoint_id(run_id, after), limit],
+                [run_id, f"{run_id}-{after:06d}", limit],
             ).fetchall()
             newest = "SELECT max(id) FROM checkpoints WHERE execution_id = ?"
             last = db.execute(newest, [run_id]).fetchone()
@@ -272,11 +272,6 @@ class RunStore:
         return await self._database.read(
             lambda db: _read(db, where, values, limit=limit, offset=offset)
         )
-
-
-def _checkpoint_id(run_id: str, number: int) -> str:
-    """The id of a step, which sorts as its number does."""
-    return f"{run_id}-{number:06d}"
 
 
 def _read(

@@ -186,7 +186,11 @@ def _require_only(change: EntryChange, agent_id: str, *, count: int) -> None:
         data = dict(_data(text, change.path).data)
         agents = data.pop("agents", None) or []
         listed = agents if isinstance(agents, list) else [agents]
-        others = [each for each in listed if not _is_of(each, agent_id)]
+        others = [
+            each
+            for each in listed
+            if not (isinstance(each, Mapping) and each.get("id") == agent_id)
+        ]
         return data, others, len(listed) - len(others)
 
     rest, others, _ = split(change.before)
@@ -195,10 +199,6 @@ def _require_only(change: EntryChange, agent_id: str, *, count: int) -> None:
         raise ConfigError(
             f"{change.path}: the text must be one entry, with id: {agent_id}", remedy=_BY_HAND
         )
-
-
-def _is_of(agent: object, agent_id: str) -> bool:
-    return isinstance(agent, Mapping) and agent.get("id") == agent_id
 
 
 def _require_valid(change: EntryChange) -> None:

@@ -90,7 +90,9 @@ class Explainer:
             if inner:
                 path, nodes = (*path, part), inner
             else:  # the tag of a union member rather than a setting
-                nodes = [node for node in nodes if _tag(node) == part] or nodes
+                nodes = [
+                    node for node in nodes if _properties(node).get("type", {}).get("const") == part
+                ] or nodes
         return path, nodes
 
     def _step(self, node: Schema, part: str | int) -> Iterator[Schema]:
@@ -135,10 +137,6 @@ def _unknown(name: str | int, nodes: Iterable[Schema]) -> str:
     close = difflib.get_close_matches(str(name), names, n=1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
     return f"unknown setting{hint}; allowed: {', '.join(names) or 'nothing'}"
-
-
-def _tag(node: Schema) -> object:
-    return _properties(node).get("type", {}).get("const")
 
 
 def _properties(node: Schema) -> Mapping[str, Any]:

@@ -100,7 +100,15 @@ class FolderReader:
                 name = _file_name(folder)
                 return self._file(folder, name, known, trusted_before) if name else None
         except OSError as error:
-            return None if _is_gone(error) else self._refused(FILE_NAME, (), _unreadable(error))
+            return (
+                None
+                if _is_gone(error)
+                else self._refused(
+                    FILE_NAME,
+                    (),
+                    _error(f"it can't be read: {error.strerror}", "Check its permissions."),
+                )
+            )
 
     def _file(
         self, folder: int, name: str, known: RawFile | None, trusted_before: int
@@ -164,10 +172,6 @@ def _stamp(status: os.stat_result) -> Stamp:
 def _is_gone(error: OSError) -> bool:
     """Whether the entry was removed or replaced since it was listed."""
     return error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
-
-
-def _unreadable(error: OSError) -> Finding:
-    return _error(f"it can't be read: {error.strerror}", "Check its permissions.")
 
 
 def _error(message: str, remedy: str, line: int = 1) -> Finding:

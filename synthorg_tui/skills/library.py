@@ -113,24 +113,19 @@ class SkillLibrary:
     """
 
     def __init__(self, roots: Sequence[SkillRoot]) -> None:
-        self._roots = _in_order(roots)
+        self.roots = _in_order(roots)
         self._known: dict[Path, _Known] = {}
         self._lock = threading.Lock()
-
-    @property
-    def roots(self) -> tuple[SkillRoot, ...]:
-        """The roots in order of precedence."""
-        return self._roots
 
     def is_shipped(self, root: str) -> bool:
         """Whether a folder is one that the program ships: nothing in it is written or removed."""
         return any(
-            known.scope is RootScope.SHIPPED and str(known.path) == root for known in self._roots
+            known.scope is RootScope.SHIPPED and str(known.path) == root for known in self.roots
         )
 
     def look_in(self, roots: Sequence[SkillRoot]) -> None:
         """Set the roots that the next scan reads."""
-        self._roots = _in_order(roots)
+        self.roots = _in_order(roots)
 
     def scan(self) -> tuple[SkillFile, ...]:
         """Read every skill in every root, in order of roots, then by name.
@@ -244,15 +239,17 @@ def _with_shadows(files: Sequence[SkillFile]) -> tuple[SkillFile, ...]:
     shadowed = []
     for file in files:
         winners = first.setdefault(file.name, [])
-        winner = next((other for other in winners if _outranks(other.root, file.root)), None)
+        winner = next(
+            (
+                other
+                for other in winners
+                if (file.root.project is None or other.root.project == file.root.project)
+            ),
+            None,
+        )
         shadowed.append(
             file if winner is None else dataclasses.replace(file, shadowed_by=winner.path)
         )
         if file.document is not None:
             winners.append(file)
     return tuple(shadowed)
-
-
-def _outranks(first: SkillRoot, second: SkillRoot) -> bool:
-    """Whether both can be in force at once; skills of different projects never are."""
-    return second.project is None or first.project == second.project

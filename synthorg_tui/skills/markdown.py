@@ -69,7 +69,7 @@ def parse_body(text: str) -> Body:
     marks = [*headings(lines), (len(lines), 0, "")]
     starts = [index for index, _, _ in marks]
     if "\n".join(lines[: starts[0]]).strip(EDGES) or len(marks) == 1:
-        return _foreign(text)
+        return Body(rest=_trim(text))
     sections: dict[str, str] = {}
     rest = ""
     for number, (index, level, title) in enumerate(marks[:-1]):
@@ -79,7 +79,7 @@ def parse_body(text: str) -> Body:
             rest = "\n".join(lines[index:])
             break
         sections[name] = decode(title) if level == 1 else content
-    return _ours(sections, rest) if sections else _foreign(text)
+    return _ours(sections, rest) if sections else Body(rest=_trim(text))
 
 
 def with_heading(rest: str) -> str:
@@ -106,10 +106,6 @@ def _ours(sections: dict[str, str], rest: str) -> Body:
         evidence=tuple(_items(sections.get(_EVIDENCE, ""))),
         rest=_trim(rest),
     )
-
-
-def _foreign(text: str) -> Body:
-    return Body(rest=_trim(text))
 
 
 def _trim(text: str) -> str:

@@ -33,7 +33,12 @@ def check_fields(front: FrontMatter, *, folder: str) -> Iterator[Finding]:
     description = front.text("description").strip()
     line = front.line("description")
     if not description:
-        yield _error(line, "there is no description", "Add description: what it does, and when.")
+        yield Finding(
+            line,
+            Severity.ERROR,
+            "there is no description",
+            "Add description: what it does, and when.",
+        )
     elif len(description) > MAX_DESCRIPTION:
         length = f"the description has {len(description):,} characters"
         yield _warning(line, length, f"Cut it to {MAX_DESCRIPTION:,}.")
@@ -123,10 +128,6 @@ def _hidden(line: int) -> Finding:
 
 def _warning(line: int, message: str, remedy: str) -> Finding:
     return Finding(line, Severity.WARNING, message, remedy)
-
-
-def _error(line: int, message: str, remedy: str) -> Finding:
-    return Finding(line, Severity.ERROR, message, remedy)
 
 
 _MAX_FINDINGS = 100

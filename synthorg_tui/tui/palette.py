@@ -85,7 +85,11 @@ class StoredThings(Provider):
         try:
             for row in await _rows(maker.desk, words):
                 yield self._hit(
-                    "memory", _title(row), owner_words(row.agent_id), maker.show_memory, row
+                    "memory",
+                    one_line(row.content)[:_TITLE_CELLS],
+                    owner_words(row.agent_id),
+                    maker.show_memory,
+                    row,
                 )
             for session in await _sessions(maker.desk, words):
                 title = session.title or session.id
@@ -121,10 +125,6 @@ async def _sessions(desk: "MemoryPort", words: tuple[str, ...]) -> "list[StoredS
 async def _skills(desk: "MemoryPort", words: tuple[str, ...]) -> list[tuple[str, str]]:
     rows = [(row.name, row.description) for row in (await desk.skills.overview()).rows]
     return [(name, about) for name, about in rows if _has(f"{name} {about}", words)][:MAX_FOUND]
-
-
-def _title(row: ListedMemory) -> str:
-    return one_line(row.content)[:_TITLE_CELLS]
 
 
 def _has(text: str, words: Iterable[str]) -> bool:

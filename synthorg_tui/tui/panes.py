@@ -86,7 +86,7 @@ class Panes:
         self._waiting = 0
         self._agents = (0, 0)
         self._work = ""
-        self._job = ""
+        self.job = ""
         self._runs = ""
         self._importing = ""
         self._news = ImportNews()
@@ -117,7 +117,7 @@ class Panes:
     @property
     def work(self) -> str:
         """The background work that is running and its progress, or an empty string."""
-        return " · ".join(filter(None, (self._runs, self._work, self._job)))
+        return " · ".join(filter(None, (self._runs, self._work, self.job)))
 
     @work.setter
     def work(self, text: str) -> None:
@@ -129,8 +129,8 @@ class Panes:
         """Show the job that runs by itself and how far it is; ``None`` when none does."""
         name, now = running or ("", None)
         share = f" {now.done / now.total:.0%}" if now is not None and now.total else ""
-        if f"{name}{share}" != self._job:
-            self._job = f"{name}{share}"
+        if f"{name}{share}" != self.job:
+            self.job = f"{name}{share}"
             self._tell()
 
     def show_runs(self, text: str) -> None:
@@ -138,11 +138,6 @@ class Panes:
         if text != self._runs:
             self._runs = text
             self._tell()
-
-    @property
-    def job(self) -> str:
-        """The job that runs by itself and how far it is, or an empty string."""
-        return self._job
 
     @property
     def importing(self) -> str:

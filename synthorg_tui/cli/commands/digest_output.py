@@ -56,7 +56,10 @@ def show_explanation(console: Console, explanation: "Explanation") -> None:
     console.table(header, [_row(candidate) for candidate in explanation.candidates])
     if explanation.former:
         console.line(FORMER, "bold")
-        rows = [_former_row(candidate) for candidate in explanation.former]
+        rows = [
+            ("-", candidate.verdict.value, candidate.entry.id[:8], _about(candidate))
+            for candidate in explanation.former
+        ]
         console.table(("", "VERDICT", "ID", "WHY · BY · MEMORY"), rows)
     took = "  ".join(f"{stage.name} {stage.milliseconds:.1f} ms" for stage in explanation.stages)
     if took:
@@ -91,10 +94,6 @@ def _row(candidate: "Candidate") -> tuple[str, ...]:
         candidate.entry.id[:8],
         _about(candidate),
     )
-
-
-def _former_row(candidate: "Candidate") -> tuple[str, ...]:
-    return "-", candidate.verdict.value, candidate.entry.id[:8], _about(candidate)
 
 
 def _about(candidate: "Candidate") -> str:

@@ -89,7 +89,15 @@ async def run_list(context: "Context") -> int:
     if not jobs:
         context.console.line("Nothing runs by itself with this backend.")
         return 0
-    rows = [(job.name, _often(job), _last(job.last), _next(job)) for job in jobs]
+    rows = [
+        (
+            job.name,
+            ("all the time" if job.interval is None else job.interval.value),
+            _last(job.last),
+            _next(job),
+        )
+        for job in jobs
+    ]
     context.console.table(("JOB", "HOW OFTEN", "LAST RUN", "NEXT"), rows)
     return 0
 
@@ -147,10 +155,6 @@ def _show(line: ProgressLine, name: str, now: "RunProgress") -> None:
     rate = f" · {now.rate:,.1f}/s" if now.rate else ""
     left = f" · {duration(now.seconds_left)} left" if now.seconds_left is not None else ""
     line.update(f"{name}: {share}{rate}{left}")
-
-
-def _often(job: "JobStatus") -> str:
-    return "all the time" if job.interval is None else job.interval.value
 
 
 def _last(run: "JobRun | None") -> str:

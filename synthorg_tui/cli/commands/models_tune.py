@@ -146,7 +146,7 @@ async def run_runs(context: "Context") -> int:
         (
             run.id[:_SHORT],
             local_time(run.started_at),
-            _stage(run),
+            run.stage.value.replace("_", " "),
             str(run.pairs),
             run.error or run.note.partition(":")[0],
         )
@@ -289,7 +289,9 @@ async def _follow(context: "Context", begin: Begin) -> int:
                 if cancellation.requested.is_set():
                     await service.cancel_fine_tune()
                 run = await service.get_run(run.id)
-                line.update(f"{_stage(run)} {run.progress or 0:.0%}{_latest(run)}")
+                line.update(
+                    f"{run.stage.value.replace('_', ' ')} {run.progress or 0:.0%}{_latest(run)}"
+                )
                 await asyncio.sleep(_LOOK_EVERY if run.stage.is_active else 0)
     if context.wants_json:
         context.console.json(run_shape(run))
@@ -324,10 +326,6 @@ def _latest(run: "FineTuneRun") -> str:
         return ""
     point = run.curve[-1]
     return f" · step {point.step} · loss {point.loss:.3f} · NDCG {point.metric:.3f}"
-
-
-def _stage(run: "FineTuneRun") -> str:
-    return run.stage.value.replace("_", " ")
 
 
 def _row(record: "CheckpointRecord") -> tuple[str, ...]:

@@ -89,7 +89,7 @@ def statements(text: str) -> Iterator[Statement]:
             continue
         for kind, confidence, pattern in _KINDS:
             if pattern.match(bare):
-                yield Statement(_capitalised(bare), kind, confidence)
+                yield Statement(bare[0].upper() + bare[1:], kind, confidence)
                 break
 
 
@@ -109,7 +109,3 @@ def _sentences(text: str) -> Iterator[str]:
         sentence = sentence.strip()
         if sentence and not sentence.startswith((">", "|", "<", "$ ", "at ", "#")):
             yield " ".join(sentence.split())
-
-
-def _capitalised(text: str) -> str:
-    return text[0].upper() + text[1:]

@@ -316,6 +316,32 @@ class ExecutionBuilder:
         )
 
 
+@dataclass(slots=True)
+class SessionState:
+    """What is known of a session while its file is read; a subclass tells what a record means.
+
+    ``last_event`` is a word for what the session ends with so far, as for ``reading``.
+    """
+
+    builder: ExecutionBuilder
+    unknown: UnknownRecords = field(default_factory=UnknownRecords)
+    last_event: str = ""
+
+    def feed(self, number: int, record: Record) -> None:
+        """Take in the record of the line with this number."""
+        raise NotImplementedError
+
+    def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
+        """Take in all records, and return the session as the one of its file."""
+        for number, record in records:
+            self.feed(number, record)
+        return self.finish(lines)
+
+    def finish(self, lines: TranscriptLines) -> Reading:
+        """Return the session as far as it is read."""
+        return self.builder.reading(lines, self.last_event, self.unknown)
+
+
 _OUTCOMES: Final = {
     "answered": ExecutionOutcome.COMPLETED,
     "completed": ExecutionOutcome.COMPLETED,

@@ -18,7 +18,7 @@ from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
     Reading,
-    UnknownRecords,
+    SessionState,
     count_of,
     items,
     named_place,
@@ -186,17 +186,14 @@ class ClaudeCodeReader:
 
 
 @dataclass(slots=True)
-class _Session:
+class _Session(SessionState):
     """Reading state of one file."""
 
-    builder: ExecutionBuilder
     hooks: HookLog = field(default_factory=HookLog)
-    unknown: UnknownRecords = field(default_factory=UnknownRecords)
     queued: dict[str, int] = field(default_factory=dict)
     usage: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     titles: dict[str, str] = field(default_factory=dict)
     summaries: dict[str, str] = field(default_factory=dict)
-    last_event: str = ""
 
     def enter_subagent(self, agent: str) -> None:
         self.builder.subagent = session_name(agent)

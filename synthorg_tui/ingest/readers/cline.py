@@ -6,7 +6,7 @@ message; both are read. A command without an exit code says nothing of how it en
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -17,7 +17,7 @@ from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
     Reading,
-    UnknownRecords,
+    SessionState,
     count_of,
     items,
     moment,
@@ -100,10 +100,7 @@ class ClineReader:
 
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
         """Read the conversation of one task; that of a subtask is its parent's subagent."""
-        state = _Task(ExecutionBuilder(reader=self.name, agent_id=self.name))
-        for number, record in records:
-            state.feed(number, record)
-        return state.finish(lines)
+        return _Task(ExecutionBuilder(reader=self.name, agent_id=self.name)).read(lines, records)
 
 
 class RooReader(ClineReader):
@@ -119,17 +116,14 @@ class RooReader(ClineReader):
 
 
 @dataclass(slots=True)
-class _Task:
+class _Task(SessionState):
     """Reading state of one task; ``tagged`` is the call by tags whose result hasn't come yet.
 
     ``asks`` is set while the agent waits for the person's answer and nothing else.
     """
 
-    builder: ExecutionBuilder
     tagged: PendingCall | None = None
     asks: bool = False
-    unknown: UnknownRecords = field(default_factory=UnknownRecords)
-    last_event: str = ""
 
     def feed(self, number: int, record: Record) -> None:
         kind, data = record.get(ENVELOPE), mapping(record.get("data"))
@@ -267,9 +261,6 @@ class _Task:
         identity = text_of(message.get("id")) or f"L{number}"
         self.builder.say(role, speech, number, moment(message.get("ts")), identity)
         self.last_event = "asked"
-
-    def finish(self, lines: TranscriptLines) -> Reading:
-        return self.builder.reading(lines, self.last_event, self.unknown)
 
 
 def _between(text: str, tag: str, start: int) -> str | None:

@@ -8,7 +8,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -19,7 +19,7 @@ from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
     Reading,
-    UnknownRecords,
+    SessionState,
     count_of,
     items,
     named_place,
@@ -67,19 +67,12 @@ class CodexReader:
 
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
         """Read one rollout file, which holds one session."""
-        state = _Rollout(ExecutionBuilder(reader=self.name, agent_id=AGENT))
-        for number, record in records:
-            state.feed(number, record)
-        return state.finish(lines)
+        return _Rollout(ExecutionBuilder(reader=self.name, agent_id=AGENT)).read(lines, records)
 
 
 @dataclass(slots=True)
-class _Rollout:
+class _Rollout(SessionState):
     """Reading state of one file."""
-
-    builder: ExecutionBuilder
-    unknown: UnknownRecords = field(default_factory=UnknownRecords)
-    last_event: str = ""
 
     def feed(self, number: int, record: Record) -> None:
         kind, payload = text_of(record.get("type")), mapping(record.get("payload"))
@@ -173,9 +166,6 @@ class _Rollout:
             return
         output, metadata_code = _output_text(payload.get("output"))
         self.builder.end(call, number, output, *_outcome(output, metadata_code))
-
-    def finish(self, lines: TranscriptLines) -> Reading:
-        return self.builder.reading(lines, self.last_event, self.unknown)
 
 
 def _tool_of(payload: Record) -> tuple[str, Record]:

@@ -19,7 +19,7 @@ from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
     Reading,
-    UnknownRecords,
+    SessionState,
     items,
     named_place,
     session_name,
@@ -63,20 +63,14 @@ class CursorReader:
 
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
         """Read one session, or one subagent's part of it."""
-        state = _CursorSession(_builder(lines.path))
-        for number, record in records:
-            state.feed(number, record)
-        return state.builder.reading(lines, state.last_event, state.unknown)
+        return _CursorSession(_builder(lines.path)).read(lines, records)
 
 
 @dataclass(slots=True)
-class _CursorSession:
+class _CursorSession(SessionState):
     """Reading state of one file; ``waiting`` are the calls without a result, the oldest first."""
 
-    builder: ExecutionBuilder
     waiting: dict[str, PendingCall] = field(default_factory=dict)
-    unknown: UnknownRecords = field(default_factory=UnknownRecords)
-    last_event: str = ""
 
     def feed(self, number: int, record: Record) -> None:
         if record.get("type") == "turn_ended":

@@ -7,7 +7,7 @@ How a call ended is told by its status, and for a shell by the exit code in its 
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final
@@ -27,7 +27,7 @@ from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
     Reading,
-    UnknownRecords,
+    SessionState,
     items,
     moment,
     session_name,
@@ -136,19 +136,12 @@ class CursorEditorReader:
 
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
         """Read one chat."""
-        state = _EditorChat(ExecutionBuilder(reader=self.name, agent_id=AGENT))
-        for number, record in records:
-            state.feed(number, record)
-        return state.builder.reading(lines, state.last_event, state.unknown)
+        return _EditorChat(ExecutionBuilder(reader=self.name, agent_id=AGENT)).read(lines, records)
 
 
 @dataclass(slots=True)
-class _EditorChat:
+class _EditorChat(SessionState):
     """Reading state of one chat."""
-
-    builder: ExecutionBuilder
-    unknown: UnknownRecords = field(default_factory=UnknownRecords)
-    last_event: str = ""
 
     def feed(self, number: int, record: Record) -> None:
         data = mapping(record.get("data"))

@@ -21,7 +21,7 @@ from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
     Reading,
-    UnknownRecords,
+    SessionState,
     count_of,
     items,
     named_place,
@@ -72,7 +72,7 @@ class GeminiReader:
         """Read one chat; a document that Gemini CLI went on with as lines is left to those."""
         if lines.path.suffix == ".json" and lines.path.with_suffix(".jsonl").is_file():
             return Reading(skipped="it goes on in the .jsonl file of the same name")
-        state = _GeminiChat(ExecutionBuilder(reader=self.name, agent_id=AGENT), lines.path)
+        state = _GeminiChat(ExecutionBuilder(reader=self.name, agent_id=AGENT), path=lines.path)
         for number, record in records:
             state.feed(number, record)
         state.builder.project = _project_of(lines.path, lines.tally)
@@ -80,19 +80,16 @@ class GeminiReader:
 
 
 @dataclass(slots=True)
-class _GeminiChat:
+class _GeminiChat(SessionState):
     """Reading state of one file.
 
     ``alive`` has the messages that weren't taken back, with the line where each one's text stands.
     """
 
-    builder: ExecutionBuilder
-    path: Path
+    path: Path = field(kw_only=True)
     alive: dict[str, int] = field(default_factory=dict)
     said: dict[str, tuple[int, int]] = field(default_factory=dict)
     usage: dict[str, tuple[int, int, int]] = field(default_factory=dict)
-    unknown: UnknownRecords = field(default_factory=UnknownRecords)
-    last_event: str = ""
 
     def feed(self, number: int, record: Record) -> None:
         if "$rewindTo" in record:

@@ -119,17 +119,12 @@ class GenericReader:
         if not self._reporter:
             return built.model_copy(update={"id": f"generic:{agent}.{session}", "line_count": 1})
         update = {
-            "id": f"generic:{_unmistakable(agent)}.{session}",
+            "id": f"generic:{quote(agent, safe='').replace('.', '%2E')}.{session}",
             "line_count": 1,
             "reported": True,
             "recoveries": built.recoveries[:MAX_REPORTED_RECOVERIES],
         }
         return built.model_copy(update=update)
-
-
-def _unmistakable(agent: str) -> str:
-    """An id in letters that fit a reference: none of another agent gives the same."""
-    return quote(agent, safe="").replace(".", "%2E")
 
 
 def _take_turns(builder: ExecutionBuilder, record: Record, *, by_agent: bool) -> None:

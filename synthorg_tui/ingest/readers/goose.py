@@ -6,7 +6,7 @@ that failed is a success to it unless its exit code stands in the output.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -18,7 +18,7 @@ from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
     Reading,
-    UnknownRecords,
+    SessionState,
     count_of,
     items,
     moment,
@@ -99,14 +99,11 @@ def _is_head(record: Record) -> bool:
 
 
 @dataclass(slots=True)
-class _Conversation:
+class _Conversation(SessionState):
     """Reading state of one session; ``asked_by`` is the role of whoever speaks to the agent."""
 
-    builder: ExecutionBuilder
     asked_by: str = "user"
     is_hidden: bool = False
-    unknown: UnknownRecords = field(default_factory=UnknownRecords)
-    last_event: str = ""
 
     def feed(self, number: int, record: Record) -> None:
         kind = record.get(ENVELOPE)

@@ -17,7 +17,7 @@ from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
     Reading,
-    UnknownRecords,
+    SessionState,
     count_of,
     items,
     moment,
@@ -85,21 +85,15 @@ class OpenCodeReader:
 
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
         """Read the rows of one session; those of a child session are its parent's subagent."""
-        state = _Rows(ExecutionBuilder(reader=self.name, agent_id=AGENT))
-        for number, record in records:
-            state.feed(number, record)
-        return state.finish(lines)
+        return _Rows(ExecutionBuilder(reader=self.name, agent_id=AGENT)).read(lines, records)
 
 
 @dataclass(slots=True)
-class _Rows:
+class _Rows(SessionState):
     """Reading state of one session; ``message`` is the one whose parts come now."""
 
-    builder: ExecutionBuilder
     message: Record = field(default_factory=dict)
     message_id: str = ""
-    unknown: UnknownRecords = field(default_factory=UnknownRecords)
-    last_event: str = ""
 
     def feed(self, number: int, record: Record) -> None:
         kind = text_of(record.get(ENVELOPE))

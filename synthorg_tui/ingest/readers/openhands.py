@@ -5,7 +5,7 @@ exit code. Unknown kinds of events are counted, never guessed at.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -17,7 +17,7 @@ from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
     Reading,
-    UnknownRecords,
+    SessionState,
     count_of,
     items,
     named_place,
@@ -105,12 +105,8 @@ class OpenHandsReader:
 
 
 @dataclass(slots=True)
-class _Events:
+class _Events(SessionState):
     """Reading state of one conversation."""
-
-    builder: ExecutionBuilder
-    unknown: UnknownRecords = field(default_factory=UnknownRecords)
-    last_event: str = ""
 
     def begin(self, session: str, data: Record) -> None:
         builder = self.builder
@@ -191,9 +187,6 @@ class _Events:
         output = _texts(observation.get("content")) or reason
         self.builder.end(call, number, output, *_outcome(call, kind, event, observation))
         self.last_event = "result"
-
-    def finish(self, lines: TranscriptLines) -> Reading:
-        return self.builder.reading(lines, self.last_event, self.unknown)
 
 
 def _texts(content: object) -> str:

@@ -18,7 +18,7 @@ from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
     Reading,
-    UnknownRecords,
+    SessionState,
     count_of,
     items,
     named_place,
@@ -82,20 +82,14 @@ class PiReader:
 
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
         """Read one session."""
-        state = _PiSession(ExecutionBuilder(reader=self.name, agent_id=AGENT))
-        for number, record in records:
-            state.feed(number, record)
-        return state.finish(lines)
+        return _PiSession(ExecutionBuilder(reader=self.name, agent_id=AGENT)).read(lines, records)
 
 
 @dataclass(slots=True)
-class _PiSession:
+class _PiSession(SessionState):
     """Reading state of one file."""
 
-    builder: ExecutionBuilder
     branches: Branches = field(default_factory=Branches)
-    unknown: UnknownRecords = field(default_factory=UnknownRecords)
-    last_event: str = ""
 
     def feed(self, number: int, record: Record) -> None:
         kind = text_of(record.get("type"))

@@ -14,7 +14,7 @@ from synthorg_tui.ingest.readers.base import (
     JSON_LINES,
     ExecutionBuilder,
     Reading,
-    UnknownRecords,
+    SessionState,
     count_of,
     items,
     named_place,
@@ -74,21 +74,15 @@ class QwenReader:
 
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
         """Read one session."""
-        state = _QwenSession(ExecutionBuilder(reader=self.name, agent_id=AGENT))
-        for number, record in records:
-            state.feed(number, record)
-        return state.finish(lines)
+        return _QwenSession(ExecutionBuilder(reader=self.name, agent_id=AGENT)).read(lines, records)
 
 
 @dataclass(slots=True)
-class _QwenSession:
+class _QwenSession(SessionState):
     """Reading state of one file."""
 
-    builder: ExecutionBuilder
     branches: Branches = field(default_factory=Branches)
     usage: dict[str, tuple[int, int, int]] = field(default_factory=dict)
-    unknown: UnknownRecords = field(default_factory=UnknownRecords)
-    last_event: str = ""
 
     def feed(self, number: int, record: Record) -> None:
         kind, subtype = text_of(record.get("type")), text_of(record.get("subtype"))

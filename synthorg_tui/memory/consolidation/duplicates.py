@@ -93,7 +93,10 @@ def clusters_of(memories: Sequence[Comparable]) -> tuple[Cluster, ...]:
     """
     groups = [_Group(ClusterKind.EXACT, members) for members in _equal(memories)]
     groups = _joined(groups, ClusterKind.SAME_KEY, _key)
-    failures = {group.head.id: _failure(group.head) for group in groups}
+    failures = {
+        group.head.id: (failure_of(group.head.content) if group.head.key is None else None)
+        for group in groups
+    }
     groups = _joined(groups, ClusterKind.SAME_FAILURE, lambda memory: failures[memory.id])
     groups = _near(groups, {known for known, failure in failures.items() if failure})
     found = (_cluster(group) for group in groups if len(group.members) > 1)
@@ -161,10 +164,6 @@ def _merged(groups: Sequence[_Group], kind: ClusterKind) -> _Group:
 def _key(memory: Comparable) -> Hashable | None:
     """What a person and what an agent says of one key stand beside each other."""
     return None if memory.key is None else (memory.key, memory.by_person)
-
-
-def _failure(memory: Comparable) -> str | None:
-    return failure_of(memory.content) if memory.key is None else None
 
 
 def _near(groups: Sequence[_Group], apart: Container[str]) -> list[_Group]:

@@ -55,7 +55,9 @@ def splits(
         PairSplit.VALIDATION: validation * len(sessions),
     }
     found: dict[str, PairSplit] = {}
-    for session in sorted(counts, key=lambda name: _shuffled(name, seed)):
+    for session in sorted(
+        counts, key=lambda name: hashlib.sha256(f"{seed}:{name}".encode()).digest()
+    ):
         split = next((each for each, left in wanted.items() if left > 0), PairSplit.TRAINING)
         found[session] = split
         if split in wanted:
@@ -133,7 +135,3 @@ def far_from_answers(relevant: Collection[str], pool: MemoryPool, scores: Number
     is_far: Flags = elsewhere & (scores < CLOSE * best)
     is_far[answers] = False
     return is_far
-
-
-def _shuffled(name: str, seed: int) -> bytes:
-    return hashlib.sha256(f"{seed}:{name}".encode()).digest()

@@ -71,7 +71,10 @@ def writable(
         for key, session in zip(pool.ids, pool.sessions, strict=True):
             if session not in apart:
                 known.setdefault(key, WritableMemory(key, agent, session))
-    ordered = sorted(known.values(), key=lambda memory: _shuffled(memory.id, seed))
+    ordered = sorted(
+        known.values(),
+        key=lambda memory: hashlib.sha256(f"{seed}:written:{memory.id}".encode()).digest(),
+    )
     return ordered[:count]
 
 
@@ -210,7 +213,3 @@ def _longest_run(terms: Sequence[str], known: Sequence[str]) -> int:
                 longest = max(longest, now[at])
         before = now
     return longest
-
-
-def _shuffled(memory_id: str, seed: int) -> bytes:
-    return hashlib.sha256(f"{seed}:written:{memory_id}".encode()).digest()

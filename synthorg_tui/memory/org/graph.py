@@ -7,7 +7,7 @@ all.
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -117,11 +117,11 @@ class OrgGraph:
     """Entities and links of facts; walking it changes nothing, so threads may share it."""
 
     def __init__(self, links: Iterable[OrgLink]) -> None:
-        self._entities: dict[str, OrgEntity] = {}
+        self.entities: dict[str, OrgEntity] = {}
         self._hops: dict[str, list[OrgHop]] = {}
         for link in links:
             for hop in (OrgHop(link, True), OrgHop(link, False)):
-                self._entities.setdefault(hop.start.key, hop.start)
+                self.entities.setdefault(hop.start.key, hop.start)
                 self._hops.setdefault(hop.start.key, []).append(hop)
 
     @classmethod
@@ -131,11 +131,6 @@ class OrgGraph:
         return cls(
             link for fact in facts for link in (*links_of(fact), *replaced_links(fact, decisions))
         )
-
-    @property
-    def entities(self) -> Mapping[str, OrgEntity]:
-        """All that is named, by key."""
-        return self._entities
 
     @property
     def links(self) -> Iterator[OrgLink]:
@@ -179,7 +174,7 @@ class OrgGraph:
             for length in range(min(MAX_NAME_WORDS, len(words) - place), 0, -1):
                 part = words[place : place + length]
                 key = " ".join(word for word, _, _ in part)
-                entity = self._entities.get(key)
+                entity = self.entities.get(key)
                 if entity is not None and key not in STOP_WORDS:
                     seeds.append(_Seed(entity, part[0][1], part[-1][2]))
                     place += length - 1

@@ -158,9 +158,9 @@ class _FactReader:
         self.about_last = ()
         self._clauses(exception[1] if exception else sentence)
         if exception:
-            self._except(rule, (*self.about_last, *self.said_last))
+            self._link(rule, RelationKind.EXCEPT, (*self.about_last, *self.said_last), "except")
         elif found := _EXCEPT.search(sentence):
-            self._except(self.said_last, self._phrases(found[1]))
+            self._link(self.said_last, RelationKind.EXCEPT, self._phrases(found[1]), "except")
         named = named_in(sentence)
         if self.own is not None:
             about = [one for one in named if one.kind is not EntityKind.DECISION]
@@ -260,9 +260,6 @@ class _FactReader:
         else:
             self._link(subjects, kind, objects, verb.said)
         self._link(objects, RelationKind.NOT, refused, "not")
-
-    def _except(self, rule: Iterable[OrgEntity], exceptions: Iterable[OrgEntity]) -> None:
-        self._link(rule, RelationKind.EXCEPT, exceptions, "except")
 
     def _link(
         self,

@@ -73,26 +73,26 @@ class OrgStore:
     """Reads and writes facts in a store of memories, whose core is open."""
 
     def __init__(self, core: "Core") -> None:
-        self._core = core
+        self.core = core
 
     async def facts(self, *, retracted: bool = False) -> tuple[OrgFact, ...]:
         """Return the facts, the newest first; with ``retracted`` those that were, too."""
-        rows = await self._core.read(lambda db: all_rows(db, retracted=retracted))
+        rows = await self.core.read(lambda db: all_rows(db, retracted=retracted))
         return tuple(row.fact() for row in rows)
 
     async def fact(self, fact_id: str) -> OrgFact | None:
         """Return an active fact; ``None`` for one that is retracted or unknown."""
-        found = (await self._core.read(lambda db: rows_of_ids(db, [fact_id]))).values()
+        found = (await self.core.read(lambda db: rows_of_ids(db, [fact_id]))).values()
         return next((row.fact() for row in found if row.is_active), None)
 
     async def log(self, fact_id: str) -> tuple[OperationLogEntry, ...]:
         """Return the lines of a fact by ascending version; none for an unknown one."""
-        rows = await self._core.read(lambda db: lines_of(db, fact_id))
+        rows = await self.core.read(lambda db: lines_of(db, fact_id))
         return tuple(row.entry() for row in rows)
 
     async def snapshot_at(self, at: datetime) -> tuple[OperationLogSnapshot, ...]:
         """Return every fact as it was at a time, by id; retracted ones with their last text."""
-        rows = await self._core.read(lambda db: rows_at(db, at))
+        rows = await self.core.read(lambda db: rows_at(db, at))
         return tuple(row.snapshot() for row in rows)
 
     async def matching(
@@ -106,30 +106,25 @@ class OrgStore:
 
         Equally good ones, and all without a text, are newest first.
         """
-        rows = await self._core.read(lambda db: rows_with(db, text, categories, limit))
+        rows = await self.core.read(lambda db: rows_with(db, text, categories, limit))
         return tuple(row.fact() for row in rows)
 
     async def count(self, category: OrgFactCategory) -> int:
         """Return how many active facts are of a category."""
-        return await self._core.read(lambda db: count_of(db, category))
-
-    @property
-    def core(self) -> "Core":
-        """The store of memories that the facts are kept in."""
-        return self._core
+        return await self.core.read(lambda db: count_of(db, category))
 
     def now(self) -> datetime:
         """The present time by the store's clock."""
-        return self._core.clock.now()
+        return self.core.clock.now()
 
     @property
     def is_open(self) -> bool:
         """Whether the store can be read and written."""
-        return self._core.is_open
+        return self.core.is_open
 
     async def answers(self) -> bool:
         """Return whether the database can be queried."""
-        return self._core.is_open and await self._core.answers()
+        return self.core.is_open and await self.core.answers()
 
     async def save(self, request: OrgFactWriteRequest, *, author: OrgFactAuthor, actor: str) -> str:
         """Write a new fact and return its id; raises ``OrgMemoryWriteError``."""
@@ -148,10 +143,15 @@ class OrgStore:
             row = rows_of_ids(changes.db, [key]).get(key)
             if row is None or not row.is_active:
                 return False
-            self.apply(changes, [gone], {}, act=OrgAct(actor or _name(author)))
+            self.apply(
+                changes,
+                [gone],
+                {},
+                act=OrgAct(actor or ("person" if author.is_human else str(author.agent_id))),
+            )
             return True
 
-        return await self._core.change(work)
+        return await self.core.change(work)
 
     async def change(
         self, wanted: Sequence[OrgChange], act: OrgAct, *, may: MayChange | None = None
@@ -162,7 +162,7 @@ class OrgStore:
         ``may`` does.
         """
         vectors = await self.vectors(wanted)
-        return await self._core.change(
+        return await self.core.change(
             lambda changes: self.apply(changes, wanted, vectors, act=act, may=may)
         )
 
@@ -173,7 +173,7 @@ class OrgStore:
         """
         requests = [_redacted(change.request) for change in wanted if change.request]
         texts = list(dict.fromkeys(request.content for request in requests))
-        return dict(zip(texts, await self._core.embed(texts), strict=True))
+        return dict(zip(texts, await self.core.embed(texts), strict=True))
 
     def apply(
         self,
@@ -323,10 +323,6 @@ def unknown_fact(fact_id: str) -> OrgMemoryQueryError:
         f"there is no fact {fact_id}",
         remedy="`synthorg-tui org list` shows the ids; their first characters are enough.",
     )
-
-
-def _name(author: OrgFactAuthor) -> str:
-    return "person" if author.is_human else str(author.agent_id)
 
 
 def _redacted(request: OrgFactWriteRequest) -> OrgFactWriteRequest:

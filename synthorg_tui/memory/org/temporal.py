@@ -288,15 +288,11 @@ def _belief(line: LogRow, at: datetime) -> Belief:
         content=line.content,
         category=OrgFactCategory(line.category),
         tags=entry.tags,
-        author=_author(line),
+        author=author_of(line[6:10]),
         since=since,
         until=None,
         valid_from=_valid_from(OrgTraits.of(entry.tags).date, since),
     )
-
-
-def _author(line: LogRow) -> OrgFactAuthor:
-    return author_of(line[6:10])
 
 
 def _valid_from(said: str, since: datetime) -> datetime:
@@ -328,7 +324,7 @@ def _shifts(log: Sequence[LogRow], cutoff: datetime | None) -> list[OrgShift]:
                 fact_id=line.fact_id,
                 version=line.version,
                 kind=_word(before, line),
-                author=_author(line),
+                author=author_of(line[6:10]),
                 before=None if old or before is None else before.content,
                 after=None if over else line.content,
                 supersedes=tuple(_superseded(line)),

@@ -48,9 +48,13 @@ def lessons_alone(
     known = {memory.entry.id: memory for memory in memories}
     replaced: dict[str, str] = {}
     for lesson in (key for key in known if key in made_of):
-        mark = _sensitivity(known[lesson].entry)
+        mark = parse_tags(known[lesson].entry.metadata.tags).sensitivity.value
         for key in made_of[lesson]:
-            if key in known and key not in made_of and _sensitivity(known[key].entry) == mark:
+            if (
+                key in known
+                and key not in made_of
+                and parse_tags(known[key].entry.metadata.tags).sensitivity.value == mark
+            ):
                 replaced.setdefault(key, lesson)
     heads = (known[replaced.get(key, key)] for key in known)
     return _once(heads), replaced
@@ -129,10 +133,6 @@ def _by_place(entry: MemoryEntry, place: int) -> ScoredMemory:
 
 def _once(memories: Iterable[ScoredMemory]) -> list[ScoredMemory]:
     return list({memory.entry.id: memory for memory in memories}.values())
-
-
-def _sensitivity(entry: MemoryEntry) -> str:
-    return parse_tags(entry.metadata.tags).sensitivity.value
 
 
 def _comparable(memory: ScoredMemory, place: HitPlace) -> Comparable:

@@ -270,7 +270,10 @@ class LocalMemoryBackend:
         if row is None or row.deleted_at is not None:
             return False
         check(row)
-        if not row.shared and not _sees(self._visibility, row):
+        if not row.shared and not (
+            self._visibility is None
+            or self._visibility.sees(row.level, row.session_id, row.project)
+        ):
             return False
         if row.archived_at is not None:
             return True
@@ -329,7 +332,3 @@ def _for_agent(agent_id: str, kind: type[MemoryError], action: str) -> Iterator[
     require_agent_id(agent_id, kind)
     with translate_errors(kind, action):
         yield
-
-
-def _sees(visibility: Visibility | None, row: StoredMemory) -> bool:
-    return visibility is None or visibility.sees(row.level, row.session_id, row.project)

@@ -56,7 +56,7 @@ class Projection:
         self.index = index
         self._tokenizer = tokenizer
         self._fingerprint = ""
-        self._applied = 0
+        self.applied = 0
         self.is_behind = False
         self.was_empty = False
         """Whether the index was new when it was opened."""
@@ -74,14 +74,14 @@ class Projection:
         damaged one beside it.
         """
         self._fingerprint = fingerprint
-        self._applied = await self.index.open(fingerprint=f"{epoch}/{fingerprint}", dims=dims)
+        self.applied = await self.index.open(fingerprint=f"{epoch}/{fingerprint}", dims=dims)
         # Read after the index: other apps may apply to it what they have just written.
         revision = await self._database.read(queries.last_revision)
-        self.was_empty = self._applied == 0 or self._applied > revision
-        if self._applied > revision or (self.was_empty and has_purged):
+        self.was_empty = self.applied == 0 or self.applied > revision
+        if self.applied > revision or (self.was_empty and has_purged):
             await self.index.clear()
-            self._applied = 0
-        self.is_behind = self._applied < revision
+            self.applied = 0
+        self.is_behind = self.applied < revision
         await self.catch_up(batches=OPENING_BATCHES)
 
     async def close(self) -> None:
@@ -101,7 +101,7 @@ class Projection:
         index lacks what others wrote before, both are replayed. A failure is logged and leaves the
         index behind.
         """
-        if self.is_behind or self._applied < since:
+        if self.is_behind or self.applied < since:
             was_behind, self.is_behind = self.is_behind, True
             await self.catch_up(batches=1 if was_behind else OPENING_BATCHES)
             return
@@ -116,12 +116,7 @@ class Projection:
         except VectorIndexError as error:
             _log.warning("index is behind and will be replayed: %s", error)
             return
-        self._applied, self.is_behind = revision, False
-
-    @property
-    def applied(self) -> int:
-        """Latest revision that the index contains."""
-        return self._applied
+        self.applied, self.is_behind = revision, False
 
     async def catch_up(self, *, batches: int | None = None) -> None:
         """Replay missed revisions, at most ``batches`` batches; all by default.
@@ -139,12 +134,12 @@ class Projection:
 
     async def look(self, revision: int) -> None:
         """Find out whether the index contains ``revision``, whoever wrote and applied it."""
-        self._applied = await self.index.applied()
-        self.is_behind = self._applied < revision
+        self.applied = await self.index.applied()
+        self.is_behind = self.applied < revision
 
     async def step(self) -> int:
         """Replay one batch of missed changes and return its size; raises ``VectorIndexError``."""
-        since = self._applied = await self.index.applied()
+        since = self.applied = await self.index.applied()
         missed = await self._database.read(lambda db: self._missed(db, since))
         if missed.size:
             await self.index.apply(
@@ -154,7 +149,7 @@ class Projection:
                 as_of=missed.as_of,
                 since=since,
             )
-            self._applied = missed.revision
+            self.applied = missed.revision
         self.is_behind = missed.size == REPLAY_BATCH
         return missed.size
 
@@ -173,7 +168,7 @@ class Projection:
         Where others search it, too, they find meanwhile what was in it.
         """
         self.is_behind = True
-        self._applied = 0
+        self.applied = 0
         await self.index.clear(gradually=True)
 
     async def packed(self) -> bool:
@@ -186,7 +181,7 @@ class Projection:
         Return the revision at which it was made.
         """
         self.is_behind = True
-        made_at = self._applied = await self.index.switch()
+        made_at = self.applied = await self.index.switch()
         self.is_behind = True  # whoever looked meanwhile saw the edition before
         await self.catch_up()
         return made_at
@@ -196,7 +191,7 @@ class Projection:
         for first in range(0, len(ids), REPLAY_BATCH):
             load = partial(self._present, ids=ids[first : first + REPLAY_BATCH])
             upserts, deletes, as_of = await self._database.read(load)
-            await self.index.apply(upserts, deletes, revision=self._applied, as_of=as_of)
+            await self.index.apply(upserts, deletes, revision=self.applied, as_of=as_of)
 
     def _present(
         self, db: "Connection", ids: Sequence[str]

@@ -205,7 +205,12 @@ class SelfEditingMemoryStrategy:
             request = MemoryStoreRequest(
                 category=MemoryCategory.SEMANTIC,
                 content=call.content,
-                metadata=MemoryMetadata(tags=(self._config.core_memory_tag, *_claimed(call))),
+                metadata=MemoryMetadata(
+                    tags=(
+                        self._config.core_memory_tag,
+                        *((NON_INFERABLE_TAG,) if call.non_inferable else ()),
+                    )
+                ),
             )
             outcome = await self._write(agent_id, request)
         return replies.stored("Core memory stored", outcome)
@@ -233,7 +238,9 @@ class SelfEditingMemoryStrategy:
         category: MemoryCategory,
     ) -> str | Pending:
         tags = (AUTO_TAG,) if self._config.write_auto_tag else ()
-        metadata = MemoryMetadata(tags=(*tags, *_claimed(call)))
+        metadata = MemoryMetadata(
+            tags=(*tags, *((NON_INFERABLE_TAG,) if call.non_inferable else ()))
+        )
         request = MemoryStoreRequest(category=category, content=call.content, metadata=metadata)
         return await self._write(agent_id, request)
 
@@ -244,13 +251,6 @@ class SelfEditingMemoryStrategy:
             limit=self._config.core_max_entries,
         )
         return await self._filter.search(self._backend, agent_id, query)
-
-
-def _claimed(
-    call: schemas.CoreWrite | schemas.ArchivalWrite | schemas.RecallWrite,
-) -> tuple[str, ...]:
-    """The tag of a memory whose writer says that nothing else tells it."""
-    return (NON_INFERABLE_TAG,) if call.non_inferable else ()
 
 
 def _as_core(entry: MemoryEntry) -> ScoredMemory:

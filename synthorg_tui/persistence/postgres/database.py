@@ -47,10 +47,10 @@ class PostgresDatabase:
     """
 
     def __init__(self, url: str, data_dir: Path, *, pool_size: int = POOL_SIZE) -> None:
-        self._path = data_dir / SERVER_FILE
+        self.path = data_dir / SERVER_FILE
         self._url = url
         self._pool_size = pool_size
-        self._writer = uuid4()
+        self.writer = uuid4()
         self._lock_key = 0
         self._channel = ""
         self._link: Link | None = None
@@ -58,10 +58,6 @@ class PostgresDatabase:
         self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="store-write")
         self._read_threads = ThreadPoolExecutor(readers, thread_name_prefix="store-read")
         self._readers = readers
-
-    @property
-    def path(self) -> Path:
-        return self._path
 
     @property
     def kind(self) -> str:
@@ -75,11 +71,6 @@ class PostgresDatabase:
     @property
     def is_shared(self) -> bool:
         return True
-
-    @property
-    def writer(self) -> UUID:
-        """What this program is called in what others are told of its writes."""
-        return self._writer
 
     @property
     def trouble(self) -> str:
@@ -125,7 +116,7 @@ class PostgresDatabase:
     def changes(self) -> AsyncIterator[StoreChange]:
         """Yield each change that another program made from now on, until it is closed."""
         link = self._standing()
-        return told_changes(link, self._channel, str(self._writer))
+        return told_changes(link, self._channel, str(self.writer))
 
     async def size(self) -> int:
         """Return the bytes of the store's tables and indices on the server."""
@@ -182,8 +173,8 @@ class PostgresDatabase:
         except BaseException:
             link.close()
             raise
-        ensure_private_dir(self._path.parent)
-        write_atomically(self._path, f"{link.place}\n".encode(), mode=PRIVATE_FILE)
+        ensure_private_dir(self.path.parent)
+        write_atomically(self.path, f"{link.place}\n".encode(), mode=PRIVATE_FILE)
         self._link = link
 
     def _close(self) -> None:
@@ -263,12 +254,12 @@ class PostgresDatabase:
     def _was_kept(self, raw: Raw, token: UUID) -> bool:
         """Whether a write took effect; under the lock, so that none can be under way still."""
         known = "SELECT token FROM store_writers WHERE writer = $1"
-        return raw.execute(known, [self._writer]).fetchone() == (token,)
+        return raw.execute(known, [self.writer]).fetchone() == (token,)
 
     def _commit(self, raw: Raw, token: UUID) -> None:
         with told():
             raw.execute(
-                f"SELECT finish_write('{self._writer}', '{token}', '{self._channel}'); COMMIT",
+                f"SELECT finish_write('{self.writer}', '{token}', '{self._channel}'); COMMIT",
                 prepare=False,
             )
 

@@ -70,13 +70,13 @@ def _is(node: exp.Expr) -> exp.Expr:
 
 def _cased(node: exp.Expr) -> exp.Expr:
     """Letters of all languages have a case, which the order by bytes knows nothing of."""
-    inner = exp.Collate(this=exp.paren(node.this), expression=_collation(_SERVERS))
+    inner = exp.Collate(
+        this=exp.paren(node.this), expression=exp.to_identifier(_SERVERS, quoted=True)
+    )
     again = type(node)(this=inner)
-    return exp.paren(exp.Collate(this=again, expression=_collation(_BYTES)), copy=False)
-
-
-def _collation(name: str) -> exp.Expr:
-    return exp.to_identifier(name, quoted=True)
+    return exp.paren(
+        exp.Collate(this=again, expression=exp.to_identifier(_BYTES, quoted=True)), copy=False
+    )
 
 
 def _group(node: exp.Expr) -> exp.Expr:

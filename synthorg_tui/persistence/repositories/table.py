@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Generic, TypeVar, get_origin
+from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast, get_origin
 
 from pydantic import ValidationError
 
@@ -30,72 +30,63 @@ NOT_CONNECTED: Final = "operational data isn't connected"
 
 
 class EntityTable(Generic[Entity]):
-    """Rows of one kind of entity in a table of the database.
+    """Rows of one kind of entity in a table of the database; entities are only ever added.
+
+    A repository is a subclass that names in its head what it holds:
 
     Args:
-        database: Where the table is.
         entity: The model; each of its fields is a column of the same name.
         table: What is written.
-        key: The columns that an entity is replaced by.
+        key: The columns that tell entities apart.
+        unique: A further column of which no two entities may have the same value.
         source: SQL of what is read instead, with the same columns; ``None`` is the table itself.
     """
 
-    def __init__(
-        self,
-        database: StoreDatabase,
-        entity: type[Entity],
-        table: str,
+    _entity: type[FrozenModel]
+    _table: str
+    _key: tuple[str, ...]
+    _unique: str | None
+    _same: str
+    _names: tuple[str, ...]
+    _json: frozenset[str]
+    _select: str
+    _values: str
+
+    def __init_subclass__(
+        cls,
+        entity: type[FrozenModel] = FrozenModel,
+        table: str = "",
         *,
         key: Sequence[str] = ("id",),
+        unique: str | None = None,
         source: str | None = None,
     ) -> None:
-        self._database = database
-        self._entity = entity
-        self._table = table
-        self._key = tuple(key)
-        self._same = " AND ".join(f'"{name}" = ?' for name in key)
-        self._names = tuple(entity.model_fields)
-        self._json = {
+        cls._entity = entity
+        cls._table = table
+        cls._key = tuple(key)
+        cls._unique = unique
+        cls._same = " AND ".join(f'"{name}" = ?' for name in key)
+        cls._names = tuple(entity.model_fields)
+        cls._json = frozenset(
             name
             for name, field in entity.model_fields.items()
             if get_origin(field.annotation) is dict
-        }
+        )
         read = f"({source}) AS known" if source is not None else table
-        columns = ", ".join(f'"{name}"' for name in self._names)
-        marks = ", ".join("?" for _ in self._names)
-        self._select = f"SELECT {columns} FROM {read}"
-        self._values = f"INTO {table} ({columns}) VALUES ({marks})"
+        columns = ", ".join(f'"{name}"' for name in cls._names)
+        marks = ", ".join("?" for _ in cls._names)
+        cls._select = f"SELECT {columns} FROM {read}"
+        cls._values = f"INTO {table} ({columns}) VALUES ({marks})"
 
-    async def put(self, entity: Entity, *, unique: str | None = None) -> None:
-        """Store an entity in place of the one with its key.
+    def __init__(self, database: StoreDatabase) -> None:
+        self._database = database
 
-        Raises ``DuplicateRecordError`` when another one has the same value in ``unique``.
-        """
-        with self._told():
-            await self._database.write(lambda db: self._put(db, entity, unique))
-
-    def _put(self, db: "Connection", entity: Entity, unique: str | None) -> None:
-        if unique is not None:
-            values = [getattr(entity, name) for name in (unique, *self._key)]
-            found = db.execute(
-                f"SELECT 1 FROM {self._table} WHERE {unique} = ? AND NOT ({self._same})",
-                values,
-            ).fetchone()
-            if found is not None:
-                raise DuplicateRecordError(f"another entry of {self._table} has this {unique}")
-        db.execute(f"INSERT OR REPLACE {self._values}", self._row(entity))
-
-    async def append(self, entity: Entity) -> None:
+    async def save(self, entity: Entity) -> None:
         """Add an entity; raises ``DuplicateRecordError`` when its key is there already."""
         with self._told():
             await self._database.write(
                 lambda db: db.execute(f"INSERT {self._values}", self._row(entity))
             )
-
-    async def one(self, *key: str) -> Entity | None:
-        """Return the entity with this key, or ``None``."""
-        rows = await self._read(f"{self._select} WHERE {self._same}", key)
-        return rows[0] if rows else None
 
     async def select(
         self, where: Mapping[str, object], *, order: str, limit: int | None = None
@@ -124,10 +115,6 @@ class EntityTable(Generic[Entity]):
             row = await self._database.read(lambda db: db.execute(sql, list(values)).fetchone())
             return row[0] if row else None
 
-    async def remove(self, *key: str) -> bool:
-        """Delete the entity with this key and tell whether there was one."""
-        return await self.remove_where(self._same, key) > 0
-
     async def remove_where(self, condition: str, values: Sequence[object]) -> int:
         """Delete the entities for which an SQL condition holds, and return their number."""
         sql = f"DELETE FROM {self._table} WHERE {condition}"
@@ -145,7 +132,7 @@ class EntityTable(Generic[Entity]):
         }
         for name in self._json:
             named[name] = json.loads(str(named[name]))
-        return self._entity.model_validate(named)
+        return cast("Entity", self._entity.model_validate(named))
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -161,6 +148,40 @@ class EntityTable(Generic[Entity]):
             raise DuplicateRecordError(message) from error
         except (duckdb.Error, ValidationError, ValueError) as error:
             raise QueryError(f"{self._table}: {str(error).splitlines()[0]}") from error
+
+
+class KeyedTable(EntityTable[Entity]):
+    """Rows of one kind of entity, each of which is replaced, found and deleted by its key."""
+
+    async def save(self, entity: Entity) -> None:
+        """Store an entity in place of the one with its key.
+
+        Raises ``DuplicateRecordError`` when another one has the same value in what is unique.
+        """
+        with self._told():
+            await self._database.write(lambda db: self._put(db, entity))
+
+    def _put(self, db: "Connection", entity: Entity) -> None:
+        if self._unique is not None:
+            values = [getattr(entity, name) for name in (self._unique, *self._key)]
+            found = db.execute(
+                f"SELECT 1 FROM {self._table} WHERE {self._unique} = ? AND NOT ({self._same})",
+                values,
+            ).fetchone()
+            if found is not None:
+                raise DuplicateRecordError(
+                    f"another entry of {self._table} has this {self._unique}"
+                )
+        db.execute(f"INSERT OR REPLACE {self._values}", self._row(entity))
+
+    async def get(self, *key: str) -> Entity | None:
+        """Return the entity with this key, or ``None``."""
+        rows = await self._read(f"{self._select} WHERE {self._same}", key)
+        return rows[0] if rows else None
+
+    async def delete(self, *key: str) -> bool:
+        """Delete the entity with this key and tell whether there was one."""
+        return await self.remove_where(self._same, key) > 0
 
 
 def _stored(value: object) -> object:

@@ -11,7 +11,6 @@ from synthorg_tui.persistence.entities import (
     Message,
     TaskMetric,
 )
-from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.repositories.table import EntityTable
 
 AUDIT: Final = """
@@ -50,18 +49,12 @@ FROM approval_events e LEFT JOIN approvals a ON a.id = e.item_id
 """
 
 
-class DuckDBAudit:
+class DuckDBAudit(EntityTable[AuditEntry], entity=AuditEntry, table="audit_records", source=AUDIT):
     """Decisions on calls of tools. What programs decide is saved here.
 
     Calls in runs and of connected agents, and the events of approvals, are read from where they are
     recorded anyway, and so not stored twice: ids ``step:ID``, ``call:N`` and ``approval:N``.
     """
-
-    def __init__(self, database: StoreDatabase) -> None:
-        self._entries = EntityTable(database, AuditEntry, "audit_records", source=AUDIT)
-
-    async def save(self, entry: AuditEntry) -> None:
-        await self._entries.append(entry)
 
     async def query(
         self,
@@ -82,35 +75,25 @@ class DuckDBAudit:
             "timestamp >= ?": since,
             "timestamp < ?": until,
         }
-        return await self._entries.select(where, order="timestamp DESC, id DESC", limit=limit)
+        return await self.select(where, order="timestamp DESC, id DESC", limit=limit)
 
 
-class DuckDBMessages:
+class DuckDBMessages(EntityTable[Message], entity=Message, table="messages"):
     """Messages between agents.
 
     To its contract only: agents of one person's machine share what they know by memory, and write
     to nobody, so that only programs and the export use it.
     """
 
-    def __init__(self, database: StoreDatabase) -> None:
-        self._messages = EntityTable(database, Message, "messages")
-
-    async def save(self, message: Message) -> None:
-        await self._messages.append(message)
-
     async def get_history(self, channel: str, *, limit: int | None = None) -> tuple[Message, ...]:
         order = "timestamp DESC, id DESC"
-        return await self._messages.select({"channel = ?": channel}, order=order, limit=limit)
+        return await self.select({"channel = ?": channel}, order=order, limit=limit)
 
 
-class DuckDBLifecycleEvents:
+class DuckDBLifecycleEvents(
+    EntityTable[LifecycleEvent], entity=LifecycleEvent, table="lifecycle_events"
+):
     """What happened to agents, such as that a person paused one or took its right to write."""
-
-    def __init__(self, database: StoreDatabase) -> None:
-        self._events = EntityTable(database, LifecycleEvent, "lifecycle_events")
-
-    async def save(self, event: LifecycleEvent) -> None:
-        await self._events.append(event)
 
     async def list_events(
         self,
@@ -121,7 +104,7 @@ class DuckDBLifecycleEvents:
         limit: int | None = None,
     ) -> tuple[LifecycleEvent, ...]:
         where = {"agent_id = ?": agent_id, "event_type = ?": event_type, "timestamp >= ?": since}
-        return await self._events.select(where, order="timestamp DESC, id DESC", limit=limit)
+        return await self.select(where, order="timestamp DESC, id DESC", limit=limit)
 
 
 METRICS: Final = """
@@ -143,17 +126,13 @@ GROUP BY ALL
 """
 
 
-class DuckDBTaskMetrics:
+class DuckDBTaskMetrics(
+    EntityTable[TaskMetric], entity=TaskMetric, table="task_metrics", source=METRICS
+):
     """How tasks went. Those of runs are read from their steps, id ``run:ID``; programs save others.
 
     A run's duration is from its first to its last step, with what it waited in between.
     """
-
-    def __init__(self, database: StoreDatabase) -> None:
-        self._metrics = EntityTable(database, TaskMetric, "task_metrics", source=METRICS)
-
-    async def save(self, metric: TaskMetric) -> None:
-        await self._metrics.append(metric)
 
     async def query(
         self,
@@ -163,24 +142,20 @@ class DuckDBTaskMetrics:
         until: datetime | None = None,
     ) -> tuple[TaskMetric, ...]:
         where = {"agent_id = ?": agent_id, "completed_at >= ?": since, "completed_at < ?": until}
-        return await self._metrics.select(where, order="completed_at, id")
+        return await self.select(where, order="completed_at, id")
 
 
-class DuckDBCollaborationMetrics:
+class DuckDBCollaborationMetrics(
+    EntityTable[CollaborationMetric], entity=CollaborationMetric, table="collaboration_metrics"
+):
     """How agents worked together.
 
     To its contract only: a single person's agents hand work to each other by delegated runs, which
     have task metrics of their own.
     """
 
-    def __init__(self, database: StoreDatabase) -> None:
-        self._metrics = EntityTable(database, CollaborationMetric, "collaboration_metrics")
-
-    async def save(self, metric: CollaborationMetric) -> None:
-        await self._metrics.append(metric)
-
     async def query(
         self, *, agent_id: str | None = None, since: datetime | None = None
     ) -> tuple[CollaborationMetric, ...]:
         where = {"agent_id = ?": agent_id, "recorded_at >= ?": since}
-        return await self._metrics.select(where, order="recorded_at, id")
+        return await self.select(where, order="recorded_at, id")

@@ -14,23 +14,13 @@ from synthorg_tui.persistence.entities import (
     Project,
     Task,
 )
-from synthorg_tui.persistence.port import StoreDatabase
-from synthorg_tui.persistence.repositories.table import EntityTable
+from synthorg_tui.persistence.repositories.table import EntityTable, KeyedTable
 
 _LATEST: Final = "turn_number DESC, created_at DESC, id DESC"
 
 
-class DuckDBTasks:
+class DuckDBTasks(KeyedTable[Task], entity=Task, table="tasks"):
     """Tasks, by id in lists. A run of an agent writes its own; runs are listed by them."""
-
-    def __init__(self, database: StoreDatabase) -> None:
-        self._tasks = EntityTable(database, Task, "tasks")
-
-    async def save(self, task: Task) -> None:
-        await self._tasks.put(task)
-
-    async def get(self, task_id: str) -> Task | None:
-        return await self._tasks.one(task_id)
 
     async def list_tasks(
         self,
@@ -40,49 +30,33 @@ class DuckDBTasks:
         project: str | None = None,
     ) -> tuple[Task, ...]:
         where = {"status = ?": status, "assigned_to = ?": assigned_to, "project = ?": project}
-        return await self._tasks.select(where, order="id")
-
-    async def delete(self, task_id: str) -> bool:
-        return await self._tasks.remove(task_id)
+        return await self.select(where, order="id")
 
 
-class DuckDBCostRecords:
+class DuckDBCostRecords(EntityTable[CostRecord], entity=CostRecord, table="cost_records"):
     """What models used. Every answer of the configured model is one (``persistence.usage``)."""
-
-    def __init__(self, database: StoreDatabase) -> None:
-        self._records = EntityTable(database, CostRecord, "cost_records")
-
-    async def save(self, record: CostRecord) -> None:
-        await self._records.append(record)
 
     async def query(
         self, *, agent_id: str | None = None, task_id: str | None = None
     ) -> tuple[CostRecord, ...]:
         where = {"agent_id = ?": agent_id, "task_id = ?": task_id}
-        return await self._records.select(where, order="timestamp, rowid")
+        return await self.select(where, order="timestamp, rowid")
 
     async def aggregate(self, *, agent_id: str | None = None) -> float:
         sql = "SELECT coalesce(sum(cost_usd), 0.0) FROM cost_records"
         if agent_id is None:
-            return float(str(await self._records.scalar(sql)))
-        return float(str(await self._records.scalar(f"{sql} WHERE agent_id = ?", [agent_id])))
+            return float(str(await self.scalar(sql)))
+        return float(str(await self.scalar(f"{sql} WHERE agent_id = ?", [agent_id])))
 
 
-class DuckDBParkedContexts:
+class DuckDBParkedContexts(
+    KeyedTable[ParkedContext], entity=ParkedContext, table="parked_contexts"
+):
     """Runs that wait for a person. A run that parks writes one; going on deletes it."""
-
-    def __init__(self, database: StoreDatabase) -> None:
-        self._contexts = EntityTable(database, ParkedContext, "parked_contexts")
-
-    async def save(self, context: ParkedContext) -> None:
-        await self._contexts.put(context)
-
-    async def get(self, parked_id: str) -> ParkedContext | None:
-        return await self._contexts.one(parked_id)
 
     async def get_by_approval(self, approval_id: str) -> ParkedContext | None:
         where = {"approval_id = ?": approval_id}
-        found = await self._contexts.select(where, order="parked_at DESC, id DESC", limit=1)
+        found = await self.select(where, order="parked_at DESC, id DESC", limit=1)
         return found[0] if found else None
 
     async def list_contexts(
@@ -93,20 +67,11 @@ class DuckDBParkedContexts:
         task_id: str | None = None,
     ) -> tuple[ParkedContext, ...]:
         where = {"execution_id = ?": execution_id, "agent_id = ?": agent_id}
-        return await self._contexts.select({**where, "task_id = ?": task_id}, order="parked_at, id")
-
-    async def delete(self, parked_id: str) -> bool:
-        return await self._contexts.remove(parked_id)
+        return await self.select({**where, "task_id = ?": task_id}, order="parked_at, id")
 
 
-class DuckDBCheckpoints:
+class DuckDBCheckpoints(KeyedTable[Checkpoint], entity=Checkpoint, table="checkpoints"):
     """States of runs after each step. A run writes them, and is resumed from the latest."""
-
-    def __init__(self, database: StoreDatabase) -> None:
-        self._checkpoints = EntityTable(database, Checkpoint, "checkpoints")
-
-    async def save(self, checkpoint: Checkpoint) -> None:
-        await self._checkpoints.put(checkpoint)
 
     async def get_latest(
         self, *, execution_id: str | None = None, task_id: str | None = None
@@ -114,36 +79,25 @@ class DuckDBCheckpoints:
         if execution_id is None and task_id is None:
             raise ValueError("the latest checkpoint is of a run or of a task: name one")
         where = {"execution_id = ?": execution_id, "task_id = ?": task_id}
-        found = await self._checkpoints.select(where, order=_LATEST, limit=1)
+        found = await self.select(where, order=_LATEST, limit=1)
         return found[0] if found else None
 
     async def list_checkpoints(self, execution_id: str) -> tuple[Checkpoint, ...]:
         order = "turn_number, created_at, id"
-        return await self._checkpoints.select({"execution_id = ?": execution_id}, order=order)
+        return await self.select({"execution_id = ?": execution_id}, order=order)
 
     async def delete_by_execution(self, execution_id: str) -> int:
-        return await self._checkpoints.remove_where("execution_id = ?", [execution_id])
+        return await self.remove_where("execution_id = ?", [execution_id])
 
 
-class DuckDBHeartbeats:
+class DuckDBHeartbeats(
+    KeyedTable[Heartbeat], entity=Heartbeat, table="heartbeats", key=("execution_id",)
+):
     """Signs of life of runs. A stale one tells that the process of a run is gone."""
-
-    def __init__(self, database: StoreDatabase) -> None:
-        key = ("execution_id",)
-        self._heartbeats = EntityTable(database, Heartbeat, "heartbeats", key=key)
-
-    async def save(self, heartbeat: Heartbeat) -> None:
-        await self._heartbeats.put(heartbeat)
-
-    async def get(self, execution_id: str) -> Heartbeat | None:
-        return await self._heartbeats.one(execution_id)
 
     async def get_stale(self, threshold: datetime) -> tuple[Heartbeat, ...]:
         where = {"last_heartbeat_at < ?": threshold}
-        return await self._heartbeats.select(where, order="last_heartbeat_at, execution_id")
-
-    async def delete(self, execution_id: str) -> bool:
-        return await self._heartbeats.remove(execution_id)
+        return await self.select(where, order="last_heartbeat_at, execution_id")
 
 
 STATES: Final = """
@@ -179,23 +133,18 @@ FROM (
 """
 
 
-class DuckDBAgentStates:
+class DuckDBAgentStates(
+    KeyedTable[AgentRuntimeState],
+    entity=AgentRuntimeState,
+    table="agent_states",
+    key=("agent_id",),
+    source=STATES,
+):
     """What agents do. Programs save it; of others it is told by what is stored anyway.
 
     That are the signs of life of runs, what waits for a person, the sessions of connected agents,
     and the rights that a person took from an agent, which is paused then.
     """
-
-    def __init__(self, database: StoreDatabase) -> None:
-        self._states = EntityTable(
-            database, AgentRuntimeState, "agent_states", key=("agent_id",), source=STATES
-        )
-
-    async def save(self, state: AgentRuntimeState) -> None:
-        await self._states.put(state)
-
-    async def get(self, agent_id: str) -> AgentRuntimeState | None:
-        return await self._states.one(agent_id)
 
     async def get_active(self) -> tuple[AgentRuntimeState, ...]:
         return await self._listed({"status <> ?": ActivityStatus.IDLE})
@@ -204,10 +153,7 @@ class DuckDBAgentStates:
         return await self._listed({})
 
     async def _listed(self, where: dict[str, object]) -> tuple[AgentRuntimeState, ...]:
-        return await self._states.select(where, order="last_activity_at DESC, agent_id")
-
-    async def delete(self, agent_id: str) -> bool:
-        return await self._states.remove(agent_id)
+        return await self.select(where, order="last_activity_at DESC, agent_id")
 
 
 ARTIFACTS: Final = """
@@ -223,21 +169,12 @@ WHERE trim(file) <> ''
 """
 
 
-class DuckDBArtifacts:
+class DuckDBArtifacts(KeyedTable[Artifact], entity=Artifact, table="artifacts", source=ARTIFACTS):
     """Files that came of tasks: those that sessions touched, and what a program saves.
 
     A file of a session is read from the session, which is its task; its type is told by its name.
     It can't be deleted here: it goes with its session.
     """
-
-    def __init__(self, database: StoreDatabase) -> None:
-        self._artifacts = EntityTable(database, Artifact, "artifacts", source=ARTIFACTS)
-
-    async def save(self, artifact: Artifact) -> None:
-        await self._artifacts.put(artifact)
-
-    async def get(self, artifact_id: str) -> Artifact | None:
-        return await self._artifacts.one(artifact_id)
 
     async def list_artifacts(
         self,
@@ -247,10 +184,7 @@ class DuckDBArtifacts:
         artifact_type: ArtifactType | None = None,
     ) -> tuple[Artifact, ...]:
         where = {"task_id = ?": task_id, "created_by = ?": created_by, "type = ?": artifact_type}
-        return await self._artifacts.select(where, order="path, id")
-
-    async def delete(self, artifact_id: str) -> bool:
-        return await self._artifacts.remove(artifact_id)
+        return await self.select(where, order="path, id")
 
 
 PROJECTS: Final = """
@@ -264,27 +198,15 @@ GROUP BY project
 """
 
 
-class DuckDBProjects:
+class DuckDBProjects(KeyedTable[Project], entity=Project, table="projects", source=PROJECTS):
     """Projects: those that sessions were imported from, and what a program saves of them.
 
     A project of sessions has its folder as id and is active, its team the agents that worked in it.
     Saving one with that id takes its place; it comes back when that is deleted.
     """
 
-    def __init__(self, database: StoreDatabase) -> None:
-        self._projects = EntityTable(database, Project, "projects", source=PROJECTS)
-
-    async def save(self, project: Project) -> None:
-        await self._projects.put(project)
-
-    async def get(self, project_id: str) -> Project | None:
-        return await self._projects.one(project_id)
-
     async def list_projects(
         self, *, status: ProjectStatus | None = None, lead: str | None = None
     ) -> tuple[Project, ...]:
         where = {"status = ?": status, "lead = ?": lead}
-        return await self._projects.select(where, order="id")
-
-    async def delete(self, project_id: str) -> bool:
-        return await self._projects.remove(project_id)
+        return await self.select(where, order="id")

@@ -150,18 +150,8 @@ class AdaptedEmbedder:
     """
 
     def __init__(self, base: Embedder) -> None:
-        self._base = base
-        self._side: QuestionSide | None = None
-
-    @property
-    def base(self) -> Embedder:
-        """The embedder without what was trained for questions."""
-        return self._base
-
-    @property
-    def side(self) -> QuestionSide | None:
-        """What embeds questions in place of the base."""
-        return self._side
+        self.base = base
+        self.side: QuestionSide | None = None
 
     def use(self, side: QuestionSide | None) -> QuestionSide | None:
         """Put something in place of what is in use, or nothing; holds from the next query on.
@@ -169,45 +159,45 @@ class AdaptedEmbedder:
         Returns what was in use, which the caller closes. Raises ``EmbeddingError`` for one that was
         made for another base.
         """
-        if side is not None and side.base != self._base.fingerprint:
+        if side is not None and side.base != self.base.fingerprint:
             raise EmbeddingError(
-                f"the checkpoint was trained for {side.base}, and {self._base.fingerprint} is used",
+                f"the checkpoint was trained for {side.base}, and {self.base.fingerprint} is used",
                 remedy="Train one for this embedder, or choose that embedder again.",
             )
-        former, self._side = self._side, side
+        former, self.side = self.side, side
         return former
 
     @property
     def fingerprint(self) -> str:
-        return self._base.fingerprint
+        return self.base.fingerprint
 
     @property
     def query_fingerprint(self) -> str:
         """Identifier of what questions are embedded with: the base, and what is in front of it."""
-        return self._side.fingerprint if self._side else self._base.fingerprint
+        return self.side.fingerprint if self.side else self.base.fingerprint
 
     @property
     def dims(self) -> int:
-        return self._base.dims
+        return self.base.dims
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        return await self._base.embed(texts)
+        return await self.base.embed(texts)
 
     async def embed_query(self, text: str) -> Vectors:
-        if self._side is None:
-            return await self._base.embed_query(text)
-        return await self._side.vector_of(text, self._base)
+        if self.side is None:
+            return await self.base.embed_query(text)
+        return await self.side.vector_of(text, self.base)
 
     @property
     def is_loaded(self) -> bool:
-        return self._base.is_loaded or (self._side is not None and self._side.is_loaded)
+        return self.base.is_loaded or (self.side is not None and self.side.is_loaded)
 
     async def unload(self) -> None:
-        await self._base.unload()
-        if self._side is not None:
-            await self._side.unload()
+        await self.base.unload()
+        if self.side is not None:
+            await self.side.unload()
 
     async def close(self) -> None:
-        await self._base.close()
-        if self._side is not None:
-            await self._side.close()
+        await self.base.close()
+        if self.side is not None:
+            await self.side.close()

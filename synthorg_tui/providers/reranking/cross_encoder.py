@@ -86,11 +86,14 @@ class CrossEncoder(LocalModel):
 
     def _plan(self, question: str, texts: Sequence[str]) -> Sequence[Batch]:
         tokenizer, session = self._files.load()
-        asked = self._fitting(tokenizer, _encodable(question))
+        asked = self._fitting(tokenizer, question.encode("utf-8", "replace").decode())
         most = self._config.max_tokens
         tokenizer.enable_truncation(max_length=most, strategy="only_second")
         encodings = tokenizer.encode_batch(
-            [(asked, _encodable(text[: most * _CHARS_PER_TOKEN])) for text in texts]
+            [
+                (asked, text[: most * _CHARS_PER_TOKEN].encode("utf-8", "replace").decode())
+                for text in texts
+            ]
         )
         return [
             (positions, partial(self._batch, session, [encodings[i] for i in positions]))
@@ -134,8 +137,3 @@ class CrossEncoder(LocalModel):
 def create_cross_encoder(config: RerankingConfig) -> CrossEncoder | None:
     """Return the cross-encoder that the settings describe, not loaded yet; ``None`` for none."""
     return CrossEncoder(config) if isinstance(config, OnnxRerankerConfig) else None
-
-
-def _encodable(text: str) -> str:
-    """The text without halves of characters, which no tokenizer takes."""
-    return text.encode("utf-8", "replace").decode()

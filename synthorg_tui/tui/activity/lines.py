@@ -88,7 +88,9 @@ def call_line(call: CallRecord, width: int, now: datetime, *, times: int = 1) ->
     glyph, word, role = call_mark(call)
     agent = one_line(call.agent_id)[:_NAME].ljust(_NAME)
     left = line((f"{glyph} {word.ljust(8)}", role), (agent, "strong"))
-    left.add(f" {one_line(call.name)} ", "muted").add(_about(call), "text")
+    left.add(f" {one_line(call.name)} ", "muted").add(
+        one_line(subject(call)[:_MAX_SUBJECT]), "text"
+    )
     right = line((_repeated(times), "bad"), (f"{call.tokens:,}t ".rjust(7), "faint"))
     right.add(_took(call).rjust(7), "faint")
     return beside(left, right.add(ago(call.at, now).rjust(5), "faint"), width)
@@ -101,7 +103,7 @@ def call_lines(call: CallRecord, width: int, now: datetime, *, times: int = 1) -
     """
     glyph, word, role = call_mark(call)
     first = line((f"{glyph} ", role), (f"{one_line(call.name)} ", "strong"))
-    first.add(_about(call), "text")
+    first.add(one_line(subject(call)[:_MAX_SUBJECT]), "text")
     second = line((f"  {word.ljust(8)}", role), (one_line(call.agent_id), "muted"))
     second.add(f" · {outcome}" if (outcome := came_of(call)) else "", "faint")
     right = line((f"{call.tokens:,}t {_took(call)}", "faint"))
@@ -111,10 +113,6 @@ def call_lines(call: CallRecord, width: int, now: datetime, *, times: int = 1) -
 
 def _repeated(times: int) -> str:
     return f" {times:,}×" if times > 1 else ""
-
-
-def _about(call: CallRecord) -> str:
-    return one_line(subject(call)[:_MAX_SUBJECT])
 
 
 def _took(call: CallRecord) -> str:
@@ -188,17 +186,15 @@ def call_detail(
     lines = [*head_lines(call, now), *memory_lines(call, memories), Line()]
     lines.append(rule("What the agent read", f"{reply_size(call):,} bytes"))
     if call.kind == "digest":
-        return lines + (digests.ruled_text(call.reply, call.tokens) or _nothing())
-    return lines + (text_lines(call.reply) if call.reply else _nothing())
+        return lines + (
+            digests.ruled_text(call.reply, call.tokens) or [line(("Nothing.", "muted"))]
+        )
+    return lines + (text_lines(call.reply) if call.reply else [line(("Nothing.", "muted"))])
 
 
 def reply_size(call: CallRecord) -> int:
     """Return the size of the call's reply in bytes."""
     return len(call.reply.encode("utf-8", "replace"))
-
-
-def _nothing() -> list[Line]:
-    return [line(("Nothing.", "muted"))]
 
 
 def why_lines(answer: Explanation, width: int) -> list[Line]:

@@ -22,12 +22,13 @@ from synthorg_tui.tui.activity.adapter import EngineActivity
 from synthorg_tui.tui.activity.models import ActivityEvent, ListedAgent, NamedMemory
 from synthorg_tui.tui.activity.silencing import ask_silence
 from synthorg_tui.tui.activity.state import LIMIT, Activity, can_undo, own_memories, skill_of
-from synthorg_tui.tui.activity.widgets import AgentList, CallDetail, CallList, MemoryDialog
+from synthorg_tui.tui.activity.widgets import AgentList, CallDetail, CallList
+from synthorg_tui.tui.base.choosing import ChoiceDialog
 from synthorg_tui.tui.base.formatting import counted, memories
 from synthorg_tui.tui.base.lines import Line, error_lines, line
 from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.jobs import Throttle, copy, run_job, toast
-from synthorg_tui.tui.memories.lines import memory_line
+from synthorg_tui.tui.memories.lines import choice_lines, memory_line
 from synthorg_tui.tui.panes import ACTIVITY, Panes
 from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
@@ -401,8 +402,8 @@ class ActivityScreen(Pane):
             self._show_skill(name)
             return
 
-        def show(row: ListedMemory | None) -> None:
-            if row is not None:
+        def show(row: object) -> None:
+            if isinstance(row, ListedMemory):
                 self._show_memory(row)
 
         async def choose() -> None:
@@ -412,7 +413,10 @@ class ActivityScreen(Pane):
             elif len(rows) == 1:
                 show(rows[0])
             else:
-                self.app.push_screen(MemoryDialog(rows, now=self.now), show)
+                make = partial(choice_lines, rows, self.now())
+                self.app.push_screen(
+                    ChoiceDialog("Which memory", "↵ chooses · esc leaves", make), show
+                )
 
         run_job(self, choose, group="memory")
 

@@ -1,15 +1,13 @@
-"""The widgets of the Activity pane: agents, calls, one call in full, and a choice of memories."""
+"""The widgets of the Activity pane: agents, calls, and one call in full."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
-from synthorg_tui.memory.listing import ListedMemory
-from synthorg_tui.tui.actions import bindings, key_of
+from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.activity.lines import (
     agent_lines,
     call_detail,
@@ -20,7 +18,6 @@ from synthorg_tui.tui.activity.lines import (
 from synthorg_tui.tui.activity.models import ListedAgent
 from synthorg_tui.tui.activity.state import Activity
 from synthorg_tui.tui.base.lines import Line
-from synthorg_tui.tui.memories.lines import memory_line
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineView
 from synthorg_tui.tui.widgets.rows import FixedList
@@ -160,39 +157,3 @@ class CallDetail(Vertical):
         asks_again = lacks_width and not self._awaits_layout  # after layout it is known
         self._awaits_layout = lacks_width
         return asks_again
-
-
-class MemoryDialog(ModalScreen[ListedMemory | None]):
-    """A dialog that lists the memories of a call and returns the chosen one, or ``None``."""
-
-    BINDINGS = bindings("choose")
-
-    def __init__(self, rows: Sequence[ListedMemory], *, now: Callable[[], datetime]) -> None:
-        super().__init__()
-        self._rows = rows
-        self._now = now
-
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog") as box:
-            box.border_title = "Which memory"
-            box.border_subtitle = "↵ chooses · esc leaves"
-            yield FixedList(id="named")
-
-    def on_mount(self) -> None:
-        rows, now = self.query_one("#named", FixedList), self._now()
-        rows.styles.height = min(len(self._rows), 16)
-        rows.show(
-            lambda width: [
-                (row, memory_line(row, width, now=now, marked=False)) for row in self._rows
-            ]
-        )
-        rows.focus()
-
-    def on_line_list_chosen(self, event: LineList.Chosen) -> None:
-        value = event.list.value if isinstance(event.list, FixedList) else None
-        if isinstance(value, ListedMemory):
-            self.dismiss(value)
-
-    def action_close(self) -> None:
-        """Close the dialog without a choice."""
-        self.dismiss(None)

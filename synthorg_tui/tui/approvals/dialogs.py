@@ -21,12 +21,11 @@ from synthorg_tui.tui.approvals.wording import (
     from_entries,
     problems,
 )
+from synthorg_tui.tui.base.choosing import ChoiceDialog
 from synthorg_tui.tui.base.lines import Line, beside, line
 from synthorg_tui.tui.base.pane import to_memory
 from synthorg_tui.tui.jobs import toast
-from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineBar
-from synthorg_tui.tui.widgets.rows import FixedList
 
 if TYPE_CHECKING:
     from synthorg_tui.curation.review import Review
@@ -42,43 +41,23 @@ def show_subject(screen: Screen[None], review: "Review", otherwise: str = NO_MEM
         toast(screen, otherwise, severity="warning")
 
 
-class SnoozeDialog(ModalScreen[datetime | None]):
-    """A dialog with times to choose from; returns the chosen one, or ``None``."""
+def snooze_dialog(now: datetime) -> ChoiceDialog:
+    """Return the dialog of the times to snooze until, which returns the chosen one."""
 
-    CSS_PATH = "approvals.tcss"
-    BINDINGS = bindings("choose")
+    def rows(width: int) -> list[tuple[object, Line]]:
+        return [
+            (
+                at,
+                beside(
+                    line((f"  {label}", "text")), line((f"{at:%a %d %b %H:%M}", "muted")), width
+                ),
+            )
+            for label, at in snooze_choices(now)
+        ]
 
-    def __init__(self, now: datetime) -> None:
-        super().__init__()
-        self._choices = snooze_choices(now)
-
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog", id="snooze-box") as box:
-            box.border_title = "Snooze until"
-            box.border_subtitle = "↵ chooses · esc leaves"
-            yield FixedList(id="snooze")
-
-    def on_mount(self) -> None:
-        times = self.query_one("#snooze", FixedList)
-        times.styles.height = len(self._choices)
-        times.show(self._lines)
-        times.focus()
-
-    def _lines(self, width: int) -> list[tuple[object, Line]]:
-        rows: list[tuple[object, Line]] = []
-        for label, at in self._choices:
-            time = line((f"{at:%a %d %b %H:%M}", "muted"))
-            rows.append((at, beside(line((f"  {label}", "text")), time, width)))
-        return rows
-
-    def on_line_list_chosen(self, event: LineList.Chosen) -> None:
-        value = event.list.value if isinstance(event.list, FixedList) else None
-        if isinstance(value, datetime):
-            self.dismiss(value)
-
-    def action_close(self) -> None:
-        """Close the dialog without snoozing."""
-        self.dismiss(None)
+    dialog = ChoiceDialog("Snooze until", "↵ chooses · esc leaves", rows)
+    dialog.add_class("snoozing")
+    return dialog
 
 
 class RewordForm(ModalScreen[Reworded | None]):
@@ -125,7 +104,7 @@ class RewordForm(ModalScreen[Reworded | None]):
         """Return the wording if it is valid; otherwise show what is wrong."""
         wording = self.wording
         if wrong := problems(wording):
-            self._show_note(line(("! ", "bad"), (f"{wrong[0]}.", "warn")))
+            self.query_one("#note", LineBar).show(line(("! ", "bad"), (f"{wrong[0]}.", "warn")))
             return
         self.dismiss(wording)
 
@@ -133,9 +112,6 @@ class RewordForm(ModalScreen[Reworded | None]):
         """Close the form; unsaved text is discarded only at the second press."""
         if self.wording != self._before and not self._warned:
             self._warned = True
-            self._show_note(line(("! ", "warn"), (NOT_TAKEN, "text")))
+            self.query_one("#note", LineBar).show(line(("! ", "warn"), (NOT_TAKEN, "text")))
             return
         self.dismiss(None)
-
-    def _show_note(self, note: Line) -> None:
-        self.query_one("#note", LineBar).show(note)

@@ -62,13 +62,17 @@ def disagree(entry: InboxEntry) -> bool:
 
 def row_line(entry: InboxEntry, width: int, marks: RowMarks, *, now: datetime) -> Line:
     """Render an item in one line: mark, kind, title, flags, number of occurrences and age."""
-    right = _flags(marks).extend(_recurrence(entry)).add(ago(_when(entry), now).rjust(4), "faint")
+    right = (
+        _flags(marks)
+        .extend(_recurrence(entry))
+        .add(ago(entry.item.decided_at or entry.item.created_at, now).rjust(4), "faint")
+    )
     return beside(_head(entry, marks), right, width)
 
 
 def row_lines(entry: InboxEntry, width: int, marks: RowMarks, *, now: datetime) -> list[Line]:
     """Render an item in two lines: title and age, then its kind and its confidence."""
-    age = line((ago(_when(entry), now).rjust(4), "faint"))
+    age = line((ago(entry.item.decided_at or entry.item.created_at, now).rjust(4), "faint"))
     _, word, role = kind_mark(entry)
     second = line(("    ", "text"), (word.ljust(10), role)).extend(_confidence(entry))
     second.extend(_recurrence(entry)).add(one_line(agent_of(entry)), "muted")
@@ -82,10 +86,6 @@ def _head(entry: InboxEntry, marks: RowMarks) -> Line:
     head = line(("✓" if marks.marked else " ", "accent"))
     head.add("◉ " if marks.reviewed else "  ", "accent")
     return head.add(f"{glyph} ", role).add(one_line(entry.item.title[:_MAX_TITLE]), "text")
-
-
-def _when(entry: InboxEntry) -> datetime:
-    return entry.item.decided_at or entry.item.created_at
 
 
 def _confidence(entry: InboxEntry) -> Line:

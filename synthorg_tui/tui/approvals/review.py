@@ -396,20 +396,22 @@ class ReviewScreen(RewordingScreen):
 
     def action_snooze(self) -> None:
         """Ask for a time and hide the item from the queue until then."""
-        from synthorg_tui.tui.approvals.dialogs import SnoozeDialog
+        from synthorg_tui.tui.approvals.dialogs import snooze_dialog
 
         if self.pending() is None:
             return
 
-        def chosen(until: datetime | None) -> None:
+        def chosen(until: object) -> None:
+            if not isinstance(until, datetime):
+                return
+
             async def snooze(review: "Review") -> str:
                 await self._approvals.snooze(review.item.id, until)
                 return f"Snoozed until {until:%a %d %b %H:%M}"
 
-            if until is not None:
-                self._decide(snooze)
+            self._decide(snooze)
 
-        self.app.push_screen(SnoozeDialog(self._opener.now()), chosen)
+        self.app.push_screen(snooze_dialog(self._opener.now()), chosen)
 
     def action_undo(self) -> None:
         """Undo the last decision."""

@@ -371,7 +371,7 @@ class ApprovalsScreen(Pane):
 
     def action_snooze(self) -> None:
         """Ask for a time and hide the item until then, or show a snoozed one again."""
-        from synthorg_tui.tui.approvals.dialogs import SnoozeDialog
+        from synthorg_tui.tui.approvals.dialogs import snooze_dialog
 
         approvals, entry = self._ready(), self.rows.entry
         if approvals is None or self.lacks_row("item") or entry is None:
@@ -391,8 +391,10 @@ class ApprovalsScreen(Pane):
         if self.inbox.view == "snoozed":
             snooze(None)
             return
-        dialog = SnoozeDialog(self.now())
-        self.app.push_screen(dialog, lambda until: snooze(until) if until else None)
+        self.app.push_screen(
+            snooze_dialog(self.now()),
+            lambda until: snooze(until) if isinstance(until, datetime) else None,
+        )
 
     def action_memory(self) -> None:
         """Open the memory that the item is about in the Memories pane."""

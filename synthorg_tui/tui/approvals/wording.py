@@ -245,7 +245,10 @@ def to_document(wording: Reworded) -> str:
         return shown(wording)
     parts = [_HEAD]
     for name in FIELDS:
-        body = "\n".join(_guard(row) for row in shown(wording.text(name)).split("\n"))
+        body = "\n".join(
+            (f"\\{row}" if _GUARDED.match(row) else row)
+            for row in shown(wording.text(name)).split("\n")
+        )
         parts.append(f"[{name.upper()}]\n{body}\n")
     parts.append(f"[STEPS]\n{steps_text(wording.steps)}\n")
     return "\n".join(parts)
@@ -294,10 +297,6 @@ def from_entries(entries: Mapping[str, str], before: Reworded) -> Reworded:
     is_same = entries[STEPS] == original[STEPS]
     steps = before.steps if is_same else steps_of(entries[STEPS], before.steps)
     return Wording(**fields, steps=steps)
-
-
-def _guard(text: str) -> str:
-    return f"\\{text}" if _GUARDED.match(text) else text
 
 
 def _sections(text: str) -> dict[str, str]:

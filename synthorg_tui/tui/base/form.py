@@ -114,14 +114,53 @@ class CategoryPicker(LineBar, Generic[Category], can_focus=True):
         self._step(1)
 
 
-class MemoryForm(ModalScreen[str | None]):
+class FormScreen(ModalScreen[str | None]):
+    """A form that stays open until what is written is stored, and asks before it is lost.
+
+    Its bar of notes has the id ``note``.
+    """
+
+    BINDINGS = bindings("form")
+    unsaved = "Not saved. esc again gives it up, ^s saves."
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._saving = Saving(self, note="#note", key="^s")
+        self._warned = False
+
+    def on_screen_resume(self) -> None:
+        """Close the form if it was saved while another screen covered it."""
+        self._saving.finish()
+
+    @property
+    def changed(self) -> bool:
+        """Whether closing the form would lose something the person wrote."""
+        raise NotImplementedError
+
+    def action_close(self) -> None:
+        """Close the form, which is refused during saving; unsaved text needs a second press."""
+        if self._saving.is_busy:
+            return
+        if self.changed and not self._warned:
+            self._warned = True
+            self._tell(line(("! ", "warn"), (self.unsaved, "text")))
+            return
+        self.dismiss(None)
+
+    def _refuse(self, field: str, problem: str) -> None:
+        self._tell(line(("! ", "bad"), (problem, "warn")))
+        self.query_one(field).focus()
+
+    def _tell(self, note: Line) -> None:
+        self.query_one("#note", LineBar).show_whole(note)
+
+
+class MemoryForm(FormScreen):
     """The dialog for a memory: empty for a new one, filled in for an edit.
 
     It stays open until ``save`` has stored the values, and then returns the message of ``save``, or
     ``None`` if the person cancels.
     """
-
-    BINDINGS = bindings("form")
 
     def __init__(
         self,
@@ -131,12 +170,10 @@ class MemoryForm(ModalScreen[str | None]):
     ) -> None:
         super().__init__()
         self._save = save
-        self._saving = Saving(self, note="#note", key="^s")
         self._row = row
         self._agents = agents
         self._shown = safe_text(row.content, multiline=True) if row else ""
         self._tags = safe_text(" ".join(row.tags)) if row else ""
-        self._warned = False
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog", id="form") as box:
@@ -176,10 +213,6 @@ class MemoryForm(ModalScreen[str | None]):
         else:
             self.query_one("#content", TextArea).focus()
 
-    def on_screen_resume(self) -> None:
-        """Close the form if it was saved while another screen covered it."""
-        self._saving.finish()
-
     @property
     def _content(self) -> str:
         return self.query_one("#content", TextArea).text
@@ -210,8 +243,7 @@ class MemoryForm(ModalScreen[str | None]):
         wrong = self._wrong(agent)
         if wrong is not None:
             field, problem = wrong
-            self._tell(line(("! ", "bad"), (problem, "warn")))
-            self.query_one(field).focus()
+            self._refuse(field, problem)
             return
         unchanged = self._row is not None and self._content == self._shown
         tags_box = self.query_one("#tags", Input).value
@@ -231,17 +263,3 @@ class MemoryForm(ModalScreen[str | None]):
         if self._project is not None and not Path(self._project).is_dir():
             return "#project", "There is no such folder."
         return None
-
-    def action_close(self) -> None:
-        """Close the form, which is refused during saving; unsaved text needs a second press."""
-        if self._saving.is_busy:
-            return
-        if self.changed and not self._warned:
-            self._warned = True
-            warning = "Not saved. esc again gives it up, ^s saves."
-            self._tell(line(("! ", "warn"), (warning, "text")))
-            return
-        self.dismiss(None)
-
-    def _tell(self, note: Line) -> None:
-        self.query_one("#note", LineBar).show_whole(note)

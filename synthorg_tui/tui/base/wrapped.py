@@ -44,18 +44,18 @@ class WrappedText:
 
     def __init__(self, lines: Sequence[Line] = (), width: int = 0) -> None:
         self.width = width
-        self._pieces: list[Line] = []
+        self.pieces: list[Line] = []
         self._firsts: list[int] = []
         self.size = 0
         for line in lines:
-            self._firsts.append(len(self._pieces))
+            self._firsts.append(len(self.pieces))
             size = _length(line)
-            self._pieces.extend(pieces_of(line) if size > MAX_PIECE else (line,))
+            self.pieces.extend(pieces_of(line) if size > MAX_PIECE else (line,))
             self.size += size
-        self._heights = [1] * len(self._pieces)
-        self._known = bytearray(len(self._pieces))
+        self._heights = [1] * len(self.pieces)
+        self._known = bytearray(len(self.pieces))
         self._starts: list[int] | None = None
-        self._unmeasured_from = 0
+        self.next_unmeasured = 0  # the piece the next portion begins with
         self._rows: dict[int, list[Line]] = {}
 
     @property
@@ -66,7 +66,7 @@ class WrappedText:
     @property
     def is_measured(self) -> bool:
         """Whether every piece is measured."""
-        return self._unmeasured_from >= len(self._pieces)
+        return self.next_unmeasured >= len(self.pieces)
 
     @property
     def starts(self) -> list[int]:
@@ -77,23 +77,18 @@ class WrappedText:
 
     def place(self, row: int) -> TextPlace:
         """Return where a row is; one after the end is in the last piece."""
-        piece = min(bisect_right(self.starts, row) - 1, max(len(self._pieces) - 1, 0))
+        piece = min(bisect_right(self.starts, row) - 1, max(len(self.pieces) - 1, 0))
         return TextPlace(piece, max(row - self.starts[piece], 0))
 
     def row_of(self, place: TextPlace) -> int:
         """Return the present row of a place, which moves as pieces before it are measured."""
-        if not self._pieces:
+        if not self.pieces:
             return 0
         return self.starts[place.piece] + min(place.part, self._heights[place.piece] - 1)
 
     def first_piece(self, index: int) -> int:
         """Return the number of the first piece of a line, which is given by its index."""
         return self._firsts[index]
-
-    @property
-    def pieces(self) -> Sequence[Line]:
-        """The pieces, in which a search looks."""
-        return self._pieces
 
     def line_of(self, piece: int) -> int:
         """Return the index of the line that a piece belongs to."""
@@ -115,19 +110,14 @@ class WrappedText:
         rows = self.rows(piece)
         return rows[part] if part < len(rows) else None
 
-    @property
-    def next_unmeasured(self) -> int:
-        """The piece that the next portion begins with; those before it are measured."""
-        return self._unmeasured_from
-
     def measure_around(self, piece: int, rows: int) -> bool:
         """Measure so many rows before a piece, and twice as many from it on.
 
         Returns whether the number of rows changed.
         """
         changed = False
-        forth = range(max(piece, 0), len(self._pieces))
-        back = range(min(piece, len(self._pieces)) - 1, -1, -1)
+        forth = range(max(piece, 0), len(self.pieces))
+        back = range(min(piece, len(self.pieces)) - 1, -1, -1)
         for pieces, wanted in ((forth, 2 * rows), (back, rows)):
             for each in pieces:
                 if wanted <= 0:
@@ -138,12 +128,12 @@ class WrappedText:
 
     def measure_portion(self) -> bool:
         """Measure the next pieces, about ``PORTION`` characters; return what ``measure`` does."""
-        piece, left, changed = self._unmeasured_from, PORTION, False
-        while piece < len(self._pieces) and left > 0:
-            left -= max(_length(self._pieces[piece]), _LEAST)
+        piece, left, changed = self.next_unmeasured, PORTION, False
+        while piece < len(self.pieces) and left > 0:
+            left -= max(_length(self.pieces[piece]), _LEAST)
             changed |= self._measure(piece)
             piece += 1
-        self._unmeasured_from = piece
+        self.next_unmeasured = piece
         return changed
 
     def _measure(self, piece: int) -> bool:
@@ -158,10 +148,10 @@ class WrappedText:
         return True
 
     def _fits(self, piece: int) -> bool:
-        return self.width <= 0 or _cells(self._pieces[piece]) <= self.width
+        return self.width <= 0 or _cells(self.pieces[piece]) <= self.width
 
     def _wrapped(self, piece: int) -> list[Line]:
-        source = self._pieces[piece]
+        source = self.pieces[piece]
         return wrap(source, self.width) if self.width > 0 else [source]
 
 

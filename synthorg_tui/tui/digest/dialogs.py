@@ -1,6 +1,7 @@
 """The dialogs of the Digest pane: agent, budget, a scenario's name, what a line stands for."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from synthorg_tui.core.errors import DomainError
@@ -12,7 +13,7 @@ from synthorg_tui.tui.base.formatting import counted, memories
 from synthorg_tui.tui.base.lines import Line, beside, line, one_line
 from synthorg_tui.tui.digest.adapter import EngineDigests
 from synthorg_tui.tui.digest.state import read_budget
-from synthorg_tui.tui.memories.lines import memory_line
+from synthorg_tui.tui.memories.lines import choice_lines
 
 if TYPE_CHECKING:
     from synthorg_tui.memory.retrieval.explanation import Candidate
@@ -58,10 +59,7 @@ async def list_members(
 ) -> None:
     """List what a candidate stands for; ``show`` is called with the memory that is chosen."""
     rows = await digests.memories(candidate.members)
-    now = pane.now()
-
-    def make(width: int) -> list[tuple[object, Line]]:
-        return [(row, memory_line(row, width, now=now, marked=False)) for row in rows]
+    make = partial(choice_lines, rows, pane.now())
 
     def chosen(row: object) -> None:
         if isinstance(row, ListedMemory):

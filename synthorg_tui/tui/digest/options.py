@@ -198,17 +198,20 @@ class Options:
         other.
         """
         changed = {name: v for name, v in self._changed.items() if name not in _PLACES}
-        if not self._effective("diversity_penalty_enabled", True):
+        if not (
+            self.value("diversity_penalty_enabled")
+            if "diversity_penalty_enabled" in self._configured
+            else True
+        ):
             changed.pop("diversity_lambda", None)
         if {"relevance_weight", "fusion_strategy"} & changed.keys():
-            weight = self._effective("relevance_weight", 0.7)
+            weight = (
+                self.value("relevance_weight") if "relevance_weight" in self._configured else 0.7
+            )
             if isinstance(weight, (int, float)):
                 changed["relevance_weight"] = weight
                 changed["recency_weight"] = round(1.0 - weight, 4)
         return dict(sorted(changed.items()))
-
-    def _effective(self, name: str, default: Value) -> Value:
-        return self.value(name) if name in self._configured else default
 
 
 def option_lines(options: Options, width: int) -> list[tuple[object, Line]]:

@@ -326,16 +326,15 @@ def metric_lines(metrics: EvalMetrics) -> list[Line]:
         line((f"{'':{_LABEL}}{'before':>8}{'after':>8}{'':4}{'gain':>7}", "muted")),
         *(_compared(*pair) for pair in pairs),
         line((told, "muted")),
-        line(("95 % interval of the gain ", "text"), (_interval(metrics), "strong")),
+        line(
+            ("95 % interval of the gain ", "text"),
+            (f"{metrics.gain_low:+.3f} to {metrics.gain_high:+.3f}", "strong"),
+        ),
     ]
     if metrics.is_surely_better:
         return [*shown, line(("✓ better: ", "good"), ("the gain is more than chance", "text"))]
     why = "recall is lost for it" if metrics.gain_low > 0 else "the gain may be chance"
     return [*shown, line(("✗ not surely better: ", "warn"), (why, "text"))]
-
-
-def _interval(metrics: EvalMetrics) -> str:
-    return f"{metrics.gain_low:+.3f} to {metrics.gain_high:+.3f}"
 
 
 def _compared(name: str, before: float, after: float) -> Line:

@@ -47,7 +47,13 @@ def detail_lines(agent: "AgentFacts", now: datetime) -> list[Line]:
     lines += [Line(), _rule("Rights"), _rights(agent)]
     lines += [Line(), _rule("Settings of its own"), *_own(agent.own_settings)]
     lines += [Line(), _rule("Whom its lessons reach")]
-    return [*lines, *(_fact(str(scope), _names(ids)) for scope, ids in agent.reach.items())]
+    return [
+        *lines,
+        *(
+            _fact(str(scope), one_line(", ".join(ids)) or "nobody")
+            for scope, ids in agent.reach.items()
+        ),
+    ]
 
 
 def _place(agent: "AgentFacts") -> list[Line]:
@@ -85,10 +91,6 @@ def _own(settings: Sequence[str]) -> list[Line]:
     if not settings:
         return [line(("none: everything is the company's", "muted"))]
     return [line(("• ", "accent"), (one_line(each), "text")) for each in settings]
-
-
-def _names(ids: Sequence[str]) -> str:
-    return one_line(", ".join(ids)) or "nobody"
 
 
 def _fact(label: str, value: str, role: str = "text") -> Line:

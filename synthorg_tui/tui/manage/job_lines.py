@@ -114,13 +114,10 @@ def detail_lines(job: "JobStatus", runs: "Sequence[JobRun]", now: datetime) -> l
     if not runs:
         lines.append(line(("It hasn't run yet.", "muted")))
     for place, run in enumerate(runs):
-        lines += _run_lines(run, now, whole=_says_more(run, place))
+        lines += _run_lines(
+            run, now, whole=run.state == "failed" or (place == 0 and run.state != "nothing")
+        )
     return lines
-
-
-def _says_more(run: "JobRun", place: int) -> bool:
-    """Whether a run is shown line by line: a failure, and the latest if anything was done."""
-    return run.state == "failed" or (place == 0 and run.state != "nothing")
 
 
 def _often(job: "JobStatus") -> str:

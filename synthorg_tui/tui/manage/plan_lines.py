@@ -176,7 +176,7 @@ def group_lines(
 
 
 def _after(group: PlannedGroup, quoted: Mapping[str, ListedMemory], now: datetime) -> list[Line]:
-    lines = [Line(), _rule("After")]
+    lines = [Line(), Line([(f"{'After'} ", "title")], fill="track")]
     if group.text is not None:
         lines.append(line(("new  ", "good"), (group.text.category, "muted")))
         lines += text_lines(group.text.content[: 4 * _MAX_CHARACTERS])
@@ -189,7 +189,7 @@ def _after(group: PlannedGroup, quoted: Mapping[str, ListedMemory], now: datetim
 
 def _before(group: PlannedGroup, quoted: Mapping[str, ListedMemory], now: datetime) -> list[Line]:
     members = [each for each in group.members if each.role is not MemberRole.KEPT]
-    lines = [Line(), _rule("Before")]
+    lines = [Line(), Line([(f"{'Before'} ", "title")], fill="track")]
     for member in members[:MAX_QUOTED]:
         lines += _memory(member.id, member.role, quoted.get(member.id), now)
     if len(members) > MAX_QUOTED:
@@ -238,10 +238,6 @@ def question_lines(
         for group in plan.groups
         if (plan.number, group.number) in chosen
     ]
-
-
-def _rule(title: str) -> Line:
-    return Line([(f"{title} ", "title")], fill="track")
 
 
 def _change(label: str, before: int, after: int) -> Line:

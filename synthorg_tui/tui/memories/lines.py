@@ -102,6 +102,13 @@ def memory_line(
     return _memory_line(content, row.kind, agent_id, age, width, marked)
 
 
+def choice_lines(
+    rows: Sequence[ListedMemory], now: datetime, width: int
+) -> list[tuple[object, Line]]:
+    """Render memories for a dialog in which one of them is chosen."""
+    return [(row, memory_line(row, width, now=now, marked=False)) for row in rows]
+
+
 def _archived_short(row: ListedMemory, now: datetime) -> str:
     """Why and for how long a memory is archived; empty for one that isn't."""
     if row.archived_at is None:

@@ -414,11 +414,11 @@ class MemoriesScreen(MemoryActions):
 
     def show_session(self, session_id: str) -> None:
         """List the memories of a session; esc lists all again."""
-        self._show_only("session:", session_id)
+        self.show_filter(toggle_operator("", "session:", session_id))
 
     def show_agent(self, agent_id: str) -> None:
         """List the memories of an agent; esc lists all again."""
-        self._show_only("agent:", agent_id)
+        self.show_filter(toggle_operator("", "agent:", agent_id))
 
     def show_filter(self, text: str) -> None:
         """List what a filter says; esc lists all again."""
@@ -426,9 +426,6 @@ class MemoriesScreen(MemoryActions):
         self._zoom(False)
         self.rows.focus()
         self.set_text(text, "filter")
-
-    def _show_only(self, operator: str, value: str) -> None:
-        self.show_filter(toggle_operator("", operator, value))
 
     def action_reload(self) -> None:
         """Read the store again, or try to open it again."""

@@ -32,7 +32,7 @@ def model_rows(
     """Return the rows of what is tried, with the figures on the set of questions in view."""
     heads = ("R@10", "NDCG@10", "MRR", "GAIN")
     more = ("NONSENSE", "SLOWEST", "MEMORY") if width >= WIDE else ()
-    room = _name_cells(width, len(heads) + len(more))
+    room = max(12, width - 1 - (len(heads) + len(more)) * (_FIGURE + 1))
     head = line(("Embedder".ljust(room), "muted"))
     for name in (*heads, *more):
         head.add(f" {name:>{_FIGURE}}", "muted")
@@ -42,10 +42,6 @@ def model_rows(
         figures = None if each.is_file else known.get(each.name)
         rows.append((each, _row(each, figures, shown, room, bool(more))))
     return rows
-
-
-def _name_cells(width: int, figures: int) -> int:
-    return max(12, width - 1 - figures * (_FIGURE + 1))
 
 
 def _row(

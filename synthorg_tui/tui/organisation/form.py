@@ -5,17 +5,14 @@ from pathlib import Path
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, TextArea
 
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.text import has_hidden, safe_text
 from synthorg_tui.memory.retrieval.tags import split_tags
 from synthorg_tui.organisation.models import OrgEntry
-from synthorg_tui.tui.actions import bindings
-from synthorg_tui.tui.base.form import CategoryPicker
+from synthorg_tui.tui.base.form import CategoryPicker, FormScreen
 from synthorg_tui.tui.base.lines import Line, line
-from synthorg_tui.tui.base.saving import Saving
 from synthorg_tui.tui.organisation.adapter import EntryText
 from synthorg_tui.tui.organisation.lines import GLYPHS
 from synthorg_tui.tui.organisation.state import KINDS
@@ -26,27 +23,23 @@ _CHOICES = {
 }
 
 
-class EntryForm(ModalScreen[str | None]):
+class EntryForm(FormScreen):
     """The dialog for an entry: empty for a new one, filled in for a new version.
 
     It stays open until ``save`` has stored what is written, and then returns its message; a write
     that is refused says why in it, with the text still there. ``None`` if the person cancels.
     """
 
-    BINDINGS = bindings("form")
-
     def __init__(
         self, entry: OrgEntry | None, save: Callable[[EntryText], Awaitable[str]], *, text: str = ""
     ) -> None:
         super().__init__()
         self._save = save
-        self._saving = Saving(self, note="#note", key="^s")
         self._entry = entry
         self._content = entry.content if entry else text
         self._shown = safe_text(self._content, multiline=True)
         self._tags = safe_text(" ".join(entry.traits.others)) if entry else ""
         self._project = safe_text(entry.traits.project) if entry else ""
-        self._warned = False
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog", id="form") as box:
@@ -73,10 +66,6 @@ class EntryForm(ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         self.query_one("#content", TextArea).focus()
-
-    def on_screen_resume(self) -> None:
-        """Close the form if it was saved while another screen covered it."""
-        self._saving.finish()
 
     @property
     def _typed(self) -> tuple[str, str, str]:
@@ -119,21 +108,3 @@ class EntryForm(ModalScreen[str | None]):
             traits.project if traits and project == self._project else folder,
             traits.others if traits and tags == self._tags else split_tags(tags),
         )
-
-    def _refuse(self, field: str, problem: str) -> None:
-        self._tell(line(("! ", "bad"), (problem, "warn")))
-        self.query_one(field).focus()
-
-    def action_close(self) -> None:
-        """Close the form, which is refused during saving; unsaved text needs a second press."""
-        if self._saving.is_busy:
-            return
-        if self.changed and not self._warned:
-            self._warned = True
-            warning = "Not saved. esc again gives it up, ^s saves."
-            self._tell(line(("! ", "warn"), (warning, "text")))
-            return
-        self.dismiss(None)
-
-    def _tell(self, note: Line) -> None:
-        self.query_one("#note", LineBar).show_whole(note)

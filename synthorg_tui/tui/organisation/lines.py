@@ -12,14 +12,13 @@ from synthorg_tui.organisation.models import OrgOrigin
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import ago, counted, moment
 from synthorg_tui.tui.base.headings import Headings, RowHeading
-from synthorg_tui.tui.base.lines import Line, bar, beside, error_lines, keys_line, line, one_line
+from synthorg_tui.tui.base.lines import Line, bar, beside, keys_line, line, one_line
 from synthorg_tui.tui.organisation.state import KINDS, RETRACTED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from synthorg_tui.core.errors import DomainError
     from synthorg_tui.organisation.models import OrgEntry
     from synthorg_tui.tui.organisation.adapter import PromptRoom
     from synthorg_tui.tui.organisation.state import Entries
@@ -195,11 +194,6 @@ def _teaching_lines() -> list[Line]:
         line(("AGENTS.md and docs/adr of your projects.", "text")),
         keys_line((key_of("organisation.add"), "writes the first one")),
     ]  # fmt: skip
-
-
-def failure_lines(error: DomainError) -> list[Line]:
-    """What went wrong and what to do."""
-    return error_lines("What the organisation knows can't be shown", error)
 
 
 def loading_lines() -> list[Line]:

@@ -20,7 +20,7 @@ from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.filters import completed
 from synthorg_tui.tui.base.formatting import counted
-from synthorg_tui.tui.base.lines import Line, line
+from synthorg_tui.tui.base.lines import Line, error_lines, line
 from synthorg_tui.tui.base.window import WINDOW
 from synthorg_tui.tui.jobs import Recount, run_job, toast
 from synthorg_tui.tui.organisation import lines as drawn
@@ -203,7 +203,9 @@ class OrganisationScreen(EntryActions):
 
     def _placeholder(self) -> list[Line]:
         if self._error is not None:
-            return self.copyable(drawn.failure_lines(self._error))
+            return self.copyable(
+                error_lines("What the organisation knows can't be shown", self._error)
+            )
         if self.port is None or self.entries.waiting or not self.entries.answered:
             return drawn.loading_lines() if self._slow else []
         return drawn.empty_lines(self.entries)

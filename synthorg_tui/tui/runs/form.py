@@ -7,18 +7,15 @@ from typing import TYPE_CHECKING, Final
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.host.runs import UNNAMED_AGENT
 from synthorg_tui.runtime.models import BUILT_IN, RunProfile
-from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.dialogs import ConfirmDialog
-from synthorg_tui.tui.base.form import CategoryPicker
+from synthorg_tui.tui.base.form import CategoryPicker, FormScreen
 from synthorg_tui.tui.base.lines import Line, line
-from synthorg_tui.tui.base.saving import Saving
 from synthorg_tui.tui.manage.opening import PathSuggester
 from synthorg_tui.tui.runs.adapter import RunDesk
 from synthorg_tui.tui.runs.lines import PROFILES
@@ -37,14 +34,14 @@ _TELLS: Final = {
 }
 
 
-class RunForm(ModalScreen[str | None]):
+class RunForm(FormScreen):
     """The dialog for a new run; returns the id of the run that was started, ``None`` for none.
 
     ``executors`` gives for each name why it can't run here. ``like`` is a run whose agent, folder
     and executor are proposed.
     """
 
-    BINDINGS = bindings("form")
+    unsaved = "Not started. esc again gives it up, ^s starts."
 
     def __init__(
         self,
@@ -59,8 +56,6 @@ class RunForm(ModalScreen[str | None]):
         self._executors = executors
         self._agents = agents
         self._like = like.request if like is not None else None
-        self._saving = Saving(self, note="#note", key="^s")
-        self._warned = False
         self._tried = False
 
     def compose(self) -> ComposeResult:
@@ -113,10 +108,6 @@ class RunForm(ModalScreen[str | None]):
         self.query_one("#task", TextArea).focus()
         self._check()
 
-    def on_screen_resume(self) -> None:
-        """Close the form if the run was started while another screen covered it."""
-        self._saving.finish()
-
     @property
     def fields(self) -> RunFields:
         """What is typed now."""
@@ -130,6 +121,11 @@ class RunForm(ModalScreen[str | None]):
             memory=self._picked("memory") == "yes",
             limits={name: self._text(name) for name in _LIMITS},
         )
+
+    @property
+    def changed(self) -> bool:
+        """Whether a task is written."""
+        return bool(self.fields.task.strip())
 
     def _text(self, name: str) -> str:
         return self.query_one(f"#{name}", Input).value
@@ -172,17 +168,3 @@ class RunForm(ModalScreen[str | None]):
 
         self._warned = False
         self._saving.begin(start)
-
-    def action_close(self) -> None:
-        """Close the form; a task that was written needs a second press."""
-        if self._saving.is_busy:
-            return
-        if self.fields.task.strip() and not self._warned:
-            self._warned = True
-            warning = "Not started. esc again gives it up, ^s starts."
-            self._tell(line(("! ", "warn"), (warning, "text")))
-            return
-        self.dismiss(None)
-
-    def _tell(self, note: Line) -> None:
-        self.query_one("#note", LineBar).show_whole(note)

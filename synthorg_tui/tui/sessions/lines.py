@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Final
 from synthorg_tui.core.enums import ExecutionOutcome
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.tui.base.formatting import counted, duration, moment, size
-from synthorg_tui.tui.base.lines import Line, beside, error_lines, keys_line, line, one_line
+from synthorg_tui.tui.base.lines import Line, beside, keys_line, line, one_line
 from synthorg_tui.tui.sessions.state import project_name
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from synthorg_tui.core.errors import DomainError
     from synthorg_tui.executions.sessions import StoredSession
     from synthorg_tui.tui.sessions.adapter import MadeOfSession
     from synthorg_tui.tui.sessions.state import SessionRow, Sessions
@@ -104,13 +103,13 @@ def session_lines(
     title = line((one_line(session.title), "strong"))
     lines = [title, line((f"{glyph} {words}", role)), Line()]
     lines += _facts(session, parts, now)
-    lines += [Line(), _rule("Made of it")]
+    lines += [Line(), Line([(f"{'Made of it'} ", "title")], fill="track")]
     if made is None:
         return [*lines, line(("…", "faint"))]
     lines += [line((one_line(told), "text")) for told in made.told] or [
         line(("nothing: no memory, lesson or skill", "muted"))
     ]
-    lines += [Line(), _rule("Resume")]
+    lines += [Line(), Line([(f"{'Resume'} ", "title")], fill="track")]
     if made.resume:
         lines.append(line((one_line(made.resume), "accent")))
         lines.append(line(("y copies the command", "faint")))
@@ -146,10 +145,6 @@ def _fact(label: str, value: str, role: str) -> Line:
     return shown
 
 
-def _rule(title: str) -> Line:
-    return Line([(f"{title} ", "title")], fill="track")
-
-
 def deleted_line(session: StoredSession, width: int) -> Line:
     """A session as the question names it that asks whether to delete it."""
     name = " · ".join(filter(None, (session.agent_id, project_name(session))))
@@ -171,8 +166,3 @@ def empty_lines(sessions: Sessions) -> list[Line]:
         line(("What agents did is read from the transcripts that their programs write.", "text")),
         keys_line(("i", "imports those of this machine"), ("r", "looks again")),
     ]
-
-
-def failure_lines(error: DomainError) -> list[Line]:
-    """What went wrong and what to do."""
-    return error_lines("The sessions can't be shown", error)

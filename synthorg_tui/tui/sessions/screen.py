@@ -20,7 +20,7 @@ from synthorg_tui.memory.listing import BrowseFilter
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.formatting import counted, size
 from synthorg_tui.tui.base.headings import Headings, day_heading
-from synthorg_tui.tui.base.lines import Line, line
+from synthorg_tui.tui.base.lines import Line, error_lines, line
 from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.jobs import Recount, Throttle, copy, run_job, toast
 from synthorg_tui.tui.panes import SESSIONS, Panes
@@ -210,7 +210,7 @@ class SessionsScreen(Pane):
 
     def _placeholder(self) -> list[Line]:
         if self._error is not None:
-            return self.copyable(drawn.failure_lines(self._error))
+            return self.copyable(error_lines("The sessions can't be shown", self._error))
         if self.port is None or self.sessions.loaded is None:
             return [line(("Reading the sessions …", "muted"))] if self._slow else []
         return drawn.empty_lines(self.sessions)

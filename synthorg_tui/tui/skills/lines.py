@@ -18,7 +18,6 @@ from synthorg_tui.tui.base.formatting import ago, counted, moment
 from synthorg_tui.tui.base.lines import (
     Line,
     beside,
-    error_lines,
     keys_line,
     line,
     one_line,
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from synthorg_tui.core.errors import DomainError
     from synthorg_tui.curation.effects import LessonEffect
     from synthorg_tui.curation.overview import SkillDetail, SkillOverviewRow
     from synthorg_tui.skills.document import Finding
@@ -262,8 +260,3 @@ def empty_lines(skills: Skills) -> list[Line]:
             (key_of("skills.reload"), "looks again"),
         ),
     ]
-
-
-def failure_lines(error: DomainError) -> list[Line]:
-    """What went wrong and what to do."""
-    return error_lines("The skills can't be shown", error)

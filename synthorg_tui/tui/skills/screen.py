@@ -20,7 +20,7 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import bindings, key_of
 from synthorg_tui.tui.base.editor import EditorError, edit_file
 from synthorg_tui.tui.base.formatting import counted
-from synthorg_tui.tui.base.lines import Line, line
+from synthorg_tui.tui.base.lines import Line, error_lines, line
 from synthorg_tui.tui.base.pane import Pane, to_memory
 from synthorg_tui.tui.jobs import Recount, copy, run_job, toast
 from synthorg_tui.tui.panes import Panes
@@ -176,7 +176,7 @@ class SkillsScreen(Pane):
 
     def _placeholder(self) -> list[Line]:
         if self._error is not None:
-            return self.copyable(drawn.failure_lines(self._error))
+            return self.copyable(error_lines("The skills can't be shown", self._error))
         if self.port is None or self.skills.overview is None:
             return [line(("Reading the skills …", "muted"))] if self._slow else []
         return drawn.empty_lines(self.skills)

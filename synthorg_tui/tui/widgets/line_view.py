@@ -1,7 +1,7 @@
 """Bars of a few lines, and texts of any length: scrolled, wrapped, and searched."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from itertools import accumulate
 from typing import ClassVar
 
@@ -35,17 +35,12 @@ class LineBar(StyledWidget):
 
     def __init__(self, lines: Iterable[Line] = (), *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._lines = list(lines)
-
-    @property
-    def lines(self) -> Sequence[Line]:
-        """The lines shown."""
-        return self._lines
+        self.lines = list(lines)
 
     def show(self, *lines: Line) -> None:
         """Show these lines instead of the present ones."""
-        if self._lines != list(lines):
-            self._lines = list(lines)
+        if self.lines != list(lines):
+            self.lines = list(lines)
             self.refresh()
 
     def show_whole(self, text: Line) -> None:
@@ -56,7 +51,7 @@ class LineBar(StyledWidget):
         self.call_after_refresh(self.scroll_visible, animate=False)
 
     def render_line(self, y: int) -> Strip:
-        shown = self._lines[y] if 0 <= y < len(self._lines) else Line()
+        shown = self.lines[y] if 0 <= y < len(self.lines) else Line()
         return self.strip(shown.fit(self.size.width), self.size.width)
 
 
@@ -135,21 +130,11 @@ class LineView(StyledScroll):
 
     def __init__(self, lines: Iterable[Line] = (), *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._source = list(lines)
-        self._text = WrappedText()
-        self._matches = Matches()
+        self.lines = list(lines)
+        self.text = WrappedText()
+        self.matches = Matches()
         self._bar: SearchBar | None = None
         self._measuring: Timer | None = None
-
-    @property
-    def lines(self) -> Sequence[Line]:
-        """The lines shown, before wrapping."""
-        return self._source
-
-    @property
-    def text(self) -> WrappedText:
-        """The lines as they are wrapped."""
-        return self._text
 
     def show(self, lines: Iterable[Line], *, top: bool = True) -> None:
         """Show these lines, scrolled to the top unless ``top`` is false.
@@ -157,70 +142,70 @@ class LineView(StyledScroll):
         Only changed rows are redrawn.
         """
         lines = list(lines)
-        if lines != self._source:
+        if lines != self.lines:
             before = self._in_view()
-            self._source = lines
+            self.lines = lines
             self._wrap()
             first = self.scroll_offset.y
             for y, (old, new) in enumerate(zip(before, self._in_view(), strict=True), first):
                 if old != new:
                     self.refresh_lines(y)
-            if self._matches.needle:
-                self.find(self._matches.needle)
+            if self.matches.needle:
+                self.find(self.matches.needle)
         if top:
             self.scroll_to(y=0, animate=False)
 
     def _in_view(self) -> list[Line | None]:
         first = self.scroll_offset.y
-        return [self._text.row(y) for y in range(first, first + self.size.height)]
+        return [self.text.row(y) for y in range(first, first + self.size.height)]
 
     def reveal(self, index: int) -> None:
         """Scroll so that the line of this index, before wrapping, is near the top."""
-        if 0 <= index < len(self._source):
-            self._reveal_piece(self._text.first_piece(index), 2)
+        if 0 <= index < len(self.lines):
+            self._reveal_piece(self.text.first_piece(index), 2)
 
     def _reveal_piece(self, piece: int, above: int) -> None:
         self._measure_around(piece)
-        row = self._text.row_of(TextPlace(piece, 0))
+        row = self.text.row_of(TextPlace(piece, 0))
         self.scroll_to(y=max(row - above, 0), animate=False)
 
     # Wrapping
 
     def remake(self) -> None:
         """Wrap the lines to the present width; the row at the top stays there."""
-        top = self._text.place(self.scroll_offset.y)
-        line_index, size = self._text.line_of(top.piece), len(self._text.pieces)
+        top = self.text.place(self.scroll_offset.y)
+        line_index, size = self.text.line_of(top.piece), len(self.text.pieces)
         self._wrap()
-        if self.scroll_offset.y and size and line_index < len(self._source):
-            piece = self._text.first_piece(line_index)
+        if self.scroll_offset.y and size and line_index < len(self.lines):
+            piece = self.text.first_piece(line_index)
             same = (
                 TextPlace(top.piece, top.part)
-                if size == len(self._text.pieces)
+                if size == len(self.text.pieces)
                 else TextPlace(piece, 0)
             )
             self._measure_around(same.piece)
-            self.scroll_to(y=self._text.row_of(same), animate=False)
+            self.scroll_to(y=self.text.row_of(same), animate=False)
         self.refresh()
 
     def _wrap(self) -> None:
         width = self.scrollable_content_region.width
-        self._text = WrappedText(self._source, width)
-        self._text.measure_portion()
+        self.text = WrappedText(self.lines, width)
+        self.text.measure_portion()
         self._measured()
         self._measure_on()
 
     def _measured(self) -> None:
-        self.virtual_size = Size(self._text.width, self._text.row_count)
+        self.virtual_size = Size(self.text.width, self.text.row_count)
 
     def _measure_on(self) -> None:
         if self._measuring is not None:
             self._measuring.stop()
             self._measuring = None
-        if not self._text.is_measured and self.is_attached:
+        if not self.text.is_measured and self.is_attached:
             self._measuring = self.set_timer(MEASURED_AGAIN_AFTER, self._measure_portion)
 
     def _measure_portion(self) -> None:
-        first, text = self._text.place(self.scroll_offset.y).piece, self._text
+        first, text = self.text.place(self.scroll_offset.y).piece, self.text
         from_piece = text.next_unmeasured
         self._keep_top(text.measure_portion)
         if from_piece <= first + self.size.height and first <= text.next_unmeasured:
@@ -229,46 +214,41 @@ class LineView(StyledScroll):
 
     def _keep_top(self, measure: Callable[[], bool]) -> None:
         """Measure; what is at the top of the view stays there."""
-        top = self._text.place(self.scroll_offset.y)
+        top = self.text.place(self.scroll_offset.y)
         if measure():
             self._measured()
-            row = self._text.row_of(top)
+            row = self.text.row_of(top)
             if row != self.scroll_offset.y:
                 self.scroll_to(y=row, animate=False)
                 self.refresh()
 
     def _measure_around(self, piece: int) -> None:
         """Measure what one may see next when one goes to a piece."""
-        if self._text.measure_around(piece, max(self.size.height, 1)):
+        if self.text.measure_around(piece, max(self.size.height, 1)):
             self._measured()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Measure what came into view."""
         super().watch_scroll_y(old_value, new_value)
-        if not self._text.is_measured:
-            text, page = self._text, max(self.size.height, 1)
+        if not self.text.is_measured:
+            text, page = self.text, max(self.size.height, 1)
             first = text.place(round(new_value)).piece
             self._keep_top(lambda: text.measure_around(first, page))
 
     def line_at(self, y: int, width: int) -> tuple[Line, Style | None]:
         """Return a wrapped row of the visible part, with the matches of a search marked."""
         at = y + self.scroll_offset.y
-        row = self._text.row(at)
+        row = self.text.row(at)
         if row is None:
             return Line(), None
-        if self._matches.found:
-            piece, part = self._text.place(at)
-            if spans := self._matches.spans(piece):
-                rows = self._text.rows(piece)
-                row = mark_row(rows, part, self._text.pieces[piece], spans)
+        if self.matches.found:
+            piece, part = self.text.place(at)
+            if spans := self.matches.spans(piece):
+                rows = self.text.rows(piece)
+                row = mark_row(rows, part, self.text.pieces[piece], spans)
         return row, None
 
     # Searching
-
-    @property
-    def matches(self) -> Matches:
-        """What is searched for and where it stands."""
-        return self._matches
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave n, N and escape to the screen while nothing is searched for."""
@@ -284,57 +264,57 @@ class LineView(StyledScroll):
             return
         for other in self.screen.query(SearchBar):
             other.view.action_end_search(refocus=False)
-        self._bar = SearchBar(self, self._matches.needle)
+        self._bar = SearchBar(self, self.matches.needle)
         self.screen.mount(self._bar)
 
     def find(self, needle: str) -> None:
         """Look for a text, and go to its first place from the top of the view on."""
-        source, pieces = self._source, self._text.pieces
-        if self._text.size <= FOUND_AT_ONCE:
+        source, pieces = self.lines, self.text.pieces
+        if self.text.size <= FOUND_AT_ONCE:
             self._found(find(pieces, needle))
             return
-        self._matches = Matches(needle)
+        self.matches = Matches(needle)
 
         async def search() -> None:
             matches = await asyncio.to_thread(find, pieces, needle)
-            if source is self._source:  # else another text came, and is searched itself
+            if source is self.lines:  # else another text came, and is searched itself
                 self._found(matches)
 
         run_job(self, search, group="find")
 
     def _found(self, matches: Matches) -> None:
-        self._matches = matches
+        self.matches = matches
         matches.go_to(self.searched_from)
         self._show_match()
 
     @property
     def searched_from(self) -> int:
         """The piece from which on the first match is looked for."""
-        return self._text.place(self.scroll_offset.y).piece
+        return self.text.place(self.scroll_offset.y).piece
 
     @property
     def match_caption(self) -> str:
         """Which match one is at, of how many."""
-        return self._matches.caption
+        return self.matches.caption
 
     def step(self, by: int) -> None:
         """Go on by so many matches."""
-        self._matches.step(by)
+        self.matches.step(by)
         self._show_match()
 
     def _show_match(self) -> None:
         if self._bar is not None and self._bar.is_mounted:
             self._bar.tell(self.match_caption)
-        if match := self._matches.here:
+        if match := self.matches.here:
             self.show_piece(match.piece, match.start)
         self.refresh()
 
     def show_piece(self, piece: int, at: int = 0) -> None:
         """Scroll so that a character of a piece is in view, if it isn't."""
         self._measure_around(piece)
-        ends = accumulate(len(row.plain) for row in self._text.rows(piece))
+        ends = accumulate(len(row.plain) for row in self.text.rows(piece))
         part = next((number for number, end in enumerate(ends) if end > at), 0)
-        row_number, top = self._text.row_of(TextPlace(piece, part)), self.scroll_offset.y
+        row_number, top = self.text.row_of(TextPlace(piece, part)), self.scroll_offset.y
         height = max(self.scrollable_content_region.height, 1)
         if not top <= row_number < top + height:
             self.scroll_to(y=max(row_number - height // 3, 0), animate=False)
@@ -349,7 +329,7 @@ class LineView(StyledScroll):
 
     def action_end_search(self, *, refocus: bool = True) -> None:
         """End the search; the text stays where it is."""
-        bar, self._bar, self._matches = self._bar, None, Matches()
+        bar, self._bar, self.matches = self._bar, None, Matches()
         if bar is not None:
             bar.remove()
             if refocus:
@@ -376,7 +356,7 @@ class LineView(StyledScroll):
 
     def action_last(self) -> None:
         """Scroll to the end."""
-        self._measure_around(len(self._text.pieces))
+        self._measure_around(len(self.text.pieces))
         self.scroll_to(y=self.max_scroll_y, animate=False)
 
     def action_half_down(self) -> None:

@@ -11,9 +11,8 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.activity.models import ActivityEvent
 from synthorg_tui.tui.activity.screen import ActivityScreen
-from synthorg_tui.tui.activity.silencing import SilenceDialog
-from synthorg_tui.tui.activity.widgets import MemoryDialog
 from synthorg_tui.tui.app import MemoryDeskApp
+from synthorg_tui.tui.base.choosing import ChoiceDialog
 from synthorg_tui.tui.base.dialogs import ConfirmDialog
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from synthorg_tui.tui.skills.screen import SkillsScreen
@@ -265,7 +264,7 @@ async def test_of_several_memories_one_is_chosen() -> None:
         await open_pane(pilot, at="digest")
         await pilot.press("m")
         await settle(pilot)
-        assert isinstance(app.screen, MemoryDialog)
+        assert isinstance(app.screen, ChoiceDialog)
         await pilot.press("escape")
         await settle(pilot)
         assert isinstance(app.screen, ActivityScreen)
@@ -440,7 +439,7 @@ async def test_a_hint_is_silenced_and_allowed_again(downs: int, silenced: tuple[
             before = list(desk.activity.silent)
             await pilot.press("M")
             await settle(pilot)
-            assert isinstance(app.screen, SilenceDialog)
+            assert isinstance(app.screen, ChoiceDialog)
             await pilot.press(*["j"] * downs, "enter")
             await settle(pilot)
             assert before == ([] if desk.activity.silent else [silenced])

@@ -8,9 +8,9 @@ from textual.pilot import Pilot
 from synthorg_tui.approvals.proposals import MAX_PENDING, asked_by
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.app import MemoryDeskApp
-from synthorg_tui.tui.approvals.dialogs import SnoozeDialog
 from synthorg_tui.tui.approvals.review import ReviewScreen
 from synthorg_tui.tui.approvals.screen import ApprovalsScreen
+from synthorg_tui.tui.base.choosing import ChoiceDialog
 from synthorg_tui.tui.base.dialogs import ConfirmDialog
 from tests.tui.approvals.approvals_fakes import NOW, FakeApprovals, approval_rows
 from tests.tui.tui_fakes import FakeDesk, Seconds, fake_app, rows
@@ -137,7 +137,7 @@ class TestInbox:
             await open_pane(pilot)
             await pilot.press("w")
             await settle(pilot)
-            assert isinstance(app.screen, SnoozeDialog)
+            assert isinstance(app.screen, ChoiceDialog)
             await pilot.press("enter")
             await settle(pilot)
             assert "●2" in screen_text(app)

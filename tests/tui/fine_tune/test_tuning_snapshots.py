@@ -16,7 +16,7 @@ from tests.tui.fine_tune.tuning_fakes import (
     TuningManagement,
     checkpoint,
 )
-from tests.tui.pictures import SIZES, Compare, Size
+from tests.tui.pictures import EACH_SIZE, SIZES, Compare, Size
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import settle
 
@@ -51,10 +51,11 @@ def test_nothing_yet(snap_compare: Compare) -> None:
     assert compare(snap_compare, SIZES, FakeTuningDesk())
 
 
-def test_at_work(snap_compare: Compare) -> None:
+@EACH_SIZE
+def test_at_work(snap_compare: Compare, size: Size) -> None:
     """The run with two stages done and the third at 42 %, loss and metric as columns with their
     values; over the keys what is at work, and the key that stops it."""
-    assert compare(snap_compare, SIZES, FakeTuningDesk([WORKING, BROKEN]))
+    assert compare(snap_compare, size, FakeTuningDesk([WORKING, BROKEN]))
 
 
 def test_done_and_better(snap_compare: Compare) -> None:

@@ -18,7 +18,7 @@ from synthorg_tui.tui.sessions.screen import SessionsScreen
 from synthorg_tui.tui.sessions.transcript import TranscriptView
 from tests.tui.sessions.sessions_fakes import FakeSessions, session, sessions
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
-from tests.tui.tui_helpers import pane, screen_text, settle, toasts, type_text, until
+from tests.tui.tui_helpers import draw, pane, screen_text, settle, toasts, type_text, until
 
 
 def desk_with(count: int = 5) -> FakeDesk:
@@ -296,8 +296,10 @@ async def test_of_thousands_only_the_visible_ones_are_drawn() -> None:
             return make(index, width)
 
         screen.rows.row_lines = count  # type: ignore[method-assign, assignment]
-        await pilot.press("G", "k", "ctrl+u")
-        await settle(pilot)
+        for key in ("G", "k", "ctrl+u"):
+            await pilot.press(key)
+            await settle(pilot)
+            draw(app)
         assert screen.rows.row_count == 5000
         assert 0 < len(set(drawn)) < 150
 

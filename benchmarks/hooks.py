@@ -274,8 +274,12 @@ def search(data_dir: Path, text: str) -> float:
 def one_round(data_dir: Path, text: str, times: Times) -> None:
     """Run each hook and a search once, and note how long each took."""
     session = {"session_id": f"round-{time.time_ns()}"}
-    call = {"tool_name": "Bash", "tool_input": {"command": f"{vocabulary()[0]} publish"}}
-    payloads = {"SessionStart": {}, "UserPromptSubmit": {"prompt": text}, BEFORE: call}
+    command = {"command": f"{vocabulary()[0]} publish"}
+    payloads: dict[str, dict[str, object]] = {
+        "SessionStart": {},
+        "UserPromptSubmit": {"prompt": text},
+        BEFORE: {"tool_name": "Bash", "tool_input": command},
+    }
     for event, payload in payloads.items():
         times[event].append(hook(data_dir, event, session | payload).milliseconds)
     times[SEARCH].append(search(data_dir, text))

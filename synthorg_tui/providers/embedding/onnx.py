@@ -48,7 +48,7 @@ class OnnxEmbedder(LocalEmbedder):
     """Base of embedders that run a model and its tokenizer with ONNX Runtime."""
 
     def __init__(self, *, max_tokens: int, threads: int | None) -> None:
-        super().__init__()
+        super().__init__(gentle=True)
         self._max_tokens = max_tokens
         # One core is left to whoever waits meanwhile: a hook is a program that starts.
         self._threads = threads or max(1, default_threads() - 1)

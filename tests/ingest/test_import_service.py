@@ -303,6 +303,7 @@ async def test_what_was_imported_is_learnt_from_once(
 
     async def learner(ids: Sequence[str], cancel: threading.Event) -> int:
         learnt.append(tuple(ids))
+        await bench.executions.learnt(await bench.executions.unlearnt())
         return 2
 
     bench = Bench(tmp_path / "home", database, learner=learner)

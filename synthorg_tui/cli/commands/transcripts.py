@@ -79,6 +79,8 @@ def _add_paths(parser: "argparse.ArgumentParser") -> None:
 
 async def run_import(context: "Context") -> int:
     """Import the given transcripts, or those found in the usual places."""
+    import asyncio
+
     from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.cli.context import cancelled_by_signal
 
@@ -90,9 +92,11 @@ async def run_import(context: "Context") -> int:
         raise UsageError("--dry-run, --agent and --history are for `import mem0 PATH`")
     paths = _paths(context)
     async with context.engine() as engine:
+        # In a thread: loading the readers takes long enough to keep a hook waiting.
+        imports = await asyncio.to_thread(getattr, engine, "imports")
         line = ProgressLine(context.console)
         with cancelled_by_signal(context.console) as cancellation, line:
-            report = await engine.imports.run(
+            report = await imports.run(
                 paths,
                 progress=lambda step: line.update(describe(step)),
                 cancel=cancellation.requested,

@@ -1,6 +1,7 @@
 """How long an agent waits for the digest and the hints that hooks hand it.
 
     python -m benchmarks.hooks --memories 100000 [--data-dir DIR]
+    python -m benchmarks.hooks --during-import 2000
 
 Each hook is a process of its own, as the agent's program starts it: with nobody having the store
 open, so that an owner is started first for a digest, and with one there. The time is that of the
@@ -8,6 +9,10 @@ whole process, from its start to its end. Every second tool call is one that an 
 about, each time in a session of its own, since the same thing is said once a session. The time of
 the owner alone is that of its answer over a connection that is open. Stored vectors are synthetic,
 questions are embedded by the bundled model.
+
+With ``--during-import`` that many made-up sessions are imported, by a process that has the store
+open, while hooks and searches are run one after the other; the same ones have been run before, with
+an owner that has nothing else to do.
 """
 
 import asyncio
@@ -25,6 +30,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.scale import AGENT, p95, pack, questions
+from benchmarks.sessions import write_sessions
 from benchmarks.synthetic import ensure_filled, vocabulary
 from benchmarks.table import Limit, Report, Row, command_line, print_report
 from synthorg_tui.approvals.models import ApprovalItem
@@ -51,7 +57,12 @@ CALLS = 60
 SETTLED = 3
 PATIENCE = 60
 LESSONS = 40
-HOOK = (sys.executable, "-m", "synthorg_tui", "hook", "claude-code")
+ROUNDS = 30
+ADDED_BY_IMPORT = 150
+"""Milliseconds that an import may add to the 95th percentile of a hook."""
+PROGRAM = (sys.executable, "-m", "synthorg_tui")
+HOOK = (*PROGRAM, "hook", "claude-code")
+SEARCH = "search"
 BEFORE, AFTER = "PreToolUse", "PostToolUseFailure"
 
 
@@ -249,14 +260,109 @@ def _said(*runs: list[Ran]) -> int:
     return sum(ran.said for run in runs for ran in run)
 
 
+Times = dict[str, list[float]]
+
+
+def search(data_dir: Path, text: str) -> float:
+    """Run a search on the command line and return its duration in milliseconds."""
+    started = time.perf_counter()
+    command = [*PROGRAM, "--data-dir", str(data_dir), "search", text]
+    subprocess.run(command, capture_output=True, check=True)
+    return (time.perf_counter() - started) * 1_000
+
+
+def one_round(data_dir: Path, text: str, times: Times) -> None:
+    """Run each hook and a search once, and note how long each took."""
+    session = {"session_id": f"round-{time.time_ns()}"}
+    command = {"command": f"{vocabulary()[0]} publish"}
+    payloads: dict[str, dict[str, object]] = {
+        "SessionStart": {},
+        "UserPromptSubmit": {"prompt": text},
+        BEFORE: {"tool_name": "Bash", "tool_input": command},
+    }
+    for event, payload in payloads.items():
+        times[event].append(hook(data_dir, event, session | payload).milliseconds)
+    times[SEARCH].append(search(data_dir, text))
+
+
+def importing(data_dir: Path, folder: Path) -> "subprocess.Popen[bytes]":
+    """Start an import in a process that opens the store, and wait until it listens."""
+    command = [*PROGRAM, "--data-dir", str(data_dir), "import", str(folder)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None and owner_of(data_dir) != process.pid:
+        time.sleep(0.05)
+    return process
+
+
+def owner_of(data_dir: Path) -> int:
+    """The process that has the store open and answers others; 0 if none does."""
+    with suppress(Exception):
+        hello: dict[str, object] = {"role": "benchmark", "pid": os.getpid()}
+        HookConnection(
+            data_dir.as_posix(), deadline=time.monotonic() + PATIENCE, hello=hello
+        ).close()
+        return int(json.loads((data_dir / "owner.lock").read_bytes())["pid"])
+    return 0
+
+
+def measure_during_import(data_dir: Path, memories: int, sessions: int) -> list[Row]:
+    asyncio.run(ensure_filled(data_dir, memories))
+    asyncio.run(pack(data_dir))
+    asyncio.run(teach(data_dir))
+    prompts = questions(10_000, seed=43)
+    without: Times = {event: [] for event in ("SessionStart", "UserPromptSubmit", BEFORE, SEARCH)}
+    during: Times = {event: [] for event in without}
+    prompt(data_dir, prompts.pop())
+    time.sleep(SETTLED)
+    for _ in range(ROUNDS):
+        one_round(data_dir, prompts.pop(), without)
+    end_owner(data_dir)
+    given_up_before = given_up(data_dir)
+    with tempfile.TemporaryDirectory() as folder:
+        write_sessions(Path(folder), sessions)
+        started = time.perf_counter()
+        process = importing(data_dir, Path(folder))
+        while process.poll() is None:
+            one_round(data_dir, prompts.pop(), during)
+        took = time.perf_counter() - started
+        failed = process.returncode
+    end_owner(data_dir)
+    late = given_up(data_dir) - given_up_before
+    return [
+        Row("the import", took, "s"),
+        Row("exit code of the import", failed, hold=Limit("<=", 0)),
+        Row("rounds during it", len(during[SEARCH])),
+        *(row for event in without for row in _beside(event, without[event], during[event])),
+        Row("hooks that gave up during it", late, hold=Limit("<=", 0)),
+        Row("load of the machine", os.getloadavg()[0], digits=1),
+    ]
+
+
+def _beside(name: str, without: list[float], during: list[float]) -> list[Row]:
+    within = Limit("<=", p95(without) + ADDED_BY_IMPORT)
+    return [
+        Row(f"{name}: without an import, median", statistics.median(without), "ms"),
+        Row(f"{name}: without an import, p95", p95(without), "ms"),
+        Row(f"{name}: during it, median", statistics.median(during), "ms"),
+        Row(f"{name}: during it, p95", p95(during), "ms", within),
+        Row(f"{name}: during it, worst", max(during), "ms"),
+    ]
+
+
 def main() -> None:
     parser = command_line(__doc__)
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--data-dir", type=Path, help="keep the store here and reuse it")
+    parser.add_argument("--during-import", type=int, metavar="SESSIONS")
     options = parser.parse_args()
+    memories, sessions = options.memories, options.during_import
     with tempfile.TemporaryDirectory() as scratch:
-        rows = measure(options.data_dir or Path(scratch), options.memories)
-    report = Report("hooks", {"memories": options.memories}, rows)
+        data_dir = options.data_dir or Path(scratch)
+        if sessions:
+            rows = measure_during_import(data_dir, memories, sessions)
+        else:
+            rows = measure(data_dir, memories)
+    report = Report("hooks", {"memories": memories, "imported": sessions}, rows)
     print_report(report, as_json=options.json)
 
 

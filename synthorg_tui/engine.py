@@ -6,9 +6,11 @@ and when it is built, and holds the few operations that concern all of it. How a
 together is in ``wiring``; what it does belongs into a room of its own, not here.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property, partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -389,6 +391,8 @@ class Engine:
         if not self.settings.memory.procedural.enabled:
             await self.executions.learnt({} if cancel.is_set() else left)
             return 0
+        # In a thread: loading it takes long enough to keep a hook waiting.
+        await asyncio.to_thread(import_module, "synthorg_tui.learning.service")
         report = await self.learning.learn_from(executions, cancel=cancel)
         return report.count(LearnVerdict.PROPOSED)
 

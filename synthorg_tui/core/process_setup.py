@@ -3,8 +3,13 @@
 import gc
 import os
 import sys
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 
+_GENTLY = 5
+"""By how much a thread that nobody waits for is nicer than the rest. Not by more: a thread that
+holds the interpreter's lock and gets no processor would keep the keys waiting."""
 _OFTEN = (700, 10, 10)
 _SELDOM = (200_000, 10, 10)
 """Python's own thresholds, and those of a command, which is over soon."""
@@ -40,6 +45,13 @@ def started() -> None:
     gc.freeze()
     if gc.get_threshold() == _SELDOM:
         gc.set_threshold(*_OFTEN)
+
+
+def be_gentle() -> None:
+    """Let everything else go before this thread, for good; without threads' priorities, nothing."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _GENTLY)
 
 
 def give_back_memory() -> None:

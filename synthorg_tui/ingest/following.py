@@ -154,7 +154,7 @@ async def watch(
         async for ready, _ in turns:
             paths = [place for place in places() if place.exists()] if first else ready
             first = False
-            report = await imports.run(list(paths), gently=True) if paths else None
+            report = await imports.run(list(paths)) if paths else None
             if report is not None and report.executions:
                 yield report
 
@@ -291,7 +291,7 @@ class Following:
         if not self._config.follow:
             return False
         try:
-            report = await self._imports.run(paths, gently=True)
+            report = await self._imports.run(paths)
         except Exception as error:  # full disk, no memory: told once, and tried again much later
             self._tell(error)
             return False

@@ -7,18 +7,16 @@ and memories are drawn from it at once, in the thread that reads. Nothing here s
 import asyncio
 import json
 import logging
-import os
-import sys
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Final, Self
 
+from synthorg_tui.core.process_setup import be_gentle
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.executions.models import Execution, slug
@@ -40,9 +38,6 @@ from synthorg_tui.ingest.sources import NotWorthReadingError, ReadMeter, bounded
 from synthorg_tui.memory.extensions import MemoryDraft
 
 _log = logging.getLogger(__name__)
-_GENTLY = 5
-"""By how much the reading of an import that nobody waits for is nicer than the rest. Not by more:
-a thread that holds the interpreter's lock and gets no processor would keep the keys waiting."""
 _SNIFFED = 25
 """How many records may come before the first that shows whose transcript it is."""
 NO_RECORDS: Final = "empty"
@@ -95,14 +90,12 @@ class ReadAhead:
     """Reads the next file in a thread while the present one is being stored.
 
     For each file, ``take`` it, and then ``start`` the next; the end of the context waits for the
-    thread. One that nobody waits for reads ``gently``. ``reporter`` is as for ``read_file``.
+    thread, before which everything else goes. ``reporter`` is as for ``read_file``.
     """
 
-    def __init__(
-        self, cancel: threading.Event, *, reporter: str = "", gently: bool = False
-    ) -> None:
+    def __init__(self, cancel: threading.Event, *, reporter: str = "") -> None:
         self._thread = ThreadPoolExecutor(
-            1, thread_name_prefix="transcripts", initializer=_be_gentle if gently else None
+            1, thread_name_prefix="transcripts", initializer=be_gentle
         )
         self._cancel = cancel
         self._reporter = reporter
@@ -143,13 +136,6 @@ class ReadAhead:
         """Wait for a reading that was started but not taken; it stops soon when cancelled."""
         if self._waiting is not None:
             await self._waiting[1]
-
-
-def _be_gentle() -> None:
-    """Let everything else go first; where the system knows no priority of a thread, nothing."""
-    if sys.platform == "linux":
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _GENTLY)
 
 
 def _read_safely(file: TranscriptFile, meter: ReadMeter, reporter: str) -> FileReading:

@@ -104,7 +104,6 @@ class ImportOptions:
     progress: ProgressSink | None
     cancel: threading.Event
     reporter: str = ""
-    gently: bool = False
 
 
 @dataclass(slots=True)
@@ -180,12 +179,11 @@ class ImportService:
         progress: ProgressSink | None = None,
         cancel: threading.Event | None = None,
         reporter: str = "",
-        gently: bool = False,
     ) -> ImportReport:
         """Import files and folders, or the usual places when ``paths`` is ``None``.
 
         Imports may run at the same time: they take turns file by file, and a file that another one
-        has just imported isn't read again. One that nobody waits for runs ``gently``.
+        has just imported isn't read again.
 
         With ``reporter`` the files are what the agent with this id reports of itself: their
         executions belong to it, whatever agent they name, and nothing in them is taken as said by a
@@ -197,7 +195,7 @@ class ImportService:
         usual = dict.fromkeys(root for _, root in self.usual_places() if root.exists())
         roots = list(usual) if paths is None else paths
         cancel = cancel or threading.Event()
-        options = ImportOptions(progress, cancel, reporter, gently)
+        options = ImportOptions(progress, cancel, reporter)
         job = _ImportJob(self._backend, self._executions, self._clock, self._turns, options)
         self._turns.running += 1
         try:
@@ -276,7 +274,7 @@ class _ImportJob:
             if mark is not None and mark.refusal and _unchanged(file, marks):
                 self._skip(mark.path, mark.refusal)
         options = self._options
-        with ReadAhead(self._cancel, reporter=options.reporter, gently=options.gently) as ahead:
+        with ReadAhead(self._cancel, reporter=options.reporter) as ahead:
             try:
                 await self._import(fresh, ahead)
             except BaseException:  # the thread is waited for: it must not read on

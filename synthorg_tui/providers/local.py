@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias, TypeVar
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.process_setup import be_gentle
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -116,14 +117,20 @@ class LocalModel(ABC):
     """Base of models that run in this process, on a thread of their own.
 
     A long call yields the thread after each batch, so that a short one sent meanwhile waits for one
-    batch only.
+    batch only. With ``gentle`` a model that several threads may use computes long calls on another
+    thread, before which everything else goes.
     """
 
-    def __init__(self, role: ModelRole) -> None:
+    def __init__(self, role: ModelRole, *, gentle: bool = False) -> None:
         self._role = role
         self._executor: ThreadPoolExecutor | None = ThreadPoolExecutor(
             max_workers=1, thread_name_prefix=role.purpose
         )
+        self._long = self._executor
+        if gentle:
+            self._long = ThreadPoolExecutor(
+                1, thread_name_prefix=f"{role.purpose} many", initializer=be_gentle
+            )
         self._under_way = 0
 
     @property
@@ -147,6 +154,7 @@ class LocalModel(ABC):
         executor, self._executor = self._executor, None
         await asyncio.get_running_loop().run_in_executor(executor, self._unload)
         executor.shutdown(wait=True)
+        self._long.shutdown(wait=True)
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:
@@ -158,7 +166,7 @@ class LocalModel(ABC):
             self._under_way -= 1
 
     async def _parts(
-        self, plan: Callable[[], Sequence[Batch]]
+        self, plan: Callable[[], Sequence[Batch]], *, is_long: bool = False
     ) -> AsyncIterator[tuple[Sequence[int], Any]]:
         """What each batch of a plan gives; the plan and its first batch are made in one go."""
 
@@ -166,16 +174,17 @@ class LocalModel(ABC):
             batches = plan()
             return batches, [compute() for _, compute in batches[:1]]
 
-        batches, first = await self._run(begin)
+        batches, first = await self._run(begin, is_long=is_long)
         for at, (positions, compute) in enumerate(batches):
-            yield positions, first[0] if at == 0 else await self._run(compute)
+            yield positions, first[0] if at == 0 else await self._run(compute, is_long=is_long)
 
-    async def _run(self, work: Callable[[], T]) -> T:
+    async def _run(self, work: Callable[[], T], *, is_long: bool = False) -> T:
         role = self._role
         if self._executor is None:
             raise role.error(f"The {role.name} is closed", remedy="Open the store again")
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+            executor = self._long if is_long else self._executor
+            return await asyncio.get_running_loop().run_in_executor(executor, work)
         except (role.error, MemoryError, RecursionError):
             raise
         except Exception as error:

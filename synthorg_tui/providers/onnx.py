@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Encoding, Tokenizer
 
-# Bigger batches aren't faster (a model is bound by arithmetic), but keep a query waiting.
+# Bigger batches aren't faster (a model is bound by arithmetic): they are padded more, and keep a
+# query waiting.
 _MAX_BATCH = 16
-_MAX_BATCH_TOKENS = 1024
+_MAX_BATCH_TOKENS = 256
 
 
 def load_runtime() -> ModuleType:

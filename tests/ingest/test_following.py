@@ -238,7 +238,7 @@ async def test_a_hooks_import_and_the_following_never_do_the_same_twice(
     monkeypatch.setattr(desk.executions, "save", noted)
     paths = [desk.project(number) for number in range(2, 8)]
     reports = await asyncio.gather(
-        desk.imports.run(paths), desk.imports.run(paths), desk.imports.run(paths, gently=True)
+        desk.imports.run(paths), desk.imports.run(paths), desk.imports.run(paths)
     )
     assert sorted(saved) == sorted(set(saved))
     assert sum(report.memories_added for report in reports) == 12

@@ -300,9 +300,11 @@ async def test_what_was_imported_is_learnt_from_once(
     tmp_path: Path, database: StoreDatabase
 ) -> None:
     learnt: list[tuple[str, ...]] = []
+    executions = ExecutionStore(database)
 
     async def learner(ids: Sequence[str], cancel: threading.Event) -> int:
         learnt.append(tuple(ids))
+        await executions.learnt(await executions.unlearnt())
         return 2
 
     bench = Bench(tmp_path / "home", database, learner=learner)

@@ -1,5 +1,6 @@
 """``import``, ``watch`` and ``demo``: import transcripts once, continuously, or from a sample."""
 
+import asyncio
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,6 @@ from synthorg_tui.core.text import counted, duration
 
 if TYPE_CHECKING:
     import argparse
-    import asyncio
     from collections.abc import AsyncIterator
 
     from synthorg_tui.cli.context import AnyEngine, Context
@@ -90,9 +90,11 @@ async def run_import(context: "Context") -> int:
         raise UsageError("--dry-run, --agent and --history are for `import mem0 PATH`")
     paths = _paths(context)
     async with context.engine() as engine:
+        # In a thread: loading the readers takes long enough to keep a hook waiting.
+        imports = await asyncio.to_thread(getattr, engine, "imports")
         line = ProgressLine(context.console)
         with cancelled_by_signal(context.console) as cancellation, line:
-            report = await engine.imports.run(
+            report = await imports.run(
                 paths,
                 progress=lambda step: line.update(describe(step)),
                 cancel=cancellation.requested,
@@ -115,8 +117,6 @@ async def run_watch(context: "Context") -> int:
 
     Where the process that has the store open does so by itself, what it imports is shown.
     """
-    import asyncio
-
     from synthorg_tui.cli.context import cancelled_by_signal
     from synthorg_tui.host.client import RemoteEngine
 
@@ -163,8 +163,6 @@ async def _followed(
     stop: "asyncio.Event",
 ) -> "AsyncIterator[ImportReport]":
     """Show what the owner of the store imports by itself, until ``stop`` or until it has left."""
-    import asyncio
-
     from pydantic import TypeAdapter
 
     from synthorg_tui.host.errors import OwnerGoneError

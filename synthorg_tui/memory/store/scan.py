@@ -1,7 +1,7 @@
 """Ranks memories without the index, by reading all that a filter allows.
 
 Used while the index can't be opened, as on a full disk. Scores mean the same as the index's, so
-that what is relevant is decided in the same way; it takes about .1 ms a memory.
+that what is relevant is decided in the same way; it takes about .15 ms a memory of 280 characters.
 """
 
 import math

@@ -21,7 +21,7 @@ class MiniLMConfig(FrozenModel):
     """The bundled MiniLM-L6-v2 (int8, 384 dimensions), run by ONNX.
 
     Texts are truncated to ``max_tokens``: the model was trained with 256, its limit is 512.
-    ``threads`` defaults to the number of processor cores, at most 4.
+    ``threads`` defaults to the number of processor cores but one, at most 3.
     """
 
     type: Literal["minilm"] = "minilm"

@@ -30,8 +30,8 @@ def normalise(vectors: Vectors) -> Vectors:
 class LocalEmbedder(LocalModel):
     """Base of embedders that run a model in this process; a query waits for one batch at most."""
 
-    def __init__(self) -> None:
-        super().__init__(EMBEDDING)
+    def __init__(self, *, gentle: bool = False) -> None:
+        super().__init__(EMBEDDING, gentle=gentle)
 
     @property
     @abstractmethod
@@ -45,7 +45,8 @@ class LocalEmbedder(LocalModel):
     async def embed(self, texts: Sequence[str]) -> Vectors:
         with self._at_work():
             plan = partial(self._plan, texts)
-            parts = [part async for part in self._parts(plan)] if texts else []
+            is_long = len(texts) > 1
+            parts = [each async for each in self._parts(plan, is_long=is_long)] if texts else []
             import numpy as np  # not before the plan, which loads it beside us
 
             vectors = np.empty((len(texts), self.dims), dtype=np.float32)

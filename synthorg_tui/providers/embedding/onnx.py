@@ -12,7 +12,7 @@ from synthorg_tui.providers.embedding.config import MiniLMConfig
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.local import LocalEmbedder, normalise
 from synthorg_tui.providers.embedding.protocol import Vectors
-from synthorg_tui.providers.local import Batch
+from synthorg_tui.providers.local import Batch, default_threads
 from synthorg_tui.providers.onnx import OnnxModel, batches_by_length, feeds_of, open_session
 
 if TYPE_CHECKING:
@@ -48,9 +48,10 @@ class OnnxEmbedder(LocalEmbedder):
     """Base of embedders that run a model and its tokenizer with ONNX Runtime."""
 
     def __init__(self, *, max_tokens: int, threads: int | None) -> None:
-        super().__init__()
+        super().__init__(gentle=True)
         self._max_tokens = max_tokens
-        self._threads = threads
+        # One core is left to whoever waits meanwhile: a hook is a program that starts.
+        self._threads = threads or max(1, default_threads() - 1)
         self._files = OnnxModel(self._load_session, self._load_tokenizer)
 
     @property

@@ -31,6 +31,8 @@ from synthorg_tui.providers.models import ChatMessage
 REASONING: Final = "reasoning"
 """The first field of every answer, thrown away: a model that reasons first judges better."""
 _TAG: Final = "evidence"
+_SHOWN_PLACEHOLDER: Final = re.compile(r"<\\{1,2}(?=[a-z][\w -]*>)")
+"""A placeholder such as ``<branch>`` as the fence shows it, copied into an answer."""
 _LOOK_SECONDS = 0.2
 _SEED = 11
 _REPEAT_PENALTY = 1.05
@@ -231,6 +233,7 @@ async def _unless(
 
 def _read(answer: str, names: Sequence[str]) -> dict[str, str]:
     """The fields of an answer: of its first JSON object, or what is whole of a broken one."""
+    answer = _SHOWN_PLACEHOLDER.sub("<", answer)
     start = answer.find("{")
     if start < 0:
         return {}

@@ -194,9 +194,20 @@ async def test_names_of_one_run_are_not_shown_and_not_taken() -> None:
     provider = ScriptedProvider(json.dumps({**ANSWER, "when": "retry-fetch has no upstream"}))
     found = await propose(provider)
     assert "retry-fetch" not in provider.prompts[0]
-    assert "git push -u origin <branch>" in provider.prompts[0]
+    assert r"git push -u origin <\branch>" in provider.prompts[0]
     assert found is not None
     assert "'retry-fetch'" in found.lesson.refused["condition"]
+
+
+@rows("copied", [r"<\branch>", r"<\\branch>"])
+async def test_a_placeholder_may_be_copied_as_the_fence_shows_it(copied: str) -> None:
+    answer = json.dumps({**ANSWER, "when": "The branch <branch> has no upstream"})
+    plain = await propose(ScriptedProvider(answer))
+    found = await propose(ScriptedProvider(answer.replace("<branch>", copied)))
+    assert plain is not None
+    assert found is not None
+    assert found.lesson == plain.lesson
+    assert "condition" not in found.lesson.refused
 
 
 async def test_a_cancelled_lesson_stays_as_it_is() -> None:

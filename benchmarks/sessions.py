@@ -8,7 +8,6 @@ import random
 from pathlib import Path
 
 from benchmarks.synthetic import vocabulary
-from benchmarks.table import command_line
 
 PROJECTS = 20
 
@@ -64,11 +63,3 @@ def _lines(number: int, chosen: random.Random, words: list[str]) -> list[dict[st
 
 def _call(call: str, command: str) -> dict[str, object]:
     return {"type": "tool_use", "id": call, "name": "Bash", "input": {"command": command}}
-
-
-if __name__ == "__main__":
-    parser = command_line(__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--sessions", type=int, default=2_000)
-    options = parser.parse_args()
-    write_sessions(options.folder, options.sessions)

@@ -1,7 +1,4 @@
-"""Made-up sessions of Claude Code, small and all different, for measuring imports.
-
-python -m benchmarks.sessions FOLDER --sessions 2000
-"""
+"""Made-up sessions of Claude Code, small and all different, for measuring imports."""
 
 import json
 import random

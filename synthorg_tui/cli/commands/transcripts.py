@@ -1,6 +1,5 @@
 """``import``, ``watch`` and ``demo``: import transcripts once, continuously, or from a sample."""
 
-import asyncio
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from synthorg_tui.core.text import counted, duration
 
 if TYPE_CHECKING:
     import argparse
+    import asyncio
     from collections.abc import AsyncIterator
 
     from synthorg_tui.cli.context import AnyEngine, Context
@@ -79,6 +79,8 @@ def _add_paths(parser: "argparse.ArgumentParser") -> None:
 
 async def run_import(context: "Context") -> int:
     """Import the given transcripts, or those found in the usual places."""
+    import asyncio
+
     from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.cli.context import cancelled_by_signal
 
@@ -117,6 +119,8 @@ async def run_watch(context: "Context") -> int:
 
     Where the process that has the store open does so by itself, what it imports is shown.
     """
+    import asyncio
+
     from synthorg_tui.cli.context import cancelled_by_signal
     from synthorg_tui.host.client import RemoteEngine
 
@@ -163,6 +167,8 @@ async def _followed(
     stop: "asyncio.Event",
 ) -> "AsyncIterator[ImportReport]":
     """Show what the owner of the store imports by itself, until ``stop`` or until it has left."""
+    import asyncio
+
     from pydantic import TypeAdapter
 
     from synthorg_tui.host.errors import OwnerGoneError

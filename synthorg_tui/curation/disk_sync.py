@@ -192,9 +192,11 @@ class FileChanges:
         in a root at first sight is only recorded, and what is shipped comes up by ``offer`` alone.
         """
         async with self._registry.deciding:
-            await self._before()
+            # Read once: another machine may decide between laying files out and comparing them.
+            approved = await self._registry.all()
+            await self._before(approved)
             survey = await asyncio.to_thread(self._library.survey)
-            records = {record.path: record for record in await self._registry.all()}
+            records = {record.path: record for record in approved}
             preexisting = await self._record_new_roots(survey, records)
             changes = {_item_id(change): change for change in await self._changes(survey, records)}
             withdrawn = await self._withdraw(changes)
@@ -235,8 +237,8 @@ class FileChanges:
         """Return the records by the paths of their files, as they are on this machine."""
         return dict(records)
 
-    async def _before(self) -> None:
-        """What is to be done before disk and registry are compared."""
+    async def _before(self, records: tuple[RegisteredSkill, ...]) -> None:
+        """Lay out files before disk and registry are compared; here nobody else decides."""
 
     def _is_here(self, path: str) -> bool:
         """Whether a file that isn't there is missing, rather than on another machine."""

@@ -94,14 +94,13 @@ class SkillFollower:
     async def follow(self) -> tuple[str, ...]:
         """Write, replace and remove what others decided; return the names of those skills."""
         async with self._registry.deciding:
-            return await self.follow_in_turn()
+            return await self.follow_in_turn(await self._registry.all())
 
-    async def follow_in_turn(self) -> tuple[str, ...]:
-        """Do what ``follow`` does for a caller that holds the registry's lock."""
+    async def follow_in_turn(self, records: tuple[RegisteredSkill, ...]) -> tuple[str, ...]:
+        """Do what ``follow`` does for a caller that holds the registry's lock and has read it."""
         if not self._is_known:
             await self._introduce()
         homes = await self._database.read(_homes)
-        records = await self._registry.all()
         wanted = _wanted(records, homes, str(self._own_root))
         self._registry.copies = {
             str(self._file(name)): record.path
@@ -202,8 +201,8 @@ class SharedFileChanges(FileChanges):
     async def arrive(self) -> None:
         await self.follower.follow()
 
-    async def _before(self) -> None:
-        await self.follower.follow_in_turn()
+    async def _before(self, records: tuple[RegisteredSkill, ...]) -> None:
+        await self.follower.follow_in_turn(records)
 
     def _is_here(self, path: str) -> bool:
         root = Path(path).parent.parent

@@ -19,6 +19,7 @@ from synthorg_tui.memory.retrieval.explanation import Verdict
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.strategies.service import Injection, InjectionRequest
 from synthorg_tui.settings.root import RootConfig
+from tests.agents.receiving import digested
 
 POLICIES = ("All code is reviewed before it is merged.", "Never push to main.")
 PORT = "The staging database listens on port 6543, behind the tunnel."
@@ -113,9 +114,9 @@ async def test_a_person_can_ask_which_digests_carried_a_policy_or_a_fact(tmp_pat
     async with opened(tmp_path, *POLICIES) as engine:
         written = await write(engine, "Write plain English.", OrgFactCategory.CORE_POLICY)
         port = await write(engine, PORT)
-        await agent(engine, "s1").digest("anything at all")
-        await agent(engine, "s1").digest(question)
-        await agent(engine, "s2").digest(question)
+        await digested(agent(engine, "s1"), "anything at all")
+        await digested(agent(engine, "s1"), question)
+        await digested(agent(engine, "s2"), question)
         (newest,) = await engine.gateway.calls(limit=1)
         assert newest.memory_ids == ("core-policy-0", "core-policy-1", written, port)
 

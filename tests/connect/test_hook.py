@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -213,6 +214,8 @@ async def test_an_owner_that_leaves_is_followed_by_the_next_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hook, "TIME_LIMIT", PATIENCE)
+    starting = SimpleNamespace(poll=lambda: None)  # the one that the hook would start comes late
+    monkeypatch.setattr(hook, "_start", lambda *_: starting)
     digest, calls, asked_first = AgentSession.digest, list[AgentSession](), asyncio.Event()
 
     @functools.wraps(digest)

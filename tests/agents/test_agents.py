@@ -549,8 +549,8 @@ class TestRecord:
             (entry,) = (await engine.desk.browse(BrowseFilter(words=("6543",)))).entries
             await engine.erasure.purge([entry.id], actor="person")
             other, searched, written = await gateway.calls()
-            assert "6543" not in written.arguments + written.reply
-            assert "6543" not in searched.reply
+            assert "port 6543" not in written.arguments + written.reply
+            assert "port 6543" not in searched.reply
             assert (written.name, searched.reply) == ("archival_memory_write", "(erased)")
             assert "Mondays" in other.arguments
 

@@ -152,4 +152,4 @@ async def test_erasing_a_fact_reaches_the_digests_that_carried_it(tmp_path: Path
         assert PORT in call.reply
         await engine.organisation.erase(port, actor="person")
         (call,) = await engine.gateway.calls(limit=1)
-        assert "6543" not in f"{call.reply}{call.explanation}"
+        assert "port 6543" not in f"{call.reply}{call.explanation}"

@@ -41,7 +41,7 @@ class ScriptedExecutor:
         self.requests.append(request)
         try:
             if self.waits:
-                await asyncio.sleep(3600)
+                await asyncio.Event().wait()
         except asyncio.CancelledError:
             self.stopped += 1
             raise

@@ -113,7 +113,6 @@ class TestCalls:
         async def handler(request: Request) -> Any:
             for step in range(5):
                 request.progress(step)
-            await asyncio.sleep(0.05)
 
         seen: list[int] = []
         async with pair(handler) as peer:
@@ -135,7 +134,7 @@ class TestCancelling:
         async def handler(request: Request) -> Any:
             begun.set()
             try:
-                await asyncio.sleep(60)
+                await asyncio.Event().wait()
             except asyncio.CancelledError:
                 ended.set()
                 raise
@@ -169,7 +168,7 @@ class TestCancelling:
         async def handler(request: Request) -> Any:
             begun.set()
             try:
-                await asyncio.sleep(60)
+                await asyncio.Event().wait()
             finally:
                 ended.set()
 
@@ -215,7 +214,7 @@ class TestHostileInput:
 
     async def test_an_id_in_use_is_refused(self) -> None:
         async def handler(request: Request) -> Any:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
 
         async with raw(handler) as streams:
             streams[1].write(b'{"id": 1, "method": "x"}\n')

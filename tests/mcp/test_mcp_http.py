@@ -139,7 +139,7 @@ class TestClient:
         @functools.wraps(AgentSession.call)  # what a call is like is read when it is first made
         async def slow(*_: Any, **__: Any) -> None:
             try:
-                await asyncio.sleep(60)
+                await asyncio.Event().wait()
             finally:
                 ended.set()
 

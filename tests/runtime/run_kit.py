@@ -127,7 +127,7 @@ class LineTool(BaseTool):
         if line == "hang":
             with self._file.open("a") as out:
                 out.write("begun\n")
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         with self._file.open("a") as out:
             out.write(f"{line}\n")
         await asyncio.sleep(0.005)  # what is done is known a moment later only

@@ -106,7 +106,7 @@ class TestErrors:
     async def test_a_tool_that_takes_too_long_is_stopped(self) -> None:
         class Slow(OddTool):
             async def execute(self, *, arguments: Mapping[str, Any]) -> ToolResult:
-                await asyncio.sleep(60)
+                await asyncio.Event().wait()
                 raise AssertionError
 
         found = await invoker(Slow(), limits=RunLimits(seconds=0.01)).invoke(use("odd"))
@@ -120,7 +120,7 @@ class TestErrors:
         class Slow(OddTool):
             async def execute(self, *, arguments: Mapping[str, Any]) -> ToolResult:
                 task.cancel()
-                await asyncio.sleep(60)
+                await asyncio.Event().wait()
                 raise AssertionError
 
         task = asyncio.ensure_future(invoker(Slow()).invoke(use("odd")))

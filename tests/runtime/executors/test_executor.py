@@ -21,6 +21,7 @@ from synthorg_tui.runtime.executors.patches import KeptPatches
 from synthorg_tui.runtime.models import GivenSkill, RunProfile, RunRequest, RunStep, StepKind
 from synthorg_tui.runtime.steps import RESUMED
 from synthorg_tui.runtime.worktrees import scratch_worktree
+from tests.patience import PATIENCE, until
 from tests.runtime.executors.client_kit import (
     CLAUDE_RUN,
     RUNS,
@@ -348,10 +349,28 @@ async def test_that_a_cost_is_not_watched_is_said(where: Place) -> None:
     assert any("limit on cost isn't watched" in step.text for step in steps)
 
 
-async def test_a_run_whose_time_is_up_is_ended_with_what_it_started(where: Place) -> None:
-    pids = where.home / "pid"
-    where.install("claude", *CLAUDE_RUN[:4], WROTE, ("run", f"echo $$ > {pids}; sleep 60"))
-    result, steps = await ran(where.executor("claude"), where, limits=RunLimits(seconds=1.5))
+async def test_a_run_whose_time_is_up_is_ended_with_what_it_started(
+    where: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pids, limit, timeout = where.home / "pid", 1.5, asyncio.timeout
+    timers: list[asyncio.Timeout] = []
+
+    def held(seconds: float | None) -> asyncio.Timeout:
+        """Of the run the timer that the test lets expire."""
+        timer = timeout(None if seconds == limit else seconds)
+        if seconds == limit:
+            timers.append(timer)
+        return timer
+
+    async def expire() -> None:
+        await until(lambda: pids.exists() and pids.read_text().endswith("\n"))
+        timers[0].reschedule(asyncio.get_running_loop().time())
+
+    monkeypatch.setattr(asyncio, "timeout", held)
+    where.install("claude", *CLAUDE_RUN[:4], WROTE, ("run", f"echo $$ > {pids}; sleep 6000"))
+    expiring = asyncio.create_task(expire())
+    result, steps = await ran(where.executor("claude"), where, limits=RunLimits(seconds=limit))
+    await expiring
     assert result.termination_reason is TerminationReason.BUDGET_EXHAUSTED
     assert "time was used up" in result.error_message
     assert "it changed files" in last(steps)
@@ -359,7 +378,7 @@ async def test_a_run_whose_time_is_up_is_ended_with_what_it_started(where: Place
 
 
 async def test_a_cancelled_run_is_ended_and_what_it_did_is_told(where: Place) -> None:
-    where.install("claude", WROTE, *CLAUDE_RUN[:4], ("sleep", "60"))
+    where.install("claude", WROTE, *CLAUDE_RUN[:4], ("sleep", "6000"))
     told: list[RunStep] = []
     called = asyncio.Event()
 
@@ -423,17 +442,17 @@ async def test_a_stream_without_end_ends_the_run(
     where: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process, "MAX_STREAM", 1_000_000)
-    where.install("claude", claude_begins(), ("flood", "2000000"), ("sleep", "60"))
+    where.install("claude", claude_begins(), ("flood", "2000000"), ("sleep", "6000"))
     result, _ = await ran(where.executor("claude"), where)
     assert result.termination_reason is TerminationReason.ERROR
     assert "wrote more than" in result.error_message
 
 
 async def test_a_program_that_stays_behind_keeps_no_run_open(where: Place) -> None:
-    where.install("claude", *CLAUDE_RUN, ("leave", "sleep 60"))
+    where.install("claude", *CLAUDE_RUN, ("leave", "sleep 6000"))
     result, _ = await ran(where.executor("claude"), where)
     assert result.termination_reason is TerminationReason.COMPLETED
-    assert result.seconds < 30
+    assert result.seconds < PATIENCE
 
 
 async def test_calls_without_a_result_and_those_of_subagents_are_told(where: Place) -> None:

@@ -4,14 +4,14 @@ import asyncio
 import itertools
 import json
 import threading
-import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from synthorg_tui.memory.injection import TokenEstimator
+from synthorg_tui.providers.completion import llama
 from synthorg_tui.providers.completion.config import (
     AutoModelConfig,
     GgufModelConfig,
@@ -24,7 +24,11 @@ from synthorg_tui.providers.completion.factory import (
     create_token_estimator,
 )
 from synthorg_tui.providers.completion.llama import LlamaCompletion
-from synthorg_tui.providers.completion.protocol import CompletionOptions, CompletionProvider
+from synthorg_tui.providers.completion.protocol import (
+    Completion,
+    CompletionOptions,
+    CompletionProvider,
+)
 from synthorg_tui.providers.enums import FinishReason, MessageRole
 from synthorg_tui.providers.models import ChatMessage
 from tests.patience import PATIENCE, until
@@ -147,32 +151,65 @@ async def test_content_can_not_end_its_turn(model: LlamaCompletion) -> None:
     assert model._chat._prompt(user(chat)).count(start) == 3  # default system, user, assistant
 
 
+class Story:
+    """A long answer that the test holds at its first token; counts the looks whether to go on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.begun, self.go_on, self.looks = threading.Event(), threading.Event(), 0
+        answer = llama._Chat.answer
+
+        def held(
+            chat: llama._Chat,
+            messages: list[ChatMessage],
+            options: CompletionOptions,
+            stops: Callable[[], bool],
+            goes_on: Callable[[Callable[[], str]], bool],
+        ) -> Completion:
+            def looked(text: Callable[[], str]) -> bool:
+                if options.max_tokens > 1:
+                    self.looks += 1
+                    self.begun.set()
+                    self.go_on.wait(PATIENCE)
+                return goes_on(text)
+
+            return answer(chat, messages, options, stops, looked)
+
+        monkeypatch.setattr(llama._Chat, "answer", held)
+
+    async def of(self, model: LlamaCompletion) -> Completion:
+        """Have a long story written."""
+        options = CompletionOptions(max_tokens=900, temperature=1)
+        return await model.complete(user("Write a very long story."), options)
+
+
 async def test_cancelling_stops_the_model_and_the_next_question_is_answered(
-    model: LlamaCompletion,
+    model: LlamaCompletion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await model.complete(user("Hi"), CompletionOptions(max_tokens=1))
-    with pytest.raises(TimeoutError):
-        await asyncio.wait_for(
-            model.complete(
-                user("Write a very long story."), CompletionOptions(max_tokens=900, temperature=1)
-            ),
-            0.2,
-        )
-    started = time.process_time()  # of a processor: what else the machine does doesn't count
-    await model.complete(user("Hi"), CompletionOptions(max_tokens=1))
-    assert time.process_time() - started < 8  # the whole story takes longer
+    story = Story(monkeypatch)
+    running = asyncio.ensure_future(story.of(model))
+    await asyncio.to_thread(story.begun.wait, PATIENCE)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    story.go_on.set()
+    assert (await model.complete(user("Hi"), CompletionOptions(max_tokens=1))).text
+    assert story.looks < 10, "it went on writing"
 
 
-async def test_closing_stops_what_runs(model: LlamaCompletion) -> None:
-    await model.complete(user("Hi"), CompletionOptions(max_tokens=1))
-    running = asyncio.ensure_future(
-        model.complete(user("Write a story."), CompletionOptions(max_tokens=900, temperature=1))
-    )
-    await asyncio.sleep(0.1)
-    await model.close()
+async def test_closing_stops_what_runs(
+    model: LlamaCompletion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story = Story(monkeypatch)
+    running = asyncio.ensure_future(story.of(model))
+    await asyncio.to_thread(story.begun.wait, PATIENCE)
+    closing = asyncio.ensure_future(model.close())
+    await asyncio.sleep(0)
+    story.go_on.set()
+    await closing
     await model.close()
     with pytest.raises(CompletionError):
         await running
+    assert story.looks < 10, "it went on writing"
     with pytest.raises(CompletionError, match="closed"):
         await model.complete(user("Hi"), CompletionOptions())
 

@@ -5,9 +5,11 @@ import importlib.util
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator
 from importlib.machinery import ModuleSpec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,8 +20,9 @@ from synthorg_tui.providers.embedding import onnx
 from synthorg_tui.providers.embedding.config import MiniLMConfig
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.onnx import MiniLMEmbedder
-from synthorg_tui.providers.embedding.protocol import Embedder
+from synthorg_tui.providers.embedding.protocol import Embedder, Vectors
 from synthorg_tui.providers.onnx import batches_by_length
+from tests.patience import PATIENCE
 from tests.tables import rows
 
 
@@ -69,13 +72,28 @@ async def test_text_beyond_the_limit_does_not_count(embedder: MiniLMEmbedder) ->
     np.testing.assert_allclose(one, other, atol=1e-6)
 
 
-async def test_a_query_gets_in_between_the_batches_of_a_long_job(embedder: MiniLMEmbedder) -> None:
-    await embedder.embed_query("load the model")
-    job = asyncio.create_task(embedder.embed(["many words of text here " * 8] * 2000))
-    await asyncio.sleep(0.05)
+async def test_a_query_gets_in_between_the_batches_of_a_long_job(
+    embedder: MiniLMEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last batch of the job is held until the query is answered."""
+    begun, answered, left = threading.Event(), threading.Event(), 100
+    compute = MiniLMEmbedder._compute
+
+    def held(embedder: MiniLMEmbedder, session: Any, feeds: Any) -> Vectors:
+        nonlocal left
+        if len(feeds["input_ids"][0]) > 10:
+            begun.set()
+            left -= len(feeds["input_ids"])
+            assert left or answered.wait(PATIENCE)
+        return compute(embedder, session, feeds)
+
+    monkeypatch.setattr(MiniLMEmbedder, "_compute", held)
+    job = asyncio.create_task(embedder.embed(["many words of text here " * 8] * left))
+    await asyncio.to_thread(begun.wait, PATIENCE)
     await embedder.embed_query("quick")
     assert not job.done()
-    job.cancel()
+    answered.set()
+    await job
 
 
 async def test_a_closed_embedder_refuses_and_closes_again() -> None:

@@ -11,14 +11,17 @@ import httpx
 import pytest
 
 from synthorg_tui.mcp import bridge as bridges
-from synthorg_tui.mcp.doors import Limits
+from synthorg_tui.mcp import doors
+from synthorg_tui.mcp.doors import Limits, WaitingRoom
 from synthorg_tui.mcp.token import require_token
 from tests.mcp.mcp_kit import acting, owned
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 from tests.tables import rows
 
-QUICK = Limits(header_seconds=0.3, waiting=8, requests=4, sessions=3, idle_seconds=60)
-PATIENT = Limits(header_seconds=60, waiting=300)
+QUICK = Limits(header_seconds=0.3, idle_seconds=PATIENCE)
+PATIENT = Limits(header_seconds=PATIENCE, waiting=300, idle_seconds=PATIENCE)
+FEW = Limits(header_seconds=PATIENCE, waiting=8, requests=4, sessions=3, idle_seconds=PATIENCE)
+WHOLE = b"GET /mcp HTTP/1.1\r\nhost: localhost\r\n\r\n"
 HALF = b"POST /mcp HTTP/1.1\r\nhost: localhost\r\nx-half: "
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -79,6 +82,31 @@ async def open_door(data_dir: Path, limits: Limits) -> AsyncIterator[Door]:
             await asyncio.wait_for(serving, PATIENCE)
 
 
+class Time:
+    """Lets the time for a header run out when the test says so."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._rooms: list[WaitingRoom] = []
+
+        def made(limits: Limits) -> WaitingRoom:
+            self._rooms.append(WaitingRoom(limits))
+            return self._rooms[-1]
+
+        monkeypatch.setattr(doors, "WaitingRoom", made)
+
+    async def is_up(self) -> None:
+        """Wait until a connection waits for a header, and turn out all that do."""
+        (room,) = self._rooms
+        await until(lambda: room._timers)
+        for waiting in tuple(room._timers):
+            room._turn_out(waiting)
+
+
+@pytest.fixture
+def time(monkeypatch: pytest.MonkeyPatch) -> Time:
+    return Time(monkeypatch)
+
+
 @contextmanager
 def closing(held: list[Streams]) -> Iterator[None]:
     try:
@@ -125,22 +153,26 @@ class TestHalfHeaders:
             finally:
                 dripping.cancel()
 
-    async def test_neither_does_an_answer_before_the_half_header(self, tmp_path: Path) -> None:
-        async with open_door(tmp_path, QUICK) as door:
-            whole = b"GET /mcp HTTP/1.1\r\nhost: localhost\r\n\r\n"
-            answer = await ended(await door.hold(whole + HALF))
-            assert answer.startswith(b"HTTP/1.1 401")
+    async def test_neither_does_an_answer_before_the_half_header(
+        self, tmp_path: Path, time: Time
+    ) -> None:
+        async with open_door(tmp_path, PATIENT) as door:
+            reader, writer = await door.hold(WHOLE + HALF)
+            assert (await reader.readline()).startswith(b"HTTP/1.1 401")
+            await time.is_up()
+            await ended((reader, writer))
 
-    async def test_nor_a_body_that_nobody_reads(self, tmp_path: Path) -> None:
-        async with open_door(tmp_path, QUICK) as door:
+    async def test_nor_a_body_that_nobody_reads(self, tmp_path: Path, time: Time) -> None:
+        async with open_door(tmp_path, PATIENT) as door:
             head = b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\n"
             reader, writer = await door.hold(head)
             assert (await reader.readline()).startswith(b"HTTP/1.1 401")
             writer.write(b"x")
+            await time.is_up()
             await ended((reader, writer))
 
     async def test_of_too_many_the_oldest_is_closed(self, tmp_path: Path) -> None:
-        async with open_door(tmp_path, Limits(header_seconds=60, waiting=8)) as door:
+        async with open_door(tmp_path, FEW) as door:
             held = [await door.hold() for _ in range(9)]
             with closing(held):
                 assert await ended(held[0]) == b""
@@ -163,16 +195,20 @@ async def listening(door: Door, session: str) -> AsyncIterator[asyncio.StreamRea
 
 
 class TestRequests:
-    async def test_one_that_takes_longer_than_a_header_may_goes_on(self, tmp_path: Path) -> None:
-        async with (
-            open_door(tmp_path, QUICK) as door,
-            listening(door, await door.open_session()) as stream,
-        ):
-            await asyncio.sleep(QUICK.header_seconds * 2)
-            assert not stream.at_eof()
+    async def test_one_that_takes_longer_than_a_header_may_goes_on(
+        self, tmp_path: Path, time: Time
+    ) -> None:
+        async with open_door(tmp_path, PATIENT) as door:
+            session = await door.open_session()
+            async with listening(door, session) as stream:
+                await time.is_up()
+                others = await door.hold(WHOLE)
+                assert (await others[0].readline()).startswith(b"HTTP/1.1 401")
+                assert not stream.at_eof()
+                others[1].close()
 
     async def test_too_many_at_once_are_told_to_come_back(self, tmp_path: Path) -> None:
-        async with open_door(tmp_path, Limits(requests=1)) as door:
+        async with open_door(tmp_path, Limits(header_seconds=PATIENCE, requests=1)) as door:
             session = await door.open_session()
             async with listening(door, session):
                 assert await door.ping(session) == 503
@@ -189,7 +225,7 @@ async def until_answered(door: Door, session: str, status: int) -> bool:
 
 class TestSessions:
     async def test_64_dead_ones_give_way_to_the_next(self, tmp_path: Path) -> None:
-        async with open_door(tmp_path, Limits()) as door:
+        async with open_door(tmp_path, PATIENT) as door:
             dead = [await door.open_session() for _ in range(64)]
             alive = await door.open_session()
             assert await door.ping(alive) == 200
@@ -197,25 +233,25 @@ class TestSessions:
             assert await door.ping(dead[1]) == 200
 
     async def test_the_one_that_is_idle_longest_gives_way(self, tmp_path: Path) -> None:
-        async with open_door(tmp_path, QUICK) as door:
+        async with open_door(tmp_path, FEW) as door:
             first, second, third = [await door.open_session() for _ in range(3)]
             assert await door.ping(first) == 200
             await door.open_session()
             assert [await door.ping(each) for each in (first, second, third)] == [200, 404, 200]
 
     async def test_one_that_listens_is_not_idle(self, tmp_path: Path) -> None:
-        async with open_door(tmp_path, QUICK) as door:
+        async with open_door(tmp_path, FEW) as door:
             first, second, _ = [await door.open_session() for _ in range(3)]
             async with listening(door, first):
                 await door.open_session()
                 assert [await door.ping(each) for each in (first, second)] == [200, 404]
 
     async def test_an_idle_one_ends_by_itself(self, tmp_path: Path) -> None:
-        async with open_door(tmp_path, Limits(idle_seconds=0.2)) as door:
+        async with open_door(tmp_path, Limits(header_seconds=PATIENCE, idle_seconds=0.2)) as door:
             assert await until_answered(door, await door.open_session(), 404)
 
     async def test_requests_without_sessions_end_none(self, tmp_path: Path) -> None:
-        async with open_door(tmp_path, QUICK) as door:
+        async with open_door(tmp_path, FEW) as door:
             sessions = [await door.open_session() for _ in range(3)]
             await door.post({"id": 3, "method": "ping"}, {"mcp-protocol-version": "2026-07-28"})
             assert [await door.ping(each) for each in sessions] == [200, 200, 200]
@@ -225,7 +261,7 @@ class TestSessions:
 async def test_an_id_that_is_no_number_does_no_harm(
     tmp_path: Path, number: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with open_door(tmp_path, Limits()) as door:
+    async with open_door(tmp_path, PATIENT) as door:
         session = await door.open_session()
         body = f'{{"jsonrpc": "2.0", "id": {number}, "method": "ping"}}'
         headers = door.headers | {"content-type": "application/json", "mcp-session-id": session}

@@ -52,14 +52,14 @@ def test_a_row_too_large_is_a_malformed_line(
 
 def test_a_query_ends_when_it_is_stopped(tmp_path: Path) -> None:
     stop = threading.Event()
-    timer = threading.Timer(0.2, stop.set)
-    timer.start()
-    with (
-        pytest.raises(InterruptedError, match="cancelled"),
-        opened(table(tmp_path / "a.db"), ReadMeter(stop=stop)) as db,
-    ):
-        db.execute(ENDLESS).fetchone()
-    timer.join()
+
+    def query() -> None:
+        with opened(table(tmp_path / "a.db"), ReadMeter(stop=stop)) as db:
+            db.create_function("stop_me", 0, stop.set)
+            db.execute(ENDLESS.replace("*", "stop_me()")).fetchone()
+
+    with pytest.raises(InterruptedError, match="cancelled"):
+        query()
 
 
 def test_a_database_at_rest_that_changes_meanwhile_isnt_trusted(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from synthorg_tui.persistence.port import StoreDatabase
 from tests.conftest import FixedClock
 from tests.ingest.ingest_fakes import FakeBackend
 from tests.ingest.transcript_kit import SESSION, ClaudeTranscript, CodexTranscript
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 
 class Bench:
@@ -272,8 +272,7 @@ async def test_watching_imports_what_is_there_and_what_comes(bench: Bench, tmp_p
         async for report in watch(bench.service, lambda: [tmp_path / "t"], stop=stop):
             reports.append(report)
             if len(reports) == 1:
-                await asyncio.sleep(0)
-                asyncio.get_running_loop().call_later(1.0, _append, path)
+                _append(path)
             else:
                 stop.set()
     assert reports[0].memories_added > 0
@@ -358,18 +357,20 @@ class TestNamesThatAreNotUtf8:
         report = await bench.service.run([path])
         assert [each for each, _ in report.skipped] == [f"{tmp_path}/b\\xff.jsonl"]
 
-    async def test_one_that_comes_does_not_end_watching(self, bench: Bench, tmp_path: Path) -> None:
+    async def test_one_that_comes_does_not_end_watching(
+        self, bench: Bench, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
         session(1).write(tmp_path / "t" / "a.jsonl")
         stop = asyncio.Event()
-        loop = asyncio.get_running_loop()
         odd = tmp_path / "t" / os.fsdecode(b"b\xff.jsonl")
         seen = 0
         async with asyncio.timeout(PATIENCE):
             async for _ in watch(bench.service, lambda: [tmp_path / "t"], stop=stop):
                 seen += 1
                 if seen == 1:
-                    loop.call_later(1.0, session(2).write, odd)
-                    loop.call_later(4.0, session(3).write, tmp_path / "t" / "c.jsonl")
+                    session(2).write(odd)
+                    await until(lambda: "watching anew" in caplog.text)
+                    session(3).write(tmp_path / "t" / "c.jsonl")
                 else:
                     stop.set()
         assert await bench.executions.count() == 2

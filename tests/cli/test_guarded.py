@@ -55,9 +55,16 @@ def test_an_app_that_ends_by_itself_passes_on_its_code_and_nothing_is_written() 
 
 
 def test_an_app_that_is_stopped_and_continued_goes_on() -> None:
-    wake = "if os.fork() == 0: time.sleep(.3); os.kill(PARENT, signal.SIGCONT); os._exit(0)"
+    """Whoever continues it does so once the process that waits for it has stopped as well."""
     act = (
-        f"import time; PARENT = os.getppid()\n    {wake}\n    os.kill(os.getpid(), signal.SIGSTOP)"
+        "import pathlib, time; state = pathlib.Path(f'/proc/{os.getppid()}/stat')\n"
+        "    if os.fork():\n"
+        "        os.kill(os.getpid(), signal.SIGSTOP)\n"
+        "    else:\n"
+        "        parent = int(state.parent.name)\n"
+        "        while state.read_text().rpartition(')')[2].split()[0] != 'T': time.sleep(.01)\n"
+        "        os.kill(parent, signal.SIGCONT)\n"
+        "        os._exit(0)"
     )
     ran = at_terminal(["-c", APP.format(act=act)])
     assert ran.code == 3

@@ -29,8 +29,7 @@ def test_the_terminal_is_asked_even_when_the_standard_streams_are_something_else
 
 
 def test_what_was_typed_before_the_question_is_no_answer() -> None:
-    slow = "import time; time.sleep(0.3)\n" + ASK
-    ran = at_terminal(["-c", slow], typed_ahead="pasted\n", answers={"Type it:": "seen\n"})
+    ran = at_terminal(["-c", ASK], typed_ahead="pasted\n", answers={"Type it:": "seen\n"})
     assert "GOT 'seen'" in ran.screen
 
 

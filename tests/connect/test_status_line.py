@@ -5,7 +5,10 @@ import io
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -93,8 +96,14 @@ async def test_who_closes_the_store_leaves_what_waits_for_a_bar_that_asked(tmp_p
 
 
 async def test_without_an_owner_the_last_known_is_shown_and_read_anew_beside(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    begun, spawn = list[Callable[[], int]](), os.posix_spawn
+
+    def held(*given: Any, **more: Any) -> None:
+        begun.append(partial(spawn, *given, **more))
+
+    monkeypatch.setattr(os, "posix_spawn", held)
     await put(tmp_path, "Compile headers")
     data_dir = str(tmp_path)
     kept_counts.keep(data_dir, [], (5, 0))
@@ -102,14 +111,17 @@ async def test_without_an_owner_the_last_known_is_shown_and_read_anew_beside(
     being_read = tmp_path / f"{STATUS_FILE}.reading"
     assert being_read.exists()
     assert printed(tmp_path) == "5 to review\n"
+    (read,) = begun
+    read()
     await until(lambda: not being_read.exists())
     assert kept_counts.kept(data_dir, kept_counts.mark_of(data_dir)) == ((1, 0), True)
     assert printed(tmp_path) == "1 to review\n"
 
 
 async def test_what_waits_on_a_server_is_read_there_by_the_settings(
-    postgres_url: str, tmp_path: Path
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(status_line, "SERVER_PAUSE", PATIENCE)
     here, config = tmp_path / "here", tmp_path / "settings.yaml"
     await put(here, "Of the file")
     settings = RootConfig.model_validate(

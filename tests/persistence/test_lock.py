@@ -5,8 +5,8 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -78,7 +78,9 @@ def test_a_lock_excludes_a_second_one_in_the_same_process(tmp_path: Path) -> Non
     assert caught.value.owner_pid == os.getpid()
 
 
-def test_who_comes_waits_for_an_owner_that_says_it_is_leaving(tmp_path: Path) -> None:
+def test_who_comes_waits_for_an_owner_that_says_it_is_leaving(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lock = DataDirLock(tmp_path).acquire()
     with pytest.raises(StoreLockedError) as refused:
         DataDirLock(tmp_path).__enter__()
@@ -87,10 +89,18 @@ def test_who_comes_waits_for_an_owner_that_says_it_is_leaving(tmp_path: Path) ->
     with pytest.raises(StoreLockedError) as refused:
         DataDirLock(tmp_path).acquire()
     assert refused.value.is_leaving
-    threading.Timer(0.1, lock.release).start()
+    pauses = list[float]()
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        lock.release()
+
+    clock = SimpleNamespace(monotonic=lambda: 0.0, sleep=pause)
+    monkeypatch.setattr("synthorg_tui.persistence.lock.time", clock)
     with DataDirLock(tmp_path) as next_lock:
         assert next_lock.is_held
         assert "leaving" not in (tmp_path / "owner.lock").read_text()
+    assert len(pauses) == 1
 
 
 def test_nobody_says_that_another_process_is_leaving(tmp_path: Path) -> None:

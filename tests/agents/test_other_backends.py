@@ -46,9 +46,9 @@ async def test_it_writes_searches_and_is_given_digests_in_its_project(
         again = await here.call("archival_memory_write", NOTE)
         assert "already" in again.content.lower() or not again.is_error
         found = await here.call("archival_memory_search", {"query": "staging database"})
-        assert "6543" in found.content
+        assert "port 6543" in found.content
         hidden = await there.call("archival_memory_search", {"query": "staging database"})
-        assert "6543" not in hidden.content
+        assert "port 6543" not in hidden.content
         await asyncio.gather(here.end_session(), there.end_session())
         assert (await engine.desk.browse(BrowseFilter())).total == 1
 

@@ -4,9 +4,11 @@ import pytest
 from textual.app import App
 from textual.screen import Screen
 
+from synthorg_tui.tui import safety
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.memories.screen import MemoriesScreen
+from synthorg_tui.tui.widgets import bars
 from tests.patience import PATIENCE
 from tests.tui.pictures import snap_compare
 from tests.tui.tui_helpers import AFTER_A_KEY, at_rest, draw_and_end, draw_later
@@ -19,8 +21,10 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Pane, "DEBOUNCE", 0.001)
     monkeypatch.setattr(Pane, "LOADING_AFTER", 0.001)
     monkeypatch.setattr(MemoriesScreen, "KEEP_UP_AFTER", 0.001)
-    # A toast stays for as long as a slow machine may take to the end of a test.
+    # Toasts and news stay for as long as a slow machine may take to the end of a test.
     monkeypatch.setattr(MemoryDeskApp, "NOTIFICATION_TIMEOUT", PATIENCE)
+    monkeypatch.setattr(safety, "NOTICE_SECONDS", PATIENCE)
+    monkeypatch.setattr(bars, "NEWS_FADE_AFTER", PATIENCE)
 
 
 @pytest.fixture(autouse=True)

@@ -15,6 +15,7 @@ from synthorg_tui.settings.safety import Loosened
 from synthorg_tui.tui import safety
 from synthorg_tui.tui.safety import EngineSafety, LoosenedDialog, News, TrailScreen
 from tests.approvals.approval_kit import item
+from tests.patience import PATIENCE
 from tests.tui.tui_fakes import NOW, FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts, until
 
@@ -60,7 +61,10 @@ class TestQuestion:
             assert dialog.focused.id == "no"
 
     @pytest.mark.parametrize("key", ["y", "enter", "n", "escape"])
-    async def test_a_key_typed_before_it_could_be_read_answers_nothing(self, key: str) -> None:
+    async def test_a_key_typed_before_it_could_be_read_answers_nothing(
+        self, key: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(safety, "READ_FIRST", PATIENCE)
         made = desk(asked=(ASKED,))
         async with fake_app(made).run_test() as pilot:
             dialog = await self.ask(pilot)

@@ -13,6 +13,7 @@ from synthorg_tui.core.actors import AGENT_MARKS
 from synthorg_tui.core.errors import ConfigError
 from synthorg_tui.engine import Engine
 from synthorg_tui.settings.changes import Takes
+from synthorg_tui.tui import safety
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.base.lines import plain
 from synthorg_tui.tui.manage.setting_acts import SettingActs
@@ -191,7 +192,10 @@ async def test_a_change_that_is_overruled_says_by_what() -> None:
         assert "doesn't hold: it is set above" in toasts(pilot.app)
 
 
-async def test_a_looser_safety_setting_is_asked_about_and_a_no_takes_it_back() -> None:
+async def test_a_looser_safety_setting_is_asked_about_and_a_no_takes_it_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(safety, "READ_FIRST", 0.01)
     settings = FakeSettings()
     settings.takes = Takes.AGREEMENT
     async with opened(
@@ -199,7 +203,6 @@ async def test_a_looser_safety_setting_is_asked_about_and_a_no_takes_it_back() -
     ) as pilot:
         assert "made looser: take it?" in screen_text(pilot.app)
         settings.takes = Takes.NOW
-        await pilot.pause(1.1)  # it answers to no key before it could be read
         await pressed(pilot, "n")
         assert settings.asked[-1] == "undo"
         assert settings.agreed == []

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 from synthorg_tui.core.actors import AGENT_MARKS
 from synthorg_tui.persistence.port import Connection
 from tests import REPO
+from tests.patience import PATIENCE
 from tests.postgres_server import postgres_server, postgres_url
 from tests.postgres_switch import stores_on_postgres
 
@@ -104,6 +105,17 @@ def shared_dir() -> Path:
     if not (path / "data").is_dir():
         pytest.skip(f"no evaluation data at {path}; set SYNTHORG_SHARED to its folder")
     return path
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _owners_may_answer_late() -> Iterator[None]:
+    """Wait for the greeting of an owner as for anything: how long it takes says how busy it is."""
+    from synthorg_tui.host import client, owner
+
+    with pytest.MonkeyPatch.context() as patch:
+        for greeted in (client, owner):
+            patch.setattr(greeted, "HELLO_TIMEOUT", PATIENCE)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

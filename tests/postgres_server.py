@@ -19,8 +19,9 @@ from uuid import uuid4
 
 import pytest
 
+from tests.patience import PATIENCE
+
 _USER = "store"
-_PATIENCE = 30.0
 _OTHERS = ("postgres", "nobody")
 _EMPTY = "TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C.UTF-8'"
 _SETTINGS = (
@@ -80,7 +81,7 @@ class PostgresServer:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", **self._owner
             )
-        end = time.monotonic() + _PATIENCE
+        end = time.monotonic() + PATIENCE
         while True:
             try:
                 psycopg.connect(self.url("postgres")).close()
@@ -97,7 +98,7 @@ class PostgresServer:
         if process is None:
             return
         process.send_signal(3 if crash else 2)
-        process.wait(_PATIENCE)
+        process.wait(PATIENCE)
 
     def url(self, database: str) -> str:
         return f"postgresql://{_USER}@/{database}?host={self.folder}"

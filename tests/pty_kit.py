@@ -22,6 +22,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from synthorg_tui.core.actors import AGENT_MARKS
+from tests.patience import PATIENCE
 
 Answer = str | Callable[[], str]
 
@@ -68,7 +69,7 @@ def at_terminal(
     typed_ahead: str = "",
     env: Mapping[str, str] | None = None,
     piped: bool = False,
-    patience: float = 60.0,
+    patience: float = PATIENCE,
 ) -> Ran:
     """Run Python with ``arguments`` at a new terminal and return its exit code and output.
 
@@ -80,10 +81,10 @@ def at_terminal(
     ours, theirs = pty.openpty()
     with Path(os.devnull).open() as nothing, tempfile.TemporaryFile() as out:
         streams = [nothing.fileno(), out.fileno(), theirs] if piped else [theirs] * 3
+        if typed_ahead:
+            os.write(ours, typed_ahead.encode())
         with _started(arguments, streams, without_marks() if env is None else env) as process:
             os.close(theirs)
-            if typed_ahead:
-                os.write(ours, typed_ahead.encode())
             try:
                 end = time.monotonic() + patience
                 screen = _converse(ours, process, dict(answers or {}), end)

@@ -19,6 +19,7 @@ from synthorg_tui.jobs.models import RunProgress, RunState
 from synthorg_tui.memory.store.maintenance import Maintenance
 from synthorg_tui.settings.root import RootConfig
 from tests.cli.cli_kit import Cli, documented, move_home, runner
+from tests.patience import PATIENCE
 from tests.postgres_switch import files_only
 
 SETTINGS = RootConfig.model_validate({"memory": {"level": "persistent"}})
@@ -142,7 +143,7 @@ def endless_backup(data_dir: Path) -> "subprocess.Popen[str]":
 def test_ctrl_c_stops_it_and_it_is_kept_as_stopped(tmp_path: Path) -> None:
     running = endless_backup(tmp_path)
     running.send_signal(signal.SIGINT)
-    out, _ = running.communicate(timeout=60)
+    out, _ = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130
     assert json.loads(out)["state"] == "cancelled"
 

@@ -289,7 +289,7 @@ async def test_without_the_models_library_there_is_a_digest_by_keywords(
 
     async with Engine.open(SETTINGS, data_dir=tmp_path) as engine:
         await engine.memory.store("claude-code", FACT)
-    monkeypatch.setattr(hook, "TIME_LIMIT", 20.0)
+    monkeypatch.setattr(hook, "TIME_LIMIT", PATIENCE)
     monkeypatch.setattr("synthorg_tui.providers.onnx.load_runtime", broken)
     ready, stop = asyncio.Event(), asyncio.Event()
     serving = asyncio.create_task(

@@ -171,7 +171,7 @@ async def test_codex_asks_before_it_acts_over_mcp(tmp_path: Path) -> None:
     def plan(body: Json, _: int) -> tuple[str, Mapping[str, object]] | None:
         done = [item.get("name") for item in body["input"] if item.get("type") == "function_call"]
         if not any(tool.get("name") == "mcp__synthorg" for tool in body["tools"]):
-            return ("exec_command", {"cmd": "sleep 0.5"}) if len(done) < 60 else None
+            return ("exec_command", {"cmd": "sleep 0.5"}) if len(done) < PATIENCE else None
         asked = ("mcp__synthorg/before_action", {"command": "git push"})
         return None if "before_action" in done else asked
 

@@ -32,6 +32,7 @@ from synthorg_tui.providers.embedding.config import MiniLMConfig
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder
 from tests.memory.mem0_kit import require_mem0
+from tests.patience import PATIENCE
 from tests.tables import rows
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -79,7 +80,7 @@ def test_it_calls_nobody_whatever_else_is_installed(tmp_path: Path) -> None:
         env=environ,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.stdout.splitlines()[-1:] == ["1 found, nobody called"], done.stderr[-2000:]

@@ -39,6 +39,7 @@ from tests.memory.fine_tune.tuning_kit import (
     tuned,
     write_questions,
 )
+from tests.patience import PATIENCE
 from tests.pty_kit import LOADED
 from tests.soak import points
 
@@ -51,7 +52,7 @@ def test_the_process_ends_with_whoever_asks_it() -> None:
     with subprocess.Popen(asking, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         process.stdin.close()
-        assert process.wait(timeout=60) == 1
+        assert process.wait(PATIENCE) == 1
 
 
 def test_what_is_said_is_a_line_of_json() -> None:

@@ -29,6 +29,7 @@ from tests import REPO
 from tests.disk_kit import disk_of
 from tests.memory.store.hash_embedder import HashEmbedder
 from tests.memory.store.store_kit import AGENT, opened, query, request
+from tests.patience import PATIENCE
 
 FULL_DEVICE = "/dev/full"
 """Everything written there meets a full disk."""
@@ -197,7 +198,7 @@ def on_small_disk(seed: int) -> subprocess.CompletedProcess[str]:
             capture_output=True,
             text=True,
             cwd=REPO,
-            timeout=100,
+            timeout=PATIENCE,
             check=False,
         )
 

@@ -145,7 +145,7 @@ async def test_a_write_that_loses_its_connection_halfway_is_done_once(
 async def test_a_server_that_comes_back_is_waited_for(
     database: PostgresDatabase, postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(link, "PATIENCE", 10 * PATIENCE)
+    monkeypatch.setattr(link, "PATIENCE", PATIENCE)
     await database.write(adding([]))
     postgres_server.stop(crash=True)
     waiting = asyncio.create_task(database.write(adding([])))
@@ -170,7 +170,7 @@ async def test_a_server_that_stays_away_is_told_after_a_time_and_used_when_it_is
                 await asyncio.wait_for(call, PATIENCE)
     finally:
         await asyncio.to_thread(postgres_server.start)
-    monkeypatch.setattr(link, "PATIENCE", 10 * PATIENCE)
+    monkeypatch.setattr(link, "PATIENCE", PATIENCE)
     assert await rows(database) == 1
     await database.write(adding([]))
     assert await rows(database) == 2

@@ -20,14 +20,14 @@ from synthorg_tui.host.owner import Owner, OwnerKind
 from synthorg_tui.host.wire import EventSink
 
 if TYPE_CHECKING:
-    import subprocess
-
     from synthorg_tui.agents.models import AgentIdentity
     from synthorg_tui.engine import Engine
     from synthorg_tui.settings.root import RootConfig
 
 PATIENCE: Final = 3.0
 """Seconds to wait for a store that is held by a process which doesn't listen (yet)."""
+OPENS_WITHIN: Final = 60.0
+"""Seconds more for an owner that was started here and is still opening the store."""
 _RETRY: Final = 0.03
 
 
@@ -148,26 +148,22 @@ async def reach(
 ) -> OwnerConnection:
     """Connect to the owner, starting one without a screen if there is none.
 
-    Raises ``NoOwnerError`` when none listens within ``patience`` seconds or none can be started,
-    and the errors of ``connect``.
+    Raises ``NoOwnerError`` when none listens within ``patience`` seconds, ``OPENS_WITHIN`` more for
+    one that was started, or none can be started, and the errors of ``connect``.
     """
     deadline = time.monotonic() + patience
     started = None
     while True:
+        code = 0 if started is None else started.poll()
         try:
             return await connect(data_dir, role=role, agent=agent, on_event=on_event)
         except (NoOwnerError, OwnerGoneError):
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline + (OPENS_WITHIN if code is None else 0.0):
                 raise
-        if started is not None and _failed(started):
+        # An owner that ended because of another owner or a signal isn't the end of the attempts.
+        if code is not None and code > 0 and code != StoreLockedError.exit_code:
             raise NoOwnerError(f"the store can't be opened: {last_words(data_dir)}")
         # One that lost a race for the directory ends at once; the winner is about to listen.
-        if started is None or started.poll() is not None:
+        if code is not None:
             started = spawn(data_dir, config_path)
         await asyncio.sleep(_RETRY)
-
-
-def _failed(started: "subprocess.Popen[bytes]") -> bool:
-    """Whether an owner ended because of the store, not because of another owner or a signal."""
-    code = started.poll()
-    return code is not None and code > 0 and code != StoreLockedError.exit_code

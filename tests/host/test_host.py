@@ -14,6 +14,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ import pytest
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import StoreLockedError
 from synthorg_tui.engine import Engine
-from synthorg_tui.host import endpoint
+from synthorg_tui.host import endpoint, opening
 from synthorg_tui.host.client import OwnerConnection, RemoteEngine, connect, remote_engine
 from synthorg_tui.host.errors import (
     NoOwnerError,
@@ -29,6 +30,7 @@ from synthorg_tui.host.errors import (
     RefusedError,
     VersionMismatchError,
 )
+from synthorg_tui.host.headless import spawn
 from synthorg_tui.host.opening import engine_for_app, engine_or_owner, reach
 from synthorg_tui.host.owner import CHANGED, Owner
 from synthorg_tui.ingest.service import ImportProgress
@@ -312,17 +314,32 @@ class TestOwnership:
         opened = engine_or_owner(SETTINGS, data_dir=tmp_path, role="test")
         await opened.__aenter__()
         app = engine_for_app(SETTINGS, data_dir=tmp_path, waits=lambda _: waits.set())
-        opening = asyncio.create_task(app.__aenter__())
+        coming = asyncio.create_task(app.__aenter__())
         await waits.wait()
-        assert not opening.done()
+        assert not coming.done()
         await opened.__aexit__(None, None, None)
-        assert isinstance(await opening, Engine)
+        assert isinstance(await coming, Engine)
         await app.__aexit__(None, None, None)
 
     async def test_a_command_starts_no_run_for_others(self, tmp_path: Path) -> None:
         async with owned(tmp_path, kind="command"), client(tmp_path) as remote:
             with pytest.raises(RefusedError, match="a run would end with it"):
                 await remote.runs.resume("none")
+
+    async def test_an_owner_that_was_started_may_take_its_time_to_open(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        now = [0.0]
+
+        def late(data_dir: Path, config_path: Path | None) -> "subprocess.Popen[bytes]":
+            now[0] = opening.PATIENCE + 1
+            return spawn(data_dir, config_path)
+
+        monkeypatch.setattr(opening, "spawn", late)
+        monkeypatch.setattr(opening, "time", SimpleNamespace(monotonic=lambda: now[0]))
+        connection = await reach(tmp_path, role="test")
+        assert connection.owner.kind == "headless"
+        await connection.close()
 
     async def test_a_headless_owner_makes_room_for_the_app(self, tmp_path: Path) -> None:
         connection = await reach(tmp_path, role="test", patience=PATIENCE)
@@ -367,12 +384,12 @@ class TestOwnership:
         try:
             with pytest.raises(NoOwnerError, match="doesn't answer"):
                 await connect(tmp_path, role="test")
-            for opening in (
+            for each in (
                 engine_or_owner(SETTINGS, data_dir=tmp_path, role="test"),
                 engine_for_app(SETTINGS, data_dir=tmp_path, waits=told.append),
             ):
                 with pytest.raises(StoreLockedError, match=str(connection.owner.pid)):
-                    await opening.__aenter__()
+                    await each.__aenter__()
             assert {each.owner_pid for each in told} == {connection.owner.pid}
         finally:
             os.kill(connection.owner.pid, signal.SIGCONT)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from _pytest.unraisableexception import gc_collect_iterations_key
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from synthorg_tui.core.actors import AGENT_MARKS
 from synthorg_tui.persistence.port import Connection
@@ -20,6 +21,7 @@ from tests import REPO
 from tests.patience import PATIENCE
 from tests.postgres_server import postgres_server, postgres_url
 from tests.postgres_switch import stores_on_postgres
+from tests.rewriting import rewrite_tests
 
 # How long an example takes says how busy the machine is, and the same tree passes or fails the
 # same way: `make fuzz` is what looks for new examples.
@@ -62,8 +64,26 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[gc_collect_iterations_key] = GARBAGE_COLLECTIONS
     for mark in AGENT_MARKS:
         os.environ.pop(mark, None)
+    _draw_from_no_source(config)
+    if _distributes_all(config):
+        rewrite_tests(config)
     if MEMORY.is_dir() and min(shutil.disk_usage(MEMORY).free, _available_memory()) >= ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+def _draw_from_no_source(config: pytest.Config) -> None:
+    """Examples don't depend on the constants in modules that a worker happens to have loaded.
+
+    Hypothesis would parse each of them in every worker. ``make fuzz`` has them.
+    """
+    if config.getoption("--hypothesis-profile") != "fuzz":
+        providers._get_local_constants = lambda: providers._local_constants
+
+
+def _distributes_all(config: pytest.Config) -> bool:
+    """Whether this process starts workers that collect all tests."""
+    is_all = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    return is_all and bool(config.getoption("numprocesses", None))
 
 
 def _available_memory() -> int:

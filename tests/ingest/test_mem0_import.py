@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from qdrant_client.http.models.models import PointStruct
 
 from synthorg_tui.core.clock import SystemClock
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
@@ -261,6 +260,8 @@ def test_a_pickle_that_would_run_something_is_only_counted(made: Made, tmp_path:
 
 
 def point(payload: dict[str, Any]) -> bytes:
+    from qdrant_client.http.models.models import PointStruct  # takes a second
+
     return pickle.dumps(PointStruct.model_construct(id="x", vector=[], payload=payload))
 
 

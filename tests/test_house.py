@@ -48,18 +48,19 @@ def trees() -> dict[str, ast.Module]:
     }
 
 
+@cache
+def nodes() -> tuple[tuple[str, ast.AST], ...]:
+    """Every node of every module with the module's name."""
+    return tuple((module, node) for module, tree in trees().items() for node in ast.walk(tree))
+
+
 def classes() -> Iterator[tuple[str, ast.ClassDef]]:
-    for module, tree in trees().items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef):
-                yield module, node
+    return ((module, node) for module, node in nodes() if isinstance(node, ast.ClassDef))
 
 
 def functions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    for module, tree in trees().items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                yield module, node
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return ((module, node) for module, node in nodes() if isinstance(node, kinds))
 
 
 def bases(node: ast.ClassDef) -> set[str]:

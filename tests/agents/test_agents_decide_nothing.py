@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from synthorg_tui import __version__
 from synthorg_tui.agents.guarded import ORIGIN_TAG
 from synthorg_tui.agents.models import AgentIdentity
@@ -22,6 +24,7 @@ from synthorg_tui.settings.root import RootConfig
 from synthorg_tui.skills import SkillsConfig
 from tests.curation.review_kit import item_of, lesson
 from tests.patience import PATIENCE
+from tests.soak import points
 from tests.tables import rows
 
 STRATEGIES = ("context", "tool_based", "self_editing")
@@ -86,10 +89,14 @@ def tries(schema: dict[str, Any], item_id: str, random_: random.Random) -> list[
         "outcome": "completed", "confirm": True, "reason": "because",
     }  # fmt: skip
     known = {key: value for key, value in fitting.items() if key in schema.get("properties", {})}
-    mixed = [{name: random_.choice(values) for name in random_.sample(names, 3)} for _ in range(8)]
+    mixed = [
+        {name: random_.choice(values) for name in random_.sample(names, 3)}
+        for _ in range(points(4, 16))
+    ]
     return [known, *({**known, **each} for each in mixed), *mixed]
 
 
+@pytest.mark.soak
 @rows("strategy", STRATEGIES)
 async def test_every_tool_leaves_decisions_and_rights_alone(tmp_path: Path, strategy: str) -> None:
     random_ = random.Random(strategy)
@@ -106,6 +113,7 @@ async def test_every_tool_leaves_decisions_and_rights_alone(tmp_path: Path, stra
     assert {each.name for each in calls} == {tool.name for tool in offered}
 
 
+@pytest.mark.soak
 @rows("strategy", STRATEGIES)
 async def test_where_writes_wait_no_tool_lets_any_of_them_count(
     tmp_path: Path, strategy: str

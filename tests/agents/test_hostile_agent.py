@@ -22,6 +22,7 @@ from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.settings.root import RootConfig
 from tests.hostile import HOSTILE
+from tests.soak import points
 from tests.tables import rows
 
 ME, OTHER, PAUSED = "mallory", "bob", "ada"
@@ -189,7 +190,8 @@ async def the_queue_is_bounded(engine: Engine) -> None:
     assert (await engine.gateway.restrictions()) == {PAUSED: AgentRights(paused=True)}
 
 
-@rows(("writes", "count"), [("direct", 50), ("approval", 200)])
+@pytest.mark.soak
+@rows(("writes", "count"), [("direct", 25), ("approval", points(160, 400))])
 async def test_a_hostile_agent_stays_in_its_room_and_is_one_line_for_the_person(
     tmp_path: Path, writes: str, count: int
 ) -> None:

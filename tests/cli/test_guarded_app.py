@@ -124,7 +124,8 @@ def assert_given_back(terminal: Terminal) -> None:
     assert modes["25"] == modes["7"] == "h"  # the cursor is shown, lines are wrapped
 
 
-def test_ctrl_z_goes_back_to_the_shell_and_fg_draws_the_app_again(terminal: Terminal) -> None:
+def test_a_stop_gives_the_terminal_back_and_fg_draws_the_app_again(terminal: Terminal) -> None:
+    """Stopped by Ctrl-Z, and from outside by a signal to either process."""
     for _ in range(2):
         terminal.type("\x1a")
         assert "SAME" in terminal.until(lambda shown: "<STOPPED" in shown and ">" in shown)
@@ -132,18 +133,14 @@ def test_ctrl_z_goes_back_to_the_shell_and_fg_draws_the_app_again(terminal: Term
         terminal.type("fg\r")
         terminal.until(lambda shown: "No memories yet" in shown)
         assert terminal.modes()["1049"] == "h"
+    for pid in (child_of(terminal.shell.pid), terminal.app):
+        os.kill(pid, signal.SIGTSTP)
+        assert "SAME" in terminal.until(lambda shown: "<STOPPED" in shown and ">" in shown)
+        assert_given_back(terminal)
+        terminal.type("fg\r")
+        terminal.until(lambda shown: "No memories yet" in shown)
     terminal.type("?")
     terminal.until(lambda shown: "esc closes" in shown)  # keys arrive, once
-
-
-@pytest.mark.parametrize("target", ["shell's child", "app"])
-def test_a_stop_from_outside_gives_the_terminal_back(terminal: Terminal, target: str) -> None:
-    pid = terminal.app if target == "app" else child_of(terminal.shell.pid)
-    os.kill(pid, signal.SIGTSTP)
-    assert "SAME" in terminal.until(lambda shown: "<STOPPED" in shown and ">" in shown)
-    assert_given_back(terminal)
-    terminal.type("fg\r")
-    terminal.until(lambda shown: "No memories yet" in shown)
 
 
 def test_sigterm_ends_it_in_order(terminal: Terminal) -> None:

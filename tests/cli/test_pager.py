@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.cli_kit import SAMPLE
+from synthorg_tui.cli import main
+from tests.cli.cli_kit import SAMPLE, move_home
 
 CODEX = "codex:0199f0c4"
 
@@ -24,8 +25,11 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         script.chmod(0o700)
     kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     environ = kept | {"HOME": str(home), "TERM": "dumb", "COLUMNS": "100"}
-    command = [sys.executable, "-m", "synthorg_tui", "import", str(SAMPLE)]
-    subprocess.run(command, env=environ, check=True, capture_output=True)
+    with pytest.MonkeyPatch.context() as patch:
+        move_home(patch, home)
+        for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+            patch.delenv(name)
+        assert main(["import", str(SAMPLE)]) == 0
     return environ
 
 

@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+
 from synthorg_tui.core.text import has_hidden
 from synthorg_tui.executions.conversation import EntryKind, conversation_of
 from synthorg_tui.ingest.discovery import TranscriptFile, find_transcripts
 from synthorg_tui.ingest.reading import read_file
 from tests.ingest.agent_kit import ANSWER, SESSIONS, TASK, AgentSession
 from tests.ingest.test_reader_contract import only, read, written
+from tests.soak import points
 from tests.tables import rows
 
 
@@ -27,6 +30,7 @@ def test_a_session_of_every_agent_is_a_conversation(
     assert failed.head.partition(" ")[2].startswith("make")
 
 
+@pytest.mark.soak
 def test_real_sessions_are_conversations_that_leave_no_line_out(shared_dir: Path) -> None:
     found = find_transcripts(shared_dir / "data")
     for file in (each for each in found if isinstance(each, TranscriptFile)):
@@ -34,7 +38,9 @@ def test_real_sessions_are_conversations_that_leave_no_line_out(shared_dir: Path
             told = conversation_of(extracted.execution)
             lines = list(extracted.lines)
             assert told.line_count == len(lines)
-            for line in range(1, told.line_count + 1):
+            ends = {end for each in told.entries for end in (each.first_line, each.last_line)}
+            every = points(50, 1)
+            for line in {*range(1, told.line_count + 1, every), *sorted(ends)[:: points(5, 1)]}:
                 entry = told.entries[told.entry_at(line)]
                 assert entry.first_line <= line <= entry.last_line, (file.path, line)
             for entry in told.entries:

@@ -1,5 +1,6 @@
 """Imports into the real stores: the real sessions, and planted secrets."""
 
+import asyncio
 import json
 import shutil
 from collections import Counter
@@ -7,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -14,7 +16,7 @@ from synthorg_tui.core.clock import SystemClock
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.models import SourceRef
 from synthorg_tui.executions.store import ExecutionStore
-from synthorg_tui.ingest.service import ImportService
+from synthorg_tui.ingest.service import ImportReport, ImportService
 from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.models import MemoryEdit, MemoryQuery
@@ -55,11 +57,27 @@ def transcripts(shared_dir: Path) -> Path:
     return shared_dir / "data" / "transcripts"
 
 
-async def test_the_real_sessions_and_subagents_are_imported_whole(
-    transcripts: Path, tmp_path: Path
-) -> None:
-    async with desk(tmp_path) as open_desk:
-        report = await open_desk.imports.run([transcripts])
+class Imported(NamedTuple):
+    """A closed data directory with the real sessions, and what their import reported."""
+
+    data_dir: Path
+    report: ImportReport
+
+
+@pytest.fixture(scope="module")
+def imported(shared_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Imported:
+    folder = tmp_path_factory.mktemp("imported")
+
+    async def run() -> ImportReport:
+        async with desk(folder) as open_desk:
+            return await open_desk.imports.run([shared_dir / "data" / "transcripts"])
+
+    return Imported(folder, asyncio.run(run()))
+
+
+async def test_the_real_sessions_and_subagents_are_imported_whole(imported: Imported) -> None:
+    report = imported.report
+    async with desk(imported.data_dir) as open_desk:
         agents = {}
         for session, subagents in zip(
             SESSIONS, (("a881341",), ("a93ccab", "aa84377")), strict=True
@@ -80,12 +98,10 @@ async def test_the_real_sessions_and_subagents_are_imported_whole(
     }
 
 
-async def test_every_call_of_the_real_sessions_is_classified(
-    transcripts: Path, tmp_path: Path
-) -> None:
+async def test_every_call_of_the_real_sessions_is_classified(imported: Imported) -> None:
     """Checked by hand: 15 results with ``is_error``, of them one refusal and one hook block."""
-    async with desk(tmp_path) as open_desk:
-        report = await open_desk.imports.run([transcripts])
+    report = imported.report
+    async with desk(imported.data_dir) as open_desk:
         execution = await open_desk.executions.get(f"claude_code:{SESSIONS[1]}")
     assert report.calls == {
         CallOutcome.OK: 416,
@@ -101,13 +117,10 @@ async def test_every_call_of_the_real_sessions_is_classified(
     assert [(call.call_line, call.result_line) for call in blocked] == [(1353, 1358)]
 
 
-async def test_every_memory_of_the_real_sessions_leads_to_its_lines(
-    transcripts: Path, tmp_path: Path
-) -> None:
-    async with desk(tmp_path) as open_desk:
-        report = await open_desk.imports.run([transcripts])
+async def test_every_memory_of_the_real_sessions_leads_to_its_lines(imported: Imported) -> None:
+    async with desk(imported.data_dir) as open_desk:
         entries = await open_desk.all()
-        assert len(entries) == report.memories_added > 20
+        assert len(entries) == imported.report.memories_added > 20
         for entry in entries:
             ref = SourceRef.parse(entry.source or "")
             assert ref is not None
@@ -119,11 +132,11 @@ async def test_every_memory_of_the_real_sessions_leads_to_its_lines(
 
 
 async def test_importing_the_real_sessions_again_or_a_copy_adds_nothing(
-    transcripts: Path, tmp_path: Path
+    imported: Imported, transcripts: Path, tmp_path: Path
 ) -> None:
     shutil.copytree(transcripts, tmp_path / "copy")
+    shutil.copytree(imported.data_dir, tmp_path / "data")
     async with desk(tmp_path / "data") as open_desk:
-        await open_desk.imports.run([transcripts])
         again = await open_desk.imports.run([transcripts])
         copied = await open_desk.imports.run([tmp_path / "copy"])
     assert (again.memories_added, again.memories_updated, again.unchanged) == (0, 0, 5)

@@ -43,9 +43,10 @@ ADOPTS = RootConfig.model_validate({"memory": {"procedural": {"require_approval"
 
 Drawn = tuple[list[tuple[str, str]], dict[str, tuple[str, str]]]
 
+STORED = "all files are stored"
 STAGES = {
     "one session is stored": (ExecutionStore, "save", 2),
-    "all files are stored": (KnowledgeService, "refresh", 1),
+    STORED: (KnowledgeService, "refresh", 1),
     "facts are counted": (KnownMemories, "write", 1),
     "one project's lines are made": (KnownMemories, "write", 2),
     "knowledge is drawn": (LearnService, "learn_from", 1),
@@ -54,6 +55,8 @@ STAGES = {
     "all is done but the mark": (ExecutionStore, "learnt", 1),
 }
 """Stages of an import: the function whose call comes next, and which of its calls."""
+BETWEEN = frozenset({"facts are counted", "knowledge is drawn", "all lessons are proposed"})
+"""Stages that `make soak` tries alone: the suite tries one before and one after each of them."""
 
 
 class KilledError(BaseException):
@@ -88,6 +91,20 @@ async def drawn(engine: Engine) -> Drawn:
     return sorted((row.agent_id, row.content) for row in page.entries), lessons
 
 
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory whose import was killed when all files were stored, to be copied."""
+    folder = tmp_path_factory.mktemp("stored")
+    with pytest.MonkeyPatch.context() as patch:
+        asyncio.run(killed_at(STORED, folder, patch))
+    return folder
+
+
+@pytest.fixture
+def killed(stored: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(stored, tmp_path / "killed")
+
+
 async def killed_at(stage: str, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Import the sample, and end the import when this stage is reached."""
     owner, name, which = STAGES[stage]
@@ -107,7 +124,8 @@ async def killed_at(stage: str, data_dir: Path, monkeypatch: pytest.MonkeyPatch)
                 await engine.imports.run([SAMPLE])
 
 
-@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.soak
+@pytest.mark.parametrize("stage", sorted(points(STAGES.keys() - BETWEEN, STAGES.keys())))
 async def test_the_same_import_again_draws_what_the_killed_one_did_not(
     stage: str, tmp_path: Path, undisturbed: Drawn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,22 +137,18 @@ async def test_the_same_import_again_draws_what_the_killed_one_did_not(
 
 
 async def test_an_import_of_something_else_takes_it_up(
-    tmp_path: Path, undisturbed: Drawn, monkeypatch: pytest.MonkeyPatch
+    killed: Path, undisturbed: Drawn, tmp_path: Path
 ) -> None:
-    await killed_at("all files are stored", tmp_path, monkeypatch)
     other = ClaudeTranscript().user("hello").write(tmp_path / "other.jsonl")
-    async with opened(tmp_path) as engine:
+    async with opened(killed) as engine:
         await engine.imports.run([other])
         memories, lessons = await drawn(engine)
     assert set(undisturbed[0]) <= set(memories)
     assert lessons == undisturbed[1]
 
 
-async def test_the_next_owner_takes_it_up_when_it_starts(
-    tmp_path: Path, undisturbed: Drawn, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await killed_at("all files are stored", tmp_path, monkeypatch)
-    async with opened(tmp_path) as engine:
+async def test_the_next_owner_takes_it_up_when_it_starts(killed: Path, undisturbed: Drawn) -> None:
+    async with opened(killed) as engine:
         recorded = asyncio.Event()
         engine.events.subscribe(lambda topic, run: recorded.set() if is_end(topic, run) else None)
         keeping = asyncio.create_task(engine.jobs.keep())
@@ -154,10 +168,9 @@ def is_end(topic: str, run: object) -> bool:
 
 
 async def test_doctor_names_how_many_sessions_were_not_learnt_from_and_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    killed: Path,
 ) -> None:
-    await killed_at("all files are stored", tmp_path, monkeypatch)
-    async with opened(tmp_path) as engine:
+    async with opened(killed) as engine:
         report = await with_sessions(await engine.maintenance.doctor(), engine.executions)
         told = {check.name: check.detail for check in report.checks}
         assert told["learning"].startswith("3 sessions not yet learnt from; `synthorg-tui learn`")
@@ -211,10 +224,9 @@ async def test_where_nothing_is_to_be_learnt_nothing_waits_for_it(tmp_path: Path
 
 
 async def test_a_forgotten_session_leaves_no_mark(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    killed: Path,
 ) -> None:
-    await killed_at("all files are stored", tmp_path, monkeypatch)
-    async with opened(tmp_path) as engine:
+    async with opened(killed) as engine:
         first, *others = await engine.executions.unlearnt()
         await engine.sessions.purge([first], actor="person (tui)")
         assert list(await engine.executions.unlearnt()) == others

@@ -47,7 +47,7 @@ async def seen_before_the_kill(
 
 @files_only
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(points(2, 30)))
+@pytest.mark.parametrize("seed", range(points(1, 30)))
 async def test_what_others_saw_stored_is_there_and_the_next_import_completes_it(
     tmp_path: Path, seed: int
 ) -> None:

@@ -254,19 +254,16 @@ class TestHostileClient:
                 assert len(tools["result"]["tools"]) == 14
             assert (await engine.agents()) is not None
 
-    async def test_after_an_oversize_or_a_deep_message_the_next_is_answered(
+    async def test_after_what_is_too_large_too_deep_or_no_number_the_next_is_answered(
         self, tmp_path: Path
     ) -> None:
+        """What gets longer when it is passed on must not cost the connection to the owner."""
         async with owned(tmp_path / "data"), raw(tmp_path / "data") as process:
             await send(process, b'{"jsonrpc": "2.0", "id": 7, "x": "' + b"x" * 3 * MAX_MESSAGE)
             refused = await answer(process, None)
             assert str(MAX_MESSAGE) in refused["error"]["message"]
             await send(process, b'{"jsonrpc": "2.0", "id": 5, "params": ' + b"[" * 100_000)
             assert "result" in await ask(process, 8, "tools/list")
-
-    async def test_numbers_that_are_none_or_grow_are_refused(self, tmp_path: Path) -> None:
-        """What gets longer when it is passed on must not cost the connection to the owner."""
-        async with owned(tmp_path / "data"), raw(tmp_path / "data") as process:
             head = b'{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": '
             for value in (b"1e999", b"NaN", b"-Infinity"):
                 arguments = b'"core_memory_read", "arguments": {"x": ' + value + b"}}}"

@@ -13,7 +13,7 @@ from synthorg_tui.agents import tools
 from synthorg_tui.agents.guarded import ORIGIN_TAG
 from synthorg_tui.agents.models import AgentIdentity, AgentRefusedError, AgentRights
 from synthorg_tui.approvals.models import ApprovalStatus
-from synthorg_tui.approvals.proposals import MAX_PENDING, asked_by, crowding
+from synthorg_tui.approvals.proposals import asked_by, crowding
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.curation.models import Author, Lesson
 from synthorg_tui.engine import Engine
@@ -21,6 +21,7 @@ from synthorg_tui.ingest.extract.statements import SPOKEN_TAGS
 from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.settings.root import RootConfig
+from tests.approvals.approval_kit import FEW, let_few_wait
 from tests.hostile import HOSTILE
 from tests.soak import points
 from tests.tables import rows
@@ -180,9 +181,9 @@ async def the_queue_is_bounded(engine: Engine) -> None:
     items = await engine.approvals.list(snoozed=True)
     assert {item.status for item in items} <= {ApprovalStatus.PENDING}
     assert {item.requested_by for item in items} <= {asked_by(ME)}
-    assert len(items) <= MAX_PENDING
+    assert len(items) <= FEW
     assert crowding(items).count("\n") == 0
-    assert bool(crowding(items)) is (len(items) == MAX_PENDING)
+    assert bool(crowding(items)) is (len(items) == FEW)
     for entry in await engine.reviews.inbox(include_snoozed=True):
         if isinstance(entry.subject, Lesson):
             assert entry.subject.source is Author.REPORTED
@@ -191,10 +192,11 @@ async def the_queue_is_bounded(engine: Engine) -> None:
 
 
 @pytest.mark.soak
-@rows(("writes", "count"), [("direct", 25), ("approval", points(160, 400))])
+@rows(("writes", "count"), [("direct", 25), ("approval", points(60, 400))])
 async def test_a_hostile_agent_stays_in_its_room_and_is_one_line_for_the_person(
-    tmp_path: Path, writes: str, count: int
+    tmp_path: Path, writes: str, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    let_few_wait(monkeypatch)
     async with desk(tmp_path, writes) as engine:
         await attack(engine, count, seed=count)
         if writes == "approval":

@@ -15,7 +15,7 @@ from synthorg_tui.agents.models import AgentIdentity, CallReply
 from synthorg_tui.agents.reports import TOO_MANY_RECOVERIES, TOO_MANY_WRITES, Reports
 from synthorg_tui.agents.session import AgentSession
 from synthorg_tui.approvals.models import ApprovalItem, RiskLevel
-from synthorg_tui.approvals.proposals import MAX_PENDING, asked_by
+from synthorg_tui.approvals.proposals import asked_by
 from synthorg_tui.core.clock import SystemClock
 from synthorg_tui.engine import Engine
 from synthorg_tui.executions.models import MAX_REPORTED_RECOVERIES
@@ -28,6 +28,7 @@ from synthorg_tui.memory.errors import WriteRefusedError
 from synthorg_tui.memory.extensions import BatchStore, BrowseFilter
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.settings.root import RootConfig
+from tests.approvals.approval_kit import FEW, let_few_wait
 from tests.curation.review_kit import PERSON
 from tests.tables import rows
 
@@ -226,13 +227,17 @@ async def test_a_report_rewrites_no_memory_of_a_session_that_a_client_recorded(
 
 
 class TestPending:
-    async def test_a_hundred_may_wait_and_no_more(self, tmp_path: Path) -> None:
+    @pytest.fixture(autouse=True)
+    def few(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        let_few_wait(monkeypatch)
+
+    async def test_so_many_may_wait_and_no_more(self, tmp_path: Path) -> None:
         async with desk(tmp_path, writes="approval") as engine:
             session, other = agent(engine), agent(engine, "bob")
-            for number in range(MAX_PENDING):
+            for number in range(FEW):
                 assert (await write(session, number)).waiting
             refused = [
-                await write(session, MAX_PENDING),
+                await write(session, FEW),
                 await report(session, recoveries(1)),
             ]
             repeated = await write(session, 0)
@@ -240,12 +245,12 @@ class TestPending:
             waiting = await asked(engine)
             shown = (await engine.reviews.review(waiting[0].id)).shown
             await engine.reviews.reject(waiting[0].id, shown=shown, reason="no", person=PERSON)
-            room = await write(session, MAX_PENDING)
-            full = await write(session, MAX_PENDING + 1)
+            room = await write(session, FEW)
+            full = await write(session, FEW + 1)
         for reply in (*refused, full):
             assert reply.is_error
-            assert f"{MAX_PENDING} of your proposals wait for a person" in reply.content
-        assert len(waiting) == MAX_PENDING
+            assert f"{FEW} of your proposals wait for a person" in reply.content
+        assert len(waiting) == FEW
         assert repeated.waiting
         assert others.waiting
         assert room.waiting
@@ -255,21 +260,21 @@ class TestPending:
             memory_id = (await write(agent(engine), 0)).memory_ids[0]
         async with desk(tmp_path, writes="approval") as engine:
             session = agent(engine)
-            for number in range(1, MAX_PENDING + 1):
+            for number in range(1, FEW + 1):
                 await write(session, number)
             sure = {"memory_id": memory_id, "confirm": True, "reason": "wrong"}
             reply = await session.call(tools.DELETE_ENTRY, sure)
-            assert len(await asked(engine)) == MAX_PENDING
+            assert len(await asked(engine)) == FEW
         assert reply.is_error
         assert "wait for a person" in reply.content
 
     async def test_a_report_of_which_not_all_may_wait_names_the_rest(self, tmp_path: Path) -> None:
         async with desk(tmp_path, writes="approval") as engine:
             session = agent(engine)
-            for number in range(MAX_PENDING - 2):
+            for number in range(FEW - 2):
                 await write(session, number)
             data = told(await report(session, recoveries(5)))
-            assert len(await asked(engine)) == MAX_PENDING
+            assert len(await asked(engine)) == FEW
         assert len(data["waiting"]) == 2
         ((reason, titles),) = data["left_out"].items()
         assert "wait for a person" in reason
@@ -279,7 +284,7 @@ class TestPending:
         self, tmp_path: Path
     ) -> None:
         async with desk(tmp_path) as engine:
-            for number in range(MAX_PENDING - 2):
+            for number in range(FEW - 2):
                 await engine.approvals.add(waiting_item(f"earlier-{number}"))
             data = told(await report(agent(engine), recoveries(5)))
             waiting = await asked(engine)
@@ -288,7 +293,7 @@ class TestPending:
             recorded = recoveries(3, "recorded", first=500) | {"format": FORMAT, "agent": "ada"}
             path.write_text(json.dumps(recorded) + "\n")
             imported = await engine.imports.run([path])
-        assert len(waiting) == MAX_PENDING
+        assert len(waiting) == FEW
         assert len(data["added"]) == 6
         assert refused.is_error
         assert imported.lessons_proposed

@@ -1,5 +1,7 @@
 """Items, decisions and a queue to try them on."""
 
+import pytest
+
 from synthorg_tui.approvals.models import (
     ApprovalEventKind,
     ApprovalItem,
@@ -13,6 +15,8 @@ from tests.conftest import FixedClock
 PERSON = Person("terminal", "eva")
 PENDING, APPROVED = ApprovalStatus.PENDING, ApprovalStatus.APPROVED
 REJECTED, EXPIRED = ApprovalStatus.REJECTED, ApprovalStatus.EXPIRED
+FEW = 8
+"""How many proposals of an agent may wait in tests that fill up what there is."""
 
 
 def item(item_id: str = "lesson-1", **fields: object) -> ApprovalItem:
@@ -53,3 +57,9 @@ async def decide(
 
 async def kinds(queue: ApprovalQueue, item_id: str = "lesson-1") -> list[ApprovalEventKind]:
     return [event.kind for event in await queue.events(item_id)]
+
+
+def let_few_wait(patch: pytest.MonkeyPatch) -> None:
+    """Refuse an agent's proposals when ``FEW`` of them wait, which are filled up sooner."""
+    for module in ("queue", "proposals"):
+        patch.setattr(f"synthorg_tui.approvals.{module}.MAX_PENDING", FEW)

@@ -28,8 +28,9 @@ from tests.hostile import FENCE_BREAKS
 from tests.mcp.test_four_ways import Asked, begin_anew, by_command, by_mcp, by_pane
 from tests.memory.store.store_kit import request
 from tests.patience import PATIENCE
+from tests.soak import points
 
-BUDGETS = (0, 1, 25, 41, 60, 120, 300, 700, 1_600, 20_000)
+BUDGETS = points((0, 25, 60, 300, 20_000), (0, 1, 25, 41, 60, 120, 300, 700, 1_600, 20_000))
 SETTINGS = RootConfig.model_validate(
     {
         "memory": {"level": "persistent"},
@@ -79,6 +80,7 @@ async def by_hook_program(data_dir: Path, asked: Asked) -> str:
     return context
 
 
+@pytest.mark.soak
 async def test_policies_are_the_same_bytes_in_every_way_and_for_every_budget(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

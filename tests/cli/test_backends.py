@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.cli_kit import Cli, move_home, runner
 from tests.memory.mem0_kit import require_mem0
+from tests.tables import rows
 
 CHOOSE = "Set memory.backend to local."
 UNKNOWN = "00000000-0000-0000-0000-00000000000a"
@@ -58,14 +59,14 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return runner(tmp_path / "data", capsys)
 
 
-@pytest.mark.parametrize("command", WORKS)
+@rows("command", WORKS)
 def test_it_works(cli: Cli, command: str) -> None:
     result = cli(*command.split())
     assert result.code == 0
     assert result.out or result.err
 
 
-@pytest.mark.parametrize("command", REFUSED)
+@rows("command", REFUSED)
 def test_it_says_what_is_lacking_and_what_to_choose(cli: Cli, command: str) -> None:
     result = cli(*command.split())
     assert result.code == 1

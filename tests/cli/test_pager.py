@@ -1,14 +1,14 @@
 """Long results on a terminal go through the pager, and only there."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from synthorg_tui.cli import main
+from tests import pty_kit
 from tests.cli.cli_kit import SAMPLE, move_home
+from tests.patience import PATIENCE
 
 CODEX = "codex:0199f0c4"
 
@@ -35,22 +35,8 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 def at_terminal(environ: dict[str, str], *args: str) -> tuple[int, str]:
     """Run a command with a terminal as its output; returns the exit code and what it shows."""
-    main, side = os.openpty()
-    command = [sys.executable, "-m", "synthorg_tui", *args]
-    process = subprocess.Popen(command, env=environ, stdin=side, stdout=side, stderr=side)
-    os.close(side)
-    shown = b""
-    while chunk := _read(main):
-        shown += chunk
-    os.close(main)
-    return process.wait(), shown.decode()
-
-
-def _read(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, 65_536)
-    except OSError:  # the other side is closed
-        return b""
+    ran = pty_kit.at_terminal(["-m", "synthorg_tui", *args], env=environ, patience=PATIENCE)
+    return ran.code, ran.screen
 
 
 def test_a_session_is_paged_on_a_terminal(environment: dict[str, str]) -> None:

@@ -91,17 +91,22 @@ def _fields(identity: AgentIdentity) -> dict[str, object]:
     return {name: getattr(identity, name) for name in ("agent_id", "project", "session_id")}
 
 
-@pytest_asyncio.fixture
-async def pushed(tmp_path: Path) -> AsyncIterator[Engine]:
-    async with approved(tmp_path, push_lesson()) as engine:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def pushed(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
+    """An engine with the lesson about pushing, for tests with a session of their own each."""
+    async with approved(tmp_path_factory.mktemp("pushed"), push_lesson()) as engine:
         yield engine
 
 
+shares = pytest.mark.asyncio(loop_scope="module")
+"""Marks a test that uses the shared engine, on whose event loop it runs."""
+
+
+@shares
 async def test_a_known_call_is_hinted_at_before_it_runs_with_source_and_reason(
-    tmp_path: Path,
+    pushed: Engine,
 ) -> None:
-    async with approved(tmp_path, push_lesson()) as engine:
-        hint = await told(joined(engine), "before", run("git add . && git push", cwd=PROJECT))
+    hint = await told(joined(pushed, "known"), "before", run("git add . && git push", cwd=PROJECT))
     assert "From memory (approved lesson " in hint.text
     assert "seen in 1 session)" in hint.text
     assert "--set-upstream" in hint.text
@@ -109,28 +114,28 @@ async def test_a_known_call_is_hinted_at_before_it_runs_with_source_and_reason(
     assert hint.reason == "exact command form"
 
 
-async def test_a_call_in_another_form_gets_no_hint(tmp_path: Path) -> None:
-    async with approved(tmp_path, push_lesson()) as engine:
-        session = joined(engine)
-        assert (await told(session, "before", run("git push -u origin x"))).text == ""
-        assert (await told(session, "after", run("git push", error="timed out"))).text == ""
-        assert (await told(session, "before", AgentAction())).text == ""
+@shares
+async def test_a_call_in_another_form_gets_no_hint(pushed: Engine) -> None:
+    session = joined(pushed, "form")
+    assert (await told(session, "before", run("git push -u origin x"))).text == ""
+    assert (await told(session, "after", run("git push", error="timed out"))).text == ""
+    assert (await told(session, "before", AgentAction())).text == ""
 
 
-async def test_a_known_failure_is_answered_with_what_worked(tmp_path: Path) -> None:
-    async with approved(tmp_path, push_lesson()) as engine:
-        hint = await told(joined(engine), "after", run("git push 2>&1", error=NO_UPSTREAM))
+@shares
+async def test_a_known_failure_is_answered_with_what_worked(pushed: Engine) -> None:
+    hint = await told(joined(pushed, "failure"), "after", run("git push 2>&1", error=NO_UPSTREAM))
     assert "--set-upstream" in hint.text
     assert hint.reason == "same error"
 
 
-async def test_the_same_thing_is_said_once_a_session(tmp_path: Path) -> None:
-    async with approved(tmp_path, push_lesson()) as engine:
-        first = joined(engine)
-        assert (await told(first, "before", CALL)).text
-        assert not (await told(first, "before", CALL)).text
-        assert not (await told(joined(engine), "before", CALL)).text
-        assert (await told(joined(engine, "s-2"), "before", CALL)).text
+@shares
+async def test_the_same_thing_is_said_once_a_session(pushed: Engine) -> None:
+    first = joined(pushed, "once")
+    assert (await told(first, "before", CALL)).text
+    assert not (await told(first, "before", CALL)).text
+    assert not (await told(joined(pushed, "once"), "before", CALL)).text
+    assert (await told(joined(pushed, "once-2"), "before", CALL)).text
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
@@ -161,15 +166,16 @@ async def test_a_call_that_fails_in_spite_of_a_hint_is_answered_once_more(tmp_pa
     assert again.text == third.text == ""
 
 
+@shares
 async def test_what_was_answered_after_a_failure_is_not_said_before_the_next_call(
-    tmp_path: Path,
+    pushed: Engine,
 ) -> None:
-    async with approved(tmp_path, push_lesson()) as engine:
-        session = joined(engine)
-        assert (await told(session, "after", FAILED_CALL)).text
-        assert not (await told(session, "before", CALL)).text
+    session = joined(pushed, "answered")
+    assert (await told(session, "after", FAILED_CALL)).text
+    assert not (await told(session, "before", CALL)).text
 
 
+@shares
 @rows("answer", ["git push --set-upstream origin x", "git push -u origin x"])
 async def test_an_agent_that_used_the_answer_itself_is_told_only_when_it_fails(
     pushed: Engine, answer: str
@@ -181,13 +187,13 @@ async def test_an_agent_that_used_the_answer_itself_is_told_only_when_it_fails(
     assert (await told(joined(pushed, f"after {answer}"), "before", CALL)).text
 
 
-async def test_a_subagent_is_told_what_the_main_agent_was_told(tmp_path: Path) -> None:
-    async with approved(tmp_path, push_lesson()) as engine:
-        session = joined(engine)
-        assert (await told(session, "before", CALL, subagent="one")).text
-        assert not (await told(session, "before", CALL, subagent="one")).text
-        assert (await told(session, "before", CALL, subagent="two")).text
-        assert (await told(session, "before", CALL)).text
+@shares
+async def test_a_subagent_is_told_what_the_main_agent_was_told(pushed: Engine) -> None:
+    session = joined(pushed, "sub")
+    assert (await told(session, "before", CALL, subagent="one")).text
+    assert not (await told(session, "before", CALL, subagent="one")).text
+    assert (await told(session, "before", CALL, subagent="two")).text
+    assert (await told(session, "before", CALL)).text
 
 
 async def test_what_a_subagent_ran_counts_for_the_session(tmp_path: Path) -> None:
@@ -268,10 +274,10 @@ async def test_a_paused_agent_is_told_nothing(tmp_path: Path) -> None:
         assert (await told(session, "before", CALL)).text
 
 
-async def test_another_agents_own_lesson_is_not_told(tmp_path: Path) -> None:
-    async with approved(tmp_path, push_lesson()) as engine:
-        other = joined(engine, agent_id="somebody-else")
-        assert not (await told(other, "before", CALL)).text
+@shares
+async def test_another_agents_own_lesson_is_not_told(pushed: Engine) -> None:
+    other = joined(pushed, agent_id="somebody-else")
+    assert not (await told(other, "before", CALL)).text
 
 
 async def test_a_retired_lesson_is_told_no_more_and_a_new_one_at_once(tmp_path: Path) -> None:
@@ -286,6 +292,7 @@ async def test_a_retired_lesson_is_told_no_more_and_a_new_one_at_once(tmp_path: 
         assert not (await told(joined(engine, "s-2"), "before", CALL)).text
 
 
+@shares
 @rows(
     ("kind", "subject"),
     [
@@ -343,6 +350,7 @@ async def test_a_hint_is_fenced_and_short_whatever_a_lesson_says(tmp_path: Path)
     assert len(hint.text) < 700
 
 
+@shares
 @rows("text", ["\0", "'" * 9_000, "git push; " * 3_000, "\udcff", "a\n" * 50_000])
 async def test_hostile_calls_are_answered_with_nothing(pushed: Engine, text: str) -> None:
     session = joined(pushed)
@@ -364,6 +372,7 @@ async def test_the_tool_answers_in_one_line_or_with_nothing(tmp_path: Path) -> N
     assert json.loads(records[1].explanation)["reason"] == "exact command form"
 
 
+@shares
 @rows(
     "arguments",
     [

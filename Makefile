@@ -46,7 +46,7 @@ imports: $(VENV)/.developer
 	$(BIN)/lint-imports
 
 pytest: $(VENV)/.developer
-	@$(BIN)/python -m compileall -q -j 0 synthorg_tui # once, not in each worker
+	@$(BIN)/python -m compileall -q -j 0 -x '/test_' synthorg_tui benchmarks tests # once, not in each worker
 	$(BIN)/python -m pytest -n auto --dist worksteal --durations 20 --durations-min 1 $(ARGS)
 
 fuzz: $(VENV)/.developer ## look for new examples against the property tests, a thousand each

@@ -352,9 +352,15 @@ class TestOwnership:
     async def test_an_owner_that_was_killed_is_replaced_with_all_it_acknowledged(
         self, tmp_path: Path
     ) -> None:
+        """A call that is under way when it dies fails at once."""
         first = await reach(tmp_path, role="test", patience=PATIENCE)
         stored = await RemoteEngine(first, SETTINGS).memory.store("builder", FACT)
+        os.kill(first.owner.pid, signal.SIGSTOP)  # lest it answers before
+        call = asyncio.create_task(RemoteEngine(first, SETTINGS).desk.find(MemoryQuery(text="x")))
+        await asyncio.sleep(0.01)
         os.kill(first.owner.pid, signal.SIGKILL)
+        with pytest.raises(OwnerGoneError):
+            await asyncio.wait_for(call, PATIENCE)
         await until(lambda: first.is_closed)
         second = await reach(tmp_path, role="test", patience=PATIENCE)
         assert second.owner.pid != first.owner.pid
@@ -362,21 +368,10 @@ class TestOwnership:
         for connection in (first, second):
             await connection.close()
 
-    async def test_a_call_under_way_when_the_owner_dies_fails_at_once(self, tmp_path: Path) -> None:
-        connection = await reach(tmp_path, role="test", patience=PATIENCE)
-        os.kill(connection.owner.pid, signal.SIGSTOP)  # lest it answers before
-        call = asyncio.create_task(
-            RemoteEngine(connection, SETTINGS).desk.find(MemoryQuery(text="x"))
-        )
-        await asyncio.sleep(0.01)
-        os.kill(connection.owner.pid, signal.SIGKILL)
-        with pytest.raises(OwnerGoneError):
-            await asyncio.wait_for(call, PATIENCE)
-        await connection.close()
-
     async def test_a_suspended_owner_is_in_the_way_but_nobody_hangs(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        """Once it goes on it leaves, as a started owner does after its last client."""
         connection = await reach(tmp_path, role="test", patience=PATIENCE)
         monkeypatch.setattr("synthorg_tui.host.client.HELLO_TIMEOUT", 0.05)
         monkeypatch.setattr("synthorg_tui.host.opening.PATIENCE", 0.0)
@@ -395,12 +390,7 @@ class TestOwnership:
         finally:
             os.kill(connection.owner.pid, signal.SIGCONT)
             await connection.close()
-
-    async def test_a_started_owner_leaves_after_its_last_client(self, tmp_path: Path) -> None:
-        connection = await reach(tmp_path, role="test", patience=PATIENCE)
-        pid = connection.owner.pid
-        await connection.close()
-        await until(lambda: not is_alive(pid))
+        await until(lambda: not is_alive(connection.owner.pid))
 
     @pytest.mark.soak
     async def test_of_owners_started_together_exactly_one_stays(self, tmp_path: Path) -> None:

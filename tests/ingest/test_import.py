@@ -134,13 +134,14 @@ async def test_every_memory_of_the_real_sessions_leads_to_its_lines(imported: Im
 async def test_importing_the_real_sessions_again_or_a_copy_adds_nothing(
     imported: Imported, transcripts: Path, tmp_path: Path
 ) -> None:
-    shutil.copytree(transcripts, tmp_path / "copy")
+    shutil.copytree(transcripts / SESSIONS[0], tmp_path / "copy" / SESSIONS[0])
+    shutil.copy(transcripts / f"{SESSIONS[0]}.jsonl", tmp_path / "copy")
     shutil.copytree(imported.data_dir, tmp_path / "data")
     async with desk(tmp_path / "data") as open_desk:
         again = await open_desk.imports.run([transcripts])
         copied = await open_desk.imports.run([tmp_path / "copy"])
     assert (again.memories_added, again.memories_updated, again.unchanged) == (0, 0, 5)
-    assert (copied.memories_added, copied.memories_updated) == (0, 0)
+    assert (copied.files, copied.memories_added, copied.memories_updated) == (3, 0, 0)
 
 
 async def test_a_real_session_cut_in_a_line_is_completed_later(

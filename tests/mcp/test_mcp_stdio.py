@@ -264,14 +264,14 @@ class TestHostileClient:
             assert str(MAX_MESSAGE) in refused["error"]["message"]
             await send(process, b'{"jsonrpc": "2.0", "id": 5, "params": ' + b"[" * 100_000)
             assert "result" in await ask(process, 8, "tools/list")
-            head = b'{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": '
+            head = b'{"jsonrpc": "2.0", "id": 6, "method": "tools/call", "params": {"name": '
             for value in (b"1e999", b"NaN", b"-Infinity"):
                 arguments = b'"core_memory_read", "arguments": {"x": ' + value + b"}}}"
                 await send(process, head + arguments)
-                assert "error" in await answer(process, 5)
+                assert "error" in await answer(process, 6)
             grown = b"[" + b",".join([b"1e9"] * (MAX_MESSAGE // 5)) + b"]"
             await send(process, head + b'"core_memory_read", "arguments": {"x": ' + grown + b"}}}")
-            reply = CallToolResult.model_validate((await answer(process, 5))["result"])
+            reply = CallToolResult.model_validate((await answer(process, 6))["result"])
             assert reply.is_error
             after = await ask(process, 9, "tools/call", {"name": "core_memory_read"})
             assert not after["result"].get("isError")

@@ -135,7 +135,7 @@ class MemoryDeskApp(RememberingApp):
             indexes=self._indexing,
             works=self._panes.show_job,
         )
-        self.show_first_pane()
+        self.follow_preferences()
         self.call_after_refresh(self.action_reopen)
         self.set_interval(SPACE_CHECK_EVERY, self._look_for_space)
         if not self.is_headless:

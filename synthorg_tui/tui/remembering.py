@@ -9,7 +9,7 @@ from typing import Any
 
 from textual import events
 from textual.command import CommandPalette
-from textual.theme import ThemeProvider
+from textual.theme import Theme, ThemeProvider
 from textual.widget import AwaitMount
 
 from synthorg_tui.core.text import safe_text
@@ -28,12 +28,16 @@ class RememberingApp(InterruptibleApp):
     """An app with stored preferences, in ``state``; ``path`` is their file, ``None`` stores none.
 
     ``themes`` is the folder of the person's own themes, which is read at the start only if the
-    theme in use may be one of them. Whoever inherits adds the modes of ``PANES``.
+    theme in use may be one of them. Whoever inherits adds the modes of ``PANES``. The first is
+    shown first: it needs no more than what is loaded.
     """
+
+    DEFAULT_MODE = PANES[0][0]
+    _computed: tuple[Theme, dict[str, str]] | None = None
+    """The theme whose CSS variables were asked for last, and these variables."""
 
     def __init__(self, path: Path | None, themes: Path | None = None, **options: Any) -> None:
         super().__init__(**options)
-        self.stylesheet = ParsedStyles(variables=self.get_css_variables())
         self._preferences = StateFile(path)
         self.state = self._preferences.state
         self._is_used = False
@@ -46,11 +50,18 @@ class RememberingApp(InterruptibleApp):
         if self.state.theme not in self.available_themes:
             self._read_themes()
         self.theme = self.state.theme if self.state.theme in self.available_themes else DARK
+        self.stylesheet = ParsedStyles(variables=self.get_css_variables())
         self.set_keymap(self.state.keymap)
 
-    def show_first_pane(self) -> None:
-        """Show the pane that needs no more than what is loaded; what is stored stays."""
-        super().switch_mode(PANES[0][0])
+    def get_css_variables(self) -> dict[str, str]:
+        """Compute the variables of a theme once: Textual asks again for the styles of a screen."""
+        theme = self.current_theme
+        if self._computed is None or self._computed[0] is not theme:
+            self._computed = (theme, super().get_css_variables())
+        return self._computed[1]
+
+    def follow_preferences(self) -> None:
+        """Store a theme that is chosen, and tell what was wrong with those of the person."""
         self.theme_changed_signal.subscribe(self, lambda _: self._saving.ask())
         self.call_after_refresh(self._tell_wrong_themes)
 

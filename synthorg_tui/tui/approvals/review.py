@@ -23,6 +23,7 @@ from synthorg_tui.tui.approvals.rewording import RewordingScreen
 from synthorg_tui.tui.approvals.state import INERT_SECONDS, InertGuard, ReviewState
 from synthorg_tui.tui.approvals.wording import Wording, approvable, lesson_of, to_document
 from synthorg_tui.tui.base.lines import Line, error_lines, line, one_line
+from synthorg_tui.tui.base.pane import NARROW
 from synthorg_tui.tui.jobs import Recount, copy, run_job, toast
 from synthorg_tui.tui.panes import APPROVALS, Panes
 from synthorg_tui.tui.ports import MemoryPort
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from synthorg_tui.curation.models import Author, ProceduralMemoryProposal
     from synthorg_tui.curation.review import Review
 
-NARROW = 100
 _INERT = frozenset(("approve", "reject", "snooze", "undo", "drop"))
 """Actions that are disabled at first: those that decide, or give up what a person wrote."""
 _ON_PENDING = frozenset(

@@ -38,7 +38,25 @@ NARROW = 100
 """Terminal width in columns below which the detail is placed under the list, not beside it."""
 
 
-class Pane(Screen[None]):
+class ResponsiveScreen(Screen[None]):
+    """A screen with the CSS class ``-narrow`` or ``-wide``, by the width of the terminal.
+
+    It has the class before it has widgets. Textual adds it at the first resize, when all widgets
+    have styles already, and computes them again.
+    """
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide")]  # noqa: RUF012
+
+    @property
+    def narrow(self) -> bool:
+        """Whether the terminal is too narrow for list and detail side by side."""
+        return self.app.size.width < NARROW
+
+    def on_compose(self) -> None:
+        self.add_class("-narrow" if self.narrow else "-wide")
+
+
+class Pane(ResponsiveScreen):
     """The base class of the panes; ``attach`` hands them the open engine, called the desk.
 
     A subclass names the list with the focus (``main_list``), draws from its state (``draw``) and
@@ -46,7 +64,7 @@ class Pane(Screen[None]):
     opening failed. In panes with a filter its input has the id ``query``.
     """
 
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide")]  # noqa: RUF012
+    AUTO_FOCUS = ""  # ``on_mount`` focuses the main list, whatever comes first
     HELP_CONTEXTS: ClassVar[tuple[str, ...]] = ("",)
     """The contexts of the keys that work here, the pane's own first."""
     DEBOUNCE: ClassVar[float] = 0.12
@@ -125,11 +143,6 @@ class Pane(Screen[None]):
         """Put the cursor on a memory; only the pane that lists them can."""
 
     @property
-    def narrow(self) -> bool:
-        """Whether the terminal is too narrow for list and detail side by side."""
-        return self.app.size.width < NARROW
-
-    @property
     def opening_status(self) -> str:
         """Return the status that the header shows until the store is open."""
         return "not open" if self._error else "opening the store …"
@@ -153,8 +166,6 @@ class Pane(Screen[None]):
 
     def on_mount(self) -> None:
         self.main_list.focus()
-        self.draw()
-        self.refresh_bindings()
         self.await_rows()
 
     def on_resize(self) -> None:

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 class DigestScreen(Pane):
     """The screen with the question, the candidates, the reasons for each, and the text."""
 
-    AUTO_FOCUS = "#candidates"  # a key that comes early is no text of the task
     BINDINGS = bindings("digest")
     CSS_PATH = "digest.tcss"
     HELP_CONTEXTS = ("digest", "knobs", "list", "app")

@@ -4,14 +4,14 @@ import threading
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.message import Message
-from textual.screen import Screen
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.base.lines import Line, line
+from synthorg_tui.tui.base.pane import ResponsiveScreen
 from synthorg_tui.tui.jobs import run_job, toast
 from synthorg_tui.tui.manage.adapter import StoreManagement
 from synthorg_tui.tui.manage.lines import failure_lines
@@ -22,11 +22,8 @@ from synthorg_tui.tui.widgets.rows import FixedList
 if TYPE_CHECKING:
     from synthorg_tui.persistence.integrity import RowsRead
 
-NARROW: Final = 100
-"""Terminal width in columns below which the text is under the list, not beside it."""
 
-
-class ManageScreen(Screen[None]):
+class ManageScreen(ResponsiveScreen):
     """A screen with a list (``CHOICES`` is its title, empty for none) and a text beside it.
 
     ``CONTEXT`` names its actions, of which it has the bindings. A subclass reads in ``load``. Jobs
@@ -34,7 +31,6 @@ class ManageScreen(Screen[None]):
     """
 
     CSS_PATH = "manage.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide")]  # noqa: RUF012
     CONTEXT: ClassVar[str] = ""
     HELP_CONTEXTS: ClassVar[tuple[str, ...]] = ()
     TITLE_OF_TEXT: ClassVar[str] = ""

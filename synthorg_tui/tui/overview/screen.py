@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.containers import ScrollableContainer
-from textual.screen import Screen
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.figures.models import FigureSpan
 from synthorg_tui.tui.actions import bindings, key_of
 from synthorg_tui.tui.base.lines import Line, keys_line, line
+from synthorg_tui.tui.base.pane import ResponsiveScreen
 from synthorg_tui.tui.jobs import Throttle, copy, run_job, toast
 from synthorg_tui.tui.manage.adapter import StoreManagement
 from synthorg_tui.tui.manage.lines import failure_lines
@@ -31,8 +31,6 @@ from synthorg_tui.tui.widgets.line_view import LineBar, LineView
 if TYPE_CHECKING:
     from synthorg_tui.figures.models import StoreFigures
 
-NARROW: Final = 100
-"""Terminal width in columns below which blocks stand one below the other, a summary first."""
 LOW: Final = 38
 """Terminal height in rows below which the grid of blocks is scrolled."""
 KEEP_UP_EVERY: Final = 1.0
@@ -41,13 +39,12 @@ LOOK_EVERY: Final = 10.0
 """Seconds between two readings while nothing is heard: another process may change the store."""
 
 
-class OverviewScreen(Screen[None]):
+class OverviewScreen(ResponsiveScreen):
     """Figures of the whole store; ``drawn_span`` is the span of those on the screen."""
 
     CSS_PATH = "overview.tcss"
     BINDINGS = bindings("overview")
     HELP_CONTEXTS = ("overview", "calendar", "list", "app")
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-short"), (LOW, "-tall")]  # noqa: RUF012
     HEARD_AFTER: ClassVar[float] = 0.4
     """Seconds after something happened until it is read: a call is on disk a moment later."""
@@ -82,11 +79,6 @@ class OverviewScreen(Screen[None]):
     def on_unmount(self) -> None:
         if self._unwatch is not None:
             self._unwatch()
-
-    @property
-    def narrow(self) -> bool:
-        """Whether blocks stand one below the other."""
-        return self.app.size.width < NARROW
 
     # Reading
 

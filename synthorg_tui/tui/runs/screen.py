@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.screen import Screen
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import safe_text
@@ -21,6 +20,7 @@ from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.choosing import ChoiceDialog
 from synthorg_tui.tui.base.dialogs import ConfirmDialog
 from synthorg_tui.tui.base.lines import Line, line, one_line, plain
+from synthorg_tui.tui.base.pane import ResponsiveScreen
 from synthorg_tui.tui.jobs import Throttle, copy, run_job, toast
 from synthorg_tui.tui.manage.lines import failure_lines
 from synthorg_tui.tui.runs import lines as drawn
@@ -47,12 +47,11 @@ TICK: Final = 1.0
 _ON_RUN: Final = ("read", "copy", "view", "zoom")
 
 
-class RunsScreen(Screen[None]):
+class RunsScreen(ResponsiveScreen):
     """Lists the runs; starts, stops and resumes them. They go on when the screen is left."""
 
     CSS_PATH = "runs.tcss"
     BINDINGS = bindings("runs")
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012
     HELP_CONTEXTS = ("runs", "list", "view", "app")
 
     def __init__(self, management: "StoreManagement", now: Callable[[], datetime]) -> None:

@@ -14,6 +14,8 @@ from synthorg_tui.tui.widgets.line_view import LineBar
 _NARROW = 80
 COUNTED_AGAIN_AFTER = 0.25
 """Minimum seconds between two updates of a header's counts, as agents may write often."""
+KEYS_AGAIN_AFTER = 0.01
+"""Seconds until a footer is updated, as the keys change several times when the focus moves."""
 SHORT_TITLE = 4
 """Letters of a pane's title where there is no room for the whole."""
 
@@ -34,6 +36,7 @@ class KeyBar(LineBar):
         super().__init__(id=id)
         self._offered = footer(*contexts)
         self._awake = True
+        self._soon = Throttle(self, self.renew, KEYS_AGAIN_AFTER)
 
     @property
     def actions(self) -> tuple[Action, ...]:
@@ -54,22 +57,20 @@ class KeyBar(LineBar):
         return tuple(offered)
 
     def on_mount(self) -> None:
-        self.screen.bindings_updated_signal.subscribe(self, lambda _screen: self._draw())
-        self._draw()
+        self.screen.bindings_updated_signal.subscribe(self, lambda _screen: self._soon.ask())
 
     def on_resize(self) -> None:
-        self._draw()
-
-    def renew(self) -> None:
-        """Show the keys that have an effect now, after what is listed changed."""
-        self._draw()
+        self.renew()
 
     def wake(self, awake: bool) -> None:
         """Show whether all keys have an effect yet; those that don't stay in place, dimmed."""
         self._awake = awake
-        self._draw()
+        self.renew()
 
-    def _draw(self) -> None:
+    def renew(self) -> None:
+        """Show the keys that have an effect now."""
+        if not self.display:  # it is being removed, and so is what it would ask
+            return
         keys, can = Line(), self.screen.check_action
         dims = getattr(self.screen, "dims", lambda _method: False)
         for action in self.actions:
@@ -115,7 +116,6 @@ class TopBar(LineBar):
 
     def on_mount(self) -> None:
         self._panes.listen(self._soon.ask)
-        self._draw()
 
     def on_unmount(self) -> None:
         self._panes.leave(self._soon.ask)

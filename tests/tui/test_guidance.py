@@ -67,14 +67,15 @@ class TestFooters:
             await settle(pilot)
             assert "D     Delete" in screen_text(app)
 
-    @pytest.mark.parametrize("width", [30, 50, 79])
-    async def test_without_room_for_all_keys_help_stays(self, width: int) -> None:
+    async def test_without_room_for_all_keys_help_stays(self) -> None:
         app = fake_app()
-        async with app.run_test(size=(width, 24)) as pilot:
-            await settle(pilot)
-            shown = footer_of(screen_text(app))
-            assert shown.endswith(" ? Help")
-            assert "…" not in shown
+        async with app.run_test(size=(80, 24)) as pilot:
+            for width in (30, 50, 79):
+                await pilot.resize_terminal(width, 24)
+                await settle(pilot)
+                shown = footer_of(screen_text(app))
+                assert shown.endswith(" ? Help"), width
+                assert "…" not in shown, width
 
     async def test_an_import_that_does_not_run_is_not_offered_to_be_stopped(self) -> None:
         app = fake_app()
@@ -140,27 +141,26 @@ class TestToasts:
 
 
 class TestTopBar:
-    @pytest.mark.parametrize(
-        ("width", "shown"),
-        [
-            (120, "  1,234 memories · 12 agents"),
-            (97, "8 Organisation  1,234 memories"),
-            (90, "8 Orga  1,234 memories · 12 agents"),
-            (80, "8 Orga  1,234 memories"),
-            (66, "6 8  1,234 memories · 12 agents"),
-            (46, "6 8  1,234 memor…"),
-        ],
-    )
-    async def test_of_the_status_whole_parts_are_shown(self, width: int, shown: str) -> None:
+    async def test_of_the_status_whole_parts_are_shown(self) -> None:
         app = fake_app(FakeDesk([]))
-        async with app.run_test(size=(width, 24)) as pilot:
+        async with app.run_test(size=(80, 24)) as pilot:
             await settle(pilot)
             await pilot.press("e")
             await settle(pilot)
-            app.screen.query_one(TopBar).tell(line(("1,234 memories · 12 agents", "muted")))
-            await settle(pilot)
-            first = screen_text(app).splitlines()[0].rstrip()
-            assert " ".join(first.split()).endswith(" ".join(shown.split()))
+            for width, shown in (
+                (120, "  1,234 memories · 12 agents"),
+                (97, "8 Organisation  1,234 memories"),
+                (90, "8 Orga  1,234 memories · 12 agents"),
+                (80, "8 Orga  1,234 memories"),
+                (66, "6 8  1,234 memories · 12 agents"),
+                (46, "6 8  1,234 memor…"),
+            ):
+                await pilot.resize_terminal(width, 24)
+                await settle(pilot)
+                app.screen.query_one(TopBar).tell(line(("1,234 memories · 12 agents", "muted")))
+                await settle(pilot)
+                first = screen_text(app).splitlines()[0].rstrip()
+                assert " ".join(first.split()).endswith(" ".join(shown.split())), width
 
     @pytest.mark.parametrize(
         ("width", "shown"),

@@ -60,18 +60,18 @@ class TestQuestion:
             assert dialog.focused is not None
             assert dialog.focused.id == "no"
 
-    @pytest.mark.parametrize("key", ["y", "enter", "n", "escape"])
     async def test_a_key_typed_before_it_could_be_read_answers_nothing(
-        self, key: str, monkeypatch: pytest.MonkeyPatch
+        self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(safety, "READ_FIRST", PATIENCE)
         made = desk(asked=(ASKED,))
         async with fake_app(made).run_test() as pilot:
             dialog = await self.ask(pilot)
-            await pilot.press(key)
-            await settle(pilot)
-            assert pilot.app.screen is dialog
-            assert made.safety.taken == []
+            for key in ("y", "enter", "n", "escape"):
+                await pilot.press(key)
+                await settle(pilot)
+                assert pilot.app.screen is dialog, key
+                assert made.safety.taken == [], key
 
     @pytest.mark.parametrize(("key", "taken"), [("y", [ASKED]), ("enter", []), ("escape", [])])
     async def test_only_yes_takes_it(

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.segment import Segment
+from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
 from synthorg_tui.approvals.models import ApprovalEvent, Flag
@@ -148,42 +149,42 @@ async def click_everywhere(pilot: object, app: MemoryDeskApp) -> None:
             assert "@click" not in meta, widget
 
 
+async def check_after_each(pilot: Pilot[None], app: MemoryDeskApp, keys: str) -> set[str]:
+    """Press keys one by one and check what each shows; return the names of the screens."""
+    seen = set()
+    for key in ("", *keys.split()):
+        if key:
+            await pilot.press(key)
+            await settle(pilot)
+        assert_inert(app)
+        await click_everywhere(pilot, app)
+        assert app.is_running, key
+        seen.add(type(app.screen).__name__)
+    return seen
+
+
 @pytest.mark.parametrize(
-    "keys",
+    ("keys", "screens"),
     [
-        (),
-        ("z",),
-        ("e",),
-        ("a",),
-        ("space", "d"),
-        ("p",),
-        ("p", "z"),
-        ("p", "v"),
-        ("6",),
-        ("6", "enter", "z"),
-        ("6", "d"),
-        ("U",),
-        ("i",),
-        ("i", "i"),
-        ("i", "i", "i"),
-        ("x",),
-        ("question_mark",),
-        ("y",),
+        ("z escape e escape a escape", {"MemoriesScreen", "MemoryForm"}),
+        ("space d n question_mark escape", {"MemoriesScreen", "ConfirmDialog", "HelpScreen"}),
+        ("y U escape x", {"MemoriesScreen", "DeletedScreen"}),
+        ("p z escape v", {"MemoriesScreen", "TranscriptScreen"}),
+        (
+            "6 enter z escape escape d",
+            {"MemoriesScreen", "SessionsScreen", "TranscriptScreen", "DeleteSessionDialog"},
+        ),
+        ("i i i", {"MemoriesScreen", "ImportScreen"}),
     ],
-    ids=" ".join,
+    ids=["memories", "dialogs", "deleted", "source", "sessions", "import"],
 )
-async def test_no_screen_lets_hostile_text_act(keys: tuple[str, ...]) -> None:
+async def test_no_screen_lets_hostile_text_act(keys: str, screens: set[str]) -> None:
     desk = evil_desk()
     await desk.remove([f"{EVIL}4"])
     app = fake_app(desk)
     async with app.run_test(size=SIZE) as pilot:
         await settle(pilot)
-        for key in keys:
-            await pilot.press(key)
-            await settle(pilot)
-        assert_inert(app)
-        await click_everywhere(pilot, app)
-        assert app.is_running
+        assert await check_after_each(pilot, app, keys) == screens
 
 
 def evil_evidence() -> Evidence:
@@ -264,33 +265,23 @@ def evil_learning() -> FakeDesk:
 
 
 @pytest.mark.parametrize(
-    "keys",
+    ("keys", "screens"),
     [
-        ("4", "t", "t"),
-        ("4", "enter", "a"),
-        ("4", "enter", "e"),
-        ("4", "enter", "c", "G"),
-        ("4", "enter", "p"),
-        ("3", "d"),
-        ("3", "v", "z"),
-        ("3", "X"),
-        ("5",),
-        ("5", "v", "z"),
-        ("5", "X"),
-        ("5", *"jjj", "u"),
+        (
+            "4 t t enter a n c G p",
+            {"ApprovalsScreen", "ReviewScreen", "ConfirmDialog", "TranscriptScreen"},
+        ),
+        ("4 enter e", {"ApprovalsScreen", "ReviewScreen", "RewordForm"}),
+        ("3 d v z escape X", {"SkillsScreen", "ConfirmDialog"}),
+        ("5 v z escape X n j j j u", {"ActivityScreen", "ConfirmDialog"}),
     ],
-    ids=" ".join,
+    ids=["review", "rewording", "skills", "activity"],
 )
-async def test_no_screen_of_learning_lets_hostile_text_act(keys: tuple[str, ...]) -> None:
+async def test_no_screen_of_learning_lets_hostile_text_act(keys: str, screens: set[str]) -> None:
     app = fake_app(evil_learning())
     async with app.run_test(size=SIZE) as pilot:
         await settle(pilot)
-        for key in keys:
-            await pilot.press(key)
-            await settle(pilot)
-        assert_inert(app)
-        await click_everywhere(pilot, app)
-        assert app.is_running
+        assert await check_after_each(pilot, app, keys) == {"MemoriesScreen", *screens}
 
 
 async def test_search_results_and_banner_are_inert() -> None:
@@ -356,7 +347,6 @@ def assert_safe(lines: list[Line]) -> None:
     assert not [c for c in shown if acts(c) and c not in VISIBLE_FORMAT]
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60, deadline=None)
 @given(TEXTS, st.integers(1, 130))
 def test_view_models_give_safe_lines_of_exact_width(text: str, width: int) -> None:
     row = evil_row(text)

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.agents.models import CallKind, CallRecord
@@ -219,7 +219,6 @@ def test_the_detail_holds_exactly_what_was_read_and_its_size() -> None:
     assert "18 bytes" in shown
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.text(), st.integers(20, 130), st.integers(0, 5))
 def test_lines_of_any_call_fit_the_width(text: str, width: int, number: int) -> None:
     call = call_of(number)._replace(agent_id=text, name=text, client=text, reply=text)

@@ -177,18 +177,18 @@ async def test_a_deletion_shows_the_memory_in_full() -> None:
         assert "-It runs on the second machine." in shown
 
 
-@pytest.mark.parametrize("keys", [(), ("e",), ("a",)], ids=str)
-async def test_hostile_text_is_safe_text_everywhere(keys: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("key", ["e", "a"])
+async def test_hostile_text_is_safe_text_everywhere(key: str) -> None:
     evil = {"category": EVIL, "source": EVIL, "project": EVIL, "tags": (EVIL,)}
     desk = desk_with(f"{EVIL} [REDACTED:{EVIL}]", **evil)
     app = fake_app(desk)
     async with app.run_test(size=WIDE) as pilot:
         await open_review(pilot)
-        for key in keys:
-            await pilot.press(key)
-            await settle(pilot)
         assert_inert(app)
-        if keys == ("e",):
+        await pilot.press(key)
+        await settle(pilot)
+        assert_inert(app)
+        if key == "e":
             await type_text(pilot, "x")
             await pilot.press("ctrl+s")
             await settle(pilot)

@@ -1,6 +1,7 @@
 """The Organisation pane: what every agent is to follow, written, retracted, and as it was."""
 
 import asyncio
+import shlex
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
@@ -187,9 +188,9 @@ async def test_a_form_saved_as_it_was_writes_no_version() -> None:
 async def test_the_text_is_edited_in_the_persons_editor_and_kept_when_it_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    script = tmp_path / "editor.py"
-    script.write_text("import sys\nopen(sys.argv[-1], 'a').write(' More.')\n")
-    monkeypatch.setenv("EDITOR", f"python3 {script}")
+    script = tmp_path / "editor.sh"
+    script.write_text('printf " More." >> "$1"\n')
+    monkeypatch.setenv("EDITOR", f"sh {script}")
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.setattr(MemoryDeskApp, "suspend", lambda _app: nullcontext())
     port = FakeOrganisation(knowledge())
@@ -224,18 +225,17 @@ async def test_retracting_asks_first_and_revive_brings_it_back() -> None:
         assert "1a2b-policy" in titles(pilot)
 
 
-@pytest.mark.parametrize("key", ["e", "E", "x", "R"])
-@pytest.mark.parametrize("entry_id", ["core-policy-0", "set-upstream-first-push", "mem-00002"])
-async def test_what_lives_elsewhere_is_not_changed_here_and_the_key_says_where(
-    key: str, entry_id: str
-) -> None:
+async def test_what_lives_elsewhere_is_not_changed_here_and_the_key_says_where() -> None:
     port = FakeOrganisation(knowledge())
     async with shown(port) as pilot:
-        await on(pilot, entry_id)
-        await press(pilot, key)
-        assert "m opens it where it lives" in toasts(pilot.app)
-        assert port.acts == []
-        assert isinstance(pilot.app.screen, OrganisationScreen)
+        for entry_id in ("core-policy-0", "set-upstream-first-push", "mem-00002"):
+            await on(pilot, entry_id)
+            for key in ("e", "E", "x", "R"):
+                pilot.app.clear_notifications()
+                await press(pilot, key)
+                assert "m opens it where it lives" in toasts(pilot.app), (entry_id, key)
+                assert port.acts == []
+                assert isinstance(pilot.app.screen, OrganisationScreen)
 
 
 async def test_m_goes_to_the_skill_and_to_the_shared_memory() -> None:
@@ -261,9 +261,9 @@ async def test_the_source_opens_in_the_editor_or_says_why_not(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     told = tmp_path / "opened"
-    script = tmp_path / "editor.py"
-    script.write_text(f"import sys\nopen({str(told)!r}, 'w').write(sys.argv[-1])\n")
-    monkeypatch.setenv("EDITOR", f"python3 {script}")
+    script = tmp_path / "editor.sh"
+    script.write_text(f'printf %s "$1" > {shlex.quote(str(told))}\n')
+    monkeypatch.setenv("EDITOR", f"sh {script}")
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.setattr(MemoryDeskApp, "suspend", lambda _app: nullcontext())
     file = tmp_path / "docs" / "0001.md"
@@ -304,15 +304,17 @@ async def test_the_slider_redraws_the_list_as_it_was_and_escape_returns_to_now()
         assert "5c6d-convention" in titles(pilot)
 
 
-@pytest.mark.parametrize("key", ["a", "e", "E", "x", "R", "u"])
-async def test_nothing_is_written_in_the_past_and_each_key_says_why(key: str) -> None:
+async def test_nothing_is_written_in_the_past_and_each_key_says_why() -> None:
     port = FakeOrganisation(knowledge())
     async with shown(port) as pilot:
         await on(pilot, "0f1d-policy")
-        await press(pilot, "left_square_bracket", key)
-        assert "This is how it was" in toasts(pilot.app)
-        assert "esc goes back to now" in toasts(pilot.app)
-        assert port.acts == []
+        await press(pilot, "left_square_bracket")
+        for key in ("a", "e", "E", "x", "R", "u"):
+            pilot.app.clear_notifications()
+            await press(pilot, key)
+            assert "This is how it was" in toasts(pilot.app), key
+            assert "esc goes back to now" in toasts(pilot.app), key
+            assert port.acts == []
         dims = screen(pilot).dims
         assert dims("edit")
         assert not dims("copy")

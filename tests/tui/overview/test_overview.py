@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Callable
 from datetime import date, timedelta
+from functools import partial
+from operator import eq
 
 import pytest
 from rich.color import ColorType
@@ -155,21 +157,18 @@ async def test_a_day_of_the_calendar_leads_to_its_sessions() -> None:
         assert entry.value == f"since:{wanted} until:{wanted + timedelta(days=1)}"
 
 
-@pytest.mark.parametrize(
-    ("name", "way", "mode", "told"),
-    [
-        ("digests", WayTo("activity", "digest kind:digest"), "activity", "digest kind:digest"),
-        ("hints", WayTo("activity", "after_failure kind:hint"), "activity", "after_failure"),
-        ("models", WayTo("activity", 'agent:"codex"'), "activity", 'agent:"codex"'),
-    ],
-)
-async def test_a_figure_of_calls_leads_to_them(name: str, way: WayTo, mode: str, told: str) -> None:
+async def test_a_figure_of_calls_leads_to_them() -> None:
     app = app_with(FigureManagement(full_figures))
     async with app.run_test(size=WIDE) as pilot:
-        await opened(pilot)
-        await go_to(pilot, name, lambda value: value == way)
-        assert app.current_mode == mode
-        assert told in app.screen.query_one("#query", Input).value
+        for name, text in (
+            ("digests", "digest kind:digest"),
+            ("hints", "after_failure kind:hint"),
+            ("models", 'agent:"codex"'),
+        ):
+            await opened(pilot)
+            await go_to(pilot, name, partial(eq, WayTo("activity", text)))
+            assert app.current_mode == "activity"
+            assert app.screen.query_one("#query", Input).value == text
 
 
 async def test_decisions_lead_to_their_view_and_skills_to_their_pane() -> None:
@@ -209,15 +208,17 @@ async def test_down_goes_on_in_the_next_block_and_up_back() -> None:
         assert screen.focused is summary
 
 
-@pytest.mark.parametrize("size", [(120, 24), (200, 20), (60, 15)])
-async def test_every_block_comes_into_view_on_a_low_terminal(size: tuple[int, int]) -> None:
+async def test_every_block_comes_into_view_on_a_low_terminal() -> None:
     app = app_with(FigureManagement(full_figures))
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=(120, 24)) as pilot:
         screen = await opened(pilot)
-        for name, told in (("jobs", "imports"), ("hints", "before a call"), ("calendar", "Mon")):
-            block(screen, name).focus()
-            await settle(pilot)
-            assert told in screen_text(app)
+        told = {"jobs": "imports", "hints": "before a call", "calendar": "Mon"}
+        for size in ((120, 24), (200, 20), (60, 15)):
+            await pilot.resize_terminal(*size)
+            for name, words in told.items():
+                block(screen, name).focus()
+                await settle(pilot)
+                assert words in screen_text(app), (size, name)
 
 
 async def test_what_happens_is_drawn_once_for_many_events_and_leaves_the_cursor() -> None:

@@ -1,5 +1,7 @@
 """Pictures of Approvals and Skills; each docstring says what must be visible and unclipped."""
 
+import shlex
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -85,7 +87,7 @@ def test_sheet(snap_compare: Compare, tmp_path: Path, monkeypatch: pytest.Monkey
         "text = re.sub(r'=== lesson-0001 .*?(?==== |\\Z)', '', text, flags=re.S)\n"
         "open(sys.argv[-1], 'w').write(text.replace('[ACTION]\\n', '[ACTION]\\nFirst: ', 1))\n"
     )
-    monkeypatch.setenv("EDITOR", f"python3 {script}")
+    monkeypatch.setenv("EDITOR", shlex.join([sys.executable, "-S", str(script)]))
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.setattr(FakeApprovals, "sheet_folder", tmp_path / "review")
     monkeypatch.setattr(MemoryDeskApp, "suspend", lambda _app: nullcontext())

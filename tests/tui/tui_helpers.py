@@ -6,6 +6,7 @@ from collections.abc import Callable
 from time import monotonic
 
 from textual.app import App
+from textual.events import Paste
 from textual.pilot import Pilot
 from textual.screen import Screen
 
@@ -80,8 +81,12 @@ async def settle(pilot: Pilot[None], *, held: int = 0) -> None:
 
 
 async def until(pilot: Pilot[None], condition: Callable[[], object]) -> None:
-    """Wait until ``condition`` returns something true; a failure shows the screen's text."""
-    await patience.until(condition, lambda: f"on this screen:\n{screen_text(pilot.app)}")
+    """Wait until ``condition`` returns something true; a failure shows the screen's text.
+
+    Most conditions draw the whole screen, so they aren't asked all the time.
+    """
+    told = lambda: f"on this screen:\n{screen_text(pilot.app)}"  # noqa: E731
+    await patience.until(condition, told, every=0.04)
 
 
 def screen_text(app: App[None]) -> str:
@@ -89,6 +94,7 @@ def screen_text(app: App[None]) -> str:
     screen = app.screen
     width, height = screen.size
     strips = screen._compositor.render_strips(screen.size)
+    screen._compositor._dirty_regions.clear()  # all of it has been drawn
     lines = ["".join(segment.text for segment in strip) for strip in strips]
     assert len(lines) == height
     assert width > 0
@@ -96,9 +102,10 @@ def screen_text(app: App[None]) -> str:
 
 
 async def type_text(pilot: Pilot[None], text: str) -> None:
-    """Type character by character."""
+    """Write into what has the focus: the last character is typed, what is before it pasted."""
     names = {" ": "space", ":": "colon", "-": "minus", "/": "slash"}
-    await pilot.press(*(names.get(character, character) for character in text))
+    pilot.app.post_message(Paste(text[:-1]))
+    await pilot.press(names.get(text[-1], text[-1]))
 
 
 def toasts(app: App[None]) -> str:

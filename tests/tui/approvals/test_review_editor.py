@@ -1,5 +1,7 @@
 """Deciding on several items in $EDITOR: the saved file is the decision."""
 
+import shlex
+import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -23,7 +25,7 @@ FIRST, SECOND = "lesson-0000", "lesson-0001"
 def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Editor:
     """Set a program as $EDITOR: Python that has the file's ``text`` and may change it."""
     script = tmp_path / "editor.py"
-    monkeypatch.setenv("EDITOR", f"python3 {script}")
+    monkeypatch.setenv("EDITOR", shlex.join([sys.executable, "-S", str(script)]))
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.setattr(FakeApprovals, "sheet_folder", tmp_path / "review")
     monkeypatch.setattr(MemoryDeskApp, "suspend", lambda _app: nullcontext())

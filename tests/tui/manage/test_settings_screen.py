@@ -22,9 +22,9 @@ from tests.tui.manage.manage_fakes import FakeManagement
 from tests.tui.manage.settings_fakes import FILE, MOST, FakeSettings, changed
 from tests.tui.pictures import SIZES, Compare, Size
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
-from tests.tui.tui_helpers import screen_text, settle, toasts
+from tests.tui.tui_helpers import screen_text, settle, toasts, type_text
 
-FIND_MOST = ("slash", *"retrieval.max_memories", "enter")
+FIND_MOST = ("slash", "=retrieval.max_memories", "enter")
 
 
 @pytest.fixture(autouse=True)
@@ -42,9 +42,7 @@ def compare(
         if theme:
             pilot.app.theme = theme
         await settle(pilot)
-        for key in keys:
-            await pilot.press(key)
-            await settle(pilot)
+        await pressed(pilot, *keys)
 
     app = fake_app(FakeDesk(rows(6)), management=FakeManagement(settings))
     app.set_reactive(MemoryDeskApp.app_focus, True)
@@ -58,7 +56,7 @@ def test_settings_that_nobody_changed(snap_compare: Compare) -> None:
 
 def test_settings_of_every_source(snap_compare: Compare) -> None:
     """Marks of file, app, variable and of a value passed over; who changed it, and the file's."""
-    keys = ("slash", *"retrieval.m", "enter", "j", "j")
+    keys = ("slash", "=retrieval.m", "enter", "j", "j")
     assert compare(snap_compare, SIZES, FakeSettings(changed()), "f7", *keys)
 
 
@@ -70,7 +68,7 @@ def test_a_value_that_is_not_allowed(snap_compare: Compare) -> None:
 
 def test_a_change_that_waits_for_a_restart(snap_compare: Compare) -> None:
     """The mark in the list, the number at its foot, and what to do."""
-    assert compare(snap_compare, SIZES, FakeSettings(changed()), "f7", "slash", *"packing", "enter")
+    assert compare(snap_compare, SIZES, FakeSettings(changed()), "f7", "slash", "=packing", "enter")
 
 
 def test_settings_with_faults(snap_compare: Compare) -> None:
@@ -95,8 +93,9 @@ async def opened(settings: FakeSettings, *keys: str) -> AsyncIterator[Pilot[None
 
 
 async def pressed(pilot: Pilot[None], *keys: str) -> None:
+    """Press keys one by one; one that begins with ``=`` is a text to write."""
     for key in keys:
-        await pilot.press(key)
+        await (type_text(pilot, key[1:]) if key.startswith("=") else pilot.press(key))
         await settle(pilot)
 
 
@@ -108,7 +107,7 @@ def said(pilot: Pilot[None]) -> str:
 
 async def test_enter_turns_what_is_true_or_false() -> None:
     settings = FakeSettings()
-    async with opened(settings, "slash", *"include_shared", "enter", "enter") as pilot:
+    async with opened(settings, "slash", "=include_shared", "enter", "enter") as pilot:
         assert settings.asked == ["memory.retrieval.include_shared = false"]
         assert "false; it holds now" in toasts(pilot.app)
 
@@ -125,7 +124,7 @@ async def test_enter_turns_a_switch_off_and_on_again() -> None:
 
 async def test_enter_offers_the_values_of_a_choice() -> None:
     settings = FakeSettings()
-    async with opened(settings, "slash", *"memory.level", "enter", "enter") as pilot:
+    async with opened(settings, "slash", "=memory.level", "enter", "enter") as pilot:
         await pressed(pilot, "j", "enter")
         assert settings.asked == ["memory.level = session"]
 
@@ -142,7 +141,7 @@ async def test_a_value_is_checked_at_each_key_and_a_wrong_one_is_not_taken() -> 
 
 
 async def test_what_several_settings_together_forbid_is_told_while_writing() -> None:
-    async with opened(FakeSettings(), "slash", *"recency_weight", "enter", "enter") as pilot:
+    async with opened(FakeSettings(), "slash", "=recency_weight", "enter", "enter") as pilot:
         await pressed(pilot, "9")
         assert "↵ takes it" in said(pilot)
         await pressed(pilot, *["backspace"] * 6, "2")
@@ -168,7 +167,7 @@ async def test_a_file_that_was_changed_meanwhile_is_told_and_the_value_stays_wri
 
 async def test_what_is_not_changed_here_says_where_it_is() -> None:
     settings = FakeSettings()
-    async with opened(settings, "slash", *"data_dir", "enter", "enter") as pilot:
+    async with opened(settings, "slash", "=data_dir", "enter", "enter") as pilot:
         assert "where the store is" in toasts(pilot.app)
         assert settings.asked == []
 
@@ -199,7 +198,7 @@ async def test_a_looser_safety_setting_is_asked_about_and_a_no_takes_it_back(
     settings = FakeSettings()
     settings.takes = Takes.AGREEMENT
     async with opened(
-        settings, "slash", *"approvals.review", "enter", "enter", "j", "enter"
+        settings, "slash", "=approvals.review", "enter", "enter", "j", "enter"
     ) as pilot:
         assert "made looser: take it?" in screen_text(pilot.app)
         settings.takes = Takes.NOW

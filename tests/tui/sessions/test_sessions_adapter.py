@@ -1,6 +1,8 @@
 """The Sessions pane on a real store: what was imported is listed, read, exported, deleted."""
 
+import asyncio
 import json
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -13,12 +15,24 @@ from synthorg_tui.tui.engine_adapter import EngineAdapter
 from synthorg_tui.tui.engine_host import LocalEngineHost
 
 
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with the sample sessions, of which every test has a copy."""
+    data_dir = tmp_path_factory.mktemp("sample")
+
+    async def load() -> None:
+        host = LocalEngineHost(data_dir=data_dir)
+        await (await host.open()).load_sample()
+        await host.close()
+
+    asyncio.run(load())
+    return data_dir
+
+
 @pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[EngineAdapter]:
-    host = LocalEngineHost(data_dir=tmp_path / "data")
-    opened = await host.open()
-    await opened.load_sample()
-    yield opened
+async def desk(tmp_path: Path, sample: Path) -> AsyncIterator[EngineAdapter]:
+    host = LocalEngineHost(data_dir=shutil.copytree(sample, tmp_path / "data"))
+    yield await host.open()
     await host.close()
 
 

@@ -101,6 +101,7 @@ async def test_what_is_at_work_is_followed_and_its_end_is_shown() -> None:
         await until(pilot, lambda: "75%" in screen_text(app))
         desk.runs = [DONE]
         await until(pilot, lambda: "✓ better" in screen_text(app))
+        await settle(pilot)
         assert "Stop" not in footer(app)
 
 

@@ -15,7 +15,7 @@ from synthorg_tui.tui.memories.detail import detail_lines
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from tests.tui.pictures import EACH_SIZE, SIZES, Compare, Size
 from tests.tui.tui_fakes import NOW, FakeDesk, fake_app, rows
-from tests.tui.tui_helpers import screen_text, settle, toasts, type_text
+from tests.tui.tui_helpers import screen_text, settle, toasts
 
 
 def archived(row: ListedMemory, why: ArchiveReason, days: int = 3) -> ListedMemory:
@@ -49,9 +49,7 @@ async def opened(pilot: Pilot[None], *keys: str) -> MemoryDeskApp:
 
 
 async def list_archive(pilot: Pilot[None]) -> None:
-    await pilot.press("slash")
-    await type_text(pilot, "is:archived")
-    await pilot.press("enter")
+    await pilot.press("slash", *"is", "colon", *"archived", "enter")
     await settle(pilot)
 
 

@@ -1,7 +1,10 @@
 """How time passes in the tests of the screens: nothing waits longer than it must."""
 
+from collections.abc import Iterator
+
 import pytest
 from textual.app import App
+from textual.pilot import Pilot
 from textual.screen import Screen
 
 from synthorg_tui.tui import safety
@@ -16,30 +19,31 @@ from tests.tui.tui_helpers import AFTER_A_KEY, at_rest, draw_and_end, draw_later
 __all__ = ["snap_compare"]
 
 
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Pane, "DEBOUNCE", 0.001)
-    monkeypatch.setattr(Pane, "LOADING_AFTER", 0.001)
-    monkeypatch.setattr(MemoriesScreen, "KEEP_UP_AFTER", 0.001)
-    # Toasts and news stay for as long as a slow machine may take to the end of a test.
-    monkeypatch.setattr(MemoryDeskApp, "NOTIFICATION_TIMEOUT", PATIENCE)
-    monkeypatch.setattr(safety, "NOTICE_SECONDS", PATIENCE)
-    monkeypatch.setattr(bars, "NEWS_FADE_AFTER", PATIENCE)
-
-
-@pytest.fixture(autouse=True)
-def _keys_wait_for_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+async def _until_the_event_loop_rests(min_sleep: float = 0, max_sleep: float = 0) -> None:
     """After a key Textual looks how busy the processor is, which others may keep busy."""
-
-    async def wait(min_sleep: float = 0, max_sleep: float = 0) -> None:
-        await at_rest(AFTER_A_KEY)
-
-    monkeypatch.setattr("textual.app.wait_for_idle", wait)
-    monkeypatch.setattr("textual.pilot.wait_for_idle", wait)
+    await at_rest(AFTER_A_KEY)
 
 
-@pytest.fixture(autouse=True)
-def _nothing_is_drawn_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A frame that no test looks at isn't drawn, which took a third of the time; the last is."""
-    monkeypatch.setattr(Screen, "_compositor_refresh", draw_later)
-    monkeypatch.setattr(App, "_shutdown", draw_and_end)
+async def _until_all_is_processed(pilot: Pilot[None]) -> bool:
+    """Textual sends a message to each widget and waits for all, after each event of the mouse."""
+    await at_rest(AFTER_A_KEY)
+    return True
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _no_waiting() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Pane, "DEBOUNCE", 0.001)
+        patch.setattr(Pane, "LOADING_AFTER", 0.001)
+        patch.setattr(MemoriesScreen, "KEEP_UP_AFTER", 0.001)
+        # Toasts and news stay for as long as a slow machine may take to the end of a test.
+        patch.setattr(MemoryDeskApp, "NOTIFICATION_TIMEOUT", PATIENCE)
+        patch.setattr(safety, "NOTICE_SECONDS", PATIENCE)
+        patch.setattr(bars, "NEWS_FADE_AFTER", PATIENCE)
+        patch.setattr("textual.app.wait_for_idle", _until_the_event_loop_rests)
+        patch.setattr("textual.pilot.wait_for_idle", _until_the_event_loop_rests)
+        patch.setattr(Pilot, "_wait_for_screen", _until_all_is_processed)
+        # A frame that no test looks at isn't drawn, which took a third of the time; the last is.
+        patch.setattr(Screen, "_compositor_refresh", draw_later)
+        patch.setattr(App, "_shutdown", draw_and_end)
+        yield

@@ -94,17 +94,18 @@ class TestQuestion:
 
 
 class TestBadges:
-    @pytest.mark.parametrize("width", [80, 120])
-    async def test_they_are_in_every_panes_header(self, width: int) -> None:
+    async def test_they_are_in_every_panes_header(self) -> None:
         made = desk(shown=("commands may approve", "approval off"))
-        async with fake_app(made).run_test(size=(width, 24)) as pilot:
+        async with fake_app(made).run_test(size=(80, 24)) as pilot:
             await until(pilot, lambda: "approval off" in screen_text(pilot.app))
-            for key in "2345":
-                await pilot.press(key)
-                await settle(pilot)
-                head = screen_text(pilot.app).splitlines()[:2]
-                assert "4 Appr" in head[0]
-                assert "commands may approve · approval off" in head[1]
+            for width in (80, 120):
+                await pilot.resize_terminal(width, 24)
+                for key in "2345":
+                    await pilot.press(key)
+                    await settle(pilot)
+                    head = screen_text(pilot.app).splitlines()[:2]
+                    assert "4 Appr" in head[0], (width, key)
+                    assert "commands may approve · approval off" in head[1], (width, key)
 
     async def test_without_any_the_header_is_one_line(self) -> None:
         async with fake_app(desk()).run_test() as pilot:

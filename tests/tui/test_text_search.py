@@ -126,20 +126,7 @@ async def test_another_width_keeps_the_line_at_the_top() -> None:
         assert view.text.place(view.scroll_offset.y).piece == before
 
 
-@pytest.mark.parametrize(
-    ("keys", "selector"),
-    [
-        (("1", "tab"), "#detail"),
-        (("3", "z"), "#source"),
-        (("4", "z"), "#item"),
-        (("4", "enter"), "#ground"),
-        (("5", "z"), "#call"),
-        (("6", "z"), "#session"),
-        (("question_mark",), "#help-text"),
-    ],
-    ids=lambda each: " ".join(each) if isinstance(each, tuple) else each,
-)
-async def test_each_text_is_searched_by_the_same_key(keys: tuple[str, ...], selector: str) -> None:
+async def test_each_text_is_searched_by_the_same_key() -> None:
     desk = FakeDesk(rows(6))
     desk.skills = FakeSkills(skill_rows(4))
     desk.approvals = FakeApprovals(approval_rows(4))
@@ -147,14 +134,25 @@ async def test_each_text_is_searched_by_the_same_key(keys: tuple[str, ...], sele
     app = fake_app(desk)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        for key in keys:
-            await pilot.press(key)
+        for keys, selector in (
+            ("1 tab", "#detail"),
+            ("3 z", "#source"),
+            ("4 z", "#item"),
+            ("4 enter", "#ground"),
+            ("5 z", "#call"),
+            ("6 z", "#session"),
+            ("question_mark", "#help-text"),
+        ):
+            for key in keys.split():
+                await pilot.press(key)
+                await settle(pilot)
+            view = app.screen.query_one(selector, LineView)
+            view.focus()
+            await look_for(pilot, "e")
+            assert view.matches.found, selector
+            assert " of " in screen_text(app), selector
+            await pilot.press("enter", "n")
             await settle(pilot)
-        view = app.screen.query_one(selector, LineView)
-        view.focus()
-        await look_for(pilot, "e")
-        assert view.matches.found
-        assert " of " in screen_text(app)
-        await pilot.press("enter", "n")
-        await settle(pilot)
-        assert view.matches.at == 1
+            assert view.matches.at == 1, selector
+            await pilot.press("escape", "escape")
+            await settle(pilot)

@@ -89,15 +89,18 @@ async def test_a_new_memory_that_is_refused_stays_in_the_form_until_it_is_stored
         assert "new-6" not in desk.live
 
 
-@pytest.mark.parametrize("size", [(80, 24), (80, 20), (60, 20), (60, 16)])
-async def test_what_went_wrong_is_in_view_on_a_small_terminal(size: tuple[int, int]) -> None:
+async def test_what_went_wrong_is_in_view_on_a_small_terminal() -> None:
     app = fake_app(RefusingDesk())
-    async with app.run_test(size=size) as pilot:
-        await write(pilot)
-        await pilot.press("ctrl+s")
-        await settle(pilot)
-        shown = " ".join(screen_text(app).replace("│", " ").split())
-        assert "The disk is full. Free some space, then ^s again." in shown
+    async with app.run_test() as pilot:
+        for size in ((80, 24), (80, 20), (60, 20), (60, 16)):
+            await pilot.resize_terminal(*size)
+            await write(pilot)
+            await pilot.press("ctrl+s")
+            await settle(pilot)
+            shown = " ".join(screen_text(app).replace("│", " ").split())
+            assert "The disk is full. Free some space, then ^s again." in shown, size
+            await pilot.press("escape", "escape")
+            await settle(pilot)
 
 
 async def test_an_edit_that_is_refused_stays_in_the_form_until_it_is_stored() -> None:

@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property, partial
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -387,13 +386,14 @@ class Engine:
         from synthorg_tui.learning.models import LearnVerdict
 
         left = await self.executions.unlearnt()
-        await self.knowledge.refresh(cancel=cancel)
+        # In a thread: loading these takes long enough to keep a hook waiting.
+        knowledge = await asyncio.to_thread(lambda: self.knowledge)
+        await knowledge.refresh(cancel=cancel)
         if not self.settings.memory.procedural.enabled:
             await self.executions.learnt({} if cancel.is_set() else left)
             return 0
-        # In a thread: loading it takes long enough to keep a hook waiting.
-        await asyncio.to_thread(import_module, "synthorg_tui.learning.service")
-        report = await self.learning.learn_from(executions, cancel=cancel)
+        learning = await asyncio.to_thread(lambda: self.learning)
+        report = await learning.learn_from(executions, cancel=cancel)
         return report.count(LearnVerdict.PROPOSED)
 
     @cached_property
@@ -438,6 +438,19 @@ class Engine:
         from synthorg_tui.curation.secrets import build_secrets
 
         return build_secrets(self._base.local(Feature.SECRETS), self.maintenance, self._base.clock)
+
+    def load_for_agents(self) -> None:
+        """Build what the calls of agents need, and searches; for a thread, since it takes long.
+
+        Otherwise the first calls do so on the event loop, while everything else waits.
+        """
+        import synthorg_tui.agents.recall
+        import synthorg_tui.memory.digest.search
+        import synthorg_tui.memory.retrieval.candidates
+        import synthorg_tui.memory.retrieval.selection
+        import synthorg_tui.memory.retriever  # noqa: F401
+
+        _ = self.gateway, self._tools, self.desk
 
     async def warm_up(self) -> None:
         """Load the index and the model and embed what has no vector; the search reports errors."""

@@ -113,12 +113,13 @@ class Context:
         *,
         on_event: "EventSink | None" = None,
         on_yield: "Callable[[], None] | None" = None,
+        is_long: bool = False,
     ) -> AbstractAsyncContextManager[AnyEngine]:
         """Return the engine for an ``async with``; works also while the app has the store open.
 
         It is then the engine of the process that owns the store, reached over its socket;
         ``on_event`` gets the events that this one passes on. One that is opened here answers other
-        processes meanwhile; ``on_yield`` is as for ``served``.
+        processes meanwhile; ``on_yield`` and ``is_long`` are as for ``served``.
         """
         from synthorg_tui.host.opening import engine_or_owner
 
@@ -129,11 +130,12 @@ class Context:
             role="command",
             on_event=on_event,
             on_yield=on_yield,
+            is_long=is_long,
         )
 
     @asynccontextmanager
     async def own_engine(
-        self, *, on_yield: "Callable[[], None] | None" = None
+        self, *, on_yield: "Callable[[], None] | None" = None, is_long: bool = False
     ) -> "AsyncIterator[Engine]":
         """Yield an engine of this process, which answers others as ``served`` says.
 
@@ -145,7 +147,7 @@ class Context:
         self._warn_of_low_space()
         async with (
             engine_for_app(self.settings(), data_dir=self.data_dir) as engine,
-            served(engine, on_yield=on_yield),
+            served(engine, on_yield=on_yield, is_long=is_long),
         ):
             yield engine
 

@@ -14,7 +14,7 @@ from synthorg_tui.core.files import ensure_private_dir, open_log
 from synthorg_tui.core.process_setup import ending, started
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.host.endpoint import LOG_FILE
-from synthorg_tui.host.owner import Owner
+from synthorg_tui.host.owner import NEXT, Owner
 
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
@@ -84,7 +84,10 @@ async def _opened(settings: "RootConfig", data_dir: Path | None) -> AsyncIterato
             if owning.done():  # somebody else's, which is known at once
                 await owning
             from synthorg_tui.engine import Engine
+            from synthorg_tui.host.client import connect
 
+            with suppress(DomainError):  # tells an owner that is leaving, if there is one
+                await (await connect(directory, role=NEXT)).close()
             opening = Engine.open(
                 settings, data_dir=directory, database=await owning, embedder=embedder
             )

@@ -3,16 +3,13 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import (
-    AbstractAsyncContextManager,
-    AsyncExitStack,
-    asynccontextmanager,
-    suppress,
-)
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.errors import StoreLockedError
+from synthorg_tui.core.failsafe import surviving
 from synthorg_tui.host.client import OwnerConnection, RemoteEngine, connect, remote_engine
 from synthorg_tui.host.errors import NoOwnerError, OwnerGoneError, RefusedError
 from synthorg_tui.host.headless import last_words, spawn
@@ -22,6 +19,8 @@ from synthorg_tui.host.wire import EventSink
 if TYPE_CHECKING:
     from synthorg_tui.agents.models import AgentIdentity
     from synthorg_tui.engine import Engine
+    from synthorg_tui.persistence.lock import DataDirLock
+    from synthorg_tui.persistence.port import StoreDatabase
     from synthorg_tui.settings.root import RootConfig
 
 PATIENCE: Final = 3.0
@@ -39,11 +38,12 @@ async def engine_or_owner(
     role: str,
     on_event: EventSink | None = None,
     on_yield: Callable[[], None] | None = None,
+    is_long: bool = False,
 ) -> AsyncIterator["Engine | RemoteEngine"]:
     """Yield the owner's engine if another process owns the directory, else open and serve it here.
 
-    ``on_event`` gets the topic and data of each event that the owner passes on, ``on_yield`` is as
-    for ``served``.
+    ``on_event`` gets the topic and data of each event that the owner passes on, ``on_yield``
+    and ``is_long`` are as for ``served``.
     Raises the errors of ``Engine.open`` and ``connect``; ``StoreLockedError`` only when the owner
     neither listens nor ends within ``PATIENCE`` seconds.
     """
@@ -57,7 +57,9 @@ async def engine_or_owner(
                 break
             try:
                 own = await stack.enter_async_context(_own_engine(settings, data_dir))
-                engine = await stack.enter_async_context(served(own, on_yield=on_yield))
+                engine = await stack.enter_async_context(
+                    served(own, on_yield=on_yield, is_long=is_long)
+                )
             except StoreLockedError:
                 if time.monotonic() > deadline:
                     raise
@@ -67,29 +69,41 @@ async def engine_or_owner(
 
 @asynccontextmanager
 async def served(
-    engine: "Engine", *, on_yield: Callable[[], None] | None = None
+    engine: "Engine",
+    *,
+    on_yield: Callable[[], None] | None = None,
+    is_long: bool = False,
+    refuses: str = "",
 ) -> AsyncIterator["Engine"]:
     """Answer other processes with an engine of this one until the ``async with`` ends.
 
-    Its end waits for the calls that others made. With ``on_yield`` this process makes room for an
-    app, as an owner without a screen does. Without a socket the engine works all the same, for this
-    process.
+    Its end waits for the calls that others made, and where agents were among them, for an owner
+    that goes on with it. With ``on_yield`` this process makes room for an app, as an owner without
+    a screen does. What agents need is loaded at once where the work ``is_long``, else when one
+    comes. ``refuses`` says why changes are refused, if they are. Without a socket the engine works
+    all the same, for this process.
     """
     kind: OwnerKind = "command" if on_yield is None else "headless"
-    owner = Owner(engine, data_dir=engine.data_dir, kind=kind, on_yield=on_yield)
+    layers = engine.settings.layers  # none in a program whose settings no other process can read
+    start_next = partial(spawn, engine.data_dir, layers.asked) if layers is not None else None
+    owner = Owner(engine, data_dir=engine.data_dir, kind=kind, on_yield=on_yield, refuses=refuses)
     try:
+        if is_long:
+            await owner.prepare()
         with suppress(RefusedError, OSError):
             await owner.start()
         yield engine
-        await owner.hand_over()
+        await owner.hand_over(start_next)
     finally:
         await owner.stop()
 
 
-def _own_engine(settings: "RootConfig", data_dir: Path) -> "AbstractAsyncContextManager[Engine]":
+def _own_engine(
+    settings: "RootConfig", data_dir: Path, database: "StoreDatabase | None" = None
+) -> "AbstractAsyncContextManager[Engine]":
     from synthorg_tui.engine import Engine  # here: who finds an owner has no use for it
 
-    return Engine.open(settings, data_dir=data_dir)
+    return Engine.open(settings, data_dir=data_dir, database=database)
 
 
 @asynccontextmanager
@@ -99,24 +113,64 @@ async def engine_for_app(
     data_dir: Path,
     waits: Callable[[StoreLockedError], None] = lambda _: None,
 ) -> AsyncIterator["Engine"]:
-    """Open the store in this process and yield its engine.
+    """Open the store in this process and yield its engine; raises ``StoreLockedError``.
+
+    Owners are asked to end, or waited for, as ``lock_of`` says.
+    """
+    from synthorg_tui.persistence.lock import own_database
+
+    lock = await lock_of(data_dir, waits)
+    async with (
+        own_database(data_dir, settings.persistence, lock) as database,
+        _own_engine(settings, data_dir, database) as engine,
+    ):
+        yield engine
+
+
+async def lock_of(
+    data_dir: Path, waits: Callable[[StoreLockedError], None] = lambda _: None
+) -> "DataDirLock":
+    """Own a data directory and return its lock, which the caller releases.
 
     An owner without a screen is asked to end, and a command that has the store open is waited
     for. ``waits`` is called at each try, with the error that names the owner.
     Raises ``StoreLockedError`` when the owner is another app or stays for ``PATIENCE`` seconds.
     """
+    from synthorg_tui.persistence.lock import DataDirLock
+
+    lock = DataDirLock(data_dir)
     deadline = time.monotonic() + PATIENCE
-    async with AsyncExitStack() as stack:
-        engine: Engine | None = None
-        while engine is None:
-            try:
-                engine = await stack.enter_async_context(_own_engine(settings, data_dir))
-            except StoreLockedError as error:
-                waits(error)
-                if time.monotonic() > deadline or await _stays(data_dir):
-                    raise
-                await asyncio.sleep(_RETRY)
-        yield engine
+    while not lock.is_held:
+        try:
+            await lock.wait()
+        except StoreLockedError as error:
+            waits(error)
+            if time.monotonic() > deadline or await _stays(data_dir):
+                raise
+            await asyncio.sleep(_RETRY)
+    return lock
+
+
+@asynccontextmanager
+async def reads_served(
+    settings: "RootConfig", database: "StoreDatabase", *, data_dir: Path, why: str
+) -> AsyncIterator[None]:
+    """Answer other processes from a database of this process until the ``async with`` ends.
+
+    It is opened and closed here. Changes are refused, and ``why`` says why. From a database that
+    can't be opened nobody is answered. The caller owns the data directory.
+    """
+    stack = AsyncExitStack()
+    stack.push_async_callback(database.close)
+    try:
+        with surviving("opening a store to answer others from"):
+            await database.open()
+            engine = await stack.enter_async_context(_own_engine(settings, data_dir, database))
+            await stack.enter_async_context(served(engine, is_long=True, refuses=why))
+        yield
+    finally:
+        with surviving("closing that store"):  # it may be damaged
+            await stack.aclose()
 
 
 async def _stays(data_dir: Path) -> bool:

@@ -34,6 +34,7 @@ OwnerKind = Literal["app", "headless", "command"]
 """An app stays, a headless owner leaves when an app asks, a command when its work is done."""
 HELLO: Final = "host.hello"
 YIELD: Final = "host.yield"
+NEXT: Final = "next owner"  # the role of one that is loaded, and waits for the store
 CHANGED: Final = "changed"
 """Topic of the event that tells which part of the engine a client changed."""
 SKILLS: Final = "skills"
@@ -50,7 +51,7 @@ MAX_CLIENTS: Final = 64
 MAX_FIELD: Final = 4096
 """Longest text, in characters, in a client's description of itself."""
 HELLO_TIMEOUT: Final = 5.0
-"""Seconds a client has to introduce itself, and the owner to answer that."""
+"""Seconds a client has to introduce itself, the owner to answer that, and the next one to load."""
 
 
 @dataclass(slots=True, eq=False)
@@ -74,6 +75,7 @@ class Owner:
         data_dir: The data directory; the caller must hold its lock.
         kind: What kind of process it is; see ``OwnerKind``.
         on_yield: Called when a person's client asks a headless owner to leave.
+        refuses: Why changes are refused, in words; empty where they aren't.
     """
 
     def __init__(
@@ -83,10 +85,14 @@ class Owner:
         data_dir: Path,
         kind: OwnerKind,
         on_yield: Callable[[], None] | None = None,
+        refuses: str = "",
     ) -> None:
         self._engine = engine
         self._kind = kind
         self._on_yield = on_yield
+        self._refuses = refuses
+        self._had_agents = False
+        self._followed = asyncio.Event()
         self._data_dir = data_dir
         self._opening = asyncio.Lock()
         self._is_open = False
@@ -107,11 +113,16 @@ class Owner:
         """The connected clients that have said who they are, oldest first."""
         return tuple(client for client in self._clients.values() if client.greeted.is_set())
 
-    async def start(self) -> None:
-        """Begin to listen, on a socket that only this user can read and write.
+    async def prepare(self) -> None:
+        """Load in a thread what clients call, before ``start``; for work that takes long.
 
-        What agents need is loaded when the first client connects: most commands never have one.
+        Otherwise their first calls load it, on the event loop: most commands never have one.
         """
+        await asyncio.to_thread(self._engine.load_for_agents)
+        await self._open_gateway()
+
+    async def start(self) -> None:
+        """Begin to listen, on a socket that only this user can read and write."""
         self._unsubscribe = self._engine.events.subscribe(self._pass_on)
         endpoint.prepare(self._path)
         mask = os.umask(0o177)  # the socket must not be open to others for even a moment
@@ -128,19 +139,25 @@ class Owner:
             self._server.close()
             endpoint.withdraw(self._path)
 
-    async def hand_over(self) -> None:
+    async def hand_over(self, start_next: Callable[[], object] | None) -> None:
         """Stop once the calls that clients wait for are answered; the store is then closed.
 
-        Calls of a person's programs, which may be long, end while others are still answered. Then
-        this stops listening, says in the lock file that the store is about to be closed, so that
-        the next owner waits for it, and answers what has been asked by then.
+        First it says in the lock file that the store is about to be closed, so that the next owner
+        waits for it. Where agents were answered, which will ask more, ``start_next`` starts that
+        owner, which is waited for until it is loaded; and so are the calls of a person's programs,
+        which may be long. Others are answered meanwhile. Then this stops listening, and answers
+        what has been asked by then.
         """
         from synthorg_tui.persistence.lock import mark_leaving
 
+        mark_leaving(self._data_dir)
+        if self._had_agents and start_next is not None:
+            start_next()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._followed.wait(), HELLO_TIMEOUT)
         persons = [client for client in self._clients.values() if client.session is None]
         await asyncio.gather(*(client.peer.answered() for client in persons))
         self.withdraw()
-        mark_leaving(self._data_dir)
         await asyncio.gather(*(client.peer.answered() for client in self._clients.values()))
         await self.stop()
 
@@ -225,10 +242,13 @@ class Owner:
         pid, agent = params.get("pid"), params.get("agent")
         client.pid = pid if isinstance(pid, int) else 0
         if agent is not None and client.session is None:
+            self._had_agents = True
             client.session = self._engine.gateway.connect(
                 _identity(agent), hang_up=client.peer.close, pid=client.pid
             )
         client.role = str(params.get("role", ""))[:40]
+        if client.role == NEXT:
+            self._followed.set()
         client.greeted.set()
         return {"version": __version__, "pid": os.getpid(), "kind": self._kind}
 
@@ -255,6 +275,11 @@ class Owner:
                 remedy="Try again once the command is over.",
             )
         values = call.decode(request.params)
+        if self._refuses:
+            from synthorg_tui.agents.tools import WRITING
+
+            if call.changes or (call.name == "agent.call" and values["name"] in WRITING):
+                raise RefusedError(self._refuses, remedy="Try again once that is over.")
         if call.progress is not None:
             adapter = call.progress
             values[PROGRESS] = lambda *step: request.progress(

@@ -6,14 +6,15 @@ file that replaces it was. Backups lie in the data directory's folder of backups
 database and is in ``memory.store.maintenance``; what is in here works on files at rest.
 """
 
+import asyncio
 import os
 import re
 import secrets
 import shutil
 import stat
 import threading
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -158,46 +159,55 @@ def _naming(called: str) -> Iterator[None]:
         raise StoreCorruptError(f"{called}: {error.message}", remedy=_OTHER) from error
 
 
-def restore_backup(
+async def restore_backup(
     data_dir: Path,
-    backup: Path | None = None,
+    backup: Path,
     *,
+    lock: DataDirLock | None = None,
+    meanwhile: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
     progress: ReadProgress | None = None,
     cancel: threading.Event | None = None,
-) -> Path:
-    """Replace the database of a closed store by a backup; return the backup's path.
+) -> None:
+    """Replace the database of a store by a backup.
 
-    By default the newest backup is used. The replaced file is preserved beside it as
+    ``lock`` is the directory's, if the caller has it. ``meanwhile`` may have the database open, if
+    there is one, while the backup is copied and read. The replaced file is preserved beside it as
     ``memory.duckdb.replaced-<time>``, and the index is rebuilt at the next start. Raises
-    ``StoreLockedError`` while the store is open, ``DomainError`` when there is no backup, no room
-    or it is a newer version's, and ``StoreCorruptError`` when it isn't whole; in these cases
-    nothing has changed and nothing is left.
+    ``StoreLockedError`` while another process has the store, ``DomainError`` when there is no
+    backup, no room or it is a newer version's, and ``StoreCorruptError`` when it isn't whole; in
+    these cases nothing has changed and nothing is left.
     """
-    chosen = backup or newest_backup(data_dir).path
-    if not chosen.is_file():
-        raise DomainError(f"there is no backup {chosen}")
-    with DataDirLock(data_dir):
-        present = data_dir / DATABASE_FILE
-        fresh = present.with_name(present.name + RESTORED)
-        log = chosen.with_name(chosen.name + ".wal")
-        parts = [(chosen, fresh)]
-        if log.is_file():  # of a store that was copied, or replaced, with its log
-            parts.append((log, fresh.with_name(fresh.name + ".wal")))
-        need_room(fresh, 2 * sum(source.stat().st_size for source, _ in parts) + WRITE_ROOM)
+    present = data_dir / DATABASE_FILE
+    if not backup.is_file() or (present.exists() and backup.samefile(present)):  # noqa: ASYNC240
+        raise DomainError(f"there is no backup {backup}")
+    fresh = present.with_name(present.name + RESTORED)
+    with lock or DataDirLock(data_dir):
         remove_leftovers(data_dir)
         try:
-            for source, target in parts:
-                copy_in_child(source, target, cancel=cancel)
-            called = f"the backup {chosen}"
-            if len(parts) > 1:
-                _start_new_epoch(fresh, called)
-            verify_copy(fresh, called=called, progress=progress, cancel=cancel)
-            _start_new_epoch(fresh, called)
+            async with meanwhile() if present.exists() else nullcontext():
+                await asyncio.to_thread(_copy_verified, backup, fresh, progress, cancel)
             _set_aside(present)
             fresh.replace(present)
         finally:
             _remove(fresh)
-    return chosen
+
+
+def _copy_verified(
+    backup: Path, fresh: Path, progress: ReadProgress | None, cancel: threading.Event | None
+) -> None:
+    """Make a backup's copy that is whole and may become the database."""
+    log = backup.with_name(backup.name + ".wal")
+    parts = [(backup, fresh)]
+    if log.is_file():  # of a store that was copied, or replaced, with its log
+        parts.append((log, fresh.with_name(fresh.name + ".wal")))
+    need_room(fresh, 2 * sum(source.stat().st_size for source, _ in parts) + WRITE_ROOM)
+    for source, target in parts:
+        copy_in_child(source, target, cancel=cancel)
+    called = f"the backup {backup}"
+    if len(parts) > 1:
+        _start_new_epoch(fresh, called)
+    verify_copy(fresh, called=called, progress=progress, cancel=cancel)
+    _start_new_epoch(fresh, called)
 
 
 def set_log_aside(data_dir: Path) -> Path:

@@ -146,7 +146,9 @@ def mark_leaving(data_dir: Path) -> None:
         path = data_dir / LOCK_FILE
         owner = json.loads(path.read_text("utf-8"))
         if owner["pid"] == os.getpid():
-            path.write_text(json.dumps(owner | {"leaving": True}), "utf-8")
+            # Over what is there, which is shorter: who reads it meanwhile finds no empty file.
+            with path.open("r+", encoding="utf-8") as file:
+                file.write(json.dumps(owner | {"leaving": True}))
 
 
 def _owner(descriptor: int) -> dict[str, Any]:
@@ -194,16 +196,19 @@ def has_store(data_dir: Path) -> bool:
 
 @asynccontextmanager
 async def own_database(
-    data_dir: Path, settings: "PersistenceConfig | None" = None
+    data_dir: Path,
+    settings: "PersistenceConfig | None" = None,
+    lock: DataDirLock | None = None,
 ) -> AsyncIterator[StoreDatabase]:
     """Lock a data directory and yield its open database; close and unlock it afterwards.
 
-    It is the DuckDB file in the directory, unless ``settings`` name a server.
+    It is the DuckDB file in the directory, unless ``settings`` name a server. ``lock`` is the
+    directory's, if the caller has it already.
 
     What killed work left in the directory is removed first. Raises ``StoreLockedError`` when
     another process owns the directory and ``StoreCorruptError`` when the database can't be read.
     """
-    lock = DataDirLock(data_dir)
+    lock = lock or DataDirLock(data_dir)
     await lock.wait()
     with lock:
         remove_leftovers(data_dir)

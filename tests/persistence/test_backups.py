@@ -117,7 +117,7 @@ def test_odd_names_and_kinds_of_files_hide_no_backup(tmp_path: Path) -> None:
 async def refused(data_dir: Path, backup: Path, error: type[DomainError], match: str) -> None:
     before = listing(data_dir)
     with pytest.raises(error, match=match):
-        restore_backup(data_dir, backup)
+        await restore_backup(data_dir, backup)
     assert listing(data_dir) == before
 
 
@@ -174,7 +174,7 @@ async def test_a_store_that_was_copied_with_its_log_is_restored_with_it(tmp_path
     backup = await made(tmp_path / "other")
     with_log(backup)
     await made(tmp_path / "store")
-    restore_backup(tmp_path / "store", backup)
+    await restore_backup(tmp_path / "store", backup)
     database = Database.in_dir(tmp_path / "store")
     await database.open()
     late = "SELECT count(*) FROM meta WHERE name LIKE 'late%'"
@@ -317,7 +317,7 @@ async def test_restoring_ends_a_missing_database(tmp_path: Path) -> None:
     folder = tmp_path / BACKUP_DIR
     folder.mkdir()
     path.rename(folder / "20260102T030405-000.duckdb")
-    restore_backup(tmp_path)
+    await restore_backup(tmp_path, newest_backup(tmp_path).path)
     database = Database.in_dir(tmp_path)
     await database.open()
     rows = await database.read(lambda db: db.execute("SELECT count(*) FROM scenarios").fetchone())

@@ -64,12 +64,12 @@ async def test_a_link_among_the_leftovers_is_removed_and_not_followed(tmp_path: 
 
 KILLED_RESTORE = textwrap.dedent(
     """
-    import os, signal, sys
+    import asyncio, os, signal, sys
     from pathlib import Path
     from synthorg_tui.persistence.backups import restore_backup
     os.umask(0o022)
     Path.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-    restore_backup(Path(sys.argv[1]), Path(sys.argv[2]))
+    asyncio.run(restore_backup(Path(sys.argv[1]), Path(sys.argv[2])))
     """
 )
 
@@ -103,7 +103,7 @@ async def test_a_restore_leaves_neither_copy_nor_log(tmp_path: Path) -> None:
     backup = tmp_path / "backup.duckdb"
     backup.write_bytes((tmp_path / "memory.duckdb").read_bytes())
     write(tmp_path, *LEFT)
-    restore_backup(tmp_path, backup)
+    await restore_backup(tmp_path, backup)
     assert [name for name in LEFT if (tmp_path / name).exists()] == []
 
 

@@ -39,7 +39,7 @@ async def run_import_mem0(context: "Context") -> int:
     if backend != LOCAL:
         raise Feature.IMPORTS.refused_by(backend)
     source = await asyncio.to_thread(read_store, path, args.history)
-    async with context.engine() as engine:
+    async with context.engine(is_long=True) as engine:
         if not isinstance(engine.memory, BatchStore):
             raise Feature.IMPORTS.refused_by(backend)
         line = ProgressLine(context.console)

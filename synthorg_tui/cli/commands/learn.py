@@ -45,7 +45,7 @@ async def run_learn(context: "Context") -> int:
     from synthorg_tui.cli.context import cancelled_by_signal
 
     args = context.args
-    async with context.engine() as engine:
+    async with context.engine(is_long=True) as engine:
         line = ProgressLine(context.console)
         with cancelled_by_signal(context.console) as cancellation, line:
             if await engine.executions.unlearnt():  # knowledge has yet to be drawn from them, too

@@ -11,7 +11,6 @@ from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
     from synthorg_tui.cli.context import Context
     from synthorg_tui.persistence.config import PersistenceConfig
@@ -93,12 +92,14 @@ async def _stores(
     context: "Context", server: "PersistenceConfig"
 ) -> "AsyncIterator[tuple[NamedStore, NamedStore]]":
     """Both stores, open, with the data directory owned: from where, and to where."""
+    import platform
     from contextlib import AsyncExitStack
     from tempfile import TemporaryDirectory
 
     from synthorg_tui.core.errors import DomainError
+    from synthorg_tui.host.opening import lock_of, reads_served
     from synthorg_tui.persistence import DATABASE_FILE
-    from synthorg_tui.persistence.lock import DataDirLock, store_database
+    from synthorg_tui.persistence.lock import store_database
     from synthorg_tui.persistence.moving import NamedStore
 
     to_server, directory = context.args.to == _POSTGRES, context.data_dir.absolute()
@@ -107,9 +108,7 @@ async def _stores(
         raise DomainError(f"there is no store in {directory}", remedy="Nothing is to be moved.")
     there = store_database(directory, server)
     async with AsyncExitStack() as stack:
-        lock = DataDirLock(directory)
-        await lock.wait()
-        stack.enter_context(lock)
+        stack.enter_context(await lock_of(directory))
         folder = directory
         if not has_file and context.args.dry_run:  # to look at what isn't there makes nothing
             folder = type(directory)(stack.enter_context(TemporaryDirectory()))
@@ -117,20 +116,20 @@ async def _stores(
         for database in (here, there):
             await database.open()
             stack.push_async_callback(database.close)
-        both = NamedStore(_name_of(directory), here), NamedStore(_place_of(server), there)
+        configured, source = context.settings().persistence, here if to_server else there
+        if not configured.is_postgres if to_server else configured == server:
+            serving = reads_served(
+                context.settings(),
+                source,
+                data_dir=directory,
+                why="the store is being moved, and what changes now would stay behind",
+            )
+            await stack.enter_async_context(serving)
+        from synthorg_tui.persistence.postgres.link import place_of  # it may not be installed
+
+        local = NamedStore(f"{platform.node()}:{directory}", here)
+        both = local, NamedStore(place_of(server.address()), there)
         yield both if to_server else (both[1], both[0])
-
-
-def _name_of(directory: "Path") -> str:
-    import platform
-
-    return f"{platform.node()}:{directory}"
-
-
-def _place_of(server: "PersistenceConfig") -> str:
-    from synthorg_tui.persistence.postgres.link import place_of
-
-    return place_of(server.address())
 
 
 def _told(step: "MoveStep") -> str:

@@ -248,7 +248,7 @@ async def run_reindex(context: "Context") -> int:
     from synthorg_tui.cli.context import cancelled_by_signal
 
     line = ProgressLine(context.console)
-    async with context.own_engine() as engine:
+    async with context.own_engine(is_long=True) as engine:
         with cancelled_by_signal(context.console) as cancellation, line:
             count = await engine.maintenance.reindex(
                 progress=lambda done, total: line.update(f"{done:,} of {total:,} memories"),
@@ -300,10 +300,10 @@ async def run_backup(context: "Context") -> int:
 
 async def run_restore(context: "Context") -> int:
     """Replace the database by a backup, or list the backups; an agent may only list them."""
-    import asyncio
-
     from synthorg_tui.cli.context import cancelled_by_signal
+    from synthorg_tui.host.opening import lock_of, reads_served
     from synthorg_tui.persistence.backups import newest_backup, restore_backup
+    from synthorg_tui.persistence.database import Database
 
     if context.args.list:
         return _list_backups(context)
@@ -318,15 +318,25 @@ async def run_restore(context: "Context") -> int:
         context.confirm(f"Restore {newest.path.name}, made {local_time(newest.made_at)}?")
         chosen = newest.path
     line = ProgressLine(context.console)
-    with cancelled_by_signal(context.console) as cancellation, line:
-        restored = await asyncio.to_thread(
-            restore_backup,
+    with (
+        await lock_of(context.data_dir) as lock,
+        cancelled_by_signal(context.console) as cancellation,
+        line,
+    ):
+        await restore_backup(
             context.data_dir,
             chosen,
+            lock=lock,
+            meanwhile=lambda: reads_served(
+                context.settings(),
+                Database.in_dir(context.data_dir),
+                data_dir=context.data_dir,
+                why="a backup is being restored, which replaces all that is stored",
+            ),
             progress=lambda read: line.update(_rows(read)),
             cancel=cancellation.requested,
         )
-    return context.print_result({"path": str(restored)}, f"Restored {restored}")
+    return context.print_result({"path": str(chosen)}, f"Restored {chosen}")
 
 
 def _list_backups(context: "Context") -> int:

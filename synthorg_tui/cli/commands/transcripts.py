@@ -91,7 +91,7 @@ async def run_import(context: "Context") -> int:
     if context.args.dry_run or context.args.agent or context.args.history:
         raise UsageError("--dry-run, --agent and --history are for `import mem0 PATH`")
     paths = _paths(context)
-    async with context.engine() as engine:
+    async with context.engine(is_long=True) as engine:
         # In a thread: loading the readers takes long enough to keep a hook waiting.
         imports = await asyncio.to_thread(getattr, engine, "imports")
         line = ProgressLine(context.console)
@@ -127,7 +127,7 @@ async def run_watch(context: "Context") -> int:
     paths = _paths(context)
     events: asyncio.Queue[tuple[str, object]] = asyncio.Queue()
     hear = lambda topic, data: events.put_nowait((topic, data))  # noqa: E731
-    async with context.engine(on_event=hear) as engine:
+    async with context.engine(on_event=hear, is_long=True) as engine:
         owner = engine if paths is None and isinstance(engine, RemoteEngine) else None
         with cancelled_by_signal(context.console) as cancellation:
             if owner is not None and (await owner.following.status()).follows:

@@ -23,7 +23,7 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.extensions import BrowseFilter, MemoryEdit
 from synthorg_tui.memory.models import MemoryMetadata, MemoryQuery, MemoryStoreRequest
-from synthorg_tui.persistence.backups import restore_backup
+from synthorg_tui.persistence.backups import newest_backup, restore_backup
 from synthorg_tui.persistence.migrations import SCHEMA_VERSION
 from synthorg_tui.providers.embedding.protocol import Vectors
 from synthorg_tui.settings.root import RootConfig
@@ -173,7 +173,7 @@ class Fuse:
 async def perform(name: str, data_dir: Path, fuse: Fuse) -> dict[str, Any]:
     """Do an act while files fail, then store one memory more, in the same process."""
     if name == RESTORE:
-        return await fuse.burn(asyncio.to_thread(restore_backup, data_dir))
+        return await fuse.burn(restore_backup(data_dir, newest_backup(data_dir).path))
     async with opened(data_dir) as engine:
         await engine.warm_up()
         told = await fuse.burn(ACTS[name](engine))

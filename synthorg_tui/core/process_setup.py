@@ -31,10 +31,8 @@ def starting() -> None:
 
     Makes garbage collection rare while modules load, since their objects live until the end and
     scanning them takes a tenth of the start-up time. Also keeps pydantic from scanning the metadata
-    of every installed package for plugins, and has threads take turns more often than usual.
+    of every installed package for plugins.
     """
-    # Not the usual 5 ms, which each step of an answer waits for while a transcript is read.
-    sys.setswitchinterval(0.0005)
     gc.set_threshold(*_SELDOM)
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
 

@@ -160,17 +160,19 @@ async def _ended(
 
 
 async def _idle(engine: "Engine", owner: Owner, seconds: float) -> None:
-    """Return once nobody has been connected for so long, and neither a job nor an agent runs."""
+    """Return once nobody has been connected for so long, and neither a job nor an agent runs.
+
+    Such an agent was started by a program that has left.
+    """
     while True:
         await owner.idle.wait()
+        from synthorg_tui.runtime.models import RunStatus  # here: an agent waits for the start
+
         left = owner.idle_since + seconds - time.monotonic()
-        if left <= 0 and engine.jobs.running is None and not await _works(engine):
+        if (
+            left <= 0
+            and engine.jobs.running is None
+            and not await engine.runs.list(limit=1, status=RunStatus.RUNNING)
+        ):
             return
         await asyncio.sleep(max(left, _LOOK_AT_JOBS))
-
-
-async def _works(engine: "Engine") -> bool:
-    """Whether an agent runs here, which was started by a program that has left."""
-    from synthorg_tui.runtime.models import RunStatus
-
-    return bool(await engine.runs.list(limit=1, status=RunStatus.RUNNING))

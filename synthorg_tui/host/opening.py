@@ -1,6 +1,7 @@
 """Opens the store, or connects to the process that has it open."""
 
 import asyncio
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
@@ -19,6 +20,7 @@ from synthorg_tui.host.wire import EventSink
 if TYPE_CHECKING:
     from synthorg_tui.agents.models import AgentIdentity
     from synthorg_tui.engine import Engine
+    from synthorg_tui.persistence.integrity import ReadProgress
     from synthorg_tui.persistence.lock import DataDirLock
     from synthorg_tui.persistence.port import StoreDatabase
     from synthorg_tui.settings.root import RootConfig
@@ -171,6 +173,37 @@ async def reads_served(
     finally:
         with surviving("closing that store"):  # it may be damaged
             await stack.aclose()
+
+
+async def restore(
+    settings: "RootConfig",
+    data_dir: Path,
+    backup: Path,
+    *,
+    progress: "ReadProgress",
+    cancel: threading.Event,
+) -> None:
+    """Replace the database of a store by a backup, and answer others meanwhile from what is there.
+
+    The errors are those of ``lock_of`` and ``restore_backup``.
+    """
+    from synthorg_tui.persistence.backups import restore_backup
+    from synthorg_tui.persistence.database import Database
+
+    with await lock_of(data_dir) as lock:
+        await restore_backup(
+            data_dir,
+            backup,
+            lock=lock,
+            meanwhile=reads_served(
+                settings,
+                Database.in_dir(data_dir),
+                data_dir=data_dir,
+                why="a backup is being restored, which replaces all that is stored",
+            ),
+            progress=progress,
+            cancel=cancel,
+        )
 
 
 async def _stays(data_dir: Path) -> bool:

@@ -101,7 +101,7 @@ class Owner:
         self._clients: dict[int, ConnectedClient] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._count = 0
-        self._unsubscribe: Callable[[], None] = _nothing
+        self._unsubscribe: Callable[[], None] = lambda: None
         self.idle = asyncio.Event()
         """Set while nobody is connected."""
         self.idle.set()
@@ -116,8 +116,10 @@ class Owner:
     async def prepare(self) -> None:
         """Load in a thread what clients call, before ``start``; for work that takes long.
 
-        Otherwise their first calls load it, on the event loop: most commands never have one.
+        Otherwise their first calls load it, on the event loop: most commands never have one. The
+        model and the index, which such work needs itself, are only begun to be loaded.
         """
+        self._begin(self._engine.warm_up())
         await asyncio.to_thread(self._engine.load_for_agents)
         await self._open_gateway()
 
@@ -330,10 +332,6 @@ class Owner:
         for client in self.clients:
             if (client.session is not None) == (topic == SKILLS):
                 self._begin(_tell(client.peer, topic, told))
-
-
-def _nothing() -> None:
-    """The unsubscribing of an owner that hasn't subscribed yet."""
 
 
 async def _tell(peer: Peer, topic: str, data: Json) -> None:

@@ -13,7 +13,7 @@ import secrets
 import shutil
 import stat
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -164,7 +164,7 @@ async def restore_backup(
     backup: Path,
     *,
     lock: DataDirLock | None = None,
-    meanwhile: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
+    meanwhile: AbstractAsyncContextManager[None] | None = None,
     progress: ReadProgress | None = None,
     cancel: threading.Event | None = None,
 ) -> None:
@@ -184,7 +184,7 @@ async def restore_backup(
     with lock or DataDirLock(data_dir):
         remove_leftovers(data_dir)
         try:
-            async with meanwhile() if present.exists() else nullcontext():
+            async with (present.exists() and meanwhile) or nullcontext():
                 await asyncio.to_thread(_copy_verified, backup, fresh, progress, cancel)
             _set_aside(present)
             fresh.replace(present)

@@ -146,9 +146,7 @@ def mark_leaving(data_dir: Path) -> None:
         path = data_dir / LOCK_FILE
         owner = json.loads(path.read_text("utf-8"))
         if owner["pid"] == os.getpid():
-            # Over what is there, which is shorter: who reads it meanwhile finds no empty file.
-            with path.open("r+", encoding="utf-8") as file:
-                file.write(json.dumps(owner | {"leaving": True}))
+            path.write_text(json.dumps(owner | {"leaving": True}), "utf-8")
 
 
 def _owner(descriptor: int) -> dict[str, Any]:
@@ -167,7 +165,8 @@ def _locked(data_dir: Path, owner: dict[str, Any]) -> StoreLockedError:
         f"{data_dir} is in use by {who}",
         owner_pid=pid,
         remedy="Close it first, or choose another directory with --data-dir.",
-        is_leaving=owner.get("leaving") is True,
+        # The file is empty while an owner releases the lock or writes in it, just at this moment.
+        is_leaving=owner.get("leaving", not owner) is True,
     )
 
 

@@ -103,6 +103,15 @@ def test_who_comes_waits_for_an_owner_that_says_it_is_leaving(
     assert len(pauses) == 1
 
 
+def test_who_comes_while_the_owner_releases_the_lock_waits_for_it(tmp_path: Path) -> None:
+    lock = DataDirLock(tmp_path).acquire()
+    (tmp_path / "owner.lock").write_bytes(b"")  # as it is for a moment, with the lock still held
+    with pytest.raises(StoreLockedError) as refused:
+        DataDirLock(tmp_path).acquire()
+    assert refused.value.is_leaving
+    lock.release()
+
+
 def test_nobody_says_that_another_process_is_leaving(tmp_path: Path) -> None:
     with hold(tmp_path) as holder:
         try:

@@ -127,8 +127,10 @@ async def _stores(
             await stack.enter_async_context(serving)
         from synthorg_tui.persistence.postgres.link import place_of  # it may not be installed
 
-        local = NamedStore(f"{platform.node()}:{directory}", here)
-        both = local, NamedStore(place_of(server.address()), there)
+        both = (
+            NamedStore(f"{platform.node()}:{directory}", here),
+            NamedStore(place_of(server.address()), there),
+        )
         yield both if to_server else (both[1], both[0])
 
 

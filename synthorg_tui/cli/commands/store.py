@@ -301,9 +301,8 @@ async def run_backup(context: "Context") -> int:
 async def run_restore(context: "Context") -> int:
     """Replace the database by a backup, or list the backups; an agent may only list them."""
     from synthorg_tui.cli.context import cancelled_by_signal
-    from synthorg_tui.host.opening import lock_of, reads_served
-    from synthorg_tui.persistence.backups import newest_backup, restore_backup
-    from synthorg_tui.persistence.database import Database
+    from synthorg_tui.host.opening import restore
+    from synthorg_tui.persistence.backups import newest_backup
 
     if context.args.list:
         return _list_backups(context)
@@ -318,21 +317,11 @@ async def run_restore(context: "Context") -> int:
         context.confirm(f"Restore {newest.path.name}, made {local_time(newest.made_at)}?")
         chosen = newest.path
     line = ProgressLine(context.console)
-    with (
-        await lock_of(context.data_dir) as lock,
-        cancelled_by_signal(context.console) as cancellation,
-        line,
-    ):
-        await restore_backup(
+    with cancelled_by_signal(context.console) as cancellation, line:
+        await restore(
+            context.settings(),
             context.data_dir,
             chosen,
-            lock=lock,
-            meanwhile=lambda: reads_served(
-                context.settings(),
-                Database.in_dir(context.data_dir),
-                data_dir=context.data_dir,
-                why="a backup is being restored, which replaces all that is stored",
-            ),
             progress=lambda read: line.update(_rows(read)),
             cancel=cancellation.requested,
         )

@@ -229,14 +229,14 @@ class StoreManagement:
         self, backup: Path, *, progress: "ReadProgress", cancel: threading.Event
     ) -> Path:
         """Close the store and replace it by a backup; the caller opens it again, in any case."""
-        from synthorg_tui.persistence.backups import restore_backup
+        from synthorg_tui.host.opening import restore
+        from synthorg_tui.settings.loader import load_settings
 
         self.require_alone()
-        data_dir = self._data_dir()
+        data_dir, settings = self._data_dir(), load_settings(self.config_path)
         await self._close()
-        return await asyncio.to_thread(
-            restore_backup, data_dir, backup, progress=progress, cancel=cancel
-        )
+        await restore(settings, data_dir, backup, progress=progress, cancel=cancel)
+        return backup
 
     async def jobs(self) -> "tuple[JobStatus, ...]":
         """Return what runs by itself, with the latest run of each job."""

@@ -6,7 +6,7 @@ import pytest
 
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.maintenance import Maintenance
-from synthorg_tui.persistence.backups import restore_backup
+from synthorg_tui.persistence.backups import newest_backup, restore_backup
 from tests.memory.store.store_kit import AGENT, opened, request
 
 
@@ -22,7 +22,7 @@ async def replaced(tmp_path: Path) -> tuple[str, Path]:
         memory_id = await backend.store(AGENT, request("XYLOPHONE"))
         await backend.store(AGENT, request("other"))
         backup = await Maintenance(backend, data_dir=tmp_path).backup()
-    restore_backup(tmp_path)
+    await restore_backup(tmp_path, newest_backup(tmp_path).path)
     return memory_id, backup
 
 

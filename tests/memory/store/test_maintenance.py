@@ -21,7 +21,7 @@ from synthorg_tui.core.errors import (
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.maintenance import Maintenance
 from synthorg_tui.persistence import INDEX_DIR
-from synthorg_tui.persistence.backups import restore_backup
+from synthorg_tui.persistence.backups import newest_backup, restore_backup
 from synthorg_tui.persistence.database_file import connect_file
 from synthorg_tui.persistence.integrity import damaged_blocks
 from synthorg_tui.persistence.lock import DataDirLock
@@ -243,7 +243,8 @@ async def test_restoring_brings_back_the_newest_backup_and_keeps_the_present_fil
     with pytest.raises(StoreCorruptError, match="damaged"):
         async with opened(tmp_path):
             pass
-    assert restore_backup(tmp_path) == newest
+    assert newest_backup(tmp_path).path == newest
+    await restore_backup(tmp_path, newest)
     (kept,) = tmp_path.glob("memory.duckdb.replaced-*")
     assert kept.read_bytes() == b"broken" * 1000
     assert newest.exists()
@@ -260,7 +261,7 @@ async def test_a_store_written_after_a_restore_never_uses_the_index_of_before(
     async with opened(tmp_path) as backend:
         backup = await Maintenance(backend, data_dir=tmp_path).backup()
         await backend.store(AGENT, request("alpha"))
-    restore_backup(tmp_path, backup)
+    await restore_backup(tmp_path, backup)
     async with opened(tmp_path) as backend:
         await backend.store(AGENT, request("beta"))
         assert not (await backend.admin.find(query("alpha"))).hits
@@ -272,7 +273,7 @@ async def test_restoring_is_refused_while_the_store_is_open(
 ) -> None:
     await maintenance.backup()
     with DataDirLock(tmp_path), pytest.raises(StoreLockedError) as caught:
-        restore_backup(tmp_path)
+        await restore_backup(tmp_path, newest_backup(tmp_path).path)
     assert caught.value.owner_pid == os.getpid()
 
 
@@ -283,7 +284,7 @@ async def test_a_damaged_backup_changes_nothing(tmp_path: Path) -> None:
     bad.write_bytes(b"broken" * 1000)
     before = (tmp_path / "memory.duckdb").read_bytes()
     with pytest.raises(StoreCorruptError, match="backup"):
-        restore_backup(tmp_path, bad)
+        await restore_backup(tmp_path, bad)
     assert (tmp_path / "memory.duckdb").read_bytes() == before
     assert not list(tmp_path.glob("*.replaced-*"))
     assert not list(tmp_path.glob("*.restored*"))
@@ -461,8 +462,8 @@ async def test_a_daily_backup_that_can_not_be_vouched_for_costs_no_older_one(
     assert [*(tmp_path / "backups").iterdir()] == [made]
 
 
-def test_without_a_backup_restoring_says_so(tmp_path: Path) -> None:
+async def test_without_a_backup_restoring_says_so(tmp_path: Path) -> None:
     with pytest.raises(DomainError, match="no backup"):
-        restore_backup(tmp_path)
+        newest_backup(tmp_path)
     with pytest.raises(DomainError, match="no backup"):
-        restore_backup(tmp_path, tmp_path / "missing.duckdb")
+        await restore_backup(tmp_path, tmp_path / "missing.duckdb")

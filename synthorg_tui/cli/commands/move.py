@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _POSTGRES: Final = "postgres"
 _LOCAL: Final = "local"
+_MOVED: Final = "the store is being moved, and what changes now would stay behind"
 
 
 def add(commands: Subparsers) -> None:
@@ -118,12 +119,7 @@ async def _stores(
             stack.push_async_callback(database.close)
         configured, source = context.settings().persistence, here if to_server else there
         if not configured.is_postgres if to_server else configured == server:
-            serving = reads_served(
-                context.settings(),
-                source,
-                data_dir=directory,
-                why="the store is being moved, and what changes now would stay behind",
-            )
+            serving = reads_served(context.settings(), source, data_dir=directory, why=_MOVED)
             await stack.enter_async_context(serving)
         from synthorg_tui.persistence.postgres.link import place_of  # it may not be installed
 

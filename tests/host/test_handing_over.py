@@ -19,6 +19,7 @@ from synthorg_tui.settings.loader import load_settings
 from synthorg_tui.settings.root import RootConfig
 from tests.cli.cli_kit import move_home
 from tests.patience import PATIENCE, until
+from tests.postgres_switch import files_only
 
 SETTINGS = RootConfig.model_validate({"memory": {"level": "persistent"}})
 ADA = AgentIdentity("ada", project="/srv/tidepool", client="test 1")
@@ -134,6 +135,7 @@ async def test_nobody_follows_a_command_that_answered_no_agent(
     assert begun == []
 
 
+@files_only
 async def test_an_agent_goes_on_with_the_owner_that_its_command_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

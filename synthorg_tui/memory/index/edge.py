@@ -29,6 +29,7 @@ from synthorg_tui.memory.index.edge_files import (
     write_state,
 )
 from synthorg_tui.memory.index.edge_types import (
+    FIELD_POINTS,
     create_field_indexes,
     edge_filter,
     edge_point,
@@ -67,6 +68,7 @@ class EdgeIndex:
             durable.
         checkpoint_seconds: Time after which it is made durable, checked when a change is applied.
         pack_changes: Revisions after the last packing that make another one worthwhile.
+        field_points: Number of points with which the payload fields get indexes.
     """
 
     def __init__(
@@ -76,18 +78,20 @@ class EdgeIndex:
         checkpoint_changes: int = CHECKPOINT_CHANGES,
         checkpoint_seconds: float = CHECKPOINT_SECONDS,
         pack_changes: int = PACK_CHANGES,
+        field_points: int = FIELD_POINTS,
     ) -> None:
         self._path = path
         self._state_file = path / "state.json"
         self._pack_changes = pack_changes
         self._checkpoint_changes = checkpoint_changes
         self._checkpoint_seconds = checkpoint_seconds
-        self._executor: ThreadPoolExecutor | None = None
+        self._field_points = field_points
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="vector-index")
         self._shard: edge.EdgeShard | None = None
         self._state = EdgeState(fingerprint="", dims=0)
         self._packed: EdgeState | None = None
-        self._is_emptied = self._is_resting = False
-        self._applied = self._changes = self._unflushed = 0
+        self._is_open = self._is_emptied = self._is_resting = False
+        self._applied = self._changes = self._unflushed = self._most_points = 0
         self._checkpointed = 0.0
 
     async def open(self, *, fingerprint: str, dims: int) -> int:
@@ -96,9 +100,9 @@ class EdgeIndex:
         Raises ``VectorIndexError`` when another process has it open. An unreadable index is moved
         to ``<name>.broken-<n>`` beside it, replacing any earlier one.
         """
-        if self._executor is not None:
+        if self._is_open:
             raise VectorIndexError("the index is open already")
-        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="vector-index")
+        self._is_open = True
         try:
             return await self._run("open the index", lambda: self._open(fingerprint, dims))
         except BaseException:
@@ -107,7 +111,7 @@ class EdgeIndex:
 
     async def close(self) -> None:
         """Save the latest applied revision and close the index; do nothing when closed."""
-        if self._executor is None:
+        if not self._is_open:
             return
         try:
             await self._run("close the index", self._close)
@@ -116,7 +120,7 @@ class EdgeIndex:
 
     async def rest(self) -> None:
         """Close the engine, and with it its files in memory; the next call loads it again."""
-        if self._executor is not None:
+        if self._is_open:
             await self._run("put the index to rest", self._rest)
 
     async def applied(self) -> int:
@@ -185,20 +189,18 @@ class EdgeIndex:
     # Everything below runs on the index's own thread.
 
     async def _run(self, action: str, work: Callable[[], T]) -> T:
-        if self._executor is None:
+        if not self._is_open:
             raise VectorIndexError(f"cannot {action}: it is not open")
 
         def translated() -> T:
             with engine_errors(action):
                 return work()
 
-        return await asyncio.get_running_loop().run_in_executor(self._executor, translated)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, translated)
 
     def _stop(self) -> None:
-        if self._executor is not None:
-            self._executor.submit(self._release)  # an opening that was cancelled halfway
-            self._executor.shutdown(wait=False)
-            self._executor = None
+        self._is_open = False
+        self._thread.submit(self._release)  # an opening that was cancelled halfway
 
     def _open(self, fingerprint: str, dims: int) -> int:
         make_room(self._path)
@@ -240,6 +242,7 @@ class EdgeIndex:
             set_aside(self._path)
         else:
             self._shard, self._state = shard, state
+            self._most_points = self._count(shard)
 
     def _create(self) -> None:
         import qdrant_edge as edge
@@ -247,10 +250,10 @@ class EdgeIndex:
         make_room(self._path)
         self._shard_dir.mkdir(parents=True, exist_ok=True)
         shard = edge.EdgeShard.create(str(self._shard_dir), shard_config(self._state.dims))
-        create_field_indexes(shard)
         make_room(self._path)
         allocate_for_closing(self._shard_dir, 0)
         self._is_emptied = False
+        self._most_points = 0
         self._shard = shard
         self._state = replace(self._state.at(0, 0), packed=0)
         write_state(self._state_file, self._state, durable=False)
@@ -297,6 +300,11 @@ class EdgeIndex:
             write_state(self._state_file, self._state, durable=False)
         self._changes += len(upserts) + len(deletes)
         self._unflushed += len(upserts) + len(deletes)
+        if self._most_points < self._field_points <= self._most_points + len(upserts):
+            create_field_indexes(shard)
+            make_room(self._path)
+            allocate_for_closing(self._shard_dir, self._applied)
+        self._most_points += len(upserts)
         for first in range(0, len(upserts), _BATCH):
             batch = [edge_point(point) for point in upserts[first : first + _BATCH]]
             make_room(self._path)
@@ -412,8 +420,8 @@ class EdgeIndex:
 
     def _any_shard(self) -> str:
         """A shard without a state: it is damage, to be set aside with what is there."""
-        names = sorted(path.name for path in self._path.glob(f"{FIRST_SHARD}*"))
-        return names[0] if names else FIRST_SHARD
+        names = (path.name for path in self._path.glob(f"{FIRST_SHARD}*"))
+        return min(names, default=FIRST_SHARD)
 
     def _remove_others(self) -> None:
         """Remove copies that a killed process left, and the shard that was given up."""

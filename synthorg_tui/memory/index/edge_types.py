@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.memory.errors import VectorIndexError
 from synthorg_tui.memory.index.layout import (
@@ -22,6 +22,11 @@ from synthorg_tui.memory.index.protocol import IndexHit, IndexPoint, SparseVecto
 
 if TYPE_CHECKING:
     import qdrant_edge as edge
+
+
+FIELD_POINTS: Final = 200
+"""Points from which the payload fields have indexes: their files take 70 MB and 40 ms to load for
+however few points; without them a search of 200 points takes one millisecond more."""
 
 
 def shard_config(dims: int) -> "edge.EdgeConfig":
@@ -49,7 +54,7 @@ def shard_config(dims: int) -> "edge.EdgeConfig":
 
 
 def create_field_indexes(shard: "edge.EdgeShard") -> None:
-    """Create indexes on the payload fields that searches filter on."""
+    """Create the indexes that don't exist yet on the payload fields that searches filter on."""
     import qdrant_edge as edge
 
     for field in KEYWORD_FIELDS:

@@ -16,6 +16,7 @@ import pytest
 from synthorg_tui.memory.errors import VectorIndexError
 from synthorg_tui.memory.index.edge import EdgeIndex
 from synthorg_tui.memory.index.edge_files import pack_in_child
+from synthorg_tui.memory.index.edge_types import FIELD_POINTS
 from synthorg_tui.memory.index.protocol import IndexFilter, IndexPoint, SparseVector
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.persistence import INDEX_DIR
@@ -31,8 +32,10 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "index"
 
 
-async def opened_index(path: Path, *, pack_changes: int = 1) -> EdgeIndex:
-    index = EdgeIndex(path, pack_changes=pack_changes)
+async def opened_index(
+    path: Path, *, pack_changes: int = 1, field_points: int = FIELD_POINTS
+) -> EdgeIndex:
+    index = EdgeIndex(path, pack_changes=pack_changes, field_points=field_points)
     await index.open(fingerprint="mini", dims=4)
     return index
 
@@ -91,6 +94,30 @@ async def test_a_packed_index_answers_as_one_that_is_not(path: Path) -> None:
         assert await packed.switch() == revision
         assert await seen(packed) == await seen(plain)
     await packed.close()
+    again = await opened_index(path)
+    assert await seen(again) == await seen(plain)
+    await again.close()
+    await plain.close()
+
+
+def has_field_indexes(path: Path) -> bool:
+    return any(path.glob("shard*/segments/*/payload_index/*-owner-map"))
+
+
+async def test_fields_are_indexed_once_there_are_many_points(path: Path) -> None:
+    """Also those of the points that were packed before."""
+    chance = random.Random(7)
+    growing = await opened_index(path, field_points=25)
+    plain = await opened_index(path.with_name("plain"))
+    for first in (1, 11, 21):
+        added = [varied(number, chance) for number in range(first, first + 10)]
+        for index in (growing, plain):
+            await index.apply(added, [], revision=first + 9)
+        assert has_field_indexes(path) is (first == 21)
+        assert await growing.pack()
+        await growing.switch()
+        assert await seen(growing) == await seen(plain)
+    await growing.close()
     again = await opened_index(path)
     assert await seen(again) == await seen(plain)
     await again.close()

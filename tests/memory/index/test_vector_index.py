@@ -94,10 +94,15 @@ def on_disk(path: Path) -> Connect:
     return connect
 
 
-@pytest.fixture(params=["edge", "server"])
+@pytest.fixture(params=["edge", "small edge", "server"])
 def make_index(request: pytest.FixtureRequest, tmp_path: Path) -> MakeIndex:
-    """Builds an unopened index; every one it builds is on the same stored data."""
+    """Builds an unopened index; every one it builds is on the same stored data.
+
+    A small one of the engine in this process has no indexes of the fields.
+    """
     if request.param == "edge":
+        return lambda: EdgeIndex(tmp_path / "index", field_points=1)
+    if request.param == "small edge":
         return lambda: EdgeIndex(tmp_path / "index")
     return lambda: ServerIndex(on_disk(tmp_path / "qdrant"), collection="memories")
 

@@ -5,8 +5,7 @@ from typing import TypeAlias
 
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.memory.index.protocol import EndedByAge, IndexFilter, IndexPoint, Visibility
-from synthorg_tui.memory.listing import ORG_NAMESPACE, ORG_OWNER
-from synthorg_tui.memory.shared import SHARED_OWNER
+from synthorg_tui.memory.listing import ORG_NAMESPACE, ORG_OWNER, SHARED_OWNER
 
 FORMAT_VERSION = 3
 """Changes with the layout, so that an index of another layout is rebuilt."""

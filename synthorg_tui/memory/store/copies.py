@@ -56,7 +56,7 @@ def purged_ids(
     db: "Connection", memory_ids: Sequence[str] = (), session_ids: Sequence[str] = ()
 ) -> PurgedIds:
     """Return what was purged from this database, and what else is about to be."""
-    salt = queries.meta(db, "salt")
+    salt = queries.meta(db).get("salt", "")
     tombs = db.execute("SELECT memory_id::VARCHAR FROM tombstones").fetchall()
     marks = db.execute(
         "SELECT mark FROM forgotten_sessions "
@@ -110,7 +110,7 @@ def _holds(path: Path, purged: PurgedIds) -> bool:
 
 
 def _asked(db: "Connection", purged: PurgedIds) -> bool:
-    if queries.meta(db, queries.HAS_PURGED):  # its free blocks hold what was purged before it
+    if queries.meta(db).get(queries.HAS_PURGED):  # its free blocks hold what was purged before it
         return True
     found = db.execute(
         "SELECT 1 FROM memories WHERE id IN (SELECT unnest(?::UUID[])) "

@@ -112,11 +112,12 @@ class Core:
         self._unembedded = None
         self.is_open = True
 
-    async def indexed(self) -> Projection:
+    async def indexed(self, since: int | None = None) -> Projection:
         """Return the index, opened if necessary and updated with changes that it has missed.
 
-        Raises ``VectorIndexError``, and ``EmbeddingError`` when the length of the embedder's
-        vectors can't be determined.
+        With ``since``, those after that revision are left to the caller. Raises
+        ``VectorIndexError``, and ``EmbeddingError`` when the length of the embedder's vectors can't
+        be determined.
         """
         self.check_open()
         self.idle.used()
@@ -127,6 +128,7 @@ class Core:
                     fingerprint=self.embedder.fingerprint,
                     dims=self.embedder.dims,
                     has_purged=self.remains.index,
+                    revision=self._revision if since is None else since,
                 )
                 self._index_open = True
                 if self._projection.was_empty:  # it never had what was purged before
@@ -149,7 +151,7 @@ class Core:
             try:
                 if self._index_open:
                     self._index_open = False
-                    await self._projection.close()
+                    await self._projection.index.close()
             finally:
                 await self._close_database()
 
@@ -251,7 +253,7 @@ class Core:
         """
         async with self._one_packing:
             projection = await self.indexed()
-            if not await projection.packed():
+            if not await projection.index.pack():
                 return False
             await self.with_index(lambda projection: projection.switch())
             return True
@@ -330,7 +332,7 @@ class Core:
     async def _project(self, changes: "Changes", since: int) -> None:
         """Bring the index up to a committed change; where that fails it catches up later."""
         try:
-            projection = await self.indexed()
+            projection = await self.indexed(since)
         except (VectorIndexError, EmbeddingError) as error:
             _log.warning("index is not open and will be replayed: %s", error)
             return
@@ -341,9 +343,9 @@ class Core:
     def _load(self, db: "Connection") -> None:
         self._revision = queries.last_revision(db)
         self.live_bounds.clear()
-        self.salt = queries.meta(db, "salt")
-        self._epoch = queries.meta(db, "epoch")
-        self._residue.load(db)
+        facts = queries.meta(db)
+        self.salt, self._epoch = facts.get("salt", ""), facts.get("epoch", "")
+        self._residue.load(db, facts)
 
     @property
     def remains(self) -> Remains:

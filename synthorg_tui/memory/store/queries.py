@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.memory.store.policy import AgeRules
 from synthorg_tui.memory.store.rows import LISTED, STORED, RowShape, RowT, StoredMemory
-from synthorg_tui.persistence.values import naive_utc
+from synthorg_tui.persistence.values import naive_utc, parsed
 
 if TYPE_CHECKING:
+    from duckdb import Statement
+
     from synthorg_tui.memory.index.protocol import Visibility
     from synthorg_tui.memory.listing import ListedMemory, SortOrder
     from synthorg_tui.memory.models import MemoryQuery
@@ -263,14 +265,13 @@ def of_sessions(db: "Connection") -> list[tuple[str, str, str, datetime]]:
 
 def last_revision(db: "Connection") -> int:
     """Return the highest revision number assigned so far; 0 in an empty store."""
-    return _number(
-        db,
-        "SELECT greatest((SELECT coalesce(max(revision), 0) FROM history), "
-        "(SELECT coalesce(max(revision), 0) FROM vectors), "
-        "(SELECT coalesce(max(revision), 0) FROM org_facts), "
-        "(SELECT coalesce(max(value::BIGINT), 0) FROM meta WHERE name = ?))",
-        [LEAST_REVISION],
+    select = (
+        "SELECT coalesce(max(revision), 0) FROM (SELECT max(revision) AS revision FROM history "
+        "UNION ALL SELECT max(revision) FROM vectors "
+        "UNION ALL SELECT max(revision) FROM org_facts "
+        "UNION ALL SELECT max(value::BIGINT) FROM meta WHERE name = ?) AS latest"
     )
+    return _number(db, parsed(db, select), [LEAST_REVISION])
 
 
 def changes_since(db: "Connection", revision: int, limit: int) -> list[tuple[str, int]]:
@@ -291,12 +292,13 @@ def changes_since(db: "Connection", revision: int, limit: int) -> list[tuple[str
 
 def vectors_by_id(db: "Connection", ids: Sequence[str], fingerprint: str) -> dict[str, bytes]:
     """Return the stored vectors of one embedder as bytes, by memory id."""
-    rows = db.execute(
-        "SELECT memory_id::VARCHAR, vector FROM vectors "
-        "WHERE fingerprint = ? AND memory_id IN (SELECT unnest(?::UUID[]))",
-        [fingerprint, list(ids)],
-    ).fetchall()
-    return dict(rows)
+    return dict(
+        db.execute(
+            "SELECT memory_id::VARCHAR, vector FROM vectors "
+            "WHERE fingerprint = ? AND memory_id IN (SELECT unnest(?::UUID[]))",
+            [fingerprint, list(ids)],
+        ).fetchall()
+    )
 
 
 _UNEMBEDDED = (
@@ -322,13 +324,14 @@ def unembedded(db: "Connection", fingerprint: str, limit: int) -> list[tuple[str
 
 def contents_by_id(db: "Connection", ids: Sequence[str]) -> dict[str, str]:
     """Return the present texts of memories and facts, by id."""
-    rows = db.execute(
-        "SELECT id::VARCHAR, content FROM memories WHERE id IN (SELECT unnest($1::UUID[])) "
-        "UNION ALL SELECT fact_id::VARCHAR, content FROM org_facts "
-        "WHERE fact_id IN (SELECT unnest($1::UUID[]))",
-        [known_ids(ids)],
-    ).fetchall()
-    return dict(rows)
+    return dict(
+        db.execute(
+            "SELECT id::VARCHAR, content FROM memories WHERE id IN (SELECT unnest($1::UUID[])) "
+            "UNION ALL SELECT fact_id::VARCHAR, content FROM org_facts "
+            "WHERE fact_id IN (SELECT unnest($1::UUID[]))",
+            [known_ids(ids)],
+        ).fetchall()
+    )
 
 
 def drawn_from(db: "Connection", execution_ids: Sequence[str]) -> tuple[str, ...]:
@@ -358,14 +361,13 @@ def stored_sources(db: "Connection", memory_ids: Sequence[str]) -> tuple[str, ..
 
 def last_purge(db: "Connection") -> int:
     """Return the revision of the latest purge or redaction of memories, 0 without one."""
-    row = db.execute("SELECT max(revision) FROM tombstones").fetchone()
-    return max(int(row[0] or 0) if row else 0, int(meta(db, REDACTED) or 0))
+    purged = _number(db, "SELECT coalesce(max(revision), 0) FROM tombstones")
+    return max(purged, int(meta(db).get(REDACTED, 0)))
 
 
-def meta(db: "Connection", name: str) -> str:
-    """Return the value of an entry of the ``meta`` table; empty when there is none."""
-    row = db.execute("SELECT value FROM meta WHERE name = ?", [name]).fetchone()
-    return str(row[0]) if row else ""
+def meta(db: "Connection") -> dict[str, str]:
+    """Return the entries of the ``meta`` table."""
+    return dict(db.execute("SELECT name, value FROM meta").fetchall())
 
 
 def imported(
@@ -421,22 +423,25 @@ def history_of(db: "Connection", memory_id: str) -> list[HistoryRow]:
 
 def last_actors(db: "Connection", ids: Sequence[str]) -> dict[str, str]:
     """Return who made the last change of each memory, whatever it was."""
-    rows = db.execute(
-        "SELECT memory_id::VARCHAR, arg_max(actor, revision) FROM history "
-        "WHERE memory_id IN (SELECT unnest(?::UUID[])) GROUP BY 1",
-        [known_ids(ids)],
-    ).fetchall()
-    return dict(rows)
+    return dict(
+        db.execute(
+            "SELECT memory_id::VARCHAR, arg_max(actor, revision) FROM history "
+            "WHERE memory_id IN (SELECT unnest(?::UUID[])) GROUP BY 1",
+            [known_ids(ids)],
+        ).fetchall()
+    )
 
 
 def authors_of(db: "Connection", ids: Sequence[str]) -> dict[str, str]:
     """Return who last wrote the content of each memory, as the history records it."""
-    rows = db.execute(
-        "SELECT memory_id::VARCHAR, arg_max(actor, revision) FROM history "
-        "WHERE memory_id IN (SELECT unnest(?::UUID[])) AND contains(fields_after, ?) GROUP BY 1",
-        [known_ids(ids), '"content":'],
-    ).fetchall()
-    return dict(rows)
+    return dict(
+        db.execute(
+            "SELECT memory_id::VARCHAR, arg_max(actor, revision) FROM history "
+            "WHERE memory_id IN (SELECT unnest(?::UUID[])) AND contains(fields_after, ?) "
+            "GROUP BY 1",
+            [known_ids(ids), '"content":'],
+        ).fetchall()
+    )
 
 
 def count_changed(db: "Connection") -> int:
@@ -445,6 +450,6 @@ def count_changed(db: "Connection") -> int:
     return sum(_number(db, f"SELECT count(*) FROM {table}") for table in tables)
 
 
-def _number(db: "Connection", sql: str, values: Sequence[object] = ()) -> int:
+def _number(db: "Connection", sql: "str | Statement", values: Sequence[object] = ()) -> int:
     row = db.execute(sql, list(values)).fetchone()
     return int(row[0]) if row else 0

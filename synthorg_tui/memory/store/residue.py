@@ -76,10 +76,10 @@ class Residue:
         self._reasons: dict[str, str] = {}
         self._erased_name = _erased_name(database)
 
-    def load(self, db: "Connection") -> None:
+    def load(self, db: "Connection", meta: dict[str, str]) -> None:
         """Read what an earlier process left to be erased."""
-        self._in_database = bool(queries.meta(db, queries.HAS_PURGED))
-        self._index_erased = int(queries.meta(db, self._erased_name) or 0)
+        self._in_database = bool(meta.get(queries.HAS_PURGED))
+        self._index_erased = int(meta.get(self._erased_name) or 0)
         self._purged = queries.last_purge(db)
 
     def look(self, db: "Connection") -> None:

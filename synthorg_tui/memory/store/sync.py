@@ -64,28 +64,26 @@ class Projection:
         """Whether a memory or fact that was read for the index had no vector."""
 
     async def open(
-        self, *, epoch: str, fingerprint: str, dims: int, has_purged: bool = False
+        self, *, epoch: str, fingerprint: str, dims: int, revision: int, has_purged: bool = False
     ) -> None:
-        """Open the index and replay missed changes; raises ``VectorIndexError``.
+        """Open the index and replay changes up to ``revision``; raises ``VectorIndexError``.
 
-        When there are many, only some are replayed and the index is behind afterwards. ``epoch``
-        identifies the database file, so that an index built from another one, such as before a
-        restored backup, is discarded. With ``has_purged`` an index that starts anew leaves no
-        damaged one beside it.
+        Where others write to the database, all of theirs are replayed, too. When there are many,
+        only some are replayed and the index is behind afterwards. ``epoch`` identifies the database
+        file, so that an index built from another one, such as before a restored backup, is
+        discarded. With ``has_purged`` an index that starts anew leaves no damaged one beside it.
         """
         self._fingerprint = fingerprint
         self.applied = await self.index.open(fingerprint=f"{epoch}/{fingerprint}", dims=dims)
-        # Read after the index: other apps may apply to it what they have just written.
-        revision = await self._database.read(queries.last_revision)
+        if self._database.is_shared:
+            # Read after the index: other apps may apply to it what they have just written.
+            revision = await self._database.read(queries.last_revision)
         self.was_empty = self.applied == 0 or self.applied > revision
         if self.applied > revision or (self.was_empty and has_purged):
             await self.index.clear()
             self.applied = 0
         self.is_behind = self.applied < revision
         await self.catch_up(batches=OPENING_BATCHES)
-
-    async def close(self) -> None:
-        await self.index.close()
 
     async def apply(
         self,
@@ -170,10 +168,6 @@ class Projection:
         self.is_behind = True
         self.applied = 0
         await self.index.clear(gradually=True)
-
-    async def packed(self) -> bool:
-        """Whether there is a packed edition of the index now; raises ``VectorIndexError``."""
-        return await self.index.pack()
 
     async def switch(self) -> int:
         """Use the packed edition and replay what has changed since it was made.

@@ -148,19 +148,34 @@ class FineTuneStore:
 
     async def put_vectors(self, run_id: str, vectors: Mapping[int, bytes]) -> None:
         """Store vectors of questions by their numbers."""
-        await self._set(run_id, "vector", vectors)
+        await self._set(run_id, "vector", "BLOB", vectors)
 
     async def put_negatives(self, run_id: str, negatives: Mapping[int, Sequence[str]]) -> None:
         """Store the mined negatives of questions by their numbers."""
-        await self._set(run_id, "negatives", {key: list(ids) for key, ids in negatives.items()})
+        await self._set(
+            run_id,
+            "negatives",
+            "VARCHAR[]",
+            {key: list(ids) for key, ids in negatives.items()},
+        )
 
-    async def _set(self, run_id: str, column: str, values: Mapping[int, object]) -> None:
+    async def _set(self, run_id: str, column: str, kind: str, values: Mapping[int, object]) -> None:
+        """Set a column of questions by their numbers; one statement takes a fiftieth of many."""
+        update = f"UPDATE fine_tune_pairs SET {column} ="
+
         def work(db: "Connection") -> None:
-            for number, value in values.items():
-                db.execute(
-                    f"UPDATE fine_tune_pairs SET {column} = ? WHERE run_id = ? AND number = ?",
-                    [value, run_id, number],
+            if not hasattr(db, "extract_statements"):  # PostgreSQL takes lists of lists apart
+                db.executemany(
+                    f"{update} ? WHERE run_id = ? AND number = ?",
+                    [(value, run_id, number) for number, value in values.items()],
                 )
+                return
+            given = f"SELECT unnest(?::BIGINT[]) AS number, unnest(?::{kind}[]) AS value"
+            db.execute(
+                f"{update} given.value FROM ({given}) AS given "
+                "WHERE run_id = ? AND fine_tune_pairs.number = given.number",
+                [list(values), list(values.values()), run_id],
+            )
 
         await self._database.write(work)
 

@@ -5,7 +5,7 @@ relevance. Fusion of raw scores, which needs an index, is in ``retrieval.relevan
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
@@ -244,7 +244,7 @@ def pick_diverse(
     picks: list[DiversePick] = []
     while remaining and (limit is None or len(picks) < limit):
         values = ((relevance[i] - (1.0 - diversity_lambda) * nearest[i][0], i) for i in remaining)
-        picked = _first_best(values)
+        picked = max(values, key=lambda value: value[0])[1]  # the first of equals
         remaining.remove(picked)
         memory = scored[picked]
         picks.append(DiversePick(memory, *nearest[picked]))
@@ -254,10 +254,6 @@ def pick_diverse(
                 nearest[i] = (alike, memory.entry)
     picks.extend(DiversePick(scored[i], *nearest[i]) for i in remaining)
     return tuple(picks)
-
-
-def _first_best(values: Iterable[tuple[float, int]]) -> int:
-    return max(values, key=lambda value: value[0])[1]  # the first of equals
 
 
 def _similarity_of(

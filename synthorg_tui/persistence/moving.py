@@ -303,12 +303,9 @@ def _digest(marks: Marks) -> str:
 def _refused(name: str, counts: Mapping[str, int]) -> MoveRefusedError:
     filled = [(table, rows) for table, rows in counts.items() if rows and table != META]
     rows = sum(count for _, count in filled)
-    most = ", ".join(f"{table} {count:,}" for table, count in sorted(filled, key=_by_rows)[:3])
+    filled.sort(key=lambda each: -each[1])
+    most = ", ".join(f"{table} {count:,}" for table, count in filled[:3])
     return MoveRefusedError(
         f"{name} has {counted(rows, 'row')} of another store: {most}",
         remedy="Name an empty database; a move that was begun goes on by itself.",
     )
-
-
-def _by_rows(filled: tuple[str, int]) -> int:
-    return -filled[1]

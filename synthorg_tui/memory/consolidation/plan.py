@@ -178,7 +178,11 @@ class ConsolidationPlan:
     @property
     def memories_after(self) -> int:
         """How many memories are live once all open groups are carried out."""
-        leaving = sum(_live_leaving(group) for group in self.groups if group.state in OPEN)
+        leaving = sum(
+            len(group.archived)
+            for group in self.groups
+            if group.state in OPEN and group.kind is not GroupKind.EXPIRED
+        )
         added = sum(group.text is not None for group in self.groups if group.state in OPEN)
         return self.memories_before - leaving + added
 
@@ -195,10 +199,6 @@ class ConsolidationPlan:
 
 OPEN: Final = frozenset({GroupState.PROPOSED, GroupState.DUE, GroupState.WAITING})
 """States of groups that can still be carried out."""
-
-
-def _live_leaving(group: PlannedGroup) -> int:
-    return 0 if group.kind is GroupKind.EXPIRED else len(group.archived)
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,7 +157,8 @@ class Changes:
         The history gets an entry without fields, and loses the old text in a step of its own. A
         changed memory waits for embedding, and an import doesn't know it as unchanged any more.
         """
-        rows = rows_by_id(self.db, _ids_of_all(self.db)).values()
+        ids = [key for (key,) in self.db.execute("SELECT id::VARCHAR FROM memories").fetchall()]
+        rows = rows_by_id(self.db, ids).values()
         changed = [(row, after) for row in rows if (after := _redacted(row, clean, salt)) != row]
         for row, after in changed:
             self._write(self._changed(after, actor, ChangeKind.EDITED, {}, {}))
@@ -397,10 +398,6 @@ class Changes:
         ]
         self.unembedded = self.unembedded or len(known) < len(vectors)
         self._insert("vectors", known)
-
-
-def _ids_of_all(db: "Connection") -> list[str]:
-    return [key for (key,) in db.execute("SELECT id::VARCHAR FROM memories").fetchall()]
 
 
 def _redacted(row: StoredMemory, clean: Callable[[str], str], salt: str) -> StoredMemory:

@@ -204,8 +204,11 @@ def _one_schema_a_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
     def update(connection: Connection, path: Path) -> None:
         if path in copies:
             copies.remove(path)
-            own = [(secrets.token_hex(8), "epoch"), (secrets.token_hex(16), "salt")]
-            connection.executemany("UPDATE meta SET value = ? WHERE name = ?", own)
+            own = [secrets.token_hex(8), secrets.token_hex(16)]
+            each = "CASE name WHEN 'epoch' THEN ? ELSE ? END"
+            connection.execute(
+                f"UPDATE meta SET value = {each} WHERE name IN ('epoch', 'salt')", own
+            )
         migrations.update_schema(connection, path)
 
     with pytest.MonkeyPatch.context() as patch:

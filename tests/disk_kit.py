@@ -1,9 +1,11 @@
 """Disks with as much room as a test wants, and files that can't grow: what a full disk does."""
 
+import errno
 import os
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -43,3 +45,20 @@ def no_file_grows_beyond(size: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def written(path: Path) -> bytes:
+    """Return what a file holds but for its holes, which are most of an index's."""
+    parts, end = list[bytes](), 0
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        while True:
+            start = os.lseek(descriptor, end, os.SEEK_DATA)
+            end = os.lseek(descriptor, start, os.SEEK_HOLE)
+            parts.append(os.pread(descriptor, end - start, start))
+    except OSError as error:
+        if error.errno != errno.ENXIO:  # nothing follows but a hole
+            raise
+    finally:
+        os.close(descriptor)
+    return b"\0".join(parts)

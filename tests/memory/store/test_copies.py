@@ -7,6 +7,7 @@ import pytest
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.maintenance import Maintenance
 from synthorg_tui.persistence.backups import newest_backup, restore_backup
+from tests.disk_kit import written
 from tests.memory.store.store_kit import AGENT, opened, request
 
 
@@ -59,7 +60,7 @@ async def test_replaced_databases_are_deleted_and_backups_on_request(
         assert [copy.path for copy in gone] == [backup]
         assert fresh.exists(), "it was made after the purge"
     holding = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert [path.name for path in holding if b"XYLOPHONE" in path.read_bytes()] == []
+    assert [path.name for path in holding if b"XYLOPHONE" in written(path)] == []
 
 
 async def test_a_backup_of_a_file_that_is_still_to_be_erased_holds_it(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.maintenance import Maintenance
 from synthorg_tui.persistence import INDEX_DIR
 from synthorg_tui.providers.embedding.protocol import Vectors
-from tests.disk_kit import disk_of
+from tests.disk_kit import disk_of, written
 from tests.memory.store.store_kit import AGENT, FlakyIndex, draft, opened, query, request
 from tests.tables import rows
 
@@ -65,7 +65,7 @@ def places(folder: Path, *texts: str) -> set[str]:
         needles += [(kind.__name__, vector(text).astype(kind)[8:14].tobytes()) for kind in KINDS]
     for file in folder.rglob("*"):
         if file.is_file():
-            content = file.read_bytes()
+            content = written(file)
             part = INDEX_DIR if INDEX_DIR in file.parts else "database"
             found |= {f"{part}: {name}" for name, needle in needles if needle in content}
     return found

@@ -77,7 +77,7 @@ async def test_what_a_prompt_shares_with_the_one_before_is_not_read_again(
 ) -> None:
     import llama_cpp
 
-    shared, read, real = "one two three four five " * 130, [0], llama_cpp.Llama.eval
+    shared, read, real = "one two three four five " * 30, [0], llama_cpp.Llama.eval
 
     def counted(self: llama_cpp.Llama, tokens: Sequence[int]) -> None:
         read[-1] += len(tokens)
@@ -88,7 +88,7 @@ async def test_what_a_prompt_shares_with_the_one_before_is_not_read_again(
     first = await model.complete(user(f"{shared} and a dog"), options)
     read.append(0)
     await model.complete(user(f"{shared} and a cat"), options)
-    assert first.usage.prompt_tokens > 600
+    assert first.usage.prompt_tokens > 150
     assert read[0] >= first.usage.prompt_tokens
     assert read[1] < 50
 

@@ -207,19 +207,15 @@ def make_anew(shard: Path, dims: int) -> None:
     """
     import qdrant_edge as edge
 
-    from synthorg_tui.memory.index.edge_types import (
-        FIELD_POINTS,
-        create_field_indexes,
-        shard_config,
-    )
+    from synthorg_tui.memory.index import edge_types
 
     asked_by = os.getppid()
     fresh = shard.with_name(f"{shard.name}.fresh-{os.getpid()}")
     fresh.mkdir(mode=PRIVATE_DIR)
     old = edge.EdgeShard.load(str(shard))
-    new = edge.EdgeShard.create(str(fresh), shard_config(dims))
-    if old.count(edge.CountRequest(exact=True)) >= FIELD_POINTS:
-        create_field_indexes(new)
+    new = edge.EdgeShard.create(str(fresh), edge_types.shard_config(dims))
+    if old.count(edge.CountRequest(exact=True)) >= edge_types.FIELD_POINTS:
+        edge_types.create_field_indexes(new)
     offset: object = None
     while True:
         page, offset = old.scroll(

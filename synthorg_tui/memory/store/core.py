@@ -109,7 +109,7 @@ class Core:
         except BaseException:
             await self._close_database()
             raise
-        self._unembedded = None
+        self._unembedded = None if self._revision else 0
         self.is_open = True
 
     async def indexed(self, since: int | None = None) -> Projection:

@@ -142,12 +142,13 @@ def note_revisions(db: "Connection", plan: int, group: int) -> None:
 
 def revisions_of(db: "Connection", plan: int, group: int) -> dict[str, int]:
     """Return the noted revisions of a group's archived memories, by id."""
-    rows = db.execute(
-        "SELECT memory_id::VARCHAR, revision FROM consolidation_members "
-        "WHERE plan = ? AND number = ? AND revision IS NOT NULL ORDER BY memory_id",
-        [plan, group],
-    ).fetchall()
-    return dict(rows)
+    return dict(
+        db.execute(
+            "SELECT memory_id::VARCHAR, revision FROM consolidation_members "
+            "WHERE plan = ? AND number = ? AND revision IS NOT NULL ORDER BY memory_id",
+            [plan, group],
+        ).fetchall()
+    )
 
 
 def texts_applied(db: "Connection", plan: int, agent_id: str) -> tuple[int, int]:

@@ -15,8 +15,6 @@ from synthorg_tui.memory.store.rows import LISTED, STORED, RowShape, RowT, Store
 from synthorg_tui.persistence.values import naive_utc, parsed
 
 if TYPE_CHECKING:
-    from duckdb import Statement
-
     from synthorg_tui.memory.index.protocol import Visibility
     from synthorg_tui.memory.listing import ListedMemory, SortOrder
     from synthorg_tui.memory.models import MemoryQuery
@@ -165,11 +163,11 @@ def _of_known(
 ) -> list[RowT]:
     if not wanted:
         return []
-    rows = db.execute(
+    sql = (
         f"SELECT {shape.columns} FROM memories m "
-        f"WHERE {where} AND m.id IN (SELECT unnest(?::UUID[]))",
-        [*where.values, list(wanted)],
-    ).fetchall()
+        f"WHERE {where} AND m.id IN (SELECT unnest(?::UUID[]))"
+    )
+    rows = db.execute(parsed(db, sql), [*where.values, list(wanted)]).fetchall()
     return [shape.make(row) for row in rows]
 
 
@@ -271,7 +269,7 @@ def last_revision(db: "Connection") -> int:
         "UNION ALL SELECT max(revision) FROM org_facts "
         "UNION ALL SELECT max(value::BIGINT) FROM meta WHERE name = ?) AS latest"
     )
-    return _number(db, parsed(db, select), [LEAST_REVISION])
+    return _number(db, select, [LEAST_REVISION])
 
 
 def changes_since(db: "Connection", revision: int, limit: int) -> list[tuple[str, int]]:
@@ -292,13 +290,11 @@ def changes_since(db: "Connection", revision: int, limit: int) -> list[tuple[str
 
 def vectors_by_id(db: "Connection", ids: Sequence[str], fingerprint: str) -> dict[str, bytes]:
     """Return the stored vectors of one embedder as bytes, by memory id."""
-    return dict(
-        db.execute(
-            "SELECT memory_id::VARCHAR, vector FROM vectors "
-            "WHERE fingerprint = ? AND memory_id IN (SELECT unnest(?::UUID[]))",
-            [fingerprint, list(ids)],
-        ).fetchall()
+    sql = (
+        "SELECT memory_id::VARCHAR, vector FROM vectors "
+        "WHERE fingerprint = ? AND memory_id IN (SELECT unnest(?::UUID[]))"
     )
+    return dict(db.execute(parsed(db, sql), [fingerprint, list(ids)]).fetchall())
 
 
 _UNEMBEDDED = (
@@ -450,6 +446,6 @@ def count_changed(db: "Connection") -> int:
     return sum(_number(db, f"SELECT count(*) FROM {table}") for table in tables)
 
 
-def _number(db: "Connection", sql: "str | Statement", values: Sequence[object] = ()) -> int:
-    row = db.execute(sql, list(values)).fetchone()
+def _number(db: "Connection", sql: str, values: Sequence[object] = ()) -> int:
+    row = db.execute(parsed(db, sql), list(values)).fetchone()
     return int(row[0]) if row else 0

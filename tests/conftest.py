@@ -48,8 +48,12 @@ GARBAGE_COLLECTIONS = 2
 
 
 @pytest.fixture(scope="session", autouse=True)
-def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """What hooks note for the person isn't noted in the home of who runs the tests."""
+def home_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Neither read the sessions and settings of the person who runs the tests nor write beside them.
+
+    Owners that tests start follow the folders of agents in the home directory.
+    """
+    os.environ["HOME"] = str(tmp_path_factory.mktemp("home"))
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
 
 

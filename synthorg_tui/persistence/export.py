@@ -23,13 +23,10 @@ from synthorg_tui.core.disk_space import WRITE_ROOM, need_room
 from synthorg_tui.core.errors import CancelledByUserError, DomainError
 from synthorg_tui.core.files import PRIVATE_FILE, make_private, write_atomically
 from synthorg_tui.core.text import safe_text
-from synthorg_tui.core.types import FrozenModel
-from synthorg_tui.persistence import entities
 from synthorg_tui.persistence.config import POSTGRES
 from synthorg_tui.persistence.database_file import connect_file, create_file, explained
+from synthorg_tui.persistence.operational import selections
 from synthorg_tui.persistence.port import StoreDatabase
-from synthorg_tui.persistence.repositories.trail import AUDIT, METRICS
-from synthorg_tui.persistence.repositories.work import ARTIFACTS, PROJECTS, STATES
 from synthorg_tui.persistence.stored_tables import stored_tables
 
 if TYPE_CHECKING:
@@ -41,26 +38,11 @@ CONTENTS: Final = "export.json"
 _COPY: Final = "copy.duckdb"
 _MEMORY: Final = 512
 """Megabytes that DuckDB may use for the copy."""
-_ENTITIES: Final[Mapping[str, tuple[type[FrozenModel], str]]] = {
-    "tasks": (entities.Task, "tasks"),
-    "cost_records": (entities.CostRecord, "cost_records"),
-    "messages": (entities.Message, "messages"),
-    "lifecycle_events": (entities.LifecycleEvent, "lifecycle_events"),
-    "task_metrics": (entities.TaskMetric, f"({METRICS})"),
-    "collaboration_metrics": (entities.CollaborationMetric, "collaboration_metrics"),
-    "parked_contexts": (entities.ParkedContext, "parked_contexts"),
-    "audit_entries": (entities.AuditEntry, f"({AUDIT})"),
-    "users": (entities.User, "users"),
-    "api_keys": (entities.ApiKey, "api_keys"),
-    "checkpoints": (entities.Checkpoint, "checkpoints"),
-    "heartbeats": (entities.Heartbeat, "heartbeats"),
-    "agent_states": (entities.AgentRuntimeState, f"({STATES})"),
-    "settings": (entities.Setting, "settings"),
-    "artifacts": (entities.Artifact, f"({ARTIFACTS})"),
-    "projects": (entities.Project, f"({PROJECTS})"),
-    "custom_presets": (entities.CustomPreset, "custom_presets"),
+_QUERIES: Final = {
+    MEMORIES: "SELECT * FROM memories WHERE deleted_at IS NULL",
+    **selections(),
 }
-TABLES: Final = (MEMORIES, *_ENTITIES)
+TABLES: Final = tuple(_QUERIES)
 """What can be exported: memories that aren't deleted, and the entities of every repository."""
 
 ExportProgress: TypeAlias = Callable[[int, int], None]
@@ -152,7 +134,7 @@ class _TableFiles:
     def _write(self, db: "Connection", name: str) -> None:
         path = self.draft / f"{name}.{self.format}"
         quoted = str(path).replace("'", "''")
-        query, options = _query(name), "FORMAT parquet, COMPRESSION zstd"
+        query, options = _QUERIES[name], "FORMAT parquet, COMPRESSION zstd"
         if self.format is ExportFormat.CSV:
             query, options = _with_lists_as_json(db, query), "FORMAT csv, HEADER, FORCE_QUOTE *"
         db.execute(f"COPY ({query}) TO '{quoted}' ({options})")
@@ -165,7 +147,7 @@ def _copy_rows(
     """Copy the rows that these tables are made of into a new file, in place of half of one."""
     path.unlink(missing_ok=True)
     create_file(path)
-    queries = " ".join(map(_query, names))
+    queries = " ".join(_QUERIES[name] for name in names)
     needed = [each for each in stored_tables() if re.search(rf"\b{each.name}\b", queries)]
     connection = connect_file(path, memory=_MEMORY)
     try:
@@ -189,16 +171,8 @@ def _with_lists_as_json(db: "Connection", query: str) -> str:
     return f"SELECT * REPLACE ({told}) FROM ({query})" if lists else query
 
 
-def _query(name: str) -> str:
-    if name == MEMORIES:
-        return "SELECT * FROM memories WHERE deleted_at IS NULL"
-    entity, source = _ENTITIES[name]
-    names = ", ".join(f'"{name}"' for name in entity.model_fields)
-    return f"SELECT {names} FROM {source}"
-
-
 def _count(db: "Connection", name: str) -> int:
-    row = db.execute(f"SELECT count(*) FROM ({_query(name)})").fetchone()
+    row = db.execute(f"SELECT count(*) FROM ({_QUERIES[name]})").fetchone()
     return int(row[0]) if row else 0
 
 

@@ -1,52 +1,36 @@
 """Operational data on DuckDB: the backend that the engine has, and those that stand alone."""
 
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from synthorg_tui.core.errors import ConfigError, DomainError
 from synthorg_tui.core.paths import expand_home
+from synthorg_tui.persistence import repositories as tables
 from synthorg_tui.persistence.config import IN_MEMORY, POSTGRES, PersistenceConfig
 from synthorg_tui.persistence.database import Database
-from synthorg_tui.persistence.errors import (
-    MigrationError,
-    PersistenceConnectionError,
-)
+from synthorg_tui.persistence.entity_table import NOT_CONNECTED, EntityTable
+from synthorg_tui.persistence.errors import MigrationError, PersistenceConnectionError
 from synthorg_tui.persistence.lock import store_database
 from synthorg_tui.persistence.migrations import create_missing
 from synthorg_tui.persistence.port import StoreDatabase
-from synthorg_tui.persistence.repositories.accounts import (
-    DuckDBApiKeys,
-    DuckDBPresets,
-    DuckDBSettings,
-    DuckDBUsers,
-)
-from synthorg_tui.persistence.repositories.table import NOT_CONNECTED
-from synthorg_tui.persistence.repositories.trail import (
-    DuckDBAudit,
-    DuckDBCollaborationMetrics,
-    DuckDBLifecycleEvents,
-    DuckDBMessages,
-    DuckDBTaskMetrics,
-)
-from synthorg_tui.persistence.repositories.work import (
-    DuckDBAgentStates,
-    DuckDBArtifacts,
-    DuckDBCheckpoints,
-    DuckDBCostRecords,
-    DuckDBHeartbeats,
-    DuckDBParkedContexts,
-    DuckDBProjects,
-    DuckDBTasks,
-)
 
 if TYPE_CHECKING:
     from synthorg_tui.persistence.protocol import PersistenceBackend
 
 _MADE_FROM: Final = "operational.duckdb"
-Repository = TypeVar("Repository")
+Repository = TypeVar("Repository", bound=EntityTable[Any])
+
+
+class Held(Generic[Repository]):
+    """An attribute of a connected backend that is the repository of a table."""
+
+    def __init__(self, table: type[Repository]) -> None:
+        self.table = table
+
+    def __get__(self, backend: "DuckDBPersistence", _: type) -> Repository:
+        return backend.repository(self.table)
 
 
 class DuckDBPersistence:
@@ -91,82 +75,39 @@ class DuckDBPersistence:
     def backend_name(self) -> str:
         return self._database.kind
 
-    @property
-    def tasks(self) -> DuckDBTasks:
-        return self._on(DuckDBTasks)
-
-    @property
-    def cost_records(self) -> DuckDBCostRecords:
-        return self._on(DuckDBCostRecords)
-
-    @property
-    def messages(self) -> DuckDBMessages:
-        return self._on(DuckDBMessages)
-
-    @property
-    def lifecycle_events(self) -> DuckDBLifecycleEvents:
-        return self._on(DuckDBLifecycleEvents)
-
-    @property
-    def task_metrics(self) -> DuckDBTaskMetrics:
-        return self._on(DuckDBTaskMetrics)
-
-    @property
-    def collaboration_metrics(self) -> DuckDBCollaborationMetrics:
-        return self._on(DuckDBCollaborationMetrics)
-
-    @property
-    def parked_contexts(self) -> DuckDBParkedContexts:
-        return self._on(DuckDBParkedContexts)
-
-    @property
-    def audit_entries(self) -> DuckDBAudit:
-        return self._on(DuckDBAudit)
-
-    @property
-    def users(self) -> DuckDBUsers:
-        return self._on(DuckDBUsers)
-
-    @property
-    def api_keys(self) -> DuckDBApiKeys:
-        return self._on(DuckDBApiKeys)
-
-    @property
-    def checkpoints(self) -> DuckDBCheckpoints:
-        return self._on(DuckDBCheckpoints)
-
-    @property
-    def heartbeats(self) -> DuckDBHeartbeats:
-        return self._on(DuckDBHeartbeats)
-
-    @property
-    def agent_states(self) -> DuckDBAgentStates:
-        return self._on(DuckDBAgentStates)
-
-    @property
-    def settings(self) -> DuckDBSettings:
-        return self._on(DuckDBSettings)
-
-    @property
-    def artifacts(self) -> DuckDBArtifacts:
-        return self._on(DuckDBArtifacts)
-
-    @property
-    def projects(self) -> DuckDBProjects:
-        return self._on(DuckDBProjects)
-
-    @property
-    def custom_presets(self) -> DuckDBPresets:
-        return self._on(DuckDBPresets)
-
-    def _on(self, repository: Callable[[StoreDatabase], Repository]) -> Repository:
+    def repository(self, table: type[Repository]) -> Repository:
+        """Return the repository of a table; raises ``PersistenceConnectionError``."""
         if not self.is_connected:
             raise PersistenceConnectionError(NOT_CONNECTED, remedy="Await connect() first.")
-        return repository(self._database)
+        return table(self._database)
+
+    tasks = Held(tables.TaskTable)
+    cost_records = Held(tables.CostTable)
+    messages = Held(tables.MessageTable)
+    lifecycle_events = Held(tables.LifecycleEventTable)
+    task_metrics = Held(tables.TaskMetricTable)
+    collaboration_metrics = Held(tables.CollaborationTable)
+    parked_contexts = Held(tables.ParkedContextTable)
+    audit_entries = Held(tables.AuditTable)
+    users = Held(tables.UserTable)
+    api_keys = Held(tables.ApiKeyTable)
+    checkpoints = Held(tables.CheckpointTable)
+    heartbeats = Held(tables.HeartbeatTable)
+    agent_states = Held(tables.AgentStateTable)
+    settings = Held(tables.SettingTable)
+    artifacts = Held(tables.ArtifactTable)
+    projects = Held(tables.ProjectTable)
+    custom_presets = Held(tables.PresetTable)
 
 
-class PostgresPersistenceBackend(DuckDBPersistence):
-    """Repositories on a PostgreSQL server, to which ``connect`` connects."""
+def selections() -> dict[str, str]:
+    """Return the SQL that reads each repository whole, by its name."""
+    held = vars(DuckDBPersistence).items()
+    return {name: each.table.selection for name, each in held if isinstance(each, Held)}
+
+
+class OwnPersistence(DuckDBPersistence):
+    """Repositories on a database of their own, a file or a server's, which ``connect`` opens."""
 
     def __init__(self, config: PersistenceConfig) -> None:
         self._config = config
@@ -174,44 +115,13 @@ class PostgresPersistenceBackend(DuckDBPersistence):
         super().__init__(Database(Path(IN_MEMORY)))
 
     async def connect(self) -> None:
-        """Connect; raises ``PersistenceConnectionError`` with what is wrong with the server."""
         if self.is_connected:
             return
-        folder = Path(self._closing.enter_context(TemporaryDirectory(prefix="synthorg-")))
         try:
-            self._database = store_database(folder, self._config)
+            self._database = self._opening()
             await self._database.open()
         except (MigrationError, PersistenceConnectionError):
             self._closing.close()
-            raise
-        except DomainError as error:
-            self._closing.close()
-            raise PersistenceConnectionError(error.message, remedy=error.remedy) from error
-
-    async def disconnect(self) -> None:
-        await self._database.close()
-        self._closing.close()
-
-    @property
-    def backend_name(self) -> str:
-        return POSTGRES
-
-
-class OwnDuckDBPersistence(DuckDBPersistence):
-    """Repositories on a DuckDB file of their own, which ``connect`` opens."""
-
-    def __init__(self, path: str) -> None:
-        self._closing = ExitStack()
-        self._path = path
-        super().__init__(Database(Path(path)))
-
-    async def connect(self) -> None:
-        if self.is_connected:
-            return
-        try:
-            self._database = Database(self._file())
-            await self._database.open()
-        except MigrationError:
             raise
         except (DomainError, OSError) as error:
             self._closing.close()
@@ -222,11 +132,18 @@ class OwnDuckDBPersistence(DuckDBPersistence):
         await self._database.close()
         self._closing.close()
 
-    def _file(self) -> Path:
-        if self._path != IN_MEMORY:
-            return expand_home(Path(self._path))
-        folder = self._closing.enter_context(TemporaryDirectory(prefix="synthorg-"))
-        return Path(folder) / _MADE_FROM
+    @property
+    def backend_name(self) -> str:
+        return POSTGRES if self._config.is_postgres else self._database.kind
+
+    def _opening(self) -> StoreDatabase:
+        path = str(self._config.path)
+        if not self._config.is_postgres and path != IN_MEMORY:
+            return Database(expand_home(Path(path)))
+        folder = Path(self._closing.enter_context(TemporaryDirectory(prefix="synthorg-")))
+        if self._config.is_postgres:
+            return store_database(folder, self._config)
+        return Database(folder / _MADE_FROM)
 
 
 def create_backend(config: PersistenceConfig) -> "PersistenceBackend":
@@ -236,11 +153,9 @@ def create_backend(config: PersistenceConfig) -> "PersistenceBackend":
     Raises ``ConfigError`` when the settings name no path: the data of an open engine is
     ``Engine.operations``.
     """
-    if config.is_postgres:
-        return PostgresPersistenceBackend(config)
-    if config.path is None:
+    if config.path is None and not config.is_postgres:
         raise ConfigError(
             "persistence.path is not set: a database of its own needs a path",
             remedy="Set persistence.path to a file, or use the operations of an engine.",
         )
-    return OwnDuckDBPersistence(config.path)
+    return OwnPersistence(config)

@@ -60,12 +60,8 @@ class KeyedRepository(Protocol[Entity]):
 
 
 @runtime_checkable
-class TaskRepository(Protocol):
+class TaskRepository(KeyedRepository[Task], Protocol):
     """Tasks by id; a task is a run's, whose id it has."""
-
-    async def save(self, task: Task) -> None: ...
-
-    async def get(self, task_id: str) -> Task | None: ...
 
     async def list_tasks(
         self,
@@ -76,8 +72,6 @@ class TaskRepository(Protocol):
     ) -> tuple[Task, ...]:
         """Return the tasks that have all of these, in no particular order."""
         ...
-
-    async def delete(self, task_id: str) -> bool: ...
 
 
 @runtime_checkable

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from synthorg_tui.persistence.entities import NO_TASK, OWN_AGENT, OWN_PROVIDERS, CostRecord
 from synthorg_tui.persistence.port import StoreDatabase
-from synthorg_tui.persistence.repositories.work import DuckDBCostRecords
+from synthorg_tui.persistence.repositories import CostTable
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.providers.completion.usage import UsageRecord
 
@@ -61,7 +61,7 @@ class UsageStore:
             timestamp=record.at,
             seconds=record.seconds,
         )
-        await DuckDBCostRecords(self._database).save(spent)
+        await CostTable(self._database).save(spent)
 
     async def tokens_since(self, moment: datetime) -> int:
         """Return the prompt and completion tokens that the configured models used since ``moment``.

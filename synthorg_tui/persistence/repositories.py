@@ -1,0 +1,438 @@
+"""The repositories of operational data, each a table with what can be asked of it.
+
+``protocol`` documents them; they run on every database of a store.
+"""
+
+from datetime import datetime
+from typing import Final
+
+from synthorg_tui.core.enums import (
+    ActivityStatus,
+    ArtifactType,
+    ProjectStatus,
+    RiskLevel,
+    SecurityVerdictType,
+    TaskStatus,
+)
+from synthorg_tui.persistence.entities import (
+    AgentRuntimeState,
+    ApiKey,
+    Artifact,
+    AuditEntry,
+    Checkpoint,
+    CollaborationMetric,
+    CostRecord,
+    CustomPreset,
+    Heartbeat,
+    LifecycleEvent,
+    Message,
+    ParkedContext,
+    Project,
+    Setting,
+    Task,
+    TaskMetric,
+    User,
+)
+from synthorg_tui.persistence.entity_table import EntityTable, KeyedTable
+
+
+class TaskTable(KeyedTable[Task], entity=Task, table="tasks"):
+    """Tasks, by id in lists. A run of an agent writes its own; runs are listed by them."""
+
+    async def list_tasks(
+        self,
+        *,
+        status: TaskStatus | None = None,
+        assigned_to: str | None = None,
+        project: str | None = None,
+    ) -> tuple[Task, ...]:
+        return await self.select("id", status=status, assigned_to=assigned_to, project=project)
+
+
+class CostTable(EntityTable[CostRecord], entity=CostRecord, table="cost_records"):
+    """What models used. Every answer of the configured model is one (``persistence.usage``)."""
+
+    async def query(
+        self, *, agent_id: str | None = None, task_id: str | None = None
+    ) -> tuple[CostRecord, ...]:
+        return await self.select("timestamp, rowid", agent_id=agent_id, task_id=task_id)
+
+    async def aggregate(self, *, agent_id: str | None = None) -> float:
+        sql = "SELECT coalesce(sum(cost_usd), 0.0) FROM cost_records"
+        if agent_id is None:
+            return float(str(await self.scalar(sql)))
+        return float(str(await self.scalar(f"{sql} WHERE agent_id = ?", [agent_id])))
+
+
+class MessageTable(EntityTable[Message], entity=Message, table="messages"):
+    """Messages between agents.
+
+    To its contract only: agents of one person's machine share what they know by memory, and write
+    to nobody, so that only programs and the export use it.
+    """
+
+    async def get_history(self, channel: str, *, limit: int | None = None) -> tuple[Message, ...]:
+        return await self.select("timestamp DESC, id DESC", limit=limit, channel=channel)
+
+
+class LifecycleEventTable(
+    EntityTable[LifecycleEvent], entity=LifecycleEvent, table="lifecycle_events", time="timestamp"
+):
+    """What happened to agents, such as that a person paused one or took its right to write."""
+
+    async def list_events(
+        self,
+        *,
+        agent_id: str | None = None,
+        event_type: str | None = None,
+        since: datetime | None = None,
+        limit: int | None = None,
+    ) -> tuple[LifecycleEvent, ...]:
+        order = "timestamp DESC, id DESC"
+        return await self.select(
+            order, limit=limit, since=since, agent_id=agent_id, event_type=event_type
+        )
+
+
+_METRICS: Final = """
+SELECT * FROM task_metrics
+UNION ALL BY NAME
+SELECT 'run:' || t.id AS id, t.assigned_to AS agent_id, t.id AS task_id, t.type AS task_type,
+    max(c.created_at) AS completed_at, t.status = 'completed' AS is_success,
+    greatest(epoch(max(c.created_at) - min(c.created_at)), 0.0) AS duration_seconds,
+    coalesce(sum(said[4]::DOUBLE), 0.0) AS cost_usd,
+    count(*) FILTER (said[1] = 'answer') AS turns_used,
+    (coalesce(sum(said[2]::BIGINT), 0) + coalesce(sum(said[3]::BIGINT), 0))::BIGINT AS tokens_used,
+    t.estimated_complexity AS complexity
+FROM tasks t JOIN (SELECT task_id, created_at, TRY(json_extract_string(context_json,
+    ['$.kind', '$.prompt_tokens', '$.completion_tokens', '$.cost'])) AS said FROM checkpoints) c
+    ON c.task_id = t.id
+WHERE t.status IN ('completed', 'failed', 'cancelled') AND t.assigned_to IS NOT NULL
+    AND t.id NOT IN (SELECT task_id FROM task_metrics)
+GROUP BY ALL
+"""
+
+
+class TaskMetricTable(
+    EntityTable[TaskMetric],
+    entity=TaskMetric,
+    table="task_metrics",
+    time="completed_at",
+    source=_METRICS,
+):
+    """How tasks went. Those of runs are read from their steps, id ``run:ID``; programs save others.
+
+    A run's duration is from its first to its last step, with what it waited in between.
+    """
+
+    async def query(
+        self,
+        *,
+        agent_id: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> tuple[TaskMetric, ...]:
+        return await self.select("completed_at, id", since=since, until=until, agent_id=agent_id)
+
+
+class CollaborationTable(
+    EntityTable[CollaborationMetric],
+    entity=CollaborationMetric,
+    table="collaboration_metrics",
+    time="recorded_at",
+):
+    """How agents worked together.
+
+    To its contract only: a single person's agents hand work to each other by delegated runs, which
+    have task metrics of their own.
+    """
+
+    async def query(
+        self, *, agent_id: str | None = None, since: datetime | None = None
+    ) -> tuple[CollaborationMetric, ...]:
+        return await self.select("recorded_at, id", since=since, agent_id=agent_id)
+
+
+class ParkedContextTable(KeyedTable[ParkedContext], entity=ParkedContext, table="parked_contexts"):
+    """Runs that wait for a person. A run that parks writes one; going on deletes it."""
+
+    async def get_by_approval(self, approval_id: str) -> ParkedContext | None:
+        return await self.first("parked_at DESC, id DESC", approval_id=approval_id)
+
+    async def list_contexts(
+        self,
+        *,
+        execution_id: str | None = None,
+        agent_id: str | None = None,
+        task_id: str | None = None,
+    ) -> tuple[ParkedContext, ...]:
+        return await self.select(
+            "parked_at, id", execution_id=execution_id, agent_id=agent_id, task_id=task_id
+        )
+
+
+_AUDIT: Final = """
+SELECT * FROM audit_records
+UNION ALL BY NAME
+SELECT 'call:' || number AS id, called_at AS timestamp, agent_id, name AS tool_name,
+    'mcp' AS tool_category, kind AS action_type, sha256(arguments) AS arguments_hash,
+    'allow' AS verdict, if(wrote, 'medium', 'low') AS risk_level,
+    if(is_error, 'answered with an error', '') AS reason, []::VARCHAR[] AS matched_rules,
+    0.0 AS evaluation_duration_ms
+FROM agent_calls
+UNION ALL BY NAME
+SELECT 'step:' || id AS id, created_at AS timestamp, agent_id, task_id, said[2] AS tool_name,
+    'other' AS tool_category, 'run:' || said[1] AS action_type,
+    sha256(coalesce(said[3], '{}')) AS arguments_hash,
+    CASE WHEN said[1] = 'parked' THEN 'escalate'
+        WHEN said[4] IN ('denied_by_user', 'blocked_by_hook') THEN 'deny'
+        ELSE 'allow' END AS verdict,
+    'medium' AS risk_level, coalesce(said[4], '') AS reason,
+    []::VARCHAR[] AS matched_rules, 0.0 AS evaluation_duration_ms,
+    nullif(said[5], '') AS approval_id
+FROM (SELECT id, created_at, agent_id, task_id, TRY(json_extract_string(context_json,
+    ['$.kind', '$.tool', '$.arguments', '$.outcome', '$.item_id'])) AS said FROM checkpoints)
+WHERE said[1] IN ('call', 'parked') AND said[2] <> ''
+UNION ALL BY NAME
+SELECT 'approval:' || e.number AS id, e.happened_at AS timestamp, a.requested_by AS agent_id,
+    a.task_id, 'approvals' AS tool_name, 'other' AS tool_category,
+    coalesce(a.action_type, 'unknown') AS action_type, e.payload_hash AS arguments_hash,
+    CASE WHEN e.kind = 'approved' THEN 'allow'
+        WHEN e.kind IN ('rejected', 'refused', 'expired') THEN 'deny' ELSE 'escalate' END
+        AS verdict,
+    coalesce(a.risk_level, 'medium') AS risk_level,
+    concat_ws(': ', e.kind || ' by ' || e.actor, nullif(e.reason, '')) AS reason,
+    []::VARCHAR[] AS matched_rules, 0.0 AS evaluation_duration_ms, e.item_id AS approval_id
+FROM approval_events e LEFT JOIN approvals a ON a.id = e.item_id
+"""
+
+
+class AuditTable(
+    EntityTable[AuditEntry],
+    entity=AuditEntry,
+    table="audit_records",
+    time="timestamp",
+    source=_AUDIT,
+):
+    """Decisions on calls of tools. What programs decide is saved here.
+
+    Calls in runs and of connected agents, and the events of approvals, are read from where they are
+    recorded anyway, and so not stored twice: ids ``step:ID``, ``call:N`` and ``approval:N``.
+    """
+
+    async def query(
+        self,
+        *,
+        agent_id: str | None = None,
+        action_type: str | None = None,
+        verdict: SecurityVerdictType | None = None,
+        risk_level: RiskLevel | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int | None = 100,
+    ) -> tuple[AuditEntry, ...]:
+        return await self.select(
+            "timestamp DESC, id DESC",
+            limit=limit,
+            since=since,
+            until=until,
+            agent_id=agent_id,
+            action_type=action_type,
+            verdict=verdict,
+            risk_level=risk_level,
+        )
+
+
+class UserTable(KeyedTable[User], entity=User, table="users", unique="username"):
+    """Accounts of persons.
+
+    To its contract only: whoever may open the data directory is the one person here, and no
+    decision asks for an account.
+    """
+
+    async def get_by_username(self, username: str) -> User | None:
+        return await self.first("id", username=username)
+
+    async def list_users(self) -> tuple[User, ...]:
+        return await self.select("username")
+
+
+class ApiKeyTable(KeyedTable[ApiKey], entity=ApiKey, table="api_keys", unique="key_hash"):
+    """Keys of programs, as hashes.
+
+    To its contract only: programs connect over a socket or a token file that only the person's own
+    account can read, which takes no key.
+    """
+
+    async def get_by_hash(self, key_hash: str) -> ApiKey | None:
+        return await self.first("id", key_hash=key_hash)
+
+    async def list_by_user(self, user_id: str) -> tuple[ApiKey, ...]:
+        return await self.select("created_at, id", user_id=user_id)
+
+
+class CheckpointTable(KeyedTable[Checkpoint], entity=Checkpoint, table="checkpoints"):
+    """States of runs after each step. A run writes them, and is resumed from the latest."""
+
+    async def get_latest(
+        self, *, execution_id: str | None = None, task_id: str | None = None
+    ) -> Checkpoint | None:
+        if execution_id is None and task_id is None:
+            raise ValueError("the latest checkpoint is of a run or of a task: name one")
+        latest = "turn_number DESC, created_at DESC, id DESC"
+        return await self.first(latest, execution_id=execution_id, task_id=task_id)
+
+    async def list_checkpoints(self, execution_id: str) -> tuple[Checkpoint, ...]:
+        return await self.select("turn_number, created_at, id", execution_id=execution_id)
+
+    async def delete_by_execution(self, execution_id: str) -> int:
+        return await self.remove(execution_id=execution_id)
+
+
+class HeartbeatTable(
+    KeyedTable[Heartbeat],
+    entity=Heartbeat,
+    table="heartbeats",
+    key=("execution_id",),
+    time="last_heartbeat_at",
+):
+    """Signs of life of runs. A stale one tells that the process of a run is gone."""
+
+    async def get_stale(self, threshold: datetime) -> tuple[Heartbeat, ...]:
+        return await self.select("last_heartbeat_at, execution_id", until=threshold)
+
+
+_STATES: Final = """
+WITH working AS (
+    SELECT agent_id, execution_id, task_id, 'executing' AS status, last_heartbeat_at AS moment
+    FROM heartbeats
+    UNION ALL
+    SELECT agent_id, execution_id, task_id, 'paused', parked_at FROM parked_contexts
+), runs AS (
+    SELECT agent_id, execution_id, task_id, status, moment AS last_activity_at,
+        (SELECT coalesce(max(turn_number), 0) FROM checkpoints c
+            WHERE c.execution_id = working.execution_id) AS turn_count,
+        (SELECT coalesce(sum(cost_usd), 0.0) FROM cost_records k
+            WHERE k.task_id = working.task_id) AS accumulated_cost,
+        (SELECT min(created_at) FROM checkpoints c
+            WHERE c.execution_id = working.execution_id) AS started_at
+    FROM working WHERE agent_id NOT IN (SELECT agent_id FROM agent_states)
+    QUALIFY row_number() OVER (PARTITION BY agent_id ORDER BY status, moment DESC) = 1
+), sessions AS (
+    SELECT agent_id, arg_max(session_id, seen_at) FILTER (ended_at IS NULL) AS execution_id,
+        if(bool_or(ended_at IS NULL), 'executing', 'idle') AS status, 0 AS turn_count,
+        0.0 AS accumulated_cost, max(seen_at) AS last_activity_at
+    FROM agent_sessions WHERE agent_id NOT IN
+        (SELECT agent_id FROM agent_states UNION ALL SELECT agent_id FROM runs)
+    GROUP BY agent_id
+)
+SELECT agent_id, execution_id, task_id,
+    CASE WHEN coalesce(r.paused, false) THEN 'paused' ELSE s.status END AS status,
+    turn_count, accumulated_cost, last_activity_at, started_at
+FROM (
+    FROM agent_states UNION ALL BY NAME FROM runs UNION ALL BY NAME FROM sessions
+) s LEFT JOIN agent_rights r USING (agent_id)
+"""
+
+
+class AgentStateTable(
+    KeyedTable[AgentRuntimeState],
+    entity=AgentRuntimeState,
+    table="agent_states",
+    key=("agent_id",),
+    source=_STATES,
+):
+    """What agents do. Programs save it; of others it is told by what is stored anyway.
+
+    That are the signs of life of runs, what waits for a person, the sessions of connected agents,
+    and the rights that a person took from an agent, which is paused then.
+    """
+
+    async def get_active(self) -> tuple[AgentRuntimeState, ...]:
+        states = await self.list_states()
+        return tuple(state for state in states if state.status is not ActivityStatus.IDLE)
+
+    async def list_states(self) -> tuple[AgentRuntimeState, ...]:
+        return await self.select("last_activity_at DESC, agent_id")
+
+
+class SettingTable(KeyedTable[Setting], entity=Setting, table="settings", key=("namespace", "key")):
+    """Values that were set in the app, which the settings of the next start are made with."""
+
+    async def get_namespace(self, namespace: str) -> tuple[Setting, ...]:
+        return await self.select("key", namespace=namespace)
+
+    async def get_all(self) -> tuple[Setting, ...]:
+        return await self.select("namespace, key")
+
+    async def delete_namespace(self, namespace: str) -> int:
+        return await self.remove(namespace=namespace)
+
+
+_ARTIFACTS: Final = """
+SELECT id, type, path, task_id, created_by, description, created_at FROM artifacts
+UNION ALL
+SELECT id || ':' || file, CASE
+        WHEN regexp_matches(lower(file), '(^|[/_.-])(tests?|spec)([/_.-]|$)') THEN 'tests'
+        WHEN regexp_matches(lower(file), '\\.(md|rst|txt|adoc)$') THEN 'documentation'
+        ELSE 'code' END,
+    file, id, agent_id, '', coalesce(ended_at, started_at)
+FROM (SELECT id, agent_id, started_at, ended_at, unnest(files) AS file FROM executions)
+WHERE trim(file) <> ''
+"""
+
+
+class ArtifactTable(KeyedTable[Artifact], entity=Artifact, table="artifacts", source=_ARTIFACTS):
+    """Files that came of tasks: those that sessions touched, and what a program saves.
+
+    A file of a session is read from the session, which is its task; its type is told by its name.
+    It can't be deleted here: it goes with its session.
+    """
+
+    async def list_artifacts(
+        self,
+        *,
+        task_id: str | None = None,
+        created_by: str | None = None,
+        artifact_type: ArtifactType | None = None,
+    ) -> tuple[Artifact, ...]:
+        return await self.select(
+            "path, id", task_id=task_id, created_by=created_by, type=artifact_type
+        )
+
+
+_PROJECTS: Final = """
+SELECT * FROM projects
+UNION ALL BY NAME
+SELECT project AS id, coalesce(nullif(regexp_extract(project, '([^/]+)/*$', 1), ''), project)
+        AS name, '' AS description, list_sort(list(DISTINCT agent_id)) AS team, 0.0 AS budget,
+    'active' AS status
+FROM executions WHERE trim(project) <> '' AND project NOT IN (SELECT id FROM projects)
+GROUP BY project
+"""
+
+
+class ProjectTable(KeyedTable[Project], entity=Project, table="projects", source=_PROJECTS):
+    """Projects: those that sessions were imported from, and what a program saves of them.
+
+    A project of sessions has its folder as id and is active, its team the agents that worked in it.
+    Saving one with that id takes its place; it comes back when that is deleted.
+    """
+
+    async def list_projects(
+        self, *, status: ProjectStatus | None = None, lead: str | None = None
+    ) -> tuple[Project, ...]:
+        return await self.select("id", status=status, lead=lead)
+
+
+class PresetTable(
+    KeyedTable[CustomPreset], entity=CustomPreset, table="custom_presets", key=("name",)
+):
+    """Personalities of agents.
+
+    To its contract only: agents here are other programs with a personality of their own, so that
+    only programs and the export use it.
+    """
+
+    async def list_presets(self) -> tuple[CustomPreset, ...]:
+        return await self.select("name")

@@ -5,16 +5,14 @@ published memories among the memories: they are listed, never copied, so that ea
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.enums import MemoryCategory, OrgFactCategory
 from synthorg_tui.memory.kinds import KIND_SQL, MemoryKind
-from synthorg_tui.memory.org.log import FactRow, author_of, revisions_at, rows_at, tags_of
+from synthorg_tui.memory.org.log import FactRow, all_rows, author_of, rows_at, tags_of
 from synthorg_tui.memory.org.models import OrgFactAuthor
-from synthorg_tui.memory.org.standing import is_for
 from synthorg_tui.memory.org.tags import OrgTraits
 from synthorg_tui.memory.store import queries
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
@@ -23,71 +21,23 @@ from synthorg_tui.persistence.values import aware, naive_utc
 if TYPE_CHECKING:
     from synthorg_tui.persistence.port import Connection
 
-MAX_KEPT: Final = 50_000
-"""Entries of facts that are kept: a few screens' worth of versions of ten thousand facts."""
-_FEW: Final = 500
-"""Facts that are read by themselves; when more are new, reading all is quicker."""
-_EVER: Final = datetime.max.replace(tzinfo=UTC)
 _NO_TRAITS: Final = OrgTraits()
 _PROCEDURAL: Final = MemoryCategory.PROCEDURAL
 _SKILLS: Final = "WHERE scope = 'org' AND adopted_at <= ? AND (status = 'active' OR updated_at > ?)"
 
 
-@dataclass(frozen=True, slots=True)
-class EntryFilter:
-    """Which entries to list; ``at`` ``None`` is now, and an empty ``project`` is all.
+def list_entries(
+    db: "Connection", policies: Sequence[str], at: datetime | None, now: datetime
+) -> list[OrgEntry]:
+    """Return all entries by category, of each the settings' first, then facts, then the others.
 
-    A project lists what agents there are told: what is about it or its repository, and about none.
+    Facts are newest first, retracted ones included. Settings have no history, so their policies
+    stand in the past, too; of lessons the present text is shown.
     """
-
-    at: datetime | None = None
-    categories: frozenset[OrgFactCategory] | None = None
-    project: str = ""
-    retracted: bool = False
-
-    def keeps(self, entry: OrgEntry) -> bool:
-        """Whether an entry is listed."""
-        return (
-            (self.categories is None or entry.category in self.categories)
-            and is_for(entry.traits.project, self.project or None)
-            and (self.retracted or entry.retracted_at is None)
-        )
-
-
-class EntryList:
-    """Lists entries, and keeps those of facts: of ten thousand few change from step to step.
-
-    Used by several threads at once.
-    """
-
-    def __init__(self) -> None:
-        self._kept: dict[int, OrgEntry] = {}
-
-    def list(
-        self, db: "Connection", policies: Sequence[str], wanted: EntryFilter, now: datetime
-    ) -> tuple[OrgEntry, ...]:
-        """Return all entries by category, of each the settings' first, then facts, then the others.
-
-        Facts are newest first. Settings have no history, so their policies stand in the past, too;
-        of lessons the present text is shown.
-        """
-        at = wanted.at or now
-        of_facts = self._facts(db, wanted.at)
-        found = [*of_settings(policies, now), *of_facts, *from_elsewhere(db, at)]
-        kept = [entry for entry in found if wanted.keeps(entry)]
-        return tuple(sorted(kept, key=lambda entry: _PLACES[entry.category]))
-
-    def _facts(self, db: "Connection", at: datetime | None) -> Iterable[OrgEntry]:
-        """All facts as they are or were; by their revisions most of them are known already."""
-        revisions, kept = revisions_at(db, at), self._kept
-        new = [each for each in revisions if each not in kept]
-        if new:
-            some = new if len(new) <= _FEW else None
-            rows = rows_at(db, at or _EVER, revisions=some)
-            made = {row.revision: fact_entry(row) for row in rows}
-            self._kept = made if len(kept) + len(made) > MAX_KEPT else kept | made
-            kept = kept | made
-        return [kept[each] for each in revisions if each in kept]
+    rows = all_rows(db, retracted=True) if at is None else rows_at(db, at)
+    rows.sort(key=lambda row: (row.created_at, row.fact_id), reverse=True)
+    found = [*of_settings(policies, now), *map(fact_entry, rows), *from_elsewhere(db, at or now)]
+    return sorted(found, key=lambda entry: _PLACES[entry.category])
 
 
 def from_elsewhere(db: "Connection", at: datetime) -> Iterable[OrgEntry]:

@@ -15,7 +15,6 @@ from synthorg_tui.core.paths import repository_of
 from synthorg_tui.core.text import counted
 from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.memory.injection import DefaultTokenEstimator, TokenEstimator
-from synthorg_tui.memory.org.models import OrgFact, OrgFactAuthor
 from synthorg_tui.memory.org.policies import policy_block, policy_line
 from synthorg_tui.organisation.entry_checks import (
     RULES,
@@ -27,6 +26,7 @@ from synthorg_tui.organisation.entry_checks import (
 from synthorg_tui.organisation.findings import Breach, CheckSink, FindingKind, OrgFinding
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
 from synthorg_tui.organisation.prohibitions import Ban, bans_of, breaches_of
+from synthorg_tui.organisation.telling import fact_of
 from synthorg_tui.skills.document import Severity
 
 MAX_EVIDENCE: Final = 5
@@ -85,11 +85,11 @@ class RuleCheck:
         omitted: dict[str, str] = {}
         for project in sorted({entry.traits.project for entry in policies} | {""}):
             own = [entry for entry in policies if entry.traits.project in ("", project)]
-            block = policy_block([_fact(entry) for entry in own], self._budget, self._estimator)
+            block = policy_block([fact_of(entry) for entry in own], self._budget, self._estimator)
             for key in block.omitted:
                 omitted.setdefault(key, project)
         for entry in policies:
-            size = self._estimator.estimate_tokens(policy_line(_fact(entry)))
+            size = self._estimator.estimate_tokens(policy_line(fact_of(entry)))
             if size > self._budget * _LONG:
                 yield self._too_long(entry, size, is_told=entry.id not in omitted)
             elif entry.id in omitted:
@@ -169,14 +169,4 @@ def _finding(entry: OrgEntry, breaches: Sequence[Breach]) -> OrgFinding:
         count=len(breaches),
         sessions=sessions,
         earlier=len(earlier),
-    )
-
-
-def _fact(entry: OrgEntry) -> OrgFact:
-    return OrgFact(
-        id=entry.id,
-        content=entry.content,
-        category=entry.category,
-        author=OrgFactAuthor(is_human=True),
-        created_at=entry.created_at,
     )

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from synthorg_tui.core.enums import OrgFactCategory
-from synthorg_tui.memory.org.log import FactRow, tags_of
+from synthorg_tui.memory.org.log import FACT_COLUMNS, STATE_NOW, STATE_THEN, FactRow, tags_of
 from synthorg_tui.memory.org.tags import OrgTraits
 from synthorg_tui.organisation.entries import fact_entry
 from synthorg_tui.organisation.models import EntryCriteria, EntryPage, OrgEntry, OrgOrigin
@@ -22,27 +22,6 @@ if TYPE_CHECKING:
 
 MAX_PAGE: Final = 1000
 """Entries of a page at most."""
-_COLUMNS: Final = ", ".join(("fact_id::VARCHAR", *FactRow._fields[1:]))
-_NOW: Final = "SELECT * FROM org_facts WHERE {some}"
-_THEN: Final = """
-    SELECT fact_id, max(revision) AS revision,
-        arg_max(content, version) FILTER (operation_type = 'PUBLISH') AS content,
-        arg_max(category, version) AS category, arg_max(tags, version) AS tags,
-        arg_max_null(author_agent_id, version) FILTER (operation_type = 'PUBLISH')
-            AS author_agent_id,
-        arg_max_null(author_seniority, version) FILTER (operation_type = 'PUBLISH')
-            AS author_seniority,
-        arg_max_null(author_is_human, version) FILTER (operation_type = 'PUBLISH')
-            AS author_is_human,
-        arg_max_null(author_autonomy_level, version) FILTER (operation_type = 'PUBLISH')
-            AS author_autonomy_level,
-        min(made_at) AS created_at, max(made_at) AS changed_at,
-        CASE WHEN arg_max(operation_type, version) = 'RETRACT' THEN max(made_at) END
-            AS retracted_at,
-        max(version) AS version
-    FROM org_operations WHERE made_at <= ? AND {some} GROUP BY fact_id
-"""
-"""The state of each fact at a moment, by the log up to then; ``some`` says of which facts."""
 _ALL: Final = "true"
 _THESE: Final = "fact_id IN (SELECT unnest(?::UUID[]))"
 _REPLACES: Final = '"supersedes:'
@@ -63,7 +42,7 @@ def entry_page(
     The list is in order of categories; policies of the settings stand first in theirs, then facts,
     the newest first, then what else is given in ``others``.
     """
-    known, values = (_NOW, list[Any]()) if at is None else (_THEN, [naive_utc(at)])
+    known, values = (STATE_NOW, list[Any]()) if at is None else (STATE_THEN, [naive_utc(at)])
     state, replaced = known.format(some=_ALL), _replaced(db, known, values)
     where, conditions = _where(what, replaced)
     rows = db.execute(
@@ -81,7 +60,7 @@ def entry_page(
             [*values, *conditions, *span],
         ).fetchall()
         these = [*values, [key for (key,) in ids]]  # texts are read of what is shown alone
-        sql = f"SELECT {_COLUMNS} FROM ({known.format(some=_THESE)}) {_ORDER}"
+        sql = f"SELECT {FACT_COLUMNS} FROM ({known.format(some=_THESE)}) {_ORDER}"
         read = (fact_entry(FactRow._make(row)) for row in db.execute(sql, these).fetchall())
     entries = tuple(each or next(read) for each in plan.places)
     return EntryPage(

@@ -7,12 +7,11 @@ file of a project is ``project_block``; the record of what was published is ``pu
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.enums import OrgFactCategory
-from synthorg_tui.memory.org.models import OrgFact, OrgFactAuthor
 from synthorg_tui.memory.org.policies import policy_line
 from synthorg_tui.organisation.entry_checks import is_outdated, is_written
 from synthorg_tui.organisation.import_plan import path_of, paths_of
@@ -27,6 +26,7 @@ from synthorg_tui.organisation.project_block import (
     write_plan,
 )
 from synthorg_tui.organisation.publications import ERASED_BLOCK, Publication, PublicationStore
+from synthorg_tui.organisation.telling import fact_of
 
 if TYPE_CHECKING:
     from synthorg_tui.approvals.person import Person
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 CONVENTIONS: Final = "conventions"
 ADRS: Final = "adrs"
 """Parts of the block beside the policies, for whoever asks for them."""
-_PERSON: Final = OrgFactAuthor(is_human=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,23 +254,13 @@ def _standing(entries: Sequence[OrgEntry]) -> list[OrgEntry]:
 
 
 def _line(entry: OrgEntry) -> str:
-    return _item(entry, entry.content)
+    """An entry as it stands before everything that agents are handed, too."""
+    return policy_line(fact_of(entry))
 
 
 def _title(entry: OrgEntry) -> str:
     traits = entry.traits
     title = traits.title or entry.content.strip().partition("\n")[0]
     where = ", ".join(filter(None, (traits.status, path_of(traits.source))))
-    return _item(entry, " ".join(f"{title} ({where})".split()) if where else title)
-
-
-def _item(entry: OrgEntry, text: str) -> str:
-    """The text as it stands before everything that agents are handed, too."""
-    fact = OrgFact(
-        id=entry.id,
-        content=text,
-        category=entry.category,
-        author=_PERSON,
-        created_at=entry.created_at,
-    )
-    return policy_line(fact)
+    said = " ".join(f"{title} ({where})".split()) if where else title
+    return _line(replace(entry, content=said))

@@ -37,19 +37,19 @@ from synthorg_tui.memory.org.models import (
     OrgFactWriteRequest,
     OrgMemoryQuery,
 )
-from synthorg_tui.memory.org.protocol import OrgMemoryBackend
-from synthorg_tui.memory.org.search import FoundFact, OrgSearch
+from synthorg_tui.memory.org.policies import policies_of_settings
+from synthorg_tui.memory.org.search import FoundFact
+from synthorg_tui.memory.org.standing import is_for
 from synthorg_tui.memory.org.store import OrgAct, OrgStore, unknown_fact
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.strategies.organisation import OrgBriefing
 from synthorg_tui.organisation.entries import (
-    EntryFilter,
-    EntryList,
     author_words,
     fact_entry,
     from_elsewhere,
+    list_entries,
     of_settings,
 )
 from synthorg_tui.organisation.findings import CheckSink, OrgFinding
@@ -65,7 +65,6 @@ from synthorg_tui.organisation.models import (
 from synthorg_tui.organisation.publications import Publication, PublicationStore
 from synthorg_tui.organisation.telling import (
     memories_of,
-    policies_of,
     uses_of,
     written_policies,
 )
@@ -99,7 +98,7 @@ class OrganisationService:
     def __init__(
         self,
         core: Core,
-        backend: OrgMemoryBackend,
+        backend: HybridPromptRetrievalBackend,
         config: OrgMemoryConfig,
         emit: Callable[[str, str], None],
         erasure: "Callable[[], Erasure]",
@@ -109,7 +108,6 @@ class OrganisationService:
         self._config = config
         self._emit = emit
         self._erasure = erasure
-        self._list = EntryList()
         self.store = OrgStore(core)
         self.publications = PublicationStore(core.database, core.clock)
 
@@ -125,10 +123,15 @@ class OrganisationService:
 
         ``project`` leaves out what is about another project, ``retracted`` adds retracted facts.
         """
-        kinds = None if categories is None else frozenset(categories)
-        wanted = EntryFilter(at, kinds, project or "", retracted)
         policies, now = self._config.core_policies, self._core.clock.now()
-        return await self._core.read(lambda db: self._list.list(db, policies, wanted, now))
+        listed = await self._core.read(lambda db: list_entries(db, policies, at, now))
+        return tuple(
+            entry
+            for entry in listed
+            if (categories is None or entry.category in categories)
+            and is_for(entry.traits.project, project or None)
+            and (retracted or entry.retracted_at is None)
+        )
 
     async def page(
         self, what: EntryCriteria, *, at: datetime | None = None, offset: int = 0, limit: int = 300
@@ -170,9 +173,7 @@ class OrganisationService:
 
         ``project`` is as in ``OrgSearch.find``. Raises ``OrgMemoryQueryError``.
         """
-        if isinstance(self.backend, HybridPromptRetrievalBackend):
-            return await self.backend.find(query, project=project)
-        return await OrgSearch(self._core, self.store).find(query, project=project)
+        return await self.backend.find(query, project=project)
 
     @property
     def reads(self) -> "OrgReads":
@@ -197,7 +198,7 @@ class OrganisationService:
         if at is None:
             return await self.backend.list_policies()
         written = await self._core.read(lambda db: written_policies(db, at))
-        return (*policies_of(self._config, self._core.clock.now()), *written)
+        return (*policies_of_settings(self._config.core_policies, self._core.clock.now()), *written)
 
     async def tags(self) -> tuple[tuple[str, ...], ...]:
         """Return the tags of each active fact, the newest one first."""
@@ -359,8 +360,7 @@ class OrganisationService:
 
     async def _fact(self, fact_id: str) -> FactRow:
         """The row of a fact; raises ``OrgMemoryQueryError`` for everything else."""
-        row = await self._core.read(lambda db: _row(db, fact_id))
-        if row is not None:
+        for row in (await self._core.read(lambda db: rows_of_ids(db, [fact_id]))).values():
             return row
         entry = await self.entry(fact_id)
         if entry.origin is not OrgOrigin.FACT:
@@ -395,21 +395,14 @@ def build_briefing(
 
     async def policies(at: datetime | None) -> tuple[OrgFact, ...]:
         if not has_store:
-            return policies_of(config, datetime.now(UTC))
+            return policies_of_settings(config.core_policies, datetime.now(UTC))
         return await organisation().policies(at=at)
 
     async def facts(query: OrgMemoryQuery, project: str | None) -> Sequence[FoundFact]:
-        backend = organisation().backend if has_store else None
-        if not isinstance(backend, HybridPromptRetrievalBackend):
-            return ()
-        return await backend.find(query, project=project)
+        return await organisation().find(query, project=project) if has_store else ()
 
     most = config.extended_store.max_retrieved_per_query
     return OrgBriefing(policies, config.policy_tokens, facts, most)
-
-
-def _row(db: "Connection", fact_id: str) -> FactRow | None:
-    return next(iter(rows_of_ids(db, [fact_id]).values()), None)
 
 
 def _published(row: FactRow | None, request: OrgFactWriteRequest) -> OrgChange:

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.memory.listing import MemoryUse
-from synthorg_tui.memory.org.config import OrgMemoryConfig
 from synthorg_tui.memory.org.log import rows_at
 from synthorg_tui.memory.org.models import OrgFact, OrgFactAuthor
-from synthorg_tui.organisation.entries import of_settings
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
 from synthorg_tui.persistence.call_log import CallGiven, calls_given
 
@@ -25,18 +23,14 @@ MAX_RECORDED: Final = 1_000
 """Calls that are looked through for a policy of the settings, whose id says where it stands."""
 
 
-def policies_of(config: OrgMemoryConfig, now: datetime) -> tuple[OrgFact, ...]:
-    """Return the core policies of the settings, as facts of a person."""
-    person = OrgFactAuthor(is_human=True)
-    return tuple(
-        OrgFact(
-            id=entry.id,
-            content=entry.content,
-            category=entry.category,
-            author=person,
-            created_at=now,
-        )
-        for entry in of_settings(config.core_policies, now)
+def fact_of(entry: OrgEntry) -> OrgFact:
+    """Return an entry as the fact of a person, as the block of policies takes it."""
+    return OrgFact(
+        id=entry.id,
+        content=entry.content,
+        category=entry.category,
+        author=OrgFactAuthor(is_human=True),
+        created_at=entry.created_at,
     )
 
 

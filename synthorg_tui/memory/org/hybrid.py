@@ -22,6 +22,7 @@ from synthorg_tui.memory.org.models import (
     OrgFactWriteRequest,
     OrgMemoryQuery,
 )
+from synthorg_tui.memory.org.policies import policies_of_settings
 from synthorg_tui.memory.org.search import WRITTEN, FoundFact, OrgSearch, as_candidate
 from synthorg_tui.memory.org.store import OrgStore
 
@@ -125,7 +126,7 @@ class HybridPromptRetrievalBackend:
         self._require_connection()
         with translate_org_errors(OrgMemoryQueryError, "listing policies"):
             written = await self._store.matching(None, categories=_POLICY)
-        policies = (*self._of_settings(), *written)
+        policies = (*policies_of_settings(self._core_policies, self._store.now()), *written)
         start = max(offset, 0)
         return policies[start : None if limit is None else start + max(limit, 0)]
 
@@ -135,19 +136,6 @@ class HybridPromptRetrievalBackend:
         with translate_org_errors(OrgMemoryQueryError, "counting policies"):
             written = await self._store.count(OrgFactCategory.CORE_POLICY)
         return len(self._core_policies) + written
-
-    def _of_settings(self) -> tuple[OrgFact, ...]:
-        now, person = self._store.now(), OrgFactAuthor(is_human=True)
-        return tuple(
-            OrgFact(
-                id=f"core-policy-{number}",
-                content=content,
-                category=OrgFactCategory.CORE_POLICY,
-                author=person,
-                created_at=now,
-            )
-            for number, content in enumerate(self._core_policies)
-        )
 
     def _require_connection(self) -> None:
         if not self.is_connected:

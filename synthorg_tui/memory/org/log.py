@@ -139,23 +139,28 @@ def _selected(names: Iterable[str]) -> str:
     return ", ".join(f"{name}::VARCHAR" if name in _IDS else name for name in names)
 
 
-_FACT_COLUMNS: Final = _selected(FactRow._fields)
+FACT_COLUMNS: Final = _selected(FactRow._fields)
 _LOG_COLUMNS: Final = _selected(LogRow._fields)
-_LAST_LINES: Final = """
-    SELECT fact_id, max(revision) AS revision, max(version) AS version,
-        max(version) FILTER (operation_type = 'PUBLISH') AS published,
-        min(made_at) AS first_at, max(made_at) AS last_at
-    FROM org_operations WHERE made_at <= $at GROUP BY fact_id
+STATE_NOW: Final = "SELECT * FROM org_facts WHERE {some}"
+STATE_THEN: Final = """
+    SELECT fact_id, max(revision) AS revision,
+        arg_max(content, version) FILTER (operation_type = 'PUBLISH') AS content,
+        arg_max(category, version) AS category, arg_max(tags, version) AS tags,
+        arg_max_null(author_agent_id, version) FILTER (operation_type = 'PUBLISH')
+            AS author_agent_id,
+        arg_max_null(author_seniority, version) FILTER (operation_type = 'PUBLISH')
+            AS author_seniority,
+        arg_max_null(author_is_human, version) FILTER (operation_type = 'PUBLISH')
+            AS author_is_human,
+        arg_max_null(author_autonomy_level, version) FILTER (operation_type = 'PUBLISH')
+            AS author_autonomy_level,
+        min(made_at) AS created_at, max(made_at) AS changed_at,
+        CASE WHEN arg_max(operation_type, version) = 'RETRACT' THEN max(made_at) END
+            AS retracted_at,
+        max(version) AS version
+    FROM org_operations WHERE made_at <= ? AND {some} GROUP BY fact_id
 """
-_AS_OF: Final = f"""
-    SELECT o.fact_id::VARCHAR, l.revision, o.content, o.category, o.tags, o.author_agent_id,
-        o.author_seniority, o.author_is_human, o.author_autonomy_level, l.first_at, l.last_at,
-        CASE WHEN l.version > l.published THEN l.last_at END, l.version
-    FROM org_operations o JOIN ({_LAST_LINES}) l
-    ON o.fact_id = l.fact_id AND o.version = l.published
-    WHERE $all OR list_contains($some, l.revision) ORDER BY o.fact_id
-"""
-# The last published line has what a fact says, and a retraction copies its category and tags.
+"""The state of each fact at a moment, by the log up to then; ``some`` says of which facts."""
 _EVER: Final = datetime.max.replace(tzinfo=UTC)
 
 
@@ -205,7 +210,7 @@ def rows_of_ids(db: "Connection", ids: Iterable[str]) -> dict[str, FactRow]:
     if not wanted:
         return {}
     rows = db.execute(
-        f"SELECT {_FACT_COLUMNS} FROM org_facts WHERE fact_id IN (SELECT unnest(?::UUID[]))",
+        f"SELECT {FACT_COLUMNS} FROM org_facts WHERE fact_id IN (SELECT unnest(?::UUID[]))",
         [wanted],
     ).fetchall()
     return {row[0]: FactRow._make(row) for row in rows}
@@ -215,7 +220,7 @@ def all_rows(db: "Connection", *, retracted: bool) -> list[FactRow]:
     """Return the facts, the newest first; with ``retracted`` those that were, too."""
     where = "TRUE" if retracted else "retracted_at IS NULL"
     rows = db.execute(
-        f"SELECT {_FACT_COLUMNS} FROM org_facts WHERE {where} ORDER BY created_at DESC, fact_id"
+        f"SELECT {FACT_COLUMNS} FROM org_facts WHERE {where} ORDER BY created_at DESC, fact_id"
     ).fetchall()
     return [FactRow._make(row) for row in rows]
 
@@ -241,7 +246,7 @@ def rows_with(
         order = f"{place}, length(content), "
         values += [text, text]
     rows = db.execute(
-        f"SELECT {_FACT_COLUMNS} FROM org_facts WHERE {' AND '.join(where)} "
+        f"SELECT {FACT_COLUMNS} FROM org_facts WHERE {' AND '.join(where)} "
         f"ORDER BY {order}created_at DESC, fact_id"
         + ("" if limit is None else f" LIMIT {int(limit)}"),
         values,
@@ -257,27 +262,11 @@ def count_of(db: "Connection", category: OrgFactCategory) -> int:
     return int(row[0]) if row else 0
 
 
-def rows_at(
-    db: "Connection", at: datetime, *, revisions: Sequence[int] | None = None
-) -> list[FactRow]:
-    """Return every fact as it was at a time, retracted ones with their last text, by id.
-
-    ``revisions`` leaves all out but those that had one of these then.
-    """
-    values = {"at": naive_utc(at), "all": revisions is None, "some": list(revisions or ())}
-    return [FactRow._make(row) for row in db.execute(_AS_OF, values).fetchall()]
-
-
-def revisions_at(db: "Connection", at: datetime | None) -> list[int]:
-    """Return the revision that each fact has, or had at a time, the newest fact first.
-
-    It stands for all that the fact is, so that it tells which of many facts have changed.
-    """
-    if at is None:
-        sql = "SELECT revision FROM org_facts ORDER BY created_at DESC, fact_id DESC"
-        return [row[0] for row in db.execute(sql).fetchall()]
-    sql = f"SELECT revision FROM ({_LAST_LINES}) ORDER BY first_at DESC, fact_id DESC"
-    return [row[0] for row in db.execute(sql, {"at": naive_utc(at)}).fetchall()]
+def rows_at(db: "Connection", at: datetime) -> list[FactRow]:
+    """Return every fact as it was at a time, retracted ones with their last text, by id."""
+    state = STATE_THEN.format(some="true")
+    rows = db.execute(f"SELECT {FACT_COLUMNS} FROM ({state}) ORDER BY fact_id", [naive_utc(at)])
+    return [FactRow._make(row) for row in rows.fetchall()]
 
 
 def lines_of(db: "Connection", fact_id: str) -> list[LogRow]:

@@ -8,12 +8,14 @@ block stands is for ``memory.strategies``.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
+from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.text import counted, safe_text
 from synthorg_tui.core.untrusted import defused
 from synthorg_tui.memory.injection import TokenEstimator
-from synthorg_tui.memory.org.models import OrgFact
+from synthorg_tui.memory.org.models import OrgFact, OrgFactAuthor
 
 LIST_TOOL: Final = "org_policies"
 """The tool that lists all policies; named to agents for what the budget leaves out."""
@@ -39,6 +41,20 @@ class PolicyBlock:
     tokens: int = 0
     told: tuple[str, ...] = ()
     omitted: tuple[str, ...] = ()
+
+
+def policies_of_settings(contents: Sequence[str], now: datetime) -> tuple[OrgFact, ...]:
+    """Return the core policies of the settings as facts of a person, of no time but the present."""
+    return tuple(
+        OrgFact(
+            id=f"core-policy-{number}",
+            content=content,
+            category=OrgFactCategory.CORE_POLICY,
+            author=OrgFactAuthor(is_human=True),
+            created_at=now,
+        )
+        for number, content in enumerate(contents)
+    )
 
 
 def policy_block(

@@ -143,12 +143,8 @@ class OrgStore:
             row = rows_of_ids(changes.db, [key]).get(key)
             if row is None or not row.is_active:
                 return False
-            self.apply(
-                changes,
-                [gone],
-                {},
-                act=OrgAct(actor or ("person" if author.is_human else str(author.agent_id))),
-            )
+            who = actor or ("person" if author.is_human else str(author.agent_id))
+            carry_out(changes, [gone], {}, act=OrgAct(who))
             return True
 
         return await self.core.change(work)
@@ -163,33 +159,17 @@ class OrgStore:
         """
         vectors = await self.vectors(wanted)
         return await self.core.change(
-            lambda changes: self.apply(changes, wanted, vectors, act=act, may=may)
+            lambda changes: carry_out(changes, wanted, vectors, act=act, may=may)
         )
 
     async def vectors(self, wanted: Sequence[OrgChange]) -> dict[str, Vectors | None]:
-        """Return a vector for each text that changes would store; to be asked before ``apply``.
+        """Return a vector for each text that changes would store; to be asked before ``carry_out``.
 
         Raises ``OrgMemoryWriteError`` for a text that is too long.
         """
         requests = [_redacted(change.request) for change in wanted if change.request]
         texts = list(dict.fromkeys(request.content for request in requests))
         return dict(zip(texts, await self.core.embed(texts), strict=True))
-
-    def apply(
-        self,
-        changes: "Changes",
-        wanted: Sequence[OrgChange],
-        vectors: Mapping[str, Vectors | None],
-        *,
-        act: OrgAct,
-        may: MayChange | None = None,
-    ) -> tuple[AppliedOrgChange, ...]:
-        """Carry out changes within a transaction, in order, and return what each did.
-
-        A ``PUBLISH`` of an unknown id makes a fact of that id where ``expected_version`` is 0, for
-        facts that name each other. Raises as ``change`` does; the transaction must end then.
-        """
-        return carry_out(changes, wanted, vectors, act=act, may=may)
 
 
 def carry_out(
@@ -200,7 +180,11 @@ def carry_out(
     act: OrgAct,
     may: MayChange | None = None,
 ) -> tuple[AppliedOrgChange, ...]:
-    """Write changes within a transaction, as ``OrgStore.apply`` says."""
+    """Carry out changes within a transaction, in order, and return what each did.
+
+    A ``PUBLISH`` of an unknown id makes a fact of that id where ``expected_version`` is 0, for
+    facts that name each other. Raises as ``OrgStore.change`` does; the transaction must end then.
+    """
     ids = [change.fact_id for change in wanted if change.fact_id]
     writing = _Writing(changes, rows_of_ids(changes.db, ids), act, may)
     applied = tuple(writing.add(change) for change in wanted)

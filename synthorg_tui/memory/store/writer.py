@@ -20,7 +20,7 @@ from synthorg_tui.memory.filter import NON_INFERABLE_TAG
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import AGENT_IS_FULL, BatchOutcome, MemoryDraft, MemoryStoreRequest
 from synthorg_tui.memory.org.erasing import erase_facts
-from synthorg_tui.memory.org.store import OrgAct, OrgStore
+from synthorg_tui.memory.org.store import OrgAct, OrgStore, carry_out
 from synthorg_tui.memory.retrieval.tags import parse_tags
 from synthorg_tui.memory.shared import require_namespace
 from synthorg_tui.memory.store import queries
@@ -107,8 +107,7 @@ class MemoryWriter:
         """
         rows = self._rows_of(bundle.add)
         vectors = await self._core.embed([row.content for row in rows])
-        facts = OrgStore(self._core)
-        fact_vectors = await facts.vectors(bundle.org)
+        fact_vectors = await OrgStore(self._core).vectors(bundle.org)
 
         def work(changes: Changes) -> T:
             removed = changes.remove(bundle.remove, actor=actor)
@@ -120,7 +119,7 @@ class MemoryWriter:
             purged = changes.purge(bundle.purge, actor=actor)
             erased = erase_facts(changes, bundle.purge, actor=actor)
             act = OrgAct(actor, is_decision=True)
-            written = facts.apply(changes, bundle.org, fact_vectors, act=act)
+            written = carry_out(changes, bundle.org, fact_vectors, act=act)
             if bundle.erases:
                 changes.note_erased()
             outcome = BundleOutcome(

@@ -1,7 +1,7 @@
 """The list of jobs: what runs by itself, in which order, and what each says of its result.
 
-``jobs_of`` is the list: a job is added there, with the function that makes it beside its work. What
-a job does belongs to the part that does it; here is only how that is called and told.
+A job is declared at the function that does it. What that does belongs to another part; here is only
+how it is called, and how its result is told.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import ConsolidationInterval
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from synthorg_tui.organisation.rule_watch import RuleWatch
     from synthorg_tui.settings.root import RootConfig
 
+_Work = TypeVar("_Work", bound=Callable[..., Awaitable[Any]])
 _NEVER = ConsolidationInterval.NEVER
 _HOURLY = ConsolidationInterval.HOURLY
 
@@ -83,29 +84,40 @@ JOB_SERVICES: Final = (
 )
 """Those of ``JobParts`` that are asked for late, by their names in the engine."""
 
+_MAKERS: Final[list[Callable[[JobParts], Job]]] = []
+
 
 def jobs_of(parts: JobParts) -> tuple[Job, ...]:
     """Return all jobs in the order in which they run when several are due.
 
-    The backup comes first: what the others change is in the next one. Another backend than the
-    local one has nothing to run.
+    Another backend than the local one has nothing to run.
     """
-    if parts.settings.memory.backend != "local":
-        return ()
-    return (
-        _imports(parts),
-        _learning(parts),
-        _rules(parts),
-        _backup(parts),
-        _sessions(parts),
-        _reembedding(parts),
-        _knowledge(parts),
-        _consolidation(parts),
-        _evolver(parts),
-        _pruning(parts),
-        _compaction(parts),
-        _packing(parts),
-    )
+    is_local = parts.settings.memory.backend == "local"
+    return tuple(make(parts) for make in _MAKERS) if is_local else ()
+
+
+def _job(
+    name: str,
+    title: str,
+    setting: str,
+    interval: "Callable[[RootConfig], ConsolidationInterval | None]",
+    idle: Callable[[JobParts], Awaitable[str]] | None = None,
+) -> Callable[[_Work], _Work]:
+    """Declare the work of a job, and with ``idle`` work that goes on all the time.
+
+    Jobs run in the order of their declarations.
+    """
+
+    def declare(work: _Work) -> _Work:
+        def make(parts: JobParts) -> Job:
+            does = partial(work, parts)
+            goes_on = Watch(does, partial(idle, parts)) if idle is not None else does
+            return Job(name, title, setting, interval(parts.settings), goes_on)
+
+        _MAKERS.append(make)
+        return work
+
+    return declare
 
 
 def build_jobs(
@@ -126,12 +138,17 @@ def build_jobs(
     )
 
 
-def _imports(parts: JobParts) -> Job:
-    follows = None if parts.settings.ingest.follow else _NEVER
-    watch = Watch(partial(_import, parts), partial(_why_idle, parts))
-    return Job("imports", "Import what agents write", "ingest.follow", follows, watch)
+async def _why_idle(parts: JobParts) -> str:
+    return (await parts.following().status()).reason
 
 
+@_job(
+    "imports",
+    "Import what agents write",
+    "ingest.follow",
+    lambda settings: None if settings.ingest.follow else _NEVER,
+    idle=_why_idle,
+)
 async def _import(parts: JobParts, note: Note) -> None:
     def hear(topic: str, data: object) -> None:
         if topic == FOLLOWED:
@@ -158,45 +175,24 @@ def _imported(report: "ImportReport") -> str:
     )
 
 
-async def _why_idle(parts: JobParts) -> str:
-    return (await parts.following().status()).reason
-
-
-def _learning(parts: JobParts) -> Job:
-    """Once after each start; imports learn by themselves from what they store."""
-    title = "Learn from sessions that an interrupted import left"
-    watch = Watch(partial(_catch_up, parts), partial(_why_nothing_left, parts))
-    return Job("learning", title, "memory.procedural.enabled", None, watch)
-
-
-async def _catch_up(parts: JobParts, note: Note) -> None:
-    sessions, lessons = await parts.imports().catch_up()
-    if sessions:
-        told = f"{counted(sessions, 'session')}, {counted(lessons, 'lesson')} proposed"
-        note(RunState.DONE, told)
-
-
 async def _why_nothing_left(parts: JobParts) -> str:
     left = len(await parts.executions().unlearnt())
     return "" if left else "every session was learnt from"
 
 
-def _rules(parts: JobParts) -> Job:
-    watched = None if parts.settings.org_memory.watch_files else _NEVER
-    watch = Watch(partial(_watch_rules, parts), partial(_why_no_rules, parts))
-    title = "Put changed rule files up for review"
-    return Job("rules", title, "org_memory.watch_files", watched, watch)
-
-
-async def _watch_rules(parts: JobParts, note: Note) -> None:
-    def told(words: str, failed: bool) -> None:
-        note(RunState.FAILED if failed else RunState.DONE, words)
-
-    await _rule_watch(parts).run(told, asyncio.Event())
-
-
-async def _why_no_rules(parts: JobParts) -> str:
-    return await _rule_watch(parts).idle()
+@_job(
+    "learning",
+    "Learn from sessions that an interrupted import left",
+    "memory.procedural.enabled",
+    lambda _: None,
+    idle=_why_nothing_left,
+)
+async def _catch_up(parts: JobParts, note: Note) -> None:
+    """Once after each start; imports learn by themselves from what they store."""
+    sessions, lessons = await parts.imports().catch_up()
+    if sessions:
+        told = f"{counted(sessions, 'session')}, {counted(lessons, 'lesson')} proposed"
+        note(RunState.DONE, told)
 
 
 def _rule_watch(parts: JobParts) -> "RuleWatch":
@@ -205,19 +201,31 @@ def _rule_watch(parts: JobParts) -> "RuleWatch":
     return RuleWatch(parts.org_imports(), parts.approvals(), parts.clock)
 
 
-def _backup(parts: JobParts) -> Job:
-    """Looks every hour whether the newest copy is a day old."""
-    kept = parts.settings.memory.storage.daily_backups
-    return Job(
-        "backup",
-        "Copy the database once a day, if it changed",
-        "memory.storage.daily_backups",
-        _HOURLY if kept else _NEVER,
-        partial(_back_up, parts),
-    )
+@_job(
+    "rules",
+    "Put changed rule files up for review",
+    "org_memory.watch_files",
+    lambda settings: None if settings.org_memory.watch_files else _NEVER,
+    idle=lambda parts: _rule_watch(parts).idle(),
+)
+async def _watch_rules(parts: JobParts, note: Note) -> None:
+    def told(words: str, failed: bool) -> None:
+        note(RunState.FAILED if failed else RunState.DONE, words)
+
+    await _rule_watch(parts).run(told, asyncio.Event())
 
 
+@_job(
+    "backup",
+    "Copy the database once a day, if it changed",
+    "memory.storage.daily_backups",
+    lambda settings: _HOURLY if settings.memory.storage.daily_backups else _NEVER,
+)
 async def _back_up(parts: JobParts, progress: Steps, cancel: threading.Event) -> str:
+    """Looks every hour whether the newest copy is a day old.
+
+    It comes before all that change the store: what they change is in the next copy.
+    """
     made = await parts.maintenance().back_up_daily(
         keep=parts.settings.memory.storage.daily_backups,
         progress=lambda read: progress(read.done, read.total),
@@ -231,19 +239,14 @@ async def _back_up(parts: JobParts, progress: Steps, cancel: threading.Event) ->
     return f"{made.name}, {size(bytes_)}; {copies} kept"
 
 
-def _sessions(parts: JobParts) -> Job:
-    """Looks every hour whether it is a day since any were deleted."""
-    days = parts.settings.memory.storage.max_session_days
-    return Job(
-        "sessions",
-        "Delete imported sessions beyond their age",
-        "memory.storage.max_session_days",
-        _NEVER if days is None else _HOURLY,
-        partial(_delete_aged, parts),
-    )
-
-
+@_job(
+    "sessions",
+    "Delete imported sessions beyond their age",
+    "memory.storage.max_session_days",
+    lambda settings: _NEVER if settings.memory.storage.max_session_days is None else _HOURLY,
+)
 async def _delete_aged(parts: JobParts, progress: Steps, cancel: threading.Event) -> str:
+    """Looks every hour whether it is a day since any were deleted."""
     days = parts.settings.memory.storage.max_session_days
     if days is None:
         return ""
@@ -254,39 +257,36 @@ async def _delete_aged(parts: JobParts, progress: Steps, cancel: threading.Event
     return f"{counted(deleted, 'session')} older than {counted(days, 'day')} deleted; {left:,} left"
 
 
-def _reembedding(parts: JobParts) -> Job:
-    title = "Embed memories that have no vector of the present model"
-    interval = parts.settings.jobs.reembedding
-    return Job("reembedding", title, "jobs.reembedding", interval, partial(_reembed, parts))
-
-
+@_job(
+    "reembedding",
+    "Embed memories that have no vector of the present model",
+    "jobs.reembedding",
+    lambda settings: settings.jobs.reembedding,
+)
 async def _reembed(parts: JobParts, progress: Steps, cancel: threading.Event) -> str:
     done = await parts.maintenance().reembed(progress=progress, cancel=cancel)
     return f"{counted(done, 'memory', 'memories')} embedded; none lacks a vector" if done else ""
 
 
-def _knowledge(parts: JobParts) -> Job:
-    title = "Bring up to date what is known of projects"
-    interval = parts.settings.jobs.knowledge
-    return Job("knowledge", title, "jobs.knowledge", interval, partial(_refresh, parts))
-
-
+@_job(
+    "knowledge",
+    "Bring up to date what is known of projects",
+    "jobs.knowledge",
+    lambda settings: settings.jobs.knowledge,
+)
 async def _refresh(parts: JobParts, progress: Steps, cancel: threading.Event) -> str:
     report = await parts.knowledge().refresh(progress, cancel)
     return str(report) if report.sessions else ""
 
 
-def _consolidation(parts: JobParts) -> Job:
-    config = parts.settings.memory.consolidation
-    return Job(
-        "consolidation",
-        "Archive copies and what has expired, make room, and find what contradicts",
-        "memory.consolidation.interval",
-        config.interval if config.enabled else _NEVER,
-        partial(_consolidate, parts),
-    )
-
-
+@_job(
+    "consolidation",
+    "Archive copies and what has expired, make room, and find what contradicts",
+    "memory.consolidation.interval",
+    lambda settings: (
+        settings.memory.consolidation.interval if settings.memory.consolidation.enabled else _NEVER
+    ),
+)
 async def _consolidate(parts: JobParts, progress: Steps, cancel: threading.Event) -> str:
     from synthorg_tui.memory.consolidation.wiki_export import export_after_consolidation
 
@@ -304,18 +304,16 @@ async def _consolidate(parts: JobParts, progress: Steps, cancel: threading.Event
     return "; ".join(filter(None, (told, exported)))
 
 
-def _evolver(parts: JobParts) -> Job:
-    memory = parts.settings.memory
-    evolves = memory.consolidation.interval if memory.procedural.evolver.enabled else _NEVER
-    return Job(
-        "evolver",
-        "Propose for all agents what several have learnt",
-        "memory.consolidation.interval",
-        evolves,
-        partial(_evolve, parts),
-    )
-
-
+@_job(
+    "evolver",
+    "Propose for all agents what several have learnt",
+    "memory.consolidation.interval",
+    lambda settings: (
+        settings.memory.consolidation.interval
+        if settings.memory.procedural.evolver.enabled
+        else _NEVER
+    ),
+)
 async def _evolve(parts: JobParts, progress: Steps, cancel: threading.Event) -> str:
     def step(read: "LearnProgress") -> None:
         progress(read.done, read.total)
@@ -328,12 +326,12 @@ async def _evolve(parts: JobParts, progress: Steps, cancel: threading.Event) -> 
     return f"{compared}: {new:,} proposed for all agents, {changed:,} proposals changed"
 
 
-def _pruning(parts: JobParts) -> Job:
-    title = "Propose to remove skills that are no longer of use"
-    prunes = parts.settings.jobs.pruning if parts.settings.memory.procedural.enabled else _NEVER
-    return Job("pruning", title, "jobs.pruning", prunes, partial(_prune, parts))
-
-
+@_job(
+    "pruning",
+    "Propose to remove skills that are no longer of use",
+    "jobs.pruning",
+    lambda settings: settings.jobs.pruning if settings.memory.procedural.enabled else _NEVER,
+)
 async def _prune(parts: JobParts, progress: Steps, cancel: threading.Event) -> str:
     report = await parts.pruning().propose(progress)
     if not report.skills:
@@ -342,12 +340,12 @@ async def _prune(parts: JobParts, progress: Steps, cancel: threading.Event) -> s
     return f"{counted(report.skills, 'skill')} looked at: {waiting}"
 
 
-def _compaction(parts: JobParts) -> Job:
-    title = "Write the files anew that hold what was purged"
-    interval = parts.settings.jobs.compaction
-    return Job("compaction", title, "jobs.compaction", interval, partial(_compact, parts))
-
-
+@_job(
+    "compaction",
+    "Write the files anew that hold what was purged",
+    "jobs.compaction",
+    lambda settings: settings.jobs.compaction,
+)
 async def _compact(parts: JobParts, progress: Steps, cancel: threading.Event) -> str:
     maintenance = parts.maintenance()
     if maintenance.remains.is_empty:
@@ -358,11 +356,11 @@ async def _compact(parts: JobParts, progress: Steps, cancel: threading.Event) ->
     return remains.told
 
 
-def _packing(parts: JobParts) -> Job:
-    title = "Pack the search index for a quicker start"
-    interval = parts.settings.jobs.packing
-    return Job("packing", title, "jobs.packing", interval, partial(_pack, parts))
-
-
+@_job(
+    "packing",
+    "Pack the search index for a quicker start",
+    "jobs.packing",
+    lambda settings: settings.jobs.packing,
+)
 async def _pack(parts: JobParts, progress: Steps, cancel: threading.Event) -> str:
     return "the index is packed" if await parts.maintenance().pack() else ""

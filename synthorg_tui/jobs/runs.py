@@ -5,9 +5,10 @@ nothing that a memory or a transcript says belongs into it.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from synthorg_tui.core.text import truncate
 from synthorg_tui.jobs.models import JobRun, RunState
@@ -55,7 +56,8 @@ class JobRuns:
 
         Of several in a row that had nothing to do only the last stays.
         """
-        kept = _bounded(run, log)
+        lines = [truncate(line, MAX_TOLD, "…") for line in log[-MAX_LOG_LINES:]]
+        kept = replace(run, told=truncate(run.told, MAX_TOLD, "…"), log="\n".join(lines))
         await self._database.write(partial(_end, run=kept))
         return kept
 
@@ -105,22 +107,6 @@ class JobRuns:
         return found
 
 
-def _bounded(run: JobRun, log: Sequence[str]) -> JobRun:
-    lines = [truncate(line, MAX_TOLD, "…") for line in log[-MAX_LOG_LINES:]]
-    return JobRun(
-        number=run.number,
-        job=run.job,
-        started_at=run.started_at,
-        ended_at=run.ended_at,
-        state=run.state,
-        progress=run.progress,
-        total=run.total,
-        told=truncate(run.told, MAX_TOLD, "…"),
-        tokens=run.tokens,
-        log="\n".join(lines),
-    )
-
-
 def _begin(db: "Connection", *, job: str, at: datetime) -> int:
     found = db.execute("SELECT coalesce(max(number), 0) + 1 FROM job_runs").fetchone()
     number = int(found[0]) if found else 1
@@ -160,10 +146,7 @@ def _interrupt_open(db: "Connection", *, at: datetime, since: datetime) -> tuple
     return tuple(row[0] for row in rows)
 
 
-def _run(row: tuple[object, ...]) -> JobRun:
+def _run(row: tuple[Any, ...]) -> JobRun:
     number, job, started_at, ended_at, state, *rest = row
-    assert isinstance(started_at, datetime)
-    assert ended_at is None or isinstance(ended_at, datetime)
-    started, ended = aware(started_at), aware(ended_at)
-    assert started is not None
-    return JobRun(number, job, started, ended, RunState(state), *rest)  # type: ignore[arg-type]
+    started = started_at.replace(tzinfo=UTC)
+    return JobRun(number, job, started, aware(ended_at), RunState(state), *rest)

@@ -182,15 +182,17 @@ class JobScheduler:
             job, state, told = await self._notes.get()
             live = LiveRun(job)
             live.log(told)
-            await self._record(await self._noted(job), live, state, told)
+            run, _ = await self._begun(job)  # ``_record`` can't write it either, and says so
+            await self._record(run, live, state, told)
 
-    async def _noted(self, job: Job) -> JobRun:
+    async def _begun(self, job: Job) -> tuple[JobRun, Exception | None]:
+        """A run from now on, with the error for which it isn't on record, if any."""
         now = self._clock.now()
-        await self._history()
+        await self._history()  # or it would be taken for one that an earlier process left open
         try:
-            return await self._runs.begin(job.name, now)
-        except Exception:  # told by ``_record``, which can't write it either
-            return JobRun(0, job.name, now, None, RunState.RUNNING)
+            return await self._runs.begin(job.name, now), None
+        except Exception as error:  # a full disk
+            return JobRun(0, job.name, now, None, RunState.RUNNING), error
 
     async def _execute(self, live: LiveRun) -> JobRun:
         """Run a job when it is its turn, and record it."""
@@ -217,13 +219,9 @@ class JobScheduler:
     async def _recorded(self, live: LiveRun) -> JobRun:
         live.log("started")
         self._events.emit(JOBS)
-        now = self._clock.now()
-        await self._history()  # or it would be taken for one that an earlier process left open
-        try:
-            run = await self._runs.begin(live.job.name, now)
-        except Exception as error:  # a full disk: nothing can be run, and that is told
-            unwritten = JobRun(0, live.job.name, now, None, RunState.RUNNING)
-            return await self._record(unwritten, live, RunState.FAILED, _reason(error))
+        run, refused = await self._begun(live.job)
+        if refused is not None:  # nothing can be run, and that is told
+            return await self._record(run, live, RunState.FAILED, _reason(refused))
         try:
             state, told = await self._outcome(run, live)
         except asyncio.CancelledError:

@@ -1,6 +1,6 @@
 """The SQL of the figures: each section is counted where it lies, in one pass over its table.
 
-Every function reads on one connection, so that all figures are of one moment. ``*_mark`` returns
+Every function reads on one connection, so that all figures are of one moment. ``*_MARK`` reads
 what differs once the section's rows have changed, far quicker than counting them.
 """
 
@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.approvals.models import ApprovalStatus
 from synthorg_tui.approvals.rows import count_by_status
@@ -35,13 +35,33 @@ from synthorg_tui.figures.scale import (
 from synthorg_tui.memory.kinds import KIND_SQL
 from synthorg_tui.memory.store.browsing import ARCHIVED
 from synthorg_tui.memory.store.queries import WhereClause
-from synthorg_tui.persistence.usage import UsageBucket, usage_mark, usage_over_time
+from synthorg_tui.persistence.usage import UsageBucket, usage_over_time
 from synthorg_tui.persistence.values import aware
 
 if TYPE_CHECKING:
     from synthorg_tui.figures.models import FigureSpan
     from synthorg_tui.persistence.port import Connection
 
+MEMORY_MARK: Final = "SELECT count(*), max(revision) FROM memories"
+VECTOR_MARK: Final = (
+    "SELECT (SELECT (count(*), max(revision)) FROM memories), "
+    "(SELECT (count(*), max(revision)) FROM vectors)"
+)
+CALL_MARK: Final = "SELECT count(*), max(number) FROM agent_calls"
+LESSON_MARK: Final = (
+    "SELECT (SELECT (count(*), max(used_at)) FROM lesson_uses), "
+    "(SELECT (count(*), bit_xor(hash(r))) FROM lesson_runs r), "
+    "(SELECT (count(*), max(updated_at)) FROM skills)"
+)
+MODEL_MARK: Final = (
+    "SELECT (SELECT (count(*), max(timestamp)) FROM cost_records), "
+    "(SELECT (count(*), max(number)) FROM agent_calls)"
+)
+APPROVAL_MARK: Final = (
+    "SELECT count(*), max(created_at), max(decided_at), max(snoozed_until), "
+    "(SELECT max(number) FROM approval_events) FROM approvals"
+)
+ACTIVITY_MARK: Final = "SELECT count(*), max(ended_at), sum(calls), sum(line_count) FROM executions"
 _HINT_MOMENTS: Final = ("before", "after")
 
 
@@ -87,17 +107,6 @@ def _oldest(db: "Connection", live: WhereClause) -> datetime | None:
     return aware(row[0]) if row else None
 
 
-def memory_mark(db: "Connection") -> tuple[Any, ...]:
-    """Return what differs once a memory was stored, changed, or erased."""
-    return db.execute("SELECT count(*), max(revision) FROM memories").fetchone() or ()
-
-
-def vector_mark(db: "Connection") -> tuple[Any, ...]:
-    """Return what differs once a memory was stored, changed, erased, or embedded."""
-    vectors = db.execute("SELECT count(*), max(revision) FROM vectors").fetchone() or ()
-    return (*memory_mark(db), *vectors)
-
-
 def memory_figures(db: "Connection", asked: Asked) -> MemoryFigures:
     """Count the live memories by project and kind over time."""
     where = f"{asked.live} AND m.created_at >= coalesce(?, m.created_at)"
@@ -125,11 +134,6 @@ def memory_figures(db: "Connection", asked: Asked) -> MemoryFigures:
 
 def _one(name: str, asked: Asked, rows: Iterable[tuple[date, int]]) -> Series:
     return Series(name, counted_in(asked.scale, rows))
-
-
-def call_mark(db: "Connection") -> tuple[Any, ...]:
-    """Return what differs once a call of an agent was recorded, or forgotten."""
-    return db.execute("SELECT count(*), max(number) FROM agent_calls").fetchone() or ()
 
 
 def digest_figures(db: "Connection", asked: Asked) -> DigestFigures:
@@ -169,18 +173,6 @@ def hint_series(db: "Connection", asked: Asked) -> tuple[Series, ...]:
         [asked.since],
     ).fetchall()
     return series_of(asked.scale, rows, *_HINT_MOMENTS)
-
-
-def lesson_mark(db: "Connection") -> tuple[Any, ...]:
-    """Return what differs once a lesson was given or approved, or sessions were looked at."""
-    return (
-        db.execute(
-            "SELECT (SELECT (count(*), max(used_at)) FROM lesson_uses), "
-            "(SELECT (count(*), bit_xor(hash(r))) FROM lesson_runs r), "
-            "(SELECT (count(*), max(updated_at)) FROM skills)"
-        ).fetchone()
-        or ()
-    )
 
 
 _RUNS: Final = (
@@ -234,11 +226,6 @@ def lesson_figures(db: "Connection", asked: Asked) -> tuple[LessonFigures, ...]:
     return tuple(sorted(lessons, key=lambda each: (-each.given.total, each.name, each.path)))
 
 
-def model_mark(db: "Connection") -> tuple[Any, ...]:
-    """Return what differs once a model answered, or an agent called."""
-    return (*usage_mark(db), *call_mark(db))
-
-
 def model_figures(db: "Connection", asked: Asked) -> ModelFigures:
     """Sum up the language models by model and agent, and what agents were given."""
     by_name: defaultdict[tuple[str, str], list[UsageBucket]] = defaultdict(list)
@@ -263,17 +250,6 @@ def _use(model: str, agent: str, rows: list[UsageBucket], asked: Asked) -> Model
     )
 
 
-def approval_mark(db: "Connection") -> tuple[Any, ...]:
-    """Return what differs once an item was proposed, decided, snoozed or changed."""
-    return (
-        db.execute(
-            "SELECT count(*), max(created_at), max(decided_at), max(snoozed_until), "
-            "(SELECT max(number) FROM approval_events) FROM approvals"
-        ).fetchone()
-        or ()
-    )
-
-
 def approval_figures(db: "Connection", asked: Asked) -> ApprovalFigures:
     """Count what waits, and what was proposed and decided over time."""
     rows = db.execute(
@@ -288,16 +264,6 @@ def approval_figures(db: "Connection", asked: Asked) -> ApprovalFigures:
     waiting, snoozed = (counts.get((ApprovalStatus.PENDING, later), 0) for later in (False, True))
     proposed, approved, rejected = series_of(asked.scale, rows, "proposed", "approved", "rejected")
     return ApprovalFigures(waiting, snoozed, proposed, approved, rejected)
-
-
-def activity_mark(db: "Connection") -> tuple[Any, ...]:
-    """Return what differs once a session was imported, continued or deleted."""
-    return (
-        db.execute(
-            "SELECT count(*), max(ended_at), sum(calls), sum(line_count) FROM executions"
-        ).fetchone()
-        or ()
-    )
 
 
 def activity_days(db: "Connection", asked: Asked) -> tuple[ActivityDay, ...]:

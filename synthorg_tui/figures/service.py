@@ -43,21 +43,21 @@ STALE_BACKUP: Final = timedelta(days=8)
 
 @dataclass(frozen=True, slots=True)
 class _FigurePart:
-    """A part of the figures: how it is counted, and what differs once that would differ."""
+    """A part of the figures: how it is counted, and the SQL of what differs once that does."""
 
-    mark: "Callable[[Connection], tuple[Any, ...]]"
+    mark: str
     count: "Callable[[Connection, queries.Asked], Any]"
 
 
 _SECTIONS: Final = {
-    "memories": _FigurePart(queries.memory_mark, queries.memory_figures),
-    "digests": _FigurePart(queries.call_mark, queries.digest_figures),
-    "hint calls": _FigurePart(queries.call_mark, queries.hint_series),
-    "hint outcomes": _FigurePart(queries.lesson_mark, queries.hint_outcomes),
-    "lessons": _FigurePart(queries.lesson_mark, queries.lesson_figures),
-    "models": _FigurePart(queries.model_mark, queries.model_figures),
-    "approvals": _FigurePart(queries.approval_mark, queries.approval_figures),
-    "days": _FigurePart(queries.activity_mark, queries.activity_days),
+    "memories": _FigurePart(queries.MEMORY_MARK, queries.memory_figures),
+    "digests": _FigurePart(queries.CALL_MARK, queries.digest_figures),
+    "hint calls": _FigurePart(queries.CALL_MARK, queries.hint_series),
+    "hint outcomes": _FigurePart(queries.LESSON_MARK, queries.hint_outcomes),
+    "lessons": _FigurePart(queries.LESSON_MARK, queries.lesson_figures),
+    "models": _FigurePart(queries.MODEL_MARK, queries.model_figures),
+    "approvals": _FigurePart(queries.APPROVAL_MARK, queries.approval_figures),
+    "days": _FigurePart(queries.ACTIVITY_MARK, queries.activity_days),
 }
 
 
@@ -132,28 +132,16 @@ class FigureService:
         found: dict[str, Any] = {"scale": asked.scale}
         moment = (asked.scale, repr(now.tzinfo), now.strftime("%Y-%m-%d %H:%M %z"))
         marks: dict[Any, tuple[Any, ...]] = {}
-        for name, section in _SECTIONS.items():
+        waiting = _FigurePart(queries.VECTOR_MARK, lambda reading, _: self._waiting(reading))
+        for name, section in (_SECTIONS | {"waiting": waiting}).items():
             if section.mark not in marks:
-                marks[section.mark] = (*moment, *section.mark(db))
-            found[name] = self._known((name, span), marks[section.mark], db, section.count, asked)
-        mark = (*moment, *queries.vector_mark(db))
-        found["waiting"] = self._known(
-            ("waiting", span), mark, db, lambda reading, _: self._waiting(reading), asked
-        )
+                marks[section.mark] = (*moment, *(db.execute(section.mark).fetchone() or ()))
+            mark = marks[section.mark]
+            kept = self._kept.get((name, span))
+            if kept is None or kept[0] != mark:
+                kept = self._kept[name, span] = (mark, section.count(db, asked))
+            found[name] = kept[1]
         return found
-
-    def _known(
-        self,
-        key: tuple[str, FigureSpan],
-        mark: tuple[Any, ...],
-        db: "Connection",
-        count: "Callable[[Connection, queries.Asked], Any]",
-        asked: queries.Asked,
-    ) -> Any:
-        kept = self._kept.get(key)
-        if kept is None or kept[0] != mark:
-            kept = self._kept[key] = (mark, count(db, asked))
-        return kept[1]
 
 
 def sizes_of(data_dir: Path, database: int) -> SizeFigures:

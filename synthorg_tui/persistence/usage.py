@@ -103,8 +103,3 @@ def usage_over_time(db: "Connection", bucket_sql: str, since: datetime | None) -
         {"own": OWN_AGENT, "since": since},
     ).fetchall()
     return [UsageBucket(*row) for row in rows]
-
-
-def usage_mark(db: "Connection") -> tuple[object, ...]:
-    """Return what differs once another answer is on record."""
-    return db.execute("SELECT count(*), max(timestamp) FROM cost_records").fetchone() or ()

@@ -25,7 +25,7 @@ from synthorg_tui.core.errors import DomainError, StoreCorruptError
 from synthorg_tui.core.files import make_private
 from synthorg_tui.core.text import is_utf8
 from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE
-from synthorg_tui.persistence.database_file import connect_file, copy_in_child
+from synthorg_tui.persistence.database_file import LOGS, connect_file, copy_in_child, remove_file
 from synthorg_tui.persistence.integrity import (
     LOG_ENTRY,
     ReadProgress,
@@ -42,7 +42,6 @@ from synthorg_tui.persistence.migrations import RESTORE_REMEDY, SCHEMA_VERSION
 _STAMP: Final = "%Y%m%dT%H%M%S"
 _NAME: Final = re.compile(r"(\d{8}T\d{6})-(\d{3,}|daily)\.duckdb")
 _PLACE: Final = re.compile(r"entry at byte position (\d+)")
-_LOGS: Final = (".wal", ".wal.checkpoint", ".wal.recovery")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +188,7 @@ async def restore_backup(
             _set_aside(present)
             fresh.replace(present)
         finally:
-            _remove(fresh)
+            remove_file(fresh)
 
 
 def _copy_verified(
@@ -256,7 +255,7 @@ def _replay_start(present: Path, kept: Path) -> None:
             if found is None:
                 break
             end = max(0, int(found[1]) - LOG_ENTRY)
-    _remove_logs(present)
+    remove_file(present, LOGS)
 
 
 def _start_new_epoch(path: Path, called: str) -> None:
@@ -299,19 +298,9 @@ def _copy_whole(source: Path, target: Path) -> None:
 def _logs_aside(present: Path, aside: Path) -> list[tuple[Path, Path]]:
     """Rename the logs of a file; returns from what to what."""
     moved = []
-    for suffix in _LOGS:
+    for suffix in LOGS:
         log = present.with_name(present.name + suffix)
         if log.exists():
             moved.append((log, log.rename(aside.with_name(aside.name + suffix))))
             make_private(moved[-1][1])
     return moved
-
-
-def _remove(path: Path) -> None:
-    path.unlink(missing_ok=True)
-    _remove_logs(path)
-
-
-def _remove_logs(path: Path) -> None:
-    for suffix in _LOGS:
-        path.with_name(path.name + suffix).unlink(missing_ok=True)

@@ -8,15 +8,13 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from synthorg_tui.persistence.work_texts import erase_from_work
+from synthorg_tui.persistence.work_texts import Words, erase_from_work
 
 if TYPE_CHECKING:
     from synthorg_tui.persistence.port import Connection
 
 ERASED: Final = b""
 """Stands for a call's texts where there were some."""
-_TELLING: Final = 12
-_COMPARED: Final = 200
 
 
 def erase_from_calls(
@@ -30,10 +28,9 @@ def erase_from_calls(
     what a person searched for before opening one of them. Runs inside the transaction that purges
     the memories.
     """
-    words = [content[:_COMPARED] for content in contents if len(content) >= _TELLING]
     listed = "SELECT number FROM agent_calls WHERE list_has_any(memory_ids, ?)"
     about = {number for (number,) in db.execute(listed, [list(memory_ids)]).fetchall()}
-    about.update(_saying(db, words))
+    about.update(_saying(db, Words(contents)))
     db.execute(
         "UPDATE agent_calls SET arguments = '{}', texts = ? "
         "WHERE number IN (SELECT unnest(?::BIGINT[]))",
@@ -44,23 +41,19 @@ def erase_from_calls(
     erase_from_work(db, memory_ids, contents)
 
 
-def _saying(db: "Connection", words: Sequence[str]) -> list[int]:
+def _saying(db: "Connection", words: Words) -> list[int]:
     """The calls whose arguments, reply or explanation have any of these words in them."""
+    if not words:
+        return []
     import zstandard
 
-    decompressor = zstandard.ZstdDecompressor()
-    # As they stand in JSON, where a reply is JSON of its own.
-    once = [json.dumps(word, ensure_ascii=False)[1:-1] for word in words]
-    twice = [json.dumps(word)[1:-1] for word in (*words, *once)]
-    found = []
-    calls = (
-        db.execute("SELECT number, arguments, texts FROM agent_calls").fetchall() if words else []
-    )
-    for number, arguments, texts in calls:
-        stored = decompressor.decompress(texts).decode() if texts != ERASED else ""
-        if any(word in arguments for word in once) or any(word in stored for word in twice):
-            found.append(number)
-    return found
+    unpack = zstandard.ZstdDecompressor().decompress
+    calls = db.execute("SELECT number, arguments, texts FROM agent_calls").fetchall()
+    return [
+        number
+        for number, arguments, texts in calls
+        if words.are_in(arguments) or (texts != ERASED and words.are_in(unpack(texts).decode()))
+    ]
 
 
 class CallGiven(NamedTuple):

@@ -80,12 +80,12 @@ class PersistenceConfig(FrozenModel):
     @classmethod
     def _validate_backend(cls, backend: str) -> str:
         backend = _OTHER_NAMES.get(backend, backend)
-        if backend in _PLANNED:
-            reason = f"Backend {backend!r} comes later. Valid backends: {list(BACKENDS)}"
-            reject("persistence.backend", backend, reason)
         if backend not in BACKENDS:
-            reason = f"Unknown backend {backend!r}. Valid backends: {list(BACKENDS)}"
-            reject("persistence.backend", backend, reason)
+            is_planned = backend in _PLANNED
+            said = (
+                f"Backend {backend!r} comes later" if is_planned else f"Unknown backend {backend!r}"
+            )
+            reject("persistence.backend", backend, f"{said}. Valid backends: {list(BACKENDS)}")
         if backend == "sqlite":
             warn("persistence.backend", backend, "the data is kept in DuckDB under this name, too")
         return backend

@@ -24,7 +24,6 @@ from synthorg_tui.core.files import ensure_private_dir, make_private
 from synthorg_tui.persistence import DATABASE_FILE
 from synthorg_tui.persistence.database_file import (
     MIN_MEMORY,
-    SUFFIXES,
     NeedsMemoryError,
     connect_file,
     copy_in_child,
@@ -34,6 +33,7 @@ from synthorg_tui.persistence.database_file import (
     explained,
     fresh_edition,
     log_of,
+    remove_file,
     require_new,
 )
 from synthorg_tui.persistence.integrity import check_complete, damaged_blocks_in_child, log_cut_at
@@ -152,7 +152,8 @@ class Database:
 
     async def size(self) -> int:
         """Return the bytes on disk of the file, its log, and earlier ones that were set aside."""
-        return await asyncio.to_thread(_taken, self.path)
+        names = f"{self.path.name}*"
+        return await asyncio.to_thread(lambda: sum(map(taken_bytes, self.path.parent.glob(names))))
 
     async def give_back_memory(self) -> None:
         """Have DuckDB drop the blocks that it holds in memory; it reads them again when needed."""
@@ -183,8 +184,7 @@ class Database:
     def _rewrite(self) -> None:
         writer = self._standing()
         fresh = fresh_edition(self.path)
-        for suffix in SUFFIXES:
-            fresh.with_name(fresh.name + suffix).unlink(missing_ok=True)
+        remove_file(fresh)
         need_room(self.path, self.path.stat().st_size + WRITE_ROOM)
         try:
             with self._explained():
@@ -384,10 +384,6 @@ class Database:
             writer.execute("CHECKPOINT")
         # In a child: closing a second descriptor of the file here would drop DuckDB's lock on it.
         copy_in_child(self.path, target, cancel=cancel)
-
-
-def _taken(path: Path) -> int:
-    return sum(taken_bytes(each) for each in path.parent.glob(f"{path.name}*"))
 
 
 def _share(fresh: Path, present: Path) -> float:

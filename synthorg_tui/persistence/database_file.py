@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,8 @@ MIN_MEMORY = 128
 table, so a file with large rows gets more: half of its size, and twice as much after a failure."""
 _LOOK_EVERY = 0.1
 """Seconds after which a copy under way looks whether it is still wanted."""
-SUFFIXES = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
+LOGS = (".wal", ".wal.checkpoint", ".wal.recovery")
+SUFFIXES = ("", *LOGS)
 _CORRUPT_SIGNS = (
     "corrupt",
     "checksum",
@@ -94,6 +96,12 @@ def log_of(path: Path) -> Path:
     return path.with_name(path.name + ".wal")
 
 
+def remove_file(path: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
+    """Remove a database file with its logs; ``suffixes`` name those of them that are to go."""
+    for suffix in suffixes:
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
 def require_new(path: Path) -> None:
     """Where a store has left traces, its database is missing: a new one would hide that.
 
@@ -120,8 +128,7 @@ def require_new(path: Path) -> None:
 def create_file(path: Path) -> None:
     """Make an empty database under another name first: a crash leaves no half-made one."""
     draft = path.with_name(path.name + ".new")
-    draft.unlink(missing_ok=True)
-    draft.with_name(draft.name + ".wal").unlink(missing_ok=True)
+    remove_file(draft)
     connection = connect_file(draft)
     try:
         create_schema(connection)

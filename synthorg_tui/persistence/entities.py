@@ -42,10 +42,6 @@ def _new_id() -> str:
     return str(uuid4())
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 _UNASSIGNED: Final = frozenset({TaskStatus.CREATED})
 _ASSIGNED: Final = frozenset(
     {TaskStatus.ASSIGNED, TaskStatus.IN_PROGRESS, TaskStatus.IN_REVIEW, TaskStatus.COMPLETED}
@@ -263,7 +259,7 @@ class Checkpoint(FrozenModel):
     task_id: NotBlankStr
     turn_number: int = Field(ge=0)
     context_json: str
-    created_at: AwareDatetime = Field(default_factory=_now)
+    created_at: AwareDatetime = Field(default_factory=lambda: datetime.now(UTC))
 
 
 class Heartbeat(FrozenModel):

@@ -195,18 +195,14 @@ def _connected(path: Path) -> "Iterator[Connection]":
         raise explained(error, path) from error
 
 
-def _is_of_export(name: str) -> bool:
-    known = {f"{table}.{end}" for table in TABLES for end in ExportFormat}
-    return name in known or name == CONTENTS
-
-
 def _ours(target: Path) -> Path:
     """The absolute path of a folder; one that has anything but an earlier export is refused."""
     target = target.absolute()
     if target.is_symlink() or (target.exists() and not target.is_dir()):
         raise DomainError(f"{target} is no folder", remedy="Name a new one.")
     present = [entry.name for entry in target.iterdir()] if target.exists() else []
-    others = sorted(name for name in present if not _is_of_export(name))
+    known = {CONTENTS, *(f"{table}.{end}" for table in TABLES for end in ExportFormat)}
+    others = sorted(set(present) - known)
     if others or (present and CONTENTS not in present):
         found = safe_text((others or sorted(present))[0])
         remedy = "Name a new folder, or that of an earlier export."

@@ -14,6 +14,7 @@ from typing import Final
 
 from synthorg_tui.core.files import make_private
 from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE
+from synthorg_tui.persistence.database_file import SUFFIXES
 
 _log = logging.getLogger(__name__)
 
@@ -26,7 +27,6 @@ RESTORED: Final = ".restored"
 REPLACED: Final = ".replaced-"
 """What stands after the database's name, before a time, when a restore has set it aside."""
 _EDITIONS: Final = (".fresh", ".new", RESTORED)
-_LOGS: Final = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
 _SPILLED: Final = ".tmp"
 
 
@@ -50,7 +50,7 @@ def remove_leftovers(data_dir: Path) -> None:
 def _leftovers(data_dir: Path) -> Iterator[Path]:
     database = data_dir / DATABASE_FILE
     for edition in _EDITIONS:
-        for suffix in _LOGS:
+        for suffix in SUFFIXES:
             path = database.with_name(f"{database.name}{edition}{suffix}")
             if path.exists() or path.is_symlink():
                 yield path

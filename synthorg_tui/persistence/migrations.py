@@ -119,7 +119,9 @@ def _migrate(connection: "Connection", version: int) -> None:
         if version < 4:
             connection.execute(_TO_4)
             connection.execute(_STAMPED)
-        if version < 5 and _has(connection, "model_usage"):
+        # The first stores lack that table.
+        used = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'model_usage' AND NOT internal"
+        if version < 5 and connection.execute(used).fetchone() is not None:
             connection.execute(_TO_5)
         connection.execute(
             "UPDATE meta SET value = ? WHERE name = 'schema_version'", [str(SCHEMA_VERSION)]
@@ -128,12 +130,6 @@ def _migrate(connection: "Connection", version: int) -> None:
     except BaseException:
         connection.execute("ROLLBACK")
         raise
-
-
-def _has(connection: "Connection", table: str) -> bool:
-    """Tell whether there is a table of this name: the first stores lack some."""
-    sql = "SELECT 1 FROM duckdb_tables() WHERE table_name = ? AND NOT internal"
-    return connection.execute(sql, [table]).fetchone() is not None
 
 
 def create_schema(connection: "Connection") -> None:

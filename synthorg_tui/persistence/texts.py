@@ -16,6 +16,7 @@ _NO_TEXT: Final = frozenset(
 )
 """Columns of bytes that are numbers."""
 
+_IDS: Final = frozenset({"id", "path", "root", "sha256", "mark"})
 _TYPES: Final = ("VARCHAR", "VARCHAR[]", "BLOB")
 _ZSTANDARD: Final = b"\x28\xb5\x2f\xfd"
 _BATCH: Final = 256
@@ -60,7 +61,7 @@ def text_columns(db: "Connection") -> tuple[TextColumn, ...]:
         [list(_TYPES)],
     ).fetchall()
     return tuple(
-        TextColumn(table, name, (table, name) in keys or _identifies(name))
+        TextColumn(table, name, (table, name) in keys or name in _IDS or name.endswith("_id"))
         for table, name in columns
         if (table, name) not in _NO_TEXT
     )
@@ -91,10 +92,6 @@ def write(db: "Connection", change: TextChange) -> None:
     names = ", ".join(f'"{name}" = ?' for name, _ in change.values)
     values = [value for _, value in change.values]
     db.execute(f'UPDATE "{change.table}" SET {names} WHERE rowid = ?', [*values, change.row])
-
-
-def _identifies(name: str) -> bool:
-    return name in ("id", "path", "root", "sha256", "mark") or name.endswith("_id")
 
 
 def _cleaned(value: object, clean: Clean) -> object:

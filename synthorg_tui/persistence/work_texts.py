@@ -55,7 +55,7 @@ _GOING: Final = (
 """What goes with the record of a run, found by the run's id; its figures stay."""
 
 
-class _Words:
+class Words:
     """Texts to look for, as they stand in text, in JSON, and in JSON within JSON."""
 
     def __init__(self, contents: Collection[str]) -> None:
@@ -70,6 +70,9 @@ class _Words:
         for form, words in inside.items():
             rarest = min(words, key=lambda word: (common[word], -len(word)), default="")
             self._by_word[rarest].append(form)
+
+    def __bool__(self) -> bool:
+        return bool(self._forms)
 
     def are_in(self, text: str) -> bool:
         """Tell whether a text has any of them; many are as quick as a few."""
@@ -93,13 +96,17 @@ def erase_from_work(
     Contents of only a few characters are looked for where a memory's id stands. JSON stays JSON of
     the same shape, so that what is read of it can still be read.
     """
-    _forget_pairs(db, memory_ids)
+    # The questions that these memories answer, which an embedder was to be fitted to.
+    db.execute(
+        "DELETE FROM fine_tune_pairs WHERE memory_id IN (SELECT unnest(?::VARCHAR[]))",
+        [list(memory_ids)],
+    )
     columns = [
         column
         for column in text_columns(db)
         if column.table not in ERASED_ELSEWHERE | _OF_A_PERSON and not column.is_key
     ]
-    words, ids = _Words(contents), tuple(memory_ids)
+    words, ids = Words(contents), tuple(memory_ids)
     brief = tuple(content for content in contents if content.strip())
 
     def clean(_: TextColumn) -> Callable[[str], str]:
@@ -109,15 +116,7 @@ def erase_from_work(
         write(db, change)
 
 
-def _forget_pairs(db: "Connection", memory_ids: Collection[str]) -> None:
-    """Delete the questions that these memories answer, which an embedder was to be fitted to."""
-    db.execute(
-        "DELETE FROM fine_tune_pairs WHERE memory_id IN (SELECT unnest(?::VARCHAR[]))",
-        [list(memory_ids)],
-    )
-
-
-def _without(text: str, words: _Words, ids: Sequence[str], brief: Sequence[str]) -> str:
+def _without(text: str, words: Words, ids: Sequence[str], brief: Sequence[str]) -> str:
     names_it = any(memory_id in text for memory_id in ids)
     if not names_it and not words.are_in(text):
         return text

@@ -70,7 +70,12 @@ class PostgresConnection:
             values = _sent(parameters) if parameters else None
             if values:
                 for place in known.lists:
-                    values[place] = json.dumps(_shown(values[place]))
+                    values[place] = json.dumps(
+                        [
+                            part and [text.replace(NUL, SHOWN_NUL) for text in part]
+                            for part in values[place]
+                        ]
+                    )
             self._cursor.execute(known.sql, values)
         self._changed = self._cursor.rowcount if self._cursor.rowcount >= 0 else None
 
@@ -120,14 +125,6 @@ def _sent(values: Iterable[object]) -> list[Any]:
     return [list(value) if type(value) is tuple else value for value in values]
 
 
-def _shown(lists: Iterable[Iterable[str] | None]) -> list[list[str] | None]:
-    return [part and [text.replace(NUL, SHOWN_NUL) for text in part] for part in map(_list, lists)]
-
-
-def _list(part: Iterable[str] | None) -> list[str] | None:
-    return None if part is None else list(part)
-
-
 @contextmanager
 def told() -> Iterator[None]:
     """Context manager that raises what the server says as the error that DuckDB would raise."""
@@ -136,13 +133,13 @@ def told() -> Iterator[None]:
     try:
         yield
     except psycopg.IntegrityError as error:
-        raise duckdb.ConstraintException(_in_a_line(error)) from error
+        raise duckdb.ConstraintException(in_a_line(error)) from error
     except psycopg.errors.DiskFull as error:
         raise DiskFullError("The disk of the database's server is full.") from error
     except psycopg.errors.UndefinedTable as error:
-        raise duckdb.CatalogException(_in_a_line(error)) from error
+        raise duckdb.CatalogException(in_a_line(error)) from error
     except (psycopg.Error, SqlglotError) as error:
-        raise duckdb.Error(_in_a_line(error)) from error
+        raise duckdb.Error(in_a_line(error)) from error
 
 
 def cause_of(error: BaseException) -> psycopg.Error | None:
@@ -152,7 +149,8 @@ def cause_of(error: BaseException) -> psycopg.Error | None:
     return error
 
 
-def _in_a_line(error: Exception) -> str:
+def in_a_line(error: Exception) -> str:
+    """Return what an error says on one line, or its kind where it says nothing."""
     return " ".join(str(error).split()) or type(error).__name__
 
 

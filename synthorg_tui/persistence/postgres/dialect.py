@@ -47,11 +47,8 @@ def translated(sql: str) -> Translated:
         if node.name.lower() == LISTS
         for value in node.find_all(exp.Placeholder)
     )
-    return Translated(";\n".join(map(_told, trees)), len(trees) > 1, names, lists)
-
-
-def _told(tree: exp.Expr) -> str:
-    return _Numbering(dialect="postgres", comments=False).generate(tree)
+    generator = _Numbering(dialect="postgres", comments=False)
+    return Translated(";\n".join(map(generator.generate, trees)), len(trees) > 1, names, lists)
 
 
 def _numbered(sql: str) -> tuple[str, tuple[str, ...]]:

@@ -16,7 +16,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from synthorg_tui.persistence.errors import PersistenceConnectionError
 from synthorg_tui.persistence.port import StoreChange
-from synthorg_tui.persistence.postgres.connection import Raw, connect_options, set_up
+from synthorg_tui.persistence.postgres.connection import Raw, connect_options, in_a_line, set_up
 
 _log = logging.getLogger(__name__)
 logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
@@ -69,7 +69,7 @@ class Link:
             self._pool.open(wait=True, timeout=PATIENCE)
         except (psycopg.Error, PoolTimeout) as error:
             raise PersistenceConnectionError(
-                f"{self.place} can't be opened: {_in_a_line(error)}",
+                f"{self.place} can't be opened: {in_a_line(error)}",
                 remedy="Check that the server runs, and persistence.url or persistence.url_env.",
             ) from error
 
@@ -102,7 +102,7 @@ class Link:
 
     def away(self, error: Exception) -> PersistenceConnectionError:
         """Return what a call fails with once its patience is at an end."""
-        self.trouble = self.trouble or _in_a_line(error)
+        self.trouble = self.trouble or in_a_line(error)
         return PersistenceConnectionError(
             f"the database {self.place} doesn't answer: {self.trouble}",
             remedy="What was acknowledged is kept; try again when the server is back.",
@@ -113,7 +113,7 @@ class Link:
         if not (raw.closed or error.sqlstate in _AGAIN):
             return False
         if raw.closed:
-            self._note(_in_a_line(error))
+            self._note(in_a_line(error))
         return True
 
     def found(self) -> None:
@@ -175,7 +175,3 @@ async def told_changes(link: Link, channel: str, own: str) -> AsyncIterator[Stor
             was_lost = True
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
-
-
-def _in_a_line(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__

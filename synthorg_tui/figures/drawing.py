@@ -34,7 +34,8 @@ def columns(counts: Sequence[int], width: int, height: int = 1) -> tuple[str, ..
     each = max(width // len(merged), 1)
     gap = 1 if each > 2 else 0
     highest = max(merged)
-    steps = [_steps(count, highest, height * 8) for count in merged]
+    most = height * 8
+    steps = [max(round(count * most / highest), 1) if count > 0 else 0 for count in merged]
     rows = []
     for row in range(height - 1, -1, -1):
         parts = []
@@ -55,10 +56,6 @@ def _merged(counts: Sequence[int], width: int) -> list[int]:
     groups = [counts[:first]] if first else []
     groups += [counts[at : at + together] for at in range(first, len(counts), together or 1)]
     return [sum(group) for group in groups]
-
-
-def _steps(count: int, highest: int, most: int) -> int:
-    return max(round(count * most / highest), 1) if count > 0 and highest > 0 else 0
 
 
 def stacked(parts: Sequence[float], width: int) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from synthorg_tui.core.text import truncate
 from synthorg_tui.jobs.models import JobRun, RunState
 from synthorg_tui.persistence.port import StoreDatabase
-from synthorg_tui.persistence.values import aware, naive_utc
+from synthorg_tui.persistence.values import aware, naive_utc, number_of
 
 if TYPE_CHECKING:
     from synthorg_tui.persistence.port import Connection
@@ -108,8 +108,7 @@ class JobRuns:
 
 
 def _begin(db: "Connection", *, job: str, at: datetime) -> int:
-    found = db.execute("SELECT coalesce(max(number), 0) + 1 FROM job_runs").fetchone()
-    number = int(found[0]) if found else 1
+    number = number_of(db, "SELECT coalesce(max(number), 0) + 1 FROM job_runs")
     db.execute(
         "INSERT INTO job_runs VALUES (?, ?, ?, NULL, ?, 0, 0, '', 0, '')",
         [number, job, naive_utc(at), RunState.RUNNING],

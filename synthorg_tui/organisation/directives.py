@@ -160,7 +160,7 @@ def force_of(text: str) -> Force:
     plain = _plain(text)
     if not plain:
         return Force.NONE
-    if compiled(_LOUD).search(plain) or _starts(_ALERT, plain) or _is_strict(plain):
+    if compiled(_LOUD).search(plain) or compiled(f"(?i){_ALERT}").match(plain) or _is_strict(plain):
         return Force.STRICT if _is_instruction(plain) or _is_strict(plain) else Force.NONE
     return Force.PLAIN if _is_instruction(plain) else Force.NONE
 
@@ -189,10 +189,6 @@ def _plain(text: str) -> str:
     line = compiled(r"\[([^\]]*)\]\([^)]*\)").sub(r"\1", line)
     line = compiled(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)").sub("", line)
     return compiled(_OPENING).sub("", line).strip()
-
-
-def _starts(pattern: str, text: str) -> bool:
-    return compiled(f"(?i){pattern}").match(text) is not None
 
 
 def _is_strict(plain: str) -> bool:

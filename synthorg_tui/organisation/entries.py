@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from synthorg_tui.persistence.port import Connection
 
 _NO_TRAITS: Final = OrgTraits()
-_PROCEDURAL: Final = MemoryCategory.PROCEDURAL
 _SKILLS: Final = "WHERE scope = 'org' AND adopted_at <= ? AND (status = 'active' OR updated_at > ?)"
 
 
@@ -145,7 +144,11 @@ def _published(db: "Connection", at: datetime) -> Iterable[OrgEntry]:
         yield OrgEntry(
             id=key,
             origin=OrgOrigin.SHARED,
-            category=_kind(category),
+            category=(
+                OrgFactCategory.PROCEDURE
+                if category == MemoryCategory.PROCEDURAL
+                else OrgFactCategory.CONVENTION
+            ),
             content=content,
             traits=OrgTraits(project=project or "", source=source or "", others=tuple(tags)),
             author=f"agent {agent_id}",
@@ -153,7 +156,3 @@ def _published(db: "Connection", at: datetime) -> Iterable[OrgEntry]:
             changed_at=min((updated or created).replace(tzinfo=UTC), at),
             version=0,
         )
-
-
-def _kind(category: str) -> OrgFactCategory:
-    return OrgFactCategory.PROCEDURE if category == _PROCEDURAL else OrgFactCategory.CONVENTION

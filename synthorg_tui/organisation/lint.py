@@ -65,15 +65,14 @@ class RuleCheck:
 
         Setting ``cancel`` stops between two sessions; what was found until then is returned.
         """
-        found = await asyncio.to_thread(self._of_entries, entries)
+        found = await asyncio.to_thread(
+            lambda: [*check_texts(entries), *check_places(entries), *self._budgets(entries)]
+        )
         found += await self._broken(entries, progress, cancel or threading.Event())
         kinds = list(FindingKind)
         return tuple(
             sorted(found, key=lambda one: (one.severity != "error", kinds.index(one.kind)))
         )
-
-    def _of_entries(self, entries: Sequence[OrgEntry]) -> list[OrgFinding]:
-        return [*check_texts(entries), *check_places(entries), *self._budgets(entries)]
 
     def _budgets(self, entries: Sequence[OrgEntry]) -> Iterator[OrgFinding]:
         """Policies that agents aren't told for want of room, and those that take too much of it."""

@@ -15,7 +15,7 @@ from synthorg_tui.memory.org.log import FACT_COLUMNS, STATE_NOW, STATE_THEN, Fac
 from synthorg_tui.memory.org.tags import OrgTraits
 from synthorg_tui.organisation.entries import fact_entry
 from synthorg_tui.organisation.models import EntryCriteria, EntryPage, OrgEntry, OrgOrigin
-from synthorg_tui.persistence.values import naive_utc
+from synthorg_tui.persistence.values import naive_utc, number_of
 
 if TYPE_CHECKING:
     from synthorg_tui.persistence.port import Connection
@@ -169,5 +169,4 @@ def _where(what: EntryCriteria, replaced: Mapping[str, str]) -> tuple[str, list[
 
 def _changes(db: "Connection", at: datetime | None) -> int:
     until, values = ("", []) if at is None else (" WHERE made_at <= ?", [naive_utc(at)])
-    row = db.execute(f"SELECT count(*) FROM org_operations{until}", values).fetchone()
-    return int(row[0]) if row else 0
+    return number_of(db, f"SELECT count(*) FROM org_operations{until}", values)

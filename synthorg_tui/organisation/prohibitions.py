@@ -153,7 +153,8 @@ def _sentence_bans(sentence: str) -> Iterator[Ban]:
 def _bans_in(said: dict[str, str | None]) -> Iterator[Ban]:
     if branches := said.get("branches"):
         kind = BanKind.FORCE_PUSH if said["force"] else BanKind.PUSH
-        yield Ban(kind, tuple(map(_branch, _items(branches))))
+        names = (re.sub(r"^origin[ /]", "", name) for name in _items(branches))
+        yield Ban(kind, tuple(names))
     elif said.get("any_force"):
         yield Ban(BanKind.FORCE_PUSH)
     elif options := said.get("options"):
@@ -189,10 +190,6 @@ def _items(text: str) -> list[str]:
         for quoted, plain in re.findall(r"`([^`]+)`|((?:origin )?[^\s,`]+)", text)
         if (quoted or plain) not in ("or", "and", "/")
     ]
-
-
-def _branch(name: str) -> str:
-    return re.sub(r"^origin[ /]", "", name)
 
 
 def _breach(bans: tuple[Ban, ...], execution: Execution, call: ToolCall) -> Breach | None:

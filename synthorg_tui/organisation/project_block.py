@@ -140,8 +140,9 @@ class ProjectFile:
         old = found.text if found is not None else ""
         after = without_block(before) if before is not None else None
         is_ours = str(self.path) in self._made() and after == _PREAMBLES.get(self._name, b"")
+        parts = self._known.parts if self._known is not None else ()
         publication = Publication(
-            str(self.path), str(self.project), "", old, made=self._made(), parts=self._parts()
+            str(self.path), str(self.project), "", old, made=self._made(), parts=parts
         )
         after = None if is_ours and found is not None else after
         return self._plan(before, after, self.state(old, ""), publication)
@@ -176,9 +177,6 @@ class ProjectFile:
 
     def _made(self) -> tuple[str, ...]:
         return self._known.made if self._known is not None else ()
-
-    def _parts(self) -> tuple[str, ...]:
-        return self._known.parts if self._known is not None else ()
 
     def _missing(self) -> tuple[str, ...]:
         """The file and the folders above it that aren't there, outermost first."""

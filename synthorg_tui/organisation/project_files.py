@@ -111,7 +111,7 @@ def find_files(root: Path, cancel: threading.Event | None = None) -> ProjectFile
         raise NotADirectoryError(20, "no folder that can be read", str(root))
     found = ProjectFiles(whole)
     read: dict[tuple[int, int], int] = {}
-    for path in sorted(_candidates(found, cancel), key=_closest_first):
+    for path in sorted(_candidates(found, cancel), key=lambda each: (each.count("/"), each)):
         if cancel is not None and cancel.is_set():
             found.cancelled = True
             break
@@ -176,10 +176,6 @@ def _take(found: ProjectFiles, path: str, read: dict[tuple[int, int], int]) -> N
     also = (path,) if name != path and kind_of_file(name) else ()
     kind = kind_of_file(path) or SourceFileKind.RULES
     found.files.append(SourceFile(name if also else path, kind, text, also))
-
-
-def _closest_first(path: str) -> tuple[int, str]:
-    return path.count("/"), path
 
 
 def _candidates(found: ProjectFiles, cancel: threading.Event | None) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.values import naive_utc, number_of
 
 if TYPE_CHECKING:
     from synthorg_tui.persistence.port import Connection
@@ -84,21 +85,16 @@ class PublicationStore:
 
     async def new_act(self) -> int:
         """Return the number of the next act."""
-        row = await self._database.read(
-            lambda db: db.execute(
-                "SELECT coalesce(max(act), 0) + 1 FROM org_publications"
-            ).fetchone()
-        )
-        return int(row[0]) if row else 1
+        sql = "SELECT coalesce(max(act), 0) + 1 FROM org_publications"
+        return await self._database.read(lambda db: number_of(db, sql))
 
     async def add(self, act: int, publication: Publication, *, actor: str) -> None:
         """Record what an act did to a file."""
-        now = self._clock.now().astimezone(UTC).replace(tzinfo=None)
         values = [
             act,
             publication.path,
             publication.project,
-            now,
+            naive_utc(self._clock.now()),
             actor,
             publication.written,
             publication.before,

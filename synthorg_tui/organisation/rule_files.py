@@ -138,13 +138,5 @@ def _without_block(text: str) -> tuple[str, str]:
 def _imports(text: str) -> Iterator[str]:
     """The files that a text imports, each once, outside of code."""
     bare = compiled(r"(?ms)^\s*(`{3,}|~{3,}).*?^\s*\1|`[^`\n]*`").sub("", text)
-    yield from dict.fromkeys(
-        match[1] for match in compiled(_IMPORT).finditer(bare) if _is_file(match[1])
-    )
-
-
-def _is_file(name: str) -> bool:
-    return (
-        name.startswith(("~", "/", "."))
-        or compiled(r".*\.(?:md|mdc|txt)").fullmatch(name) is not None
-    )
+    is_file = compiled(r"[~/.].*|.*\.(?:md|mdc|txt)").fullmatch
+    yield from filter(is_file, dict.fromkeys(compiled(_IMPORT).findall(bare)))

@@ -160,7 +160,9 @@ class _RuleReader:
         last, last_line = sentences.pop() if leads else ("", 0)
         before = len(self.rules)
         if self._after_code and self._goes_on and sentences and refers_back(text):
-            self._explain(" ".join(sentence for sentence, _ in sentences))
+            rule, more = self.rules[-1], " ".join(sentence for sentence, _ in sentences)
+            whole = truncate(f"{rule.text}\n{more}", MAX_RULE, " \u2026")
+            self.rules[-1] = replace(rule, text=whole)
         else:
             run_in = len(sentences) > 1 and _RUN_IN.match(text) is not None
             for group, start in _whole(sentences) if run_in else _instructions(sentences):
@@ -169,11 +171,6 @@ class _RuleReader:
                 self._goes_on = False
         self._lead, self._lead_line, self._after_code = last, last_line, False
         self._lead_is_bold = False
-
-    def _explain(self, text: str) -> None:
-        """Keep a paragraph with the rule that it goes on about."""
-        rule = self.rules[-1]
-        self.rules[-1] = replace(rule, text=truncate(f"{rule.text}\n{text}", MAX_RULE, " \u2026"))
 
     def _list(self, node: SyntaxTreeNode) -> None:
         items = [_Item.of(child) for child in node.children]

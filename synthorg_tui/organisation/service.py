@@ -24,7 +24,6 @@ from synthorg_tui.memory.org.hybrid import HybridPromptRetrievalBackend
 from synthorg_tui.memory.org.log import (
     ERASED,
     FactRow,
-    LogRow,
     lines_of,
     moments,
     rows_of_ids,
@@ -221,7 +220,19 @@ class OrganisationService:
         rows = await self._core.read(lambda db: lines_of(db, fact_id))
         if not rows:
             await self.entry(fact_id)  # raises for what is unknown
-        return tuple(map(_version, rows))
+        return tuple(
+            OrgVersion(
+                version=line.version,
+                at=line.made_at.replace(tzinfo=UTC),
+                author=(
+                    actor_words(line.actor) if line.author_is_human else author_words(line[6:10])
+                ),
+                content=line.content,
+                category=OrgFactCategory(line.category),
+                tags=tags_of(line.tags),
+            )
+            for line in rows
+        )
 
     async def moments(self) -> tuple[datetime, ...]:
         """Return when facts changed, ascending, each time once."""
@@ -412,17 +423,6 @@ def _published(row: FactRow | None, request: OrgFactWriteRequest) -> OrgChange:
         fact_id=row.fact_id if row else None,
         request=request,
         expected_version=row.version if row else None,
-    )
-
-
-def _version(line: LogRow) -> OrgVersion:
-    return OrgVersion(
-        version=line.version,
-        at=line.made_at.replace(tzinfo=UTC),
-        author=actor_words(line.actor) if line.author_is_human else author_words(line[6:10]),
-        content=line.content,
-        category=OrgFactCategory(line.category),
-        tags=tags_of(line.tags),
     )
 
 

@@ -20,6 +20,14 @@ MAX_COMMAND: Final = 20_000
 _MAX_NESTED: Final = 8
 _OPERATORS: Final = re.compile(r"&&|\|\||\|&|;;|[;|&\n]")
 _REDIRECTION: Final = re.compile(r"(?:\d*|&)(?:<<<|<<-?|>>|>\||[<>]&|<>|[<>])")
+_PIECE: Final = re.compile(
+    r"'(?P<raw>[^']*)'|\\(?P<escaped>.?)|(?P<opens>\$\()"
+    r"|(?P<other>`[^`]*`|\$\{[^}]*\}|\$(?=[\w?!#@*$-])|[*?\[\]{}~])"
+    r"|(?P<plain>\$(?![{'])|[^'\"`$\\])",
+    re.DOTALL,
+)
+"""A piece of a word; ``other`` is what the shell puts something else for."""
+_IN_QUOTES: Final = re.compile(r"\\(?P<escaped>.?)|(?P<plain>[^\"\\$`]+)", re.DOTALL)
 _RESERVED: Final = frozenset(
     "if then elif else fi for while until do done case esac select function { } [[ ! coproc".split()  # noqa: SIM905
 )
@@ -242,75 +250,46 @@ class _ShellReader:
                 break
             if here in "()":
                 raise _UnsureError
-            part, plain = self._part(here)
+            part, plain = self._piece()
             parts.append(part)
             is_plain &= plain
         return ShellWord("".join(parts), is_plain)
 
-    def _part(self, here: str) -> tuple[str, bool]:
-        """The next piece of a word, and whether it is what it says."""
-        if here == "'":
-            end = self._text.find("'", self._at + 1)
-            if end < 0:
-                raise _UnsureError
-            text, self._at = self._text[self._at + 1 : end], end + 1
-            return text, True
-        if here == '"':
-            return self._quoted()
-        if here == "\\":
-            self._at += 2
-            escaped = self._text[self._at - 1 : self._at]
-            return ("" if escaped == "\n" else escaped), True
-        if here in "$`":
-            return self._expanded(0)
-        self._at += 1
-        return here, here not in "*?[]{}~"
+    def _piece(self, depth: int = 0) -> tuple[str, bool]:
+        """The next piece of a word, and whether it is what it says.
 
-    def _quoted(self, depth: int = 0) -> tuple[str, bool]:
+        A variable, or what a command in the word prints, is skipped: its text is as it is written.
+        """
+        start = self._at
+        if self._text[start] == '"':
+            return self._quoted(depth)
+        found = _PIECE.match(self._text, start)
+        if found is None:
+            raise _UnsureError
+        self._at = found.end()
+        if found["opens"]:
+            self._substitution(depth + 1)
+            return self._text[start : self._at], False
+        if found.lastgroup == "escaped":
+            return found["escaped"].strip("\n"), True
+        return found["raw"] or found["plain"] or found["other"] or "", found["other"] is None
+
+    def _quoted(self, depth: int) -> tuple[str, bool]:
         self._at += 1
         parts: list[str] = []
         is_plain = True
-        while self._at < len(self._text):
-            here = self._text[self._at]
-            if here == '"':
-                self._at += 1
-                return "".join(parts), is_plain
-            if here == "\\":
-                parts.append(self._text[self._at + 1 : self._at + 2])
-                self._at += 2
-            elif here in "$`":
-                part, plain = self._expanded(depth)
+        while not self._text.startswith('"', self._at):
+            if found := _IN_QUOTES.match(self._text, self._at):
+                self._at = found.end()
+                parts.append(found["escaped"] or found["plain"] or "")
+            elif self._at < len(self._text):
+                part, plain = self._piece(depth)
                 parts.append(part)
                 is_plain &= plain
             else:
-                parts.append(here)
-                self._at += 1
-        raise _UnsureError
-
-    def _expanded(self, depth: int) -> tuple[str, bool]:
-        """Skip a variable or what a command in the word prints; its text is as it is written."""
-        start = self._at
-        if self._text[start] == "`":
-            end = self._text.find("`", start + 1)
-            if end < 0:
                 raise _UnsureError
-            self._at = end + 1
-        elif self._text.startswith("$(", start):
-            self._at += 2
-            self._substitution(depth + 1)
-        elif self._text.startswith("${", start):
-            end = self._text.find("}", start)
-            if end < 0:
-                raise _UnsureError
-            self._at = end + 1
-        elif self._text.startswith("$'", start):
-            raise _UnsureError
-        else:
-            self._at += 1
-            following = self._text[self._at : self._at + 1]
-            if not (following.isalnum() or following in ("_", "?", "!", "#", "@", "*", "$", "-")):
-                return "$", True
-        return self._text[start : self._at], False
+        self._at += 1
+        return "".join(parts), is_plain
 
     def _substitution(self, depth: int) -> None:
         """Go to the end of a ``$(``; documents in it may have any brackets and quotes."""
@@ -334,17 +313,13 @@ class _ShellReader:
     def _inside(self, here: str, depth: int) -> bool:
         """Skip what hides brackets in a substitution; whether there was any."""
         found = _REDIRECTION.match(self._text, self._at) if here == "<" else None
-        if here in "'\\":
-            self._part(here)
-        elif here == '"':
-            self._quoted(depth)
-        elif here in "$`":
-            self._expanded(depth)
-        elif found is not None and found[0].startswith("<<"):
+        if found is not None and found[0].startswith("<<"):
             self._redirect(found)
-        else:
-            return False
-        return True
+            return True
+        if here in "'\\\"$`":
+            self._piece(depth)
+            return True
+        return False
 
     @staticmethod
     def _require_plain(chain: _Chain) -> None:

@@ -14,7 +14,7 @@ from synthorg_tui.memory.listing import MemoryUse
 from synthorg_tui.memory.org.log import rows_at
 from synthorg_tui.memory.org.models import OrgFact, OrgFactAuthor
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
-from synthorg_tui.persistence.call_log import CallGiven, calls_given
+from synthorg_tui.persistence.call_log import RecordedCall, calls_given
 
 if TYPE_CHECKING:
     from synthorg_tui.persistence.port import Connection
@@ -76,7 +76,7 @@ def uses_of(
     return tuple(found[number] for number in sorted(found, reverse=True)[:limit])
 
 
-def _said(call: CallGiven, entry: OrgEntry) -> bool:
+def _said(call: RecordedCall, entry: OrgEntry) -> bool:
     explained: dict[str, Any] = json.loads(call.explanation) if call.explanation else {}
     policies = explained.get("policies", ())
     return any(each["id"] == entry.id and each["content"] == entry.content for each in policies)

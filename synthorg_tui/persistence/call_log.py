@@ -56,33 +56,11 @@ def _saying(db: "Connection", words: Words) -> list[int]:
     ]
 
 
-class CallGiven(NamedTuple):
-    """A recorded call that was given a memory; ``explanation`` is empty where none is stored."""
-
-    number: int
-    at: datetime
-    agent_id: str
-    name: str
-    arguments: str
-    explanation: str
-
-
-def calls_given(db: "Connection", memory_id: str, *, limit: int) -> tuple[CallGiven, ...]:
-    """Return the calls that were given a memory without changing it, newest first."""
-    rows = db.execute(
-        "SELECT number, called_at, agent_id, name, arguments, texts FROM agent_calls "
-        "WHERE list_contains(memory_ids, ?) AND NOT wrote AND NOT is_error "
-        "ORDER BY number DESC LIMIT ?",
-        [memory_id, limit],
-    ).fetchall()
-    return tuple(
-        CallGiven(number, at, agent_id, name, arguments, _explanation(texts))
-        for number, at, agent_id, name, arguments, texts in rows
-    )
-
-
 class RecordedCall(NamedTuple):
-    """A recorded call that worked, and the memories that it returned."""
+    """A recorded call that worked, and the memories that it returned.
+
+    ``explanation`` is what says why it did, empty where none is stored or was asked for.
+    """
 
     number: int
     at: datetime
@@ -91,22 +69,33 @@ class RecordedCall(NamedTuple):
     name: str
     arguments: str
     memory_ids: tuple[str, ...]
+    explanation: str = ""
+
+
+_CALLS: Final = (
+    "SELECT number, called_at, agent_id, project, name, arguments, memory_ids, {texts} "
+    "FROM agent_calls WHERE NOT wrote AND NOT is_error AND {where} ORDER BY number DESC LIMIT ?"
+)
+
+
+def calls_given(db: "Connection", memory_id: str, *, limit: int) -> tuple[RecordedCall, ...]:
+    """Return the calls that were given a memory without changing it, newest first, explained."""
+    sql = _CALLS.format(texts="texts", where="list_contains(memory_ids, ?)")
+    rows = db.execute(sql, [memory_id, limit]).fetchall()
+    calls = ((*row, tuple(ids), _explanation(texts)) for *row, ids, texts in rows)
+    return tuple(map(RecordedCall._make, calls))
 
 
 def successful_calls(
     db: "Connection", *, names: Sequence[str], limit: int
 ) -> tuple[RecordedCall, ...]:
     """Return the latest calls of these names that returned memories, oldest first."""
-    rows = db.execute(
-        "SELECT number, called_at, agent_id, project, name, arguments, memory_ids "
-        "FROM agent_calls WHERE name IN (SELECT unnest(?::VARCHAR[])) AND NOT is_error "
-        "AND NOT wrote AND len(memory_ids) > 0 ORDER BY number DESC LIMIT ?",
-        [list(names), limit],
-    ).fetchall()
-    return tuple(
-        RecordedCall(number, at, agent_id, project, name, arguments, tuple(ids))
-        for number, at, agent_id, project, name, arguments, ids in reversed(rows)
+    sql = _CALLS.format(
+        texts="NULL", where="name IN (SELECT unnest(?::VARCHAR[])) AND len(memory_ids) > 0"
     )
+    rows = db.execute(sql, [list(names), limit]).fetchall()
+    calls = ((*row, tuple(ids), "") for *row, ids, _ in reversed(rows))
+    return tuple(map(RecordedCall._make, calls))
 
 
 def _explanation(texts: bytes) -> str:

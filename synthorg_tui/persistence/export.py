@@ -28,6 +28,7 @@ from synthorg_tui.persistence.database_file import connect_file, create_file, ex
 from synthorg_tui.persistence.operational import selections
 from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.stored_tables import stored_tables
+from synthorg_tui.persistence.values import number_of
 
 if TYPE_CHECKING:
     from synthorg_tui.persistence.port import Connection
@@ -120,7 +121,9 @@ class _TableFiles:
     def run(self, names: Sequence[str]) -> dict[str, int]:
         """Write the tables and return the number of rows of each."""
         with _connected(self.draft / _COPY) as db:
-            rows = {name: _count(db, name) for name in names}
+            rows = {
+                name: number_of(db, f"SELECT count(*) FROM ({_QUERIES[name]})") for name in names
+            }
             done, total = 0, sum(rows.values())
             for name in names:
                 _require_wanted(self.cancel)
@@ -169,11 +172,6 @@ def _with_lists_as_json(db: "Connection", query: str) -> str:
     lists = [name for name, kind, *_ in columns if kind.endswith("[]")]
     told = ", ".join(f'to_json("{name}")::VARCHAR AS "{name}"' for name in lists)
     return f"SELECT * REPLACE ({told}) FROM ({query})" if lists else query
-
-
-def _count(db: "Connection", name: str) -> int:
-    row = db.execute(f"SELECT count(*) FROM ({_QUERIES[name]})").fetchone()
-    return int(row[0]) if row else 0
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from synthorg_tui.core.errors import CancelledByUserError, DomainError, StoreCorruptError
 from synthorg_tui.persistence.migrations import RESTORE_REMEDY, schema_version
+from synthorg_tui.persistence.values import number_of
 
 if TYPE_CHECKING:
     from synthorg_tui.persistence.port import Connection
@@ -124,19 +125,18 @@ def _read_table(cursor: "Connection", name: str) -> Iterator[int]:
 
     last = cursor.execute(f'SELECT max(rowid) FROM "{name}"').fetchone()
     if last is not None and isinstance(last[0], str):  # a server's rows have no numbers
-        row = cursor.execute(f'SELECT count(*), bit_xor(hash(t)) FROM "{name}" t').fetchone()
-        yield int(row[0]) if row else 0
+        yield number_of(cursor, f'SELECT count(*), bit_xor(hash(t)) FROM "{name}" t')
         return
     end = -1 if last is None or last[0] is None else int(last[0])
     for start in range(0, end + 1, _ROWS_AT_ONCE):
         part = f'FROM "{name}" t WHERE rowid BETWEEN {start} AND {start + _ROWS_AT_ONCE - 1}'
         try:
             # The hash of a whole row needs each value of it, and so each block.
-            row = cursor.execute(f"SELECT count(*), sum(hash(t)::HUGEINT) {part}").fetchone()
+            rows = number_of(cursor, f"SELECT count(*), sum(hash(t)::HUGEINT) {part}")
         except duckdb.OutOfMemoryException:
             # Values too large to be had at once are no damage; their blocks have checksums.
-            row = cursor.execute(f"SELECT count(*) {part}").fetchone()
-        yield int(row[0]) if row else 0
+            rows = number_of(cursor, f"SELECT count(*) {part}")
+        yield rows
 
 
 def check_complete(connection: "Connection", path: Path) -> None:

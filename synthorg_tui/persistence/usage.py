@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from synthorg_tui.persistence.entities import NO_TASK, OWN_AGENT, OWN_PROVIDERS, CostRecord
 from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.repositories import CostTable
-from synthorg_tui.persistence.values import naive_utc
+from synthorg_tui.persistence.values import naive_utc, number_of
 from synthorg_tui.providers.completion.usage import UsageRecord
 
 if TYPE_CHECKING:
@@ -68,14 +68,14 @@ class UsageStore:
 
         What other agents' programs used doesn't count: a daily limit isn't theirs.
         """
-        row = await self._database.read(
-            lambda db: db.execute(
+        return await self._database.read(
+            lambda db: number_of(
+                db,
                 "SELECT coalesce(sum(input_tokens + output_tokens), 0)::BIGINT FROM cost_records "
                 "WHERE timestamp >= ? AND provider IN (SELECT unnest(?::VARCHAR[]))",
                 [naive_utc(moment), list(OWN_PROVIDERS)],
-            ).fetchone()
+            )
         )
-        return int(row[0]) if row else 0
 
     async def since(self, moment: datetime) -> tuple[UsageTotal, ...]:
         """Return the totals of each model since ``moment``, ordered by model name."""

@@ -31,6 +31,12 @@ def aware(moment: datetime | None) -> datetime | None:
     return None if moment is None else moment.replace(tzinfo=UTC)
 
 
+def number_of(db: "Connection", sql: str, values: Sequence[object] = ()) -> int:
+    """Return the whole number that a query returns, 0 where it returns no row."""
+    row = db.execute(sql, list(values)).fetchone()
+    return int(row[0]) if row else 0
+
+
 def parsed(db: "Connection", sql: str) -> "Statement | str":
     """Return one statement ready to be executed, by any connection; each text is parsed once.
 

@@ -17,7 +17,7 @@ from synthorg_tui.memory.org.models import (
     OrgFact,
     OrgFactAuthor,
 )
-from synthorg_tui.persistence.values import aware, insert, naive_utc
+from synthorg_tui.persistence.values import aware, insert, naive_utc, number_of
 
 if TYPE_CHECKING:
     from synthorg_tui.persistence.port import Connection
@@ -256,10 +256,8 @@ def rows_with(
 
 def count_of(db: "Connection", category: OrgFactCategory) -> int:
     """Return how many active facts are of a category."""
-    row = db.execute(
-        "SELECT count(*) FROM org_facts WHERE retracted_at IS NULL AND category = ?", [category]
-    ).fetchone()
-    return int(row[0]) if row else 0
+    active = "SELECT count(*) FROM org_facts WHERE retracted_at IS NULL AND category = ?"
+    return number_of(db, active, [category])
 
 
 def rows_at(db: "Connection", at: datetime) -> list[FactRow]:

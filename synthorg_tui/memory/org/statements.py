@@ -238,7 +238,9 @@ class _FactReader:
         if words == ("it",):
             return (self.subject,) if self.subject else ()
         found = self._named(phrase, begins=begins)
-        if found is None or (_is_phrase(words) and not phrase.strip().startswith("`")):
+        # More than a name: with a preposition or a question in it.
+        is_phrase = bool(words) and (not _PHRASE.isdisjoint(words) or words[0] in _OPENERS)
+        if found is None or (is_phrase and not phrase.strip().startswith("`")):
             return ()
         return (found,)
 
@@ -314,11 +316,6 @@ def _without_next_subject(between: str) -> str:
             return plain[: found.start()]
     *_, last = [None, *_NEW_SUBJECT.finditer(plain)]
     return plain[: last.start()] if last else plain
-
-
-def _is_phrase(words: Sequence[str]) -> bool:
-    """Whether words are more than a name: with a preposition or a question in them."""
-    return not _PHRASE.isdisjoint(words) or words[0] in _OPENERS
 
 
 def _masked(sentence: str) -> tuple[str, list[str]]:

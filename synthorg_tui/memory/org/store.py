@@ -239,9 +239,11 @@ class _Writing:
         changed = [self._now[fact_id] for fact_id in dict.fromkeys(ids)]
         append(self._changes.db, self._lines)
         put(self._changes.db, changed, known=self._known)
-        self._embed([row for row in changed if self._is_new_text(row)], vectors)
+        pairs = [(self._known.get(row.fact_id), row) for row in changed]
+        new = [row for old, row in pairs if old is None or old.content != row.content]
+        self._embed(new, vectors)
         self._changes.touched.extend(row.fact_id for row in changed)
-        if any(row.is_active and self._was_retracted(row) for row in changed):
+        if any(old and not old.is_active and row.is_active for old, row in pairs):
             self._changes.unembedded = True  # what comes back may have missed a change of the model
 
     def _subject(self, change: OrgChange) -> tuple[str, FactRow | None]:
@@ -281,14 +283,6 @@ class _Writing:
         created_at = before.created_at if before else moment
         times = (created_at, moment, None)
         return FactRow._make((fact_id, revision, *said, *author, *times, version))
-
-    def _is_new_text(self, row: FactRow) -> bool:
-        before = self._known.get(row.fact_id)
-        return before is None or before.content != row.content
-
-    def _was_retracted(self, row: FactRow) -> bool:
-        before = self._known.get(row.fact_id)
-        return before is not None and not before.is_active
 
     def _embed(self, rows: Sequence[FactRow], vectors: Mapping[str, Vectors | None]) -> None:
         if not rows:

@@ -25,7 +25,7 @@ from synthorg_tui.memory.listing import (
 from synthorg_tui.memory.store import browsing, edges, queries
 from synthorg_tui.memory.store.policy import AgeRules
 from synthorg_tui.memory.store.rows import listed
-from synthorg_tui.persistence.call_log import CallGiven, calls_given
+from synthorg_tui.persistence.call_log import RecordedCall, calls_given
 
 if TYPE_CHECKING:
     from synthorg_tui.persistence.port import Connection
@@ -121,7 +121,7 @@ class StoreReader:
             return await self._source.read(work)
 
 
-def use_of(memory_id: str, call: CallGiven) -> MemoryUse:
+def use_of(memory_id: str, call: RecordedCall) -> MemoryUse:
     """Return what a person is told of a call that was given a memory."""
     arguments = json.loads(call.arguments)
     asked = (arguments.get(name) for name in ("query", "text", "task"))

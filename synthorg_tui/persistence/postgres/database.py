@@ -24,6 +24,7 @@ from synthorg_tui.persistence.port import Connection, StoreChange
 from synthorg_tui.persistence.postgres.connection import PostgresConnection, Raw, cause_of, told
 from synthorg_tui.persistence.postgres.link import Link, Patience, told_changes
 from synthorg_tui.persistence.postgres.schema import channel_of, lock_key, prepare_schema
+from synthorg_tui.persistence.values import number_of
 
 T = TypeVar("T")
 
@@ -120,8 +121,7 @@ class PostgresDatabase:
 
     async def size(self) -> int:
         """Return the bytes of the store's tables and indices on the server."""
-        found = await self.read(lambda db: db.execute(_SIZE).fetchone())
-        return int(found[0]) if found else 0
+        return await self.read(lambda db: number_of(db, _SIZE))
 
     async def give_back_memory(self) -> None:
         """Do nothing: the memory is the server's."""

@@ -8,7 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from operator import add
+from typing import TYPE_CHECKING, Any, Final
 
 from synthorg_tui.approvals.models import ApprovalStatus
 from synthorg_tui.approvals.rows import count_by_status
@@ -35,7 +36,7 @@ from synthorg_tui.figures.scale import (
 from synthorg_tui.memory.kinds import KIND_SQL
 from synthorg_tui.memory.store.browsing import ARCHIVED
 from synthorg_tui.memory.store.queries import WhereClause
-from synthorg_tui.persistence.usage import UsageBucket, usage_over_time
+from synthorg_tui.persistence.entities import OWN_AGENT
 from synthorg_tui.persistence.values import aware
 
 if TYPE_CHECKING:
@@ -228,25 +229,33 @@ def lesson_figures(db: "Connection", asked: Asked) -> tuple[LessonFigures, ...]:
 
 def model_figures(db: "Connection", asked: Asked) -> ModelFigures:
     """Sum up the language models by model and agent, and what agents were given."""
-    by_name: defaultdict[tuple[str, str], list[UsageBucket]] = defaultdict(list)
-    for row in usage_over_time(db, asked.bucket("timestamp"), asked.since):
-        by_name[row.model, row.agent].append(row)
-    uses = [_use(name, agent, rows, asked) for (name, agent), rows in by_name.items()]
+    rows = db.execute(
+        "SELECT model, CASE WHEN agent_id = $own THEN '' ELSE agent_id END, "
+        f"{asked.bucket('timestamp')}, count(*), sum(input_tokens)::BIGINT, "
+        "sum(output_tokens)::BIGINT, sum(seconds), sum(cost_usd) "
+        "FROM cost_records WHERE timestamp >= coalesce($since, timestamp) GROUP BY ALL",
+        {"own": OWN_AGENT, "since": asked.since},
+    ).fetchall()
+    by_name: defaultdict[tuple[str, str], list[list[Any]]] = defaultdict(list)
+    for model, agent, *numbers in rows:
+        by_name[model, agent].append(numbers)
+    uses = [_use(name, agent, found, asked) for (name, agent), found in by_name.items()]
     ordered = sorted(uses, key=lambda each: (-each.tokens.total, each.model, each.agent))
     return ModelFigures(tuple(ordered), given_tokens(db, asked))
 
 
-def _use(model: str, agent: str, rows: list[UsageBucket], asked: Asked) -> ModelUse:
-    days = [(each.first_day, each.prompt_tokens + each.completion_tokens) for each in rows]
+def _use(model: str, agent: str, rows: list[list[Any]], asked: Asked) -> ModelUse:
+    days, answers, read, written, seconds, cost = zip(*rows, strict=True)
+    tokens = zip(days, map(add, read, written), strict=True)
     return ModelUse(
         model=model,
         agent=agent,
-        answers=sum(each.answers for each in rows),
-        prompt_tokens=sum(each.prompt_tokens for each in rows),
-        completion_tokens=sum(each.completion_tokens for each in rows),
-        seconds=sum(each.seconds for each in rows),
-        cost=sum(each.cost for each in rows),
-        tokens=_one(model, asked, days),
+        answers=sum(answers),
+        prompt_tokens=sum(read),
+        completion_tokens=sum(written),
+        seconds=sum(seconds),
+        cost=sum(cost),
+        tokens=_one(model, asked, tokens),
     )
 
 

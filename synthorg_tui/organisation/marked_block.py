@@ -166,26 +166,12 @@ def enclosed(lines: str) -> str:
     return f"{BEGIN.decode()}\n<!-- {said} {away} -->\n\n{lines.strip()}\n\n{END.decode()}"
 
 
-def as_items(texts: Iterator[str] | list[str] | tuple[str, ...]) -> str:
-    """Return texts as a Markdown list: the lines of each as they are, indented below its first."""
-    return "\n".join(
-        "- " + "\n".join(_indented(text.replace("\r\n", "\n").strip("\n"))) for text in texts
-    )
-
-
 def _without(block: MarkedBlock) -> bytes:
     before = block.content[: block.start]
     if len(before) > len(_bom(before)):
         ending = b"\r\n" if block.bytes.split(b"\n", 1)[0].endswith(b"\r") else b"\n"
         before = before.removesuffix(ending if before.endswith(ending) else b"\n")
     return before + block.content[block.stop :]
-
-
-def _indented(text: str) -> Iterator[str]:
-    first, *others = text.split("\n")
-    yield first
-    for line in others:
-        yield f"  {line}" if line.strip() else line.strip()
 
 
 def _lines(content: bytes) -> Iterator[_Line]:

@@ -145,8 +145,9 @@ class StoreMove:
         """
         note = await self._require_ours() or MoveNote(self._source.name)
         loop = asyncio.get_running_loop()
-        copying = _Copying(self._source.name, self._target.database, loop, note)
-        copying.tell, copying.cancel = self._progress, self._cancel
+        copying = _Copying(
+            self._source.name, self._target.database, loop, note, self._progress, self._cancel
+        )
         return await self._source.database.read(copying.run)
 
     async def _require_ours(self) -> MoveNote | None:
@@ -180,8 +181,8 @@ class _Copying:
     target: StoreDatabase
     loop: asyncio.AbstractEventLoop
     note: MoveNote
-    tell: Callable[[MoveStep], None] = lambda _: None
-    cancel: threading.Event = field(default_factory=threading.Event)
+    tell: Callable[[MoveStep], None]
+    cancel: threading.Event
     copied: int = 0
     done: int = 0
     total: int = 0

@@ -99,14 +99,7 @@ class StoredTable:
 
     def add(self, db: "Connection", rows: Sequence[Sequence[Any]]) -> None:
         """Insert rows, within the caller's transaction."""
-        into, has_lists = f"{self.name} ({_named(self.columns)})", "VARCHAR[]" in self.types
-        if has_lists and not hasattr(
-            db, "extract_statements"
-        ):  # others unnest lists in lists whole
-            places = ", ".join("?" for _ in self.columns)
-            db.executemany(f"INSERT INTO {into} VALUES ({places})", rows)
-        else:
-            insert(db, into, self.types, rows)
+        insert(db, f"{self.name} ({_named(self.columns)})", self.types, rows)
 
     def _only(self) -> str:
         """The condition that leaves out what isn't of the stored things."""

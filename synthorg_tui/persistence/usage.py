@@ -1,8 +1,8 @@
 """Usage of language models, stored in the database and summed up by model."""
 
 from dataclasses import dataclass
-from datetime import date, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 from synthorg_tui.persistence.entities import NO_TASK, OWN_AGENT, OWN_PROVIDERS, CostRecord
 from synthorg_tui.persistence.port import StoreDatabase
@@ -11,23 +11,7 @@ from synthorg_tui.persistence.values import naive_utc, number_of
 from synthorg_tui.providers.completion.usage import UsageRecord
 
 if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
-
-
-class UsageBucket(NamedTuple):
-    """Totals of one model's answers in one bucket of time.
-
-    ``agent`` is the one that it answered, empty for the program itself.
-    """
-
-    first_day: date
-    model: str
-    agent: str
-    answers: int
-    prompt_tokens: int
-    completion_tokens: int
-    seconds: float
-    cost: float
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +72,3 @@ class UsageStore:
             ).fetchall()
         )
         return tuple(UsageTotal(*row) for row in rows)
-
-
-def usage_over_time(db: "Connection", bucket_sql: str, since: datetime | None) -> list[UsageBucket]:
-    """Return the totals by bucket, model and agent since ``since``, naive UTC; ``None`` is ever.
-
-    ``bucket_sql`` is SQL of ours that makes the first day of a bucket of the column ``timestamp``.
-    """
-    rows = db.execute(
-        f"SELECT {bucket_sql}, model, CASE WHEN agent_id = $own THEN '' ELSE agent_id END, "
-        "count(*), sum(input_tokens)::BIGINT, sum(output_tokens)::BIGINT, sum(seconds), "
-        "sum(cost_usd) FROM cost_records WHERE timestamp >= coalesce($since, timestamp) "
-        "GROUP BY ALL",
-        {"own": OWN_AGENT, "since": since},
-    ).fetchall()
-    return [UsageBucket(*row) for row in rows]

@@ -8,7 +8,6 @@ from synthorg_tui.organisation.marked_block import (
     BEGIN,
     END,
     DamagedBlockError,
-    as_items,
     enclosed,
     find_block,
     with_block,
@@ -63,6 +62,12 @@ POLICIES = st.lists(
     min_size=1,
     max_size=4,
 )
+
+
+def as_items(texts: list[str]) -> str:
+    """A Markdown list of texts whose further lines are indented below the first."""
+    lines = [text.replace("\r\n", "\n").strip("\n").replace("\n", "\n  ") for text in texts]
+    return "\n".join(f"- {each}" for each in lines)
 
 
 @given(FILES, POLICIES)
@@ -221,9 +226,3 @@ def test_a_policy_that_says_a_marker_breaks_nothing(policy: str) -> None:
     assert found is not None
     assert found.stop == len(written)
     assert without_block(written + b"below\n") == b"x\nbelow\n"
-
-
-def test_policies_keep_their_words_and_their_lines() -> None:
-    assert as_items(["One *rule*.", "Two:\n  - a\n\n  - b"]) == (
-        "- One *rule*.\n- Two:\n    - a\n\n    - b"
-    )

@@ -235,15 +235,14 @@ class _Past:
     def _ended(
         self, belief: Belief, at: datetime, line: LogRow | None, superseder: str | None
     ) -> Belief:
-        until = at.replace(tzinfo=UTC)
-        if line is None:
-            return replace(belief, until=until, ended=BeliefEnd.RETRACTED)
-        if superseder is not None:
+        ended, by = BeliefEnd.RETRACTED, None
+        if line is not None and superseder is not None:
             ended, by = BeliefEnd.SUPERSEDED, superseder
-            return replace(belief, until=until, ended=ended, replaced_by=by)
-        if _is_given_up(line):
-            return replace(belief, until=until, ended=BeliefEnd.GIVEN_UP)
-        return replace(belief, until=until, ended=BeliefEnd.CHANGED, replaced_by=line.fact_id)
+        elif line is not None and _is_given_up(line):
+            ended = BeliefEnd.GIVEN_UP
+        elif line is not None:
+            ended, by = BeliefEnd.CHANGED, line.fact_id
+        return replace(belief, until=at.replace(tzinfo=UTC), ended=ended, replaced_by=by)
 
     def _line(self, fact_id: str, at: datetime) -> LogRow | None:
         """What a fact said at a time; ``None`` where it wasn't there."""

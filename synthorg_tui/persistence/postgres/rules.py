@@ -10,7 +10,7 @@ from typing import Final
 import sqlglot
 from sqlglot import exp
 
-from synthorg_tui.persistence.migrations import schema_text
+from synthorg_tui.persistence.stored_tables import StoredTable, stored_tables
 
 LISTS: Final = "unnest_lists"
 """The function of ``server.sql`` whose parameter is JSON of lists."""
@@ -235,12 +235,12 @@ def _conflicts(tree: exp.Insert) -> None:
     tree.set("alternative", None)
     table = tree.find(exp.Table)
     assert table is not None  # an INSERT without a table doesn't parse
-    columns, keys = tables()[table.name]
-    rest = [name for name in columns if name not in keys]
+    known = _tables()[table.name]
+    rest = [name for name in known.columns if name not in known.key]
     action = "DO NOTHING"
     if what == "REPLACE" and rest:
         action = "DO UPDATE SET " + ", ".join(f'"{name}" = excluded."{name}"' for name in rest)
-    key = ", ".join(f'"{name}"' for name in keys)
+    key = ", ".join(f'"{name}"' for name in known.key)
     sample = f"INSERT INTO t VALUES (1) ON CONFLICT ({key}) {action}"
     tree.set("conflict", sqlglot.parse_one(sample, read="postgres").args["conflict"])
 
@@ -255,7 +255,8 @@ def _name_columns(tree: exp.Expr) -> None:
                 first = first.this
             _expand(first, known)
             source = first.find(exp.Table)
-            kinds = _kinds().get(source.name, {}) if source is not None else {}
+            table = _tables().get(source.name) if source is not None else None
+            kinds = dict(zip(table.columns, table.types, strict=True)) if table else {}
             _arrange(union.expression, first.named_selects, known, kinds)
             union.set("by_name", None)
 
@@ -267,7 +268,7 @@ def _expand(select: exp.Expr, known: dict[str, exp.Expr]) -> None:
     table = select.find(exp.Table)
     assert table is not None  # a star is of something
     found = known.get(table.name)
-    names = found.named_selects if isinstance(found, exp.Query) else tables()[table.name][0]
+    names = found.named_selects if isinstance(found, exp.Query) else _tables()[table.name].columns
     select.set("expressions", [exp.column(name, quoted=True) for name in names])
 
 
@@ -275,7 +276,7 @@ def _arrange(
     select: exp.Expr,
     names: list[str],
     known: dict[str, exp.Expr],
-    kinds: dict[str, exp.Expr],
+    kinds: dict[str, str],
 ) -> None:
     _expand(select, known)
     by_name = {column.alias_or_name: column for column in select.expressions}
@@ -283,35 +284,13 @@ def _arrange(
     select.set("expressions", columns)
 
 
-def _nothing(name: str, kind: exp.Expr | None) -> exp.Expr:
+def _nothing(name: str, kind: str | None) -> exp.Expr:
     null: exp.Expr = exp.null()
     if kind is not None:
-        null = exp.Cast(this=null, to=kind.copy())
+        null = exp.Cast(this=null, to=exp.DataType.build(kind, dialect="duckdb"))
     return exp.alias_(null, name, quoted=True)
 
 
 @lru_cache(1)
-def tables() -> dict[str, tuple[list[str], list[str]]]:
-    """Return the columns and the key's columns of each table of the schema."""
-    found: dict[str, tuple[list[str], list[str]]] = {}
-    for table in _made():
-        columns = list(table.find_all(exp.ColumnDef))
-        keys = [each.name for each in columns if each.find(exp.PrimaryKeyColumnConstraint)]
-        for key in table.find_all(exp.PrimaryKey):
-            keys += [each.name for each in key.expressions]
-        found[table.this.name] = ([each.name for each in columns], keys)
-    return found
-
-
-@lru_cache(1)
-def _kinds() -> dict[str, dict[str, exp.Expr]]:
-    """The types of the columns of each table."""
-    return {
-        table.this.name: {each.name: each.args["kind"] for each in table.find_all(exp.ColumnDef)}
-        for table in _made()
-    }
-
-
-def _made() -> list[exp.Expr]:
-    trees = sqlglot.parse(schema_text(), read="duckdb")
-    return [tree.this for tree in trees if isinstance(tree, exp.Create) and tree.kind == "TABLE"]
+def _tables() -> dict[str, StoredTable]:
+    return {table.name: table for table in stored_tables()}

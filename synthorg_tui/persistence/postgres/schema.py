@@ -19,20 +19,24 @@ _LEAST_VERSION: Final = 140_000
 _LOCK: Final = "synthorg-tui"
 
 
+def _schema_of(raw: Raw) -> str:
+    """The schema that tables are made in, empty where this user may use none."""
+    found = raw.execute("SELECT coalesce(current_schema(), '')").fetchone()
+    return str(found[0]) if found else ""
+
+
 def lock_key(raw: Raw) -> int:
     """Return the number of the advisory lock of the store that this connection is to.
 
     Two stores in two schemas of one database have two.
     """
-    (schema,) = raw.execute("SELECT current_schema()").fetchone() or ("",)
-    digest = hashlib.blake2b(f"{_LOCK}:{schema}".encode(), digest_size=8).digest()
+    digest = hashlib.blake2b(f"{_LOCK}:{_schema_of(raw)}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, signed=True)
 
 
 def channel_of(raw: Raw) -> str:
     """Return the name of the channel on which writes to this store are told."""
-    (schema,) = raw.execute("SELECT current_schema()").fetchone() or ("",)
-    return f"synthorg_tui_{hashlib.blake2b(str(schema).encode(), digest_size=8).hexdigest()}"
+    return f"synthorg_tui_{hashlib.blake2b(_schema_of(raw).encode(), digest_size=8).hexdigest()}"
 
 
 def prepare_schema(raw: Raw, where: str) -> None:
@@ -68,7 +72,7 @@ def _require_fitting(raw: Raw, where: str) -> None:
             f"{where} keeps texts as {encoding}; a store needs UTF8",
             remedy="Create a database with ENCODING 'UTF8' TEMPLATE template0.",
         )
-    if raw.execute("SELECT current_schema()").fetchone() == (None,):
+    if not _schema_of(raw):
         raise PersistenceConnectionError(
             f"{where} has no schema that this user may use",
             remedy="Create a schema for it, or grant USAGE and CREATE on one.",

@@ -22,32 +22,25 @@ class Connection(Protocol):
 
     def execute(self, query: Any, parameters: Any = None, /) -> "Connection":
         """Run one statement; its rows are fetched from what is returned."""
-        ...
 
     def executemany(self, query: Any, parameters: Any = None, /) -> "Connection":
         """Run one statement once for each sequence of parameters."""
-        ...
 
     def fetchone(self) -> tuple[Any, ...] | None:
         """Return the next row, or ``None`` after the last one."""
-        ...
 
     def fetchmany(self, size: int = 1, /) -> list[Any]:
         """Return up to ``size`` more rows."""
-        ...
 
     def fetchall(self) -> list[Any]:
         """Return the rows that are left."""
-        ...
 
     def cursor(self) -> Any:
         """Return another one in the same database, which the caller closes."""
-        ...
 
     @property
     def description(self) -> Sequence[Any]:
         """The columns of the result; each begins with its name."""
-        ...
 
 
 class StoreChange(NamedTuple):
@@ -67,67 +60,52 @@ class StoreDatabase(Protocol):
     @property
     def path(self) -> Path:
         """The file in the data directory that stands for this database."""
-        ...
 
     @property
     def kind(self) -> str:
         """The database system's name, as ``persistence.backend`` has it."""
-        ...
 
     @property
     def is_open(self) -> bool:
         """Whether it is open for reading and writing."""
-        ...
 
     @property
     def is_shared(self) -> bool:
         """Whether other processes may write to it meanwhile."""
-        ...
 
     async def open(self) -> None:
         """Open it, creating or updating its tables; do nothing when it is open already."""
-        ...
 
     async def close(self) -> None:
         """Finish pending reads and writes, then close; do nothing when it is closed."""
-        ...
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` in a transaction, alone among all writers, and return its result.
 
         An exception from ``work`` rolls everything back and is raised here.
         """
-        ...
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` on a consistent snapshot, in another thread, and return its result."""
-        ...
 
     def changes(self) -> AsyncIterator[StoreChange]:
         """Yield what other programs write from now on; where there can't be any, nothing."""
-        ...
 
     @property
     def trouble(self) -> str:
         """Why the database can't be reached at the moment, in words; empty while it can."""
-        ...
 
     async def size(self) -> int:
         """Return how many bytes the store takes where it is kept, with what was set aside of it."""
-        ...
 
     async def give_back_memory(self) -> None:
         """Free the memory that is held for reads to come."""
-        ...
 
     async def rewrite(self, progress: Callable[[float], None] | None = None) -> None:
         """Write the stored data anew, so that deleted data is in no free block any more."""
-        ...
 
     async def copy_to(self, target: Path, *, cancel: threading.Event | None = None) -> None:
         """Write a consistent copy to a file; raises ``CancelledByUserError`` once cancelled."""
-        ...
 
     async def damaged_blocks(self) -> int | None:
         """Count the blocks that are damaged on disk; ``None`` where only a server knows them."""
-        ...

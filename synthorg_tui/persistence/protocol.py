@@ -71,7 +71,6 @@ class TaskRepository(KeyedRepository[Task], Protocol):
         project: str | None = None,
     ) -> tuple[Task, ...]:
         """Return the tasks that have all of these, in no particular order."""
-        ...
 
 
 @runtime_checkable
@@ -82,11 +81,9 @@ class CostRecordRepository(EntryRepository[CostRecord], Protocol):
         self, *, agent_id: str | None = None, task_id: str | None = None
     ) -> tuple[CostRecord, ...]:
         """Return records, oldest first."""
-        ...
 
     async def aggregate(self, *, agent_id: str | None = None) -> float:
         """Return the sum of costs, 0.0 without any."""
-        ...
 
 
 @runtime_checkable
@@ -95,7 +92,6 @@ class MessageRepository(EntryRepository[Message], Protocol):
 
     async def get_history(self, channel: str, *, limit: int | None = None) -> tuple[Message, ...]:
         """Return the messages of a channel, newest first."""
-        ...
 
 
 @runtime_checkable
@@ -111,7 +107,6 @@ class LifecycleEventRepository(EntryRepository[LifecycleEvent], Protocol):
         limit: int | None = None,
     ) -> tuple[LifecycleEvent, ...]:
         """Return events, newest first."""
-        ...
 
 
 @runtime_checkable
@@ -126,7 +121,6 @@ class TaskMetricRepository(EntryRepository[TaskMetric], Protocol):
         until: datetime | None = None,
     ) -> tuple[TaskMetric, ...]:
         """Return metrics of tasks completed in the span (``until`` is outside), oldest first."""
-        ...
 
 
 @runtime_checkable
@@ -137,7 +131,6 @@ class CollaborationMetricRepository(EntryRepository[CollaborationMetric], Protoc
         self, *, agent_id: str | None = None, since: datetime | None = None
     ) -> tuple[CollaborationMetric, ...]:
         """Return metrics, oldest first."""
-        ...
 
 
 @runtime_checkable
@@ -146,7 +139,6 @@ class ParkedContextRepository(KeyedRepository[ParkedContext], Protocol):
 
     async def get_by_approval(self, approval_id: str) -> ParkedContext | None:
         """Return what waits for an approval item, the latest if several do."""
-        ...
 
     async def list_contexts(
         self,
@@ -156,7 +148,6 @@ class ParkedContextRepository(KeyedRepository[ParkedContext], Protocol):
         task_id: str | None = None,
     ) -> tuple[ParkedContext, ...]:
         """Return what waits, the longest first."""
-        ...
 
 
 @runtime_checkable
@@ -175,7 +166,6 @@ class AuditRepository(EntryRepository[AuditEntry], Protocol):
         limit: int | None = 100,
     ) -> tuple[AuditEntry, ...]:
         """Return entries of the span (``until`` is outside), newest first."""
-        ...
 
 
 @runtime_checkable
@@ -186,7 +176,6 @@ class UserRepository(KeyedRepository[User], Protocol):
 
     async def list_users(self) -> tuple[User, ...]:
         """Return all users by name."""
-        ...
 
     async def count(self) -> int: ...
 
@@ -199,7 +188,6 @@ class ApiKeyRepository(KeyedRepository[ApiKey], Protocol):
 
     async def list_by_user(self, user_id: str) -> tuple[ApiKey, ...]:
         """Return a user's keys, the oldest first."""
-        ...
 
 
 @runtime_checkable
@@ -215,15 +203,12 @@ class CheckpointRepository(Protocol):
 
         Raises ``ValueError`` when neither a run nor a task is named.
         """
-        ...
 
     async def list_checkpoints(self, execution_id: str) -> tuple[Checkpoint, ...]:
         """Return those of a run by turn, within it by time, at the same time by id."""
-        ...
 
     async def delete_by_execution(self, execution_id: str) -> int:
         """Delete those of a run and return how many there were."""
-        ...
 
 
 @runtime_checkable
@@ -232,7 +217,6 @@ class HeartbeatRepository(KeyedRepository[Heartbeat], Protocol):
 
     async def get_stale(self, threshold: datetime) -> tuple[Heartbeat, ...]:
         """Return those from before ``threshold``, the oldest first."""
-        ...
 
 
 @runtime_checkable
@@ -241,11 +225,9 @@ class AgentStateRepository(KeyedRepository[AgentRuntimeState], Protocol):
 
     async def get_active(self) -> tuple[AgentRuntimeState, ...]:
         """Return those that aren't idle, the last active first."""
-        ...
 
     async def list_states(self) -> tuple[AgentRuntimeState, ...]:
         """Return all, the last active first."""
-        ...
 
 
 @runtime_checkable
@@ -258,17 +240,14 @@ class SettingsRepository(Protocol):
 
     async def get_namespace(self, namespace: str) -> tuple[Setting, ...]:
         """Return the settings of a namespace by key."""
-        ...
 
     async def get_all(self) -> tuple[Setting, ...]:
         """Return all settings by namespace and key."""
-        ...
 
     async def delete(self, namespace: str, key: str) -> bool: ...
 
     async def delete_namespace(self, namespace: str) -> int:
         """Delete the settings of a namespace and return how many there were."""
-        ...
 
 
 @runtime_checkable
@@ -283,7 +262,6 @@ class ArtifactRepository(KeyedRepository[Artifact], Protocol):
         artifact_type: ArtifactType | None = None,
     ) -> tuple[Artifact, ...]:
         """Return artifacts by path."""
-        ...
 
 
 @runtime_checkable
@@ -294,7 +272,6 @@ class ProjectRepository(KeyedRepository[Project], Protocol):
         self, *, status: ProjectStatus | None = None, lead: str | None = None
     ) -> tuple[Project, ...]:
         """Return projects by id."""
-        ...
 
 
 @runtime_checkable
@@ -303,7 +280,6 @@ class PersonalityPresetRepository(KeyedRepository[CustomPreset], Protocol):
 
     async def list_presets(self) -> tuple[CustomPreset, ...]:
         """Return all presets by name."""
-        ...
 
     async def count(self) -> int: ...
 
@@ -319,17 +295,14 @@ class PersistenceBackend(Protocol):
 
     async def connect(self) -> None:
         """Open the database; raises ``PersistenceConnectionError`` or ``MigrationError``."""
-        ...
 
     async def disconnect(self) -> None: ...
 
     async def health_check(self) -> bool:
         """Tell whether the database answers; ``False`` also when it isn't connected."""
-        ...
 
     async def migrate(self) -> None:
         """Bring the schema up to date; raises ``MigrationError`` where it can't be."""
-        ...
 
     @property
     def is_connected(self) -> bool: ...

@@ -25,35 +25,28 @@ class OrgMemoryBackend(Protocol):
     @property
     def is_connected(self) -> bool:
         """Whether ``connect`` was called, and ``disconnect`` wasn't since."""
-        ...
 
     @property
     def backend_name(self) -> NotBlankStr:
         """The name by which the settings select it."""
-        ...
 
     async def connect(self) -> None:
         """Make the backend ready; raises ``OrgMemoryConnectionError``."""
-        ...
 
     async def disconnect(self) -> None:
         """Release what it holds; does nothing when it isn't connected."""
-        ...
 
     async def health_check(self) -> bool:
         """Return whether it is connected and answers."""
-        ...
 
     async def query(self, query: OrgMemoryQuery) -> tuple[OrgFact, ...]:
         """Return matching facts, the most relevant first; raises ``OrgMemoryQueryError``."""
-        ...
 
     async def write(self, request: OrgFactWriteRequest, *, author: OrgFactAuthor) -> NotBlankStr:
         """Write a new fact and return its id.
 
         Raises ``OrgMemoryAccessDeniedError`` and ``OrgMemoryWriteError``; nothing has changed then.
         """
-        ...
 
     async def list_policies(
         self, *, limit: int | None = None, offset: int = 0
@@ -62,8 +55,6 @@ class OrgMemoryBackend(Protocol):
 
         ``limit`` and ``offset`` cut this list; negative ones are 0, ``None`` is all.
         """
-        ...
 
     async def count_policies(self) -> int:
         """Return how many ``list_policies`` lists without a limit."""
-        ...

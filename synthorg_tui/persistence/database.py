@@ -110,22 +110,21 @@ class Database:
         has it open, and ``DomainError`` when a newer version of this program wrote it.
         """
         if not self.is_open:
-            await asyncio.get_running_loop().run_in_executor(self._write_thread, self._open)
+            await self._written(self._open)
 
     async def close(self) -> None:
         """Finish pending reads and writes, then close the file; do nothing when it is closed."""
         if self.is_open:
             loop = asyncio.get_running_loop()
             await loop.run_in_executor(self._read_threads, lambda: None)
-            await loop.run_in_executor(self._write_thread, self._close)
+            await self._written(self._close)
 
     async def write(self, work: "Callable[[duckdb.DuckDBPyConnection], T]") -> T:
         """Run ``work`` in a transaction on the writer thread and return its result.
 
         An exception from ``work`` rolls everything back and is raised here.
         """
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._write_thread, self._transact, work)
+        return await self._written(self._transact, work)
 
     async def read(self, work: "Callable[[duckdb.DuckDBPyConnection], T]") -> T:
         """Run ``work`` on a consistent snapshot, on a reader thread, and return its result."""
@@ -147,8 +146,7 @@ class Database:
 
         Raises ``CancelledByUserError`` once ``cancel`` is set.
         """
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._write_thread, self._copy, target, cancel)
+        await self._written(self._copy, target, cancel)
 
     async def size(self) -> int:
         """Return the bytes on disk of the file, its log, and earlier ones that were set aside."""
@@ -157,13 +155,11 @@ class Database:
 
     async def give_back_memory(self) -> None:
         """Have DuckDB drop the blocks that it holds in memory; it reads them again when needed."""
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._write_thread, self._drop_blocks)
+        await self._written(self._drop_blocks)
 
     async def damaged_blocks(self) -> int:
         """Count the blocks of the file that are damaged on disk; only writes wait meanwhile."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._write_thread, damaged_blocks_in_child, self.path)
+        return await self._written(damaged_blocks_in_child, self.path)
 
     async def rewrite(self, progress: Callable[[float], None] | None = None) -> None:
         """Rewrite the database file, so that deleted data is no longer present in its free blocks.
@@ -173,13 +169,16 @@ class Database:
         can be seen from the size of the file. Raises ``DomainError`` when there is too little room
         for another file of this size; nothing has changed then.
         """
-        loop = asyncio.get_running_loop()
-        rewriting = loop.run_in_executor(self._write_thread, self._rewrite)
+        rewriting = self._written(self._rewrite)
         while not rewriting.done():
             await asyncio.wait([rewriting], timeout=_PROGRESS_EVERY)
             if progress is not None:
                 progress(_share(fresh_edition(self.path), self.path))
         await rewriting
+
+    def _written(self, work: Callable[..., T], *given: object) -> "asyncio.Future[T]":
+        """Run something on the writer thread, after what is under way there."""
+        return asyncio.get_running_loop().run_in_executor(self._write_thread, work, *given)
 
     def _rewrite(self) -> None:
         writer = self._standing()

@@ -195,7 +195,9 @@ def _items(text: str) -> list[str]:
 def _breach(bans: tuple[Ban, ...], execution: Execution, call: ToolCall) -> Breach | None:
     if call.is_shell:
         for run in sure_runs(call):
-            if _is_here(run, execution) and any(_is_forbidden(ban, run) for ban in bans):
+            forms = tuple(run.forms())
+            is_one = any(_is_forbidden(ban, words) for ban in bans for words in forms)
+            if is_one and _is_here(run, execution):
                 return _as_breach(execution, call, run.shown, _ENDED[run.worked])
         return None
     for ban in bans:
@@ -225,21 +227,16 @@ def _ran(call: ToolCall) -> bool:
     return call.result_line is not None and call.outcome in (CallOutcome.OK, CallOutcome.FAILED)
 
 
-def _is_forbidden(ban: Ban, run: ProgramRun) -> bool:
-    for words in run.forms():
-        match ban.kind:
-            case BanKind.PUSH:
-                is_one = bool(pushed_branches(words) & set(ban.values))
-            case BanKind.FORCE_PUSH:
-                is_one = is_force_push(words, ban.values)
-            case BanKind.OPTION:
-                is_one = has_option(words, ban.values[0])
-            case BanKind.COMMAND:
-                is_one = is_run_of(words, ban.values)
-            case _:
-                is_one = False
-        if is_one:
-            return True
+def _is_forbidden(ban: Ban, words: tuple[ShellWord, ...]) -> bool:
+    match ban.kind:
+        case BanKind.PUSH:
+            return bool(pushed_branches(words) & set(ban.values))
+        case BanKind.FORCE_PUSH:
+            return is_force_push(words, ban.values)
+        case BanKind.OPTION:
+            return has_option(words, ban.values[0])
+        case BanKind.COMMAND:
+            return is_run_of(words, ban.values)
     return False
 
 

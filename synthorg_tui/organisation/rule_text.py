@@ -335,7 +335,9 @@ def _instructions(sentences: Sequence[tuple[str, int]]) -> Iterator[tuple[str, i
         if asks and not goes_on:
             if group:
                 yield " ".join(group), line
-            needs = before is not None and not group and _points_back(sentence)
+            it = compiled(r"(?i)\b(?:it|them|those)\b")
+            points_back = refers_back(sentence) or it.search(sentence) is not None
+            needs = before is not None and not group and points_back
             group, line = (
                 ([before[0], sentence], before[1]) if needs and before else ([sentence], at)
             )
@@ -358,10 +360,6 @@ def _whole(sentences: Sequence[tuple[str, int]]) -> Iterator[tuple[str, int]]:
     """All sentences as one instruction, if any of them is one."""
     if any(force_of(sentence) is not Force.NONE for sentence, _ in sentences):
         yield " ".join(sentence for sentence, _ in sentences), sentences[0][1]
-
-
-def _points_back(sentence: str) -> bool:
-    return refers_back(sentence) or bool(compiled(r"(?i)\b(?:it|them|those)\b").search(sentence))
 
 
 def _bare_heading(text: str) -> str:

@@ -8,8 +8,8 @@ look at it and choose it by hand.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from collections.abc import Callable, Sequence
+from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Final
 
@@ -75,15 +75,14 @@ class RuleWatch:
         ``note`` is told of new items, and with true of a look that failed; the next change is
         looked at all the same.
         """
-        async with aclosing(self._wake_ups(stop)) as wake_ups:
-            async for _ in wake_ups:
-                try:
-                    added = await self.look()
-                except DomainError as error:
-                    note(error.message, True)
-                    continue
+        while not stop.is_set():
+            try:
+                added = await self.look()
                 if added:
                     note(f"{counted(len(added), 'changed file')} up for review", False)
+            except DomainError as error:
+                note(error.message, True)
+            await _changed(await self._folders(), stop)
 
     async def _put(self, plan: OrgImportPlan) -> list[str]:
         """One item for each file with changes; those of other files are withdrawn."""
@@ -147,13 +146,6 @@ class RuleWatch:
         except DomainError as error:
             _log.debug("not withdrawn: %s", error.message)
 
-    async def _wake_ups(self, stop: asyncio.Event) -> AsyncGenerator[None]:
-        """Yield whenever a look is due: at once, after notifications came to rest, at intervals."""
-        while not stop.is_set():
-            yield
-            folders = await self._folders()
-            await _changed(folders, stop)
-
     async def _folders(self) -> tuple[Path, ...]:
         """The folders of the projects that hold the files, and those of the projects."""
         found: set[Path] = set()
@@ -197,10 +189,8 @@ async def _changed(folders: Sequence[Path], stop: asyncio.Event) -> None:
 
 
 async def _pause(stop: asyncio.Event, seconds: float) -> None:
-    try:
+    with suppress(TimeoutError):
         await asyncio.wait_for(stop.wait(), seconds)
-    except TimeoutError:
-        return
 
 
 def _counts(changes: Sequence[PlannedChange]) -> str:

@@ -39,7 +39,7 @@ class Desk:
             asked,
             title="A rule",
             requested_by=asked_by("ada"),
-            clock=self.engine.organisation.store,
+            clock=self.engine.organisation.store.core.clock,
         )
 
     async def approve(self, item_id: str, **options: object) -> Decision:

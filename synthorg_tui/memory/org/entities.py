@@ -157,11 +157,6 @@ def decision(number: str) -> OrgEntity:
     return OrgEntity(f"adr {plain}", f"ADR-{plain}", EntityKind.DECISION)
 
 
-def decisions_in(text: str) -> tuple[OrgEntity, ...]:
-    """Return the decisions that a text names by number, each once."""
-    return tuple(dict.fromkeys(decision(found[1]) for found in _DECISION.finditer(text)))
-
-
 def named_in(sentence: str) -> tuple[OrgEntity, ...]:
     """Return what a sentence names by quotes, a path, or capitals, each once, in that order.
 
@@ -177,8 +172,8 @@ def _marked(sentence: str) -> Iterator[OrgEntity | None]:
         for quoted in _QUOTED.finditer(rest):
             yield entity_of(f"`{quoted[1]}`")
         rest = _blank(_QUOTED, rest)
-    if decisions := decisions_in(rest):
-        yield from decisions
+    if numbers := _DECISION.findall(rest):
+        yield from map(decision, dict.fromkeys(numbers))
         rest = _blank(_DECISION, rest)
     if "/" in rest or "." in rest:
         for path in _FILE.finditer(rest):

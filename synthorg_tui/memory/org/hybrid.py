@@ -59,11 +59,11 @@ class HybridPromptRetrievalBackend:
     @property
     def is_connected(self) -> bool:
         """Whether ``connect`` was called, and the store is open still."""
-        return self._connected and self._store.is_open
+        return self._connected and self._store.core.is_open
 
     async def connect(self) -> None:
         """Make the backend ready; raises ``OrgMemoryConnectionError`` when the store is closed."""
-        if not self._store.is_open:
+        if not self._store.core.is_open:
             raise OrgMemoryConnectionError("the store of organisation memory is not open")
         self._connected = True
 
@@ -73,7 +73,7 @@ class HybridPromptRetrievalBackend:
 
     async def health_check(self) -> bool:
         """Return whether it is connected and the database answers."""
-        return self.is_connected and await self._store.answers()
+        return self.is_connected and await self._store.core.answers()
 
     async def query(self, query: OrgMemoryQuery) -> tuple[OrgFact, ...]:
         """Return the active facts that answer the query, the best first, of all projects.
@@ -126,7 +126,10 @@ class HybridPromptRetrievalBackend:
         self._require_connection()
         with translate_org_errors(OrgMemoryQueryError, "listing policies"):
             written = await self._store.matching(None, categories=_POLICY)
-        policies = (*policies_of_settings(self._core_policies, self._store.now()), *written)
+        policies = (
+            *policies_of_settings(self._core_policies, self._store.core.clock.now()),
+            *written,
+        )
         start = max(offset, 0)
         return policies[start : None if limit is None else start + max(limit, 0)]
 

@@ -113,19 +113,6 @@ class OrgStore:
         """Return how many active facts are of a category."""
         return await self.core.read(lambda db: count_of(db, category))
 
-    def now(self) -> datetime:
-        """The present time by the store's clock."""
-        return self.core.clock.now()
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the store can be read and written."""
-        return self.core.is_open
-
-    async def answers(self) -> bool:
-        """Return whether the database can be queried."""
-        return self.core.is_open and await self.core.answers()
-
     async def save(self, request: OrgFactWriteRequest, *, author: OrgFactAuthor, actor: str) -> str:
         """Write a new fact and return its id; raises ``OrgMemoryWriteError``."""
         new = OrgChange(kind=OrgChangeKind.PUBLISH, author=author, request=request)

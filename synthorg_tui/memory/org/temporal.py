@@ -187,11 +187,16 @@ class TemporalKnowledgeBackend(HybridPromptRetrievalBackend):
     def _cutoff(self) -> datetime | None:
         """When something must have held still for its words to be told; ``None`` for ever."""
         days = self._temporal.history_retention_days
-        return None if days is None else self._store.now() - timedelta(days=days)
+        return None if days is None else self._store.core.clock.now() - timedelta(days=days)
 
     def _told(self, beliefs: Iterable[Belief]) -> tuple[Belief, ...]:
         cutoff = self._cutoff()
-        return tuple(_kept_back(belief, cutoff) for belief in beliefs)
+        return tuple(
+            replace(belief, content=None, tags=())
+            if cutoff is not None and belief.until is not None and belief.until <= cutoff
+            else belief
+            for belief in beliefs
+        )
 
 
 _ABOUT_ONE: Final = (
@@ -301,12 +306,6 @@ def _valid_from(said: str, since: datetime) -> datetime:
     except ValueError:
         return since
     return min(datetime.combine(day, time(), UTC), since)
-
-
-def _kept_back(belief: Belief, cutoff: datetime | None) -> Belief:
-    if cutoff is None or belief.until is None or belief.until > cutoff:
-        return belief
-    return replace(belief, content=None, tags=())
 
 
 def _shifts(log: Sequence[LogRow], cutoff: datetime | None) -> list[OrgShift]:

@@ -230,7 +230,11 @@ class PostgresDatabase:
                     _roll_back(raw)
                     lost = cause_of(error)
                     if lost is not None and lost.sqlstate == _LOCKED_OUT:
-                        raise _locked_out() from error
+                        raise PersistenceConnectionError(
+                            f"other programs have been writing to the database for {_LOCK_WAIT} "
+                            "seconds",
+                            remedy="Try again; nothing was changed.",
+                        ) from error
                     if lost is None or not link.lost(raw, lost):
                         raise
                     if is_committing and not raw.closed:
@@ -280,10 +284,3 @@ def _roll_back(raw: Raw) -> None:
             raw.execute("ROLLBACK")
     except psycopg.Error:
         raw.close()
-
-
-def _locked_out() -> PersistenceConnectionError:
-    return PersistenceConnectionError(
-        f"other programs have been writing to the database for {_LOCK_WAIT} seconds",
-        remedy="Try again; nothing was changed.",
-    )

@@ -20,7 +20,6 @@ from synthorg_tui.core.errors import CancelledByUserError, DomainError
 from synthorg_tui.core.events import Events
 from synthorg_tui.core.failsafe import Failure
 from synthorg_tui.core.pauses import pausing
-from synthorg_tui.jobs.live import LiveRun
 from synthorg_tui.jobs.models import (
     MAX_INTERRUPTED,
     Job,
@@ -48,6 +47,89 @@ STOPS_WITHIN: Final = 0.6
 """Seconds that a cancelled job has to stop by itself."""
 STORE_EVERY: Final = 5.0
 """Seconds between two records of how far a job is."""
+
+
+_QUARTERS: Final = 4
+
+
+class LiveRun:
+    """One run of a job from its turn to its end; ``step`` may be called from any thread.
+
+    Args:
+        job: What is run.
+        cancel: Set when it is to stop; a new one by default.
+        report: Told how far it is, when ``tell`` is called.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        cancel: threading.Event | None = None,
+        report: Callable[[RunProgress], None] | None = None,
+    ) -> None:
+        self.job = job
+        self.cancel = cancel or threading.Event()
+        self.done = 0
+        self.total = 0
+        self.lines: list[str] = []
+        self._report = report
+        self._began = monotonic()
+        self._paused = 0.0
+        self._waiting_since: float | None = None
+        self._first: tuple[float, int] | None = None
+        self._quarter = 0
+
+    @property
+    def progress(self) -> RunProgress:
+        """How far the run is now."""
+        rate = self._rate()
+        left = (self.total - self.done) / rate if rate and self.total else None
+        return RunProgress(self.done, self.total, rate, left, self._waiting_since is not None)
+
+    def step(self, done: int, total: int) -> None:
+        """Take note of how many steps are done, of how many."""
+        self.done, self.total = done, max(done, total)
+        if self._first is None:
+            self._first = self._active(), done
+        quarter = _QUARTERS * done // self.total if self.total else 0
+        if quarter > self._quarter:
+            self._quarter = quarter
+            self.log(f"{done:,} of {self.total:,}")
+
+    def wait(self, why: str) -> None:
+        """Take note that the run stands still from now on."""
+        if self._waiting_since is None:
+            self._waiting_since = monotonic()
+            self.log(why)
+
+    def go_on(self) -> None:
+        """Take note that the run goes on, if it stood still."""
+        if self._waiting_since is not None:
+            self._paused += monotonic() - self._waiting_since
+            self._waiting_since = None
+            self.log("goes on")
+
+    def tell(self) -> None:
+        """Report how far the run is to whoever asked for it."""
+        if self._report is not None:
+            self._report(self.progress)
+
+    def log(self, text: str) -> None:
+        """Add a line with the seconds since the run came to be."""
+        self.lines.append(f"{monotonic() - self._began:6.1f} s  {text}")
+
+    def _active(self) -> float:
+        """Seconds that the run worked and didn't wait."""
+        now = self._waiting_since or monotonic()
+        return now - self._began - self._paused
+
+    def _rate(self) -> float:
+        """Steps a second since the first one that was told; 0 while unknown."""
+        if self._first is None:
+            return 0.0
+        at, done = self._first
+        seconds = self._active() - at
+        return (self.done - done) / seconds if seconds > 0 and self.done > done else 0.0
 
 
 class JobScheduler:

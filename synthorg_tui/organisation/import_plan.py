@@ -27,6 +27,7 @@ APPLIES_TO: Final = "applies-to:"
 """Begins the tag with the files that a rule is about, as its own file names them."""
 _SIMILAR: Final = 0.5
 """Share of common words from which a text of the same file is the other one, changed."""
+_EDITED: Final = "edited here since it was imported"
 _NAMESPACE: Final = uuid.UUID("5b0e3c1c-6f0d-5b7e-9a52-6d7b3a1f4c90")
 
 
@@ -277,19 +278,9 @@ class _Comparison:
             kept = entry.id in paired or entry.retracted_at is not None
             if kept or paths_of(entry.traits) & lost:
                 continue
-            note = "edited here since it was imported" if is_edited(entry) else ""
-            yield PlannedChange(
-                0,
-                PlannedKind.GONE,
-                entry.id,
-                entry.category,
-                "",
-                entry.content,
-                entry.traits,
-                entry.version,
-                (),
-                note,
-            )
+            gone = FileFact(entry.id, entry.category, "", entry.traits)
+            note = _EDITED if is_edited(entry) else ""
+            yield _planned(PlannedKind.GONE, gone, entry.id, entry.content, entry.version, note)
 
     def _new(self, fact: FileFact) -> PlannedChange | None:
         if wording(fact.content) in self._others:
@@ -320,17 +311,16 @@ def _likeness(fact: FileFact, entry: OrgEntry) -> float:
 def _difference(fact: FileFact, entry: OrgEntry) -> PlannedChange | None:
     """The line for a fact that is stored; ``None`` when its file says the same as before."""
     said_the_same = _imported(entry) == fingerprint(fact.content)
+    kind, note = PlannedKind.CHANGED, ""
     if entry.retracted_at is not None:
-        note = "retracted here"
-        return _planned(PlannedKind.RETRACTED, fact, entry.id, entry.content, entry.version, note)
-    if said_the_same and _same_traits(fact, entry):
+        kind, note = PlannedKind.RETRACTED, "retracted here"
+    elif said_the_same and _same_traits(fact, entry):
         return None
-    if said_the_same and is_edited(entry):
+    elif said_the_same and is_edited(entry):
         fact = replace(fact, content=entry.content)
     elif is_edited(entry):
-        note = "edited here since it was imported"
-        return _planned(PlannedKind.CONFLICT, fact, entry.id, entry.content, entry.version, note)
-    return _planned(PlannedKind.CHANGED, fact, entry.id, entry.content, entry.version)
+        kind, note = PlannedKind.CONFLICT, _EDITED
+    return _planned(kind, fact, entry.id, entry.content, entry.version, note)
 
 
 def _same_traits(fact: FileFact, entry: OrgEntry) -> bool:

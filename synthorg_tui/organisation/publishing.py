@@ -114,7 +114,8 @@ class Publishing:
         nothing to publish.
         """
         project = project_folder(project)
-        file, known = self._file(project, name)
+        known = self._standing.get(str(project / name))
+        file = ProjectFile(project, name, known)
         chosen = tuple(parts) if parts is not None else (known.parts if known else ())
         block = block_for(self._entries, project, name, chosen)
         if not block.text:
@@ -135,7 +136,7 @@ class Publishing:
     def plan_removal(self, project: Path, name: str) -> BlockPlan:
         """Return how a file would be without its block; raises the errors of ``plan``."""
         folder = Path(os.path.realpath(project))
-        file, _ = self._file(folder, name)
+        file = ProjectFile(folder, name, self._standing.get(str(folder / name)))
         try:
             return file.plan_removal()
         except DamagedBlockError as error:
@@ -170,10 +171,6 @@ class Publishing:
             return PublishedBlock(place, file.state(file.standing(), wanted))
         except (PublishError, DamagedBlockError) as error:
             return PublishedBlock(place, BlockState.UNKNOWN, error.message)
-
-    def _file(self, project: Path, name: str) -> tuple[ProjectFile, Publication | None]:
-        known = self._standing.get(str(project / name))
-        return ProjectFile(project, name, known), known
 
 
 async def write(plans: Sequence[BlockPlan], records: PublicationStore, *, person: "Person") -> None:

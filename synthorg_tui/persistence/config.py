@@ -120,17 +120,12 @@ class PersistenceConfig(FrozenModel):
             reject("persistence.path", path, "path must not contain '..'")
         return path
 
-    @field_validator("wal_mode")
-    @classmethod
-    def _warn_of_wal_mode(cls, on: bool) -> bool:
-        if not on:
-            warn("persistence.wal_mode", on, "it has no meaning on DuckDB, which has a log always")
-        return on
-
-    @field_validator("journal_size_limit")
-    @classmethod
-    def _warn_of_limit(cls, limit: int) -> int:
-        if limit != JOURNAL_LIMIT:
+    @model_validator(mode="after")
+    def _warn_of_what_has_no_meaning(self) -> Self:
+        if not self.wal_mode:
+            reason = "it has no meaning on DuckDB, which has a log always"
+            warn("persistence.wal_mode", self.wal_mode, reason)
+        if self.journal_size_limit != JOURNAL_LIMIT:
             reason = "it has no meaning on DuckDB, whose log is moved into the file at 16 MB"
-            warn("persistence.journal_size_limit", limit, reason)
-        return limit
+            warn("persistence.journal_size_limit", self.journal_size_limit, reason)
+        return self

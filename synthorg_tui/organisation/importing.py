@@ -7,7 +7,7 @@ which it was shown, and undone as one act like every other write of a person.
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -36,8 +36,8 @@ from synthorg_tui.organisation.import_plan import (
     paths_of,
     wording,
 )
-from synthorg_tui.organisation.models import OrgEntry
 from synthorg_tui.organisation.project_files import (
+    FileProblem,
     ProjectFiles,
     SourceFileKind,
     find_files,
@@ -93,12 +93,16 @@ class OrgImports:
         """
         try:
             found = await asyncio.to_thread(find_files, project, cancel)
-            read = await asyncio.to_thread(_read, found, progress, cancel)
+            lost = frozenset(problem.path for problem in found.problems)
+            facts, files = await asyncio.to_thread(_read, found, progress, cancel)
         except OSError as error:
             raise OrgMemoryQueryError(
                 f"{project}: {error.strerror or error}", remedy="Give the folder of a project."
             ) from error
-        return plan_of(found, read, await self._book.entries(retracted=True))
+        known = await self._book.entries(retracted=True)
+        problems = [(problem.path, problem.reason) for problem in found.problems]
+        root, cancelled = str(found.root), found.cancelled
+        return make_plan(root, facts, known, lost, files, problems, cancelled=cancelled)
 
     async def apply(
         self, project: Path, mark: str, numbers: Sequence[int], *, actor: str
@@ -128,55 +132,38 @@ class OrgImports:
         return ImportOutcome(*counts)
 
 
-@dataclass(slots=True)
-class _ReadProject:
-    """What the files of a project say, before it is compared with anything."""
-
-    rules: list[RuleAt]
-    records: tuple[DecisionRecord, ...]
-    files: list[ReadFile]
-    problems: list[tuple[str, str]]
-    cancelled: bool
-
-
 def _read(
     found: ProjectFiles, progress: Progress | None, cancel: threading.Event | None
-) -> _ReadProject:
-    read = _ReadProject([], (), [], [(p.path, p.reason) for p in found.problems], found.cancelled)
+) -> tuple[list[FileFact], list[ReadFile]]:
+    """What the files of a project say; adds to ``found`` what of them couldn't be read."""
+    project = str(found.root)
+    rules: dict[RuleAt, None] = {}
+    files: list[ReadFile] = []
     rule_files = [file for file in found.files if file.kind is SourceFileKind.RULES]
-    known: set[RuleAt] = set()
     for number, file in enumerate(rule_files, 1):
         if cancel is not None and cancel.is_set():
-            read.cancelled = True
+            found.cancelled = True
             break
         said = read_rules(found.root, file)
-        read.rules += [rule for rule in said.rules if rule not in known]
-        known.update(said.rules)
-        read.problems += [(problem.path, problem.reason) for problem in said.problems]
-        read.files.append(ReadFile(file.path, file.kind, len(said.rules), file.also))
+        rules |= dict.fromkeys(said.rules)
+        found.problems += said.problems
+        files.append(ReadFile(file.path, file.kind, len(said.rules), file.also))
         if progress is not None:
             progress(number, len(rule_files))
-    records = [file for file in found.files if file.kind is SourceFileKind.ADR]
-    read.records = read_records(records)
-    of_record = {record.path for record in read.records}
-    read.files += [ReadFile(f.path, f.kind, int(f.path in of_record), f.also) for f in records]
-    for record in read.records:
+    record_files = [file for file in found.files if file.kind is SourceFileKind.ADR]
+    records = read_records(record_files)
+    of_record = {record.path for record in records}
+    files += [ReadFile(f.path, f.kind, int(f.path in of_record), f.also) for f in record_files]
+    for record in records:
         for named in record.unresolved:
-            read.problems.append((record.path, f"names a record that isn't there: {named}"))
-    return read
-
-
-def plan_of(found: ProjectFiles, read: _ReadProject, known: Iterable[OrgEntry]) -> OrgImportPlan:
-    """Compare what was read of a project with what is stored."""
-    project = str(found.root)
-    facts = [*_rule_facts(project, read.rules), *_record_facts(project, read.records)]
-    problems = list(read.problems)
+            reason = f"names a record that isn't there: {named}"
+            found.problems.append(FileProblem(record.path, reason))
+    facts = [*_rule_facts(project, list(rules)), *_record_facts(project, records)]
     if len(facts) > MAX_FACTS:
         more = counted(len(facts) - MAX_FACTS, "rule")
-        problems.append((".", f"{more} left out: more than {MAX_FACTS:,} in the project"))
-        facts = facts[:MAX_FACTS]
-    lost = frozenset(problem.path for problem in found.problems)
-    return make_plan(project, facts, known, lost, read.files, problems, cancelled=read.cancelled)
+        reason = f"{more} left out: more than {MAX_FACTS:,} in the project"
+        found.problems.append(FileProblem(".", reason))
+    return facts[:MAX_FACTS], files
 
 
 def changes_of(planned: Sequence[PlannedChange]) -> list[OrgChange]:

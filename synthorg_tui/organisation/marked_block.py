@@ -76,24 +76,19 @@ class _Fences:
         if self.opened is not None:
             blank = len(line.text) - len(line.text.lstrip(b" "))
             if not line.text.strip() or blank >= self._inside:
-                if self._closes(line.text.strip()):
+                text = line.text.strip()
+                if len(text) >= len(self._mark) and not text.strip(self._mark[:1]):
                     self.opened = None
                 return True
             self.opened = None  # the item of the list that it stood in has ended
         found = _FENCE.match(line.text)
-        if found is None or not self._opens(found):
+        if found is None or len(found["indent"]) > _MAX_INDENT:
+            return False
+        if found["fence"][:1] == b"`" and b"`" in found["rest"]:
             return False
         self.opened, self._mark = line.start, found["fence"]
         self._inside = len(found["lists"]) if found["lists"] else 0
         return True
-
-    @staticmethod
-    def _opens(found: re.Match[bytes]) -> bool:
-        is_code = len(found["indent"]) > _MAX_INDENT
-        return not is_code and not (found["fence"][:1] == b"`" and b"`" in found["rest"])
-
-    def _closes(self, text: bytes) -> bool:
-        return len(text) >= len(self._mark) and not text.strip(self._mark[:1])
 
 
 def find_block(content: bytes) -> MarkedBlock | None:

@@ -240,15 +240,12 @@ class _Item:
         return cls(text, head, parts, line_number(node))
 
     @property
-    def is_reference(self) -> bool:
-        """Whether it explains a name: a file, command, link or term, and what that is."""
-        return _REFERENCE.match(self.head) is not None and not starts_with_verb(self.head)
-
-    @property
     def may_be_rule(self) -> bool:
         """Whether it can be a rule below a heading that announces rules."""
+        # A reference explains a name: a file, command, link or term, and what that is.
+        is_reference = _REFERENCE.match(self.head) and not starts_with_verb(self.head)
         named = (
-            not self.is_reference
+            not is_reference
             and not _CONTENTS.fullmatch(self.head)
             and len(self.head) > 3
             and not self.head.endswith("?")
@@ -262,19 +259,15 @@ class _Item:
         rest = self.head[label.end() :] if label else ""
         return starts_with_verb(self.head) or bool(rest and starts_with_verb(rest))
 
-    @property
-    def is_labelled(self) -> bool:
-        """Whether it begins with a term, or ends with the command that it is about."""
-        of_command = _COMMAND.match(self.head) or _REFERENCE.match(self.head)
-        return bool(_LABELLED.match(self.head) or of_command)
-
     def asks(self, kind: Kind, nearest: Sequence[str], *, ordered: bool) -> bool:
         """Tell whether it says what to do, itself or in what is nested in it."""
         force = max((_force_of_part(part) for part in self.parts), default=Force.NONE)
         if kind is not Kind.PROSE:
             return force is not Force.NONE
         told = not any(map(describes_only, nearest)) or _OF_ITS_USE.match(self.head) is not None
-        plain = told and starts_with_verb(self.head) and not ordered and not self.is_labelled
+        # With a label it begins with a term, or ends with the command that it is about.
+        label = (each.match(self.head) for each in (_LABELLED, _COMMAND, _REFERENCE))
+        plain = told and starts_with_verb(self.head) and not ordered and not any(label)
         return force is Force.STRICT or (plain and force is not Force.NONE)
 
 

@@ -96,8 +96,8 @@ class DataExporter:
         target = await asyncio.to_thread(_ours, target)
         async with _drafted(target) as draft:
             await self._copy_to(draft / _COPY, names, cancel)
-            writing = _TableFiles(draft, format, progress or (lambda _, __: None), cancel)
-            rows = await asyncio.to_thread(writing.run, names)
+            tell = progress or (lambda _, __: None)
+            rows = await asyncio.to_thread(_write_tables, draft, names, format, tell, cancel)
         return DataExport(target, format, rows)
 
     async def _copy_to(self, path: Path, names: Sequence[str], cancel: threading.Event) -> None:
@@ -109,39 +109,35 @@ class DataExporter:
             await self._database.copy_to(path, cancel=cancel)
 
 
-@dataclass(frozen=True, slots=True)
-class _TableFiles:
-    """One export's way from the copy in ``draft`` to the files beside it."""
+def _write_tables(
+    draft: Path,
+    names: Sequence[str],
+    format: ExportFormat,
+    progress: ExportProgress,
+    cancel: threading.Event,
+) -> dict[str, int]:
+    """Write tables of the copy in ``draft`` to files beside it; returns the rows of each."""
+    with _connected(draft / _COPY) as db:
+        counting = {name: f"SELECT count(*) FROM ({_QUERIES[name]})" for name in names}
+        rows = {name: number_of(db, sql) for name, sql in counting.items()}
+        done, total = 0, sum(rows.values())
+        for name in names:
+            _require_wanted(cancel)
+            _write_table(db, name, draft / f"{name}.{format}", format)
+            done += rows[name]
+            progress(done, total)
+    text = json.dumps({"format": format.value, "tables": rows}, indent=2) + "\n"
+    write_atomically(draft / CONTENTS, text.encode(), mode=PRIVATE_FILE)
+    return rows
 
-    draft: Path
-    format: ExportFormat
-    progress: ExportProgress
-    cancel: threading.Event
 
-    def run(self, names: Sequence[str]) -> dict[str, int]:
-        """Write the tables and return the number of rows of each."""
-        with _connected(self.draft / _COPY) as db:
-            rows = {
-                name: number_of(db, f"SELECT count(*) FROM ({_QUERIES[name]})") for name in names
-            }
-            done, total = 0, sum(rows.values())
-            for name in names:
-                _require_wanted(self.cancel)
-                self._write(db, name)
-                done += rows[name]
-                self.progress(done, total)
-        text = json.dumps({"format": self.format.value, "tables": rows}, indent=2) + "\n"
-        write_atomically(self.draft / CONTENTS, text.encode(), mode=PRIVATE_FILE)
-        return rows
-
-    def _write(self, db: "Connection", name: str) -> None:
-        path = self.draft / f"{name}.{self.format}"
-        quoted = str(path).replace("'", "''")
-        query, options = _QUERIES[name], "FORMAT parquet, COMPRESSION zstd"
-        if self.format is ExportFormat.CSV:
-            query, options = _with_lists_as_json(db, query), "FORMAT csv, HEADER, FORCE_QUOTE *"
-        db.execute(f"COPY ({query}) TO '{quoted}' ({options})")
-        make_private(path)
+def _write_table(db: "Connection", name: str, path: Path, format: ExportFormat) -> None:
+    quoted = str(path).replace("'", "''")
+    query, options = _QUERIES[name], "FORMAT parquet, COMPRESSION zstd"
+    if format is ExportFormat.CSV:
+        query, options = _with_lists_as_json(db, query), "FORMAT csv, HEADER, FORCE_QUOTE *"
+    db.execute(f"COPY ({query}) TO '{quoted}' ({options})")
+    make_private(path)
 
 
 def _copy_rows(

@@ -6,11 +6,10 @@ kept by section and span with a mark of its rows: as long as the mark is the sam
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from synthorg_tui.core.disk_space import free_bytes, low_space, taken_bytes
 from synthorg_tui.core.text import counted, size
@@ -41,24 +40,18 @@ STALE_BACKUP: Final = timedelta(days=8)
 """Age of the newest backup from which on it is told as a fault: a weekly one may be a day late."""
 
 
-@dataclass(frozen=True, slots=True)
-class _FigurePart:
-    """A part of the figures: how it is counted, and the SQL of what differs once that does."""
-
-    mark: str
-    count: "Callable[[Connection, queries.Asked], Any]"
-
-
-_SECTIONS: Final = {
-    "memories": _FigurePart(queries.MEMORY_MARK, queries.memory_figures),
-    "digests": _FigurePart(queries.CALL_MARK, queries.digest_figures),
-    "hint calls": _FigurePart(queries.CALL_MARK, queries.hint_series),
-    "hint outcomes": _FigurePart(queries.LESSON_MARK, queries.hint_outcomes),
-    "lessons": _FigurePart(queries.LESSON_MARK, queries.lesson_figures),
-    "models": _FigurePart(queries.MODEL_MARK, queries.model_figures),
-    "approvals": _FigurePart(queries.APPROVAL_MARK, queries.approval_figures),
-    "days": _FigurePart(queries.ACTIVITY_MARK, queries.activity_days),
+_Count: TypeAlias = "Callable[[Connection, queries.Asked], Any]"
+_SECTIONS: Final[dict[str, tuple[str, _Count]]] = {
+    "memories": (queries.MEMORY_MARK, queries.memory_figures),
+    "digests": (queries.CALL_MARK, queries.digest_figures),
+    "hint calls": (queries.CALL_MARK, queries.hint_series),
+    "hint outcomes": (queries.LESSON_MARK, queries.hint_outcomes),
+    "lessons": (queries.LESSON_MARK, queries.lesson_figures),
+    "models": (queries.MODEL_MARK, queries.model_figures),
+    "approvals": (queries.APPROVAL_MARK, queries.approval_figures),
+    "days": (queries.ACTIVITY_MARK, queries.activity_days),
 }
+"""How each part is counted, after the SQL of what differs once that would differ."""
 
 
 class FigureService:
@@ -131,15 +124,15 @@ class FigureService:
         asked = queries.asked_for(db, span, now, self._live())
         found: dict[str, Any] = {"scale": asked.scale}
         moment = (asked.scale, repr(now.tzinfo), now.strftime("%Y-%m-%d %H:%M %z"))
-        marks: dict[Any, tuple[Any, ...]] = {}
-        waiting = _FigurePart(queries.VECTOR_MARK, lambda reading, _: self._waiting(reading))
-        for name, section in (_SECTIONS | {"waiting": waiting}).items():
-            if section.mark not in marks:
-                marks[section.mark] = (*moment, *(db.execute(section.mark).fetchone() or ()))
-            mark = marks[section.mark]
+        marks: dict[str, tuple[Any, ...]] = {}
+        waiting = {"waiting": (queries.VECTOR_MARK, lambda reading, _: self._waiting(reading))}
+        for name, (sql, count) in (_SECTIONS | waiting).items():
+            if sql not in marks:
+                marks[sql] = (*moment, *(db.execute(sql).fetchone() or ()))
+            mark = marks[sql]
             kept = self._kept.get((name, span))
             if kept is None or kept[0] != mark:
-                kept = self._kept[name, span] = (mark, section.count(db, asked))
+                kept = self._kept[name, span] = (mark, count(db, asked))
             found[name] = kept[1]
         return found
 

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.memory.org.log import FACT_COLUMNS, STATE_NOW, STATE_THEN, FactRow, tags_of
@@ -51,10 +51,11 @@ def entry_page(
         [*conditions, *values],
     ).fetchall()
     facts = {OrgFactCategory(row[0]): int(row[1]) for row in rows}
-    plan = _plan(facts, [each for each in others if is_listed(each, what)], wanted)
+    given = [each for each in others if is_listed(each, what)]
+    places, shown, counts = _plan(facts, given, wanted)
     read: Iterator[OrgEntry] = iter(())
-    if plan.facts:
-        span = [len(plan.facts), plan.facts.start]
+    if shown:
+        span = [len(shown), shown.start]
         ids = db.execute(
             f"SELECT fact_id FROM ({state}) WHERE {where} {_ORDER} LIMIT ? OFFSET ?",
             [*values, *conditions, *span],
@@ -62,11 +63,11 @@ def entry_page(
         these = [*values, [key for (key,) in ids]]  # texts are read of what is shown alone
         sql = f"SELECT {FACT_COLUMNS} FROM ({known.format(some=_THESE)}) {_ORDER}"
         read = (fact_entry(FactRow._make(row)) for row in db.execute(sql, these).fetchall())
-    entries = tuple(each or next(read) for each in plan.places)
+    entries = tuple(each or next(read) for each in places)
     return EntryPage(
         entries,
         wanted.start,
-        plan.counts,
+        counts,
         {each.id: replaced[each.id] for each in entries if each.id in replaced},
         stored=sum(int(row[2]) for row in rows) + len(others),
         retracted=sum(int(row[3]) for row in rows),
@@ -93,16 +94,14 @@ def is_listed(entry: OrgEntry, what: EntryCriteria) -> bool:
     )
 
 
-class _Plan(NamedTuple):
-    """What stands where on a page: an entry that is given, or ``None`` for the next fact."""
+def _plan(
+    facts: Mapping[OrgFactCategory, int], others: Sequence[OrgEntry], wanted: range
+) -> tuple[list[OrgEntry | None], range, tuple[tuple[OrgFactCategory, int], ...]]:
+    """Lay out the list by category: what stands where on the page, which facts, and the counts.
 
-    places: list[OrgEntry | None]
-    facts: range
-    counts: tuple[tuple[OrgFactCategory, int], ...]
-
-
-def _plan(facts: Mapping[OrgFactCategory, int], others: Sequence[OrgEntry], wanted: range) -> _Plan:
-    """Lay out the list by category, and find which facts, in their order, are on the page."""
+    A place has an entry that is given, or ``None`` for the next fact; the range is of the facts in
+    their order.
+    """
     places: list[OrgEntry | None] = []
     counts, at, passed, first = [], 0, 0, None
     for category in OrgFactCategory:
@@ -121,7 +120,7 @@ def _plan(facts: Mapping[OrgFactCategory, int], others: Sequence[OrgEntry], want
         if own or number:
             counts.append((category, len(own) + number))
     begins = first or 0
-    return _Plan(places, range(begins, begins + places.count(None)), tuple(counts))
+    return places, range(begins, begins + places.count(None)), tuple(counts)
 
 
 def _replaced(db: "Connection", known: str, values: Sequence[Any]) -> dict[str, str]:

@@ -43,19 +43,6 @@ class UndoableAct(NamedTuple):
     inverse: tuple[OrgChange, ...]
 
 
-class _State(NamedTuple):
-    """A fact after some line of its log."""
-
-    content: str
-    category: str
-    tags: str
-    is_active: bool
-
-    def request(self) -> OrgFactWriteRequest:
-        category, tags = OrgFactCategory(self.category), tags_of(self.tags)
-        return OrgFactWriteRequest(content=self.content, category=category, tags=tags)
-
-
 def last_act(db: "Connection") -> UndoableAct | None:
     """Return the newest act of a person that can still be taken back; ``None`` without one."""
     for (number,) in db.execute(_ACTS, [MAX_LOOKED_AT]).fetchall():
@@ -72,31 +59,34 @@ def _inverse(db: "Connection", line: LogRow) -> OrgChange | None:
     row = rows_of_ids(db, [line.fact_id]).get(line.fact_id)
     lines = lines_of(db, line.fact_id)
     after, before = _state(lines, line.version), _state(lines, line.version - 1)
-    if row is None or after is None:
+    if row is None or (_said(row.content, row.category, row.tags), row.is_active) != after:
         return None
-    if _State(row.content, row.category, row.tags, row.is_active) != after:
-        return None
-    is_back = before is not None and before.is_active
-    if row.content == ERASED or (before is not None and is_back and before.content == ERASED):
+    back = before[0] if before is not None and before[1] else None
+    if row.content == ERASED or (back is not None and back.content == ERASED):
         return None
     return OrgChange(
-        kind=OrgChangeKind.PUBLISH if is_back else OrgChangeKind.RETRACT,
+        kind=OrgChangeKind.PUBLISH if back is not None else OrgChangeKind.RETRACT,
         author=OrgFactAuthor(is_human=True),
         fact_id=line.fact_id,
-        request=before.request() if before is not None and is_back else None,
+        request=back,
         expected_version=row.version,
     )
 
 
-def _state(lines: Sequence[LogRow], version: int) -> _State | None:
-    """The fact after the line of a version; ``None`` before the first."""
+def _state(lines: Sequence[LogRow], version: int) -> tuple[OrgFactWriteRequest, bool] | None:
+    """What a fact says after the line of a version, and whether it is active; ``None`` before."""
     until = [line for line in lines if line.version <= version]
     written = [line for line in until if line.operation_type == PUBLISH]
     if not written:
         return None
-    is_active = until[-1].operation_type == PUBLISH
     last = written[-1]
-    return _State(last.content or ERASED, last.category, last.tags, is_active)
+    said = _said(last.content or ERASED, last.category, last.tags)
+    return said, until[-1].operation_type == PUBLISH
+
+
+def _said(content: str, category: str, tags: str) -> OrgFactWriteRequest:
+    kind = OrgFactCategory(category)
+    return OrgFactWriteRequest(content=content, category=kind, tags=tags_of(tags))
 
 
 def _deed(lines: Sequence[LogRow], line: LogRow) -> str:
@@ -106,4 +96,4 @@ def _deed(lines: Sequence[LogRow], line: LogRow) -> str:
         return "adding"
     if line.operation_type != PUBLISH:
         return "retracting"
-    return "editing" if before.is_active else "bringing back"
+    return "editing" if before[1] else "bringing back"

@@ -316,7 +316,7 @@ class JobScheduler:
         """Do the work; return how it ended, and the words of that."""
         try:
             told = await self._watched(run, live)
-        except (CancelledByUserError, _StoppedError):
+        except CancelledByUserError:
             return RunState.CANCELLED, "stopped; what was done is kept"
         except Exception as error:
             return RunState.FAILED, _reason(error)
@@ -344,13 +344,13 @@ class JobScheduler:
                 work.cancel()
                 await asyncio.wait([work])
         if work.cancelled():
-            raise _StoppedError
+            raise CancelledByUserError("stopped")
         return work.result()
 
     async def _paused(self, live: LiveRun) -> str:
         assert not isinstance(live.job.work, Watch)
         if live.cancel.is_set():
-            raise _StoppedError
+            raise CancelledByUserError("stopped")
         with pausing(partial(self._pause, live)):
             return await live.job.work(live.step, live.cancel)
 
@@ -424,7 +424,3 @@ def _reason(error: Exception) -> str:
     reason = Failure("", error).reason.rstrip(".")
     remedy = error.remedy if isinstance(error, DomainError) else ""
     return f"{reason}. {remedy}" if remedy else reason
-
-
-class _StoppedError(Exception):
-    """A job was stopped from outside, as it didn't stop by itself."""

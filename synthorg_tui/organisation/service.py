@@ -63,7 +63,6 @@ from synthorg_tui.organisation.models import (
 )
 from synthorg_tui.organisation.publications import Publication, PublicationStore
 from synthorg_tui.organisation.telling import (
-    memories_of,
     uses_of,
     written_policies,
 )
@@ -209,11 +208,7 @@ class OrganisationService:
         Raises ``OrgMemoryQueryError`` for what is no entry.
         """
         entry = await self.entry(id_or_start)
-
-        def work(db: "Connection") -> tuple[MemoryUse, ...]:
-            return uses_of(db, entry, memories_of(db, entry), limit=limit)
-
-        return await self._core.read(work)
+        return await self._core.read(lambda db: uses_of(db, entry, limit=limit))
 
     async def history(self, fact_id: str) -> tuple[OrgVersion, ...]:
         """Return every version of a fact, the first one first; none of what is no fact."""

@@ -5,7 +5,6 @@ agent is on record with the ids of all that it was handed, so that it can be ask
 """
 
 import json
-from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -42,11 +41,8 @@ def written_policies(db: "Connection", at: datetime) -> tuple[OrgFact, ...]:
     return tuple(sorted(facts, key=lambda fact: fact.created_at, reverse=True))
 
 
-def memories_of(db: "Connection", entry: OrgEntry) -> tuple[str, ...]:
-    """Return the ids of the memories that say what an approved lesson does; none of other entries.
-
-    They are what agents are handed of it.
-    """
+def _memories_of(db: "Connection", entry: OrgEntry) -> tuple[str, ...]:
+    """The memories that agents are handed of an approved lesson; none of other entries."""
     if entry.origin is not OrgOrigin.SKILL:
         return ()
     from synthorg_tui.curation import registry  # here: an agent waits for its first digest
@@ -55,13 +51,11 @@ def memories_of(db: "Connection", entry: OrgEntry) -> tuple[str, ...]:
     return tuple(key for skill in found for key in skill.memory_ids)
 
 
-def uses_of(
-    db: "Connection", entry: OrgEntry, memory_ids: Sequence[str], *, limit: int
-) -> tuple[MemoryUse, ...]:
+def uses_of(db: "Connection", entry: OrgEntry, *, limit: int) -> tuple[MemoryUse, ...]:
     """Return the recorded calls of agents that carried an entry, newest first, at most ``limit``.
 
-    ``memory_ids`` are the memories that say it, where it is a lesson. A policy of the settings is
-    one by its words: its id says only where it stands among them.
+    A lesson is carried as the memories that say it. A policy of the settings is one by its words:
+    its id says only where it stands among them.
     """
     from synthorg_tui.memory.store.reader import use_of  # here: as above
 
@@ -70,7 +64,7 @@ def uses_of(
         calls = tuple(call for call in calls if _said(call, entry))[:limit]
         return tuple(use_of(entry.id, call) for call in calls)
     found: dict[int, MemoryUse] = {}
-    for key in memory_ids or (entry.id,):
+    for key in _memories_of(db, entry) or (entry.id,):
         for call in calls_given(db, key, limit=limit):
             found.setdefault(call.number, use_of(key, call))
     return tuple(found[number] for number in sorted(found, reverse=True)[:limit])

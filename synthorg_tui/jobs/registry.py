@@ -7,7 +7,7 @@ how it is called, and how its result is told.
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -68,19 +68,8 @@ class JobParts:
     desk: "Callable[[], MemoryAdmin]"
 
 
-JOB_SERVICES: Final = (
-    "following",
-    "imports",
-    "executions",
-    "org_imports",
-    "approvals",
-    "maintenance",
-    "sessions",
-    "evolution",
-    "pruning",
-    "consolidation",
-    "knowledge",
-    "desk",
+JOB_SERVICES: Final = tuple(
+    part.name for part in fields(JobParts) if str(part.type).startswith("Callable")
 )
 """Those of ``JobParts`` that are asked for late, by their names in the engine."""
 

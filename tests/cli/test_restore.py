@@ -170,7 +170,7 @@ STEPS = {
     "synthorg_tui.persistence.backups:_start_new_epoch": 2,
     "synthorg_tui.persistence.backups:_set_aside": 2,
     "synthorg_tui.persistence.backups:_logs_aside": 2,
-    "synthorg_tui.persistence.backups:_remove": 1,
+    "synthorg_tui.persistence.backups:remove_file": 1,
 }
 """The steps of a restore, and how many memories are there after it was killed before one."""
 

@@ -187,7 +187,8 @@ class ContextInjectionStrategy:
                 ranked, loans = lend(
                     alone, selection.lenders, gathered.found.neighbours, factor=factor
                 )
-                trace.lent(loans)
+                for key, loan in loans.items():
+                    trace.note(key, lent=loan.amount, beside=loan.lender)
         chosen = selection.ranked(ranked, hits, excluded)
         if self._reranker is not None:
             with run.watch.stage("reranking"):

@@ -4,16 +4,15 @@ The search asks a backend for whatever it can do and goes on with what is left w
 The trace is the only source of an explanation's verdicts.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from synthorg_tui.core.failsafe import safely, together
 from synthorg_tui.memory.enums import FusionStrategy
 from synthorg_tui.memory.index.protocol import IndexHit, IndexHits
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
 from synthorg_tui.memory.protocol import MemoryBackend
-from synthorg_tui.memory.ranking import DiversePick, ScoredMemory
+from synthorg_tui.memory.ranking import ScoredMemory
 from synthorg_tui.memory.retrieval.explanation import Candidate, Verdict
 from synthorg_tui.memory.retrieval.hits import (
     CandidateSource,
@@ -21,98 +20,59 @@ from synthorg_tui.memory.retrieval.hits import (
     SearchResult,
     SparseSearch,
 )
-from synthorg_tui.memory.retrieval.neighbours import Loan
 from synthorg_tui.memory.retrieval.relevance import fuse_hits
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 from synthorg_tui.memory.shared import SharedKnowledgeStore
-
-
-class Reordered(NamedTuple):
-    """The place of a memory before and after a model reordered those at the top, from 1."""
-
-    before: int
-    after: int
-
-
-@dataclass(slots=True)
-class _Account:
-    hit: SearchHit
-    scored: ScoredMemory | None = None
-    rank: int = 0
-    boost: float = 0.0
-    loan: Loan | None = None
-    reordered: Reordered | None = None
-    pick: DiversePick | None = None
-    tokens: int = 0
-    members: tuple[str, ...] = ()
-    seen: str = ""
-    verdict: Verdict | None = None
-    reason: str = ""
 
 
 class CandidateTrace:
     """Record of what happens to each candidate; the first verdict on a candidate is final."""
 
     def __init__(self, hits: Iterable[SearchHit]) -> None:
-        self._accounts = {hit.entry.id: _Account(hit) for hit in hits}
+        self._hits = {hit.entry.id: hit for hit in hits}
+        self._noted: dict[str, dict[str, Any]] = {key: {} for key in self._hits}
+        self._moved: dict[str, str] = {}
+
+    def note(self, memory_id: str, **fields: Any) -> None:
+        """Record fields of the explanation of a candidate, by their names in ``Candidate``."""
+        self._noted[memory_id].update(fields)
 
     def ranked(self, memories: Sequence[ScoredMemory], *, boost: float) -> None:
         """Record scores and ranks; ``boost`` is what own memories got, unless fused by rank."""
         for rank, memory in enumerate(memories, start=1):
-            account = self._accounts[memory.entry.id]
-            account.scored, account.rank = memory, rank
             boosted = memory.scoring_strategy is not FusionStrategy.RRF and not memory.is_shared
-            account.boost = boost if boosted else 0.0
-
-    def lent(self, loans: Mapping[str, Loan]) -> None:
-        """Record what memories were lent by hits beside them."""
-        for memory_id, loan in loans.items():
-            self._accounts[memory_id].loan = loan
+            self.note(
+                memory.entry.id,
+                relevance=memory.relevance_score,
+                recency=memory.recency_score,
+                combined=memory.combined_score,
+                rank=rank,
+                boost=boost if boosted else 0.0,
+            )
 
     def reordered(self, before: Sequence[ScoredMemory], after: Sequence[ScoredMemory]) -> None:
         """Record the places of the same memories before and after they were reordered."""
         places = {memory.entry.id: place for place, memory in enumerate(before, start=1)}
         for place, memory in enumerate(after, start=1):
             key = memory.entry.id
-            self._accounts[key].reordered = Reordered(places[key], place)
+            self.note(key, reordered=place)
+            self._moved[key] = f", {place} by reranking" if place != places[key] else ""
 
     def place(self, memory_id: str) -> str:
         """Return the candidate's place by score, and where reordering moved it, in words."""
-        account = self._accounts[memory_id]
-        told = f"place {account.rank} by score"
-        moved = account.reordered
-        if moved is None or moved.before == moved.after:
-            return told
-        return f"{told}, {moved.after} by reranking"
+        rank = self._noted[memory_id].get("rank", 0)
+        return f"place {rank} by score{self._moved.get(memory_id, '')}"
 
-    def rank(self, memory_id: str) -> int:
-        """Return the candidate's rank by score, from 1; 0 when it wasn't ranked."""
-        return self._accounts[memory_id].rank
-
-    def loan(self, memory_id: str) -> Loan | None:
-        """Return what the candidate was lent, if it was."""
-        return self._accounts[memory_id].loan
-
-    def diversified(self, picks: Iterable[DiversePick]) -> None:
-        """Record each memory's similarity to an earlier pick."""
-        for pick in picks:
-            self._accounts[pick.memory.entry.id].pick = pick
-
-    def stands_for(self, members: Mapping[str, tuple[str, ...]], seen: Mapping[str, str]) -> None:
-        """Record of which other memories a candidate is the one line, and how often it was seen."""
-        for memory_id, others in members.items():
-            account = self._accounts[memory_id]
-            account.members, account.seen = others, seen.get(memory_id, "")
-
-    def costs(self, memory_id: str, tokens: int) -> None:
-        """Record the size of a candidate's text block in tokens."""
-        self._accounts[memory_id].tokens = tokens
+    def loan(self, memory_id: str) -> str:
+        """Return what the candidate was lent and by what, in words; empty when it wasn't."""
+        noted = self._noted[memory_id]
+        lender = noted.get("beside")
+        return f", {noted['lent']:.2f} of it lent by {lender} beside it" if lender else ""
 
     def judge(self, memory_id: str, verdict: Verdict, reason: str) -> None:
         """Record why a candidate is included or left out, unless it has a verdict already."""
-        account = self._accounts[memory_id]
-        if account.verdict is None:
-            account.verdict, account.reason = verdict, reason
+        if "verdict" not in self._noted[memory_id]:
+            self.note(memory_id, verdict=verdict, reason=reason)
 
     def candidates(self, given: Sequence[str]) -> tuple[Candidate, ...]:
         """Return all candidates: those in ``given`` in that order, then the others by rank.
@@ -120,43 +80,22 @@ class CandidateTrace:
         Call it last: every candidate must have a verdict.
         """
         place = {memory_id: number for number, memory_id in enumerate(given)}
-        last = len(self._accounts)
+        last = len(self._hits)
 
-        def order(account: _Account) -> tuple[int, int, float]:
-            return (
-                place.get(account.hit.entry.id, last),
-                account.rank or last + 1,
-                -account.hit.fused,
+        def order(hit: SearchHit) -> tuple[int, int, float]:
+            key = hit.entry.id
+            return (place.get(key, last), self._noted[key].get("rank", last + 1), -hit.fused)
+
+        return tuple(
+            Candidate(
+                entry=hit.entry.listed(),
+                is_shared=hit.is_shared,
+                dense=hit.dense,
+                sparse=hit.sparse,
+                **self._noted[hit.entry.id],
             )
-
-        return tuple(_candidate(account) for account in sorted(self._accounts.values(), key=order))
-
-
-def _candidate(account: _Account) -> Candidate:
-    hit, scored, pick = account.hit, account.scored, account.pick
-    if account.verdict is None:
-        raise AssertionError(f"no verdict on memory {hit.entry.id}")
-    return Candidate(
-        entry=hit.entry.listed(),
-        verdict=account.verdict,
-        reason=account.reason,
-        is_shared=hit.is_shared,
-        dense=hit.dense,
-        sparse=hit.sparse,
-        relevance=scored.relevance_score if scored else 0.0,
-        recency=scored.recency_score if scored else 0.0,
-        boost=account.boost,
-        combined=scored.combined_score if scored else 0.0,
-        lent=account.loan.amount if account.loan else 0.0,
-        beside=account.loan.lender if account.loan else None,
-        rank=account.rank,
-        reordered=account.reordered.after if account.reordered else 0,
-        similarity=pick.similarity if pick else 0.0,
-        similar_to=pick.similar_to.id if pick and pick.similar_to else None,
-        tokens=account.tokens,
-        members=account.members,
-        seen=account.seen,
-    )
+            for hit in sorted(self._hits.values(), key=order)
+        )
 
 
 class CandidateSet(NamedTuple):

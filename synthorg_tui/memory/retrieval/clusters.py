@@ -5,7 +5,7 @@ the best score stands for its cluster. All are members of the explanation, and c
 their ids. Which of several facts of one key holds is decided where they are read, not here.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -24,14 +24,13 @@ MAX_COMPARED: Final = 100
 class OneLine(NamedTuple):
     """The memories of an answer without those that another stands for.
 
-    ``stands_for`` has the ids of all that a memory stands for, its own excepted, ``last`` when the
-    newest of them was made, and ``seen`` how often they were seen, in words; ``in_place_of`` is the
-    id of what stands for a memory that is left out.
+    ``stands_for`` has the ids of all that a memory stands for, its own excepted, and ``seen`` how
+    often they were seen, in words; ``in_place_of`` is the id of what stands for a memory that is
+    left out.
     """
 
     memories: tuple[ScoredMemory, ...]
     stands_for: Mapping[str, tuple[str, ...]]
-    last: Mapping[str, datetime]
     seen: Mapping[str, str]
     in_place_of: Mapping[str, str]
 
@@ -56,8 +55,8 @@ def lessons_alone(
                 and parse_tags(known[key].entry.metadata.tags).sensitivity.value == mark
             ):
                 replaced.setdefault(key, lesson)
-    heads = (known[replaced.get(key, key)] for key in known)
-    return _once(heads), replaced
+    heads = dict.fromkeys(replaced.get(key, key) for key in known)
+    return [known[key] for key in heads], replaced
 
 
 def one_line_each(
@@ -88,7 +87,7 @@ def one_line_each(
     left = [memory for key, memory in first.items() if key not in in_place_of]
     last = {key: max(last[key], first[key].entry.created_at) for key in stands_for}
     seen = {key: seen_words(len(ids) + 1, last[key], now) for key, ids in stands_for.items()}
-    return OneLine((*left, *memories[MAX_COMPARED:]), stands_for, last, seen, in_place_of)
+    return OneLine((*left, *memories[MAX_COMPARED:]), stands_for, seen, in_place_of)
 
 
 def lines_of(
@@ -102,7 +101,10 @@ def lines_of(
 
     Each knows how often it was seen, the copies included that a search left out already.
     """
-    scored = [_by_place(entry, number) for number, entry in enumerate(entries)]
+    scored = [
+        ScoredMemory(entry=entry, relevance_score=s, recency_score=0, combined_score=s)
+        for entry, s in ((entry, 1.0 / place) for place, entry in enumerate(entries, 1))
+    ]
     by_id = {entry.id: entry for entry in entries}
     alone, _ = lessons_alone(scored, made_of)
     lines = one_line_each(alone, {}, now=now, places=places)
@@ -124,15 +126,6 @@ def seen_words(times: int, last: datetime | None, now: datetime | None = None) -
         return ""
     day = f"{last.day} {last:%b}" + ("" if now and last.year == now.year else f" {last.year}")
     return f"seen {counted(times, 'time')}, last on {day}"
-
-
-def _by_place(entry: MemoryEntry, place: int) -> ScoredMemory:
-    score = 1.0 / (1 + place)
-    return ScoredMemory(entry=entry, relevance_score=score, recency_score=0, combined_score=score)
-
-
-def _once(memories: Iterable[ScoredMemory]) -> list[ScoredMemory]:
-    return list({memory.entry.id: memory for memory in memories}.values())
 
 
 def _comparable(memory: ScoredMemory, place: HitPlace) -> Comparable:

@@ -100,13 +100,9 @@ def lend(
     scores = {memory.entry.id: memory.combined_score for memory in ranked}
     texts = {m.entry.id: m.entry.content for m in ranked if m.entry.id in lenders}
     loans = loans_of(scores, texts, neighbours, factor=factor)
-    changed = [_with_loan(memory, loans.get(memory.entry.id)) for memory in ranked]
-    changed.sort(key=lambda memory: -memory.combined_score)
-    return Lent(tuple(changed), loans)
-
-
-def _with_loan(memory: ScoredMemory, loan: Loan | None) -> ScoredMemory:
-    if loan is None:
-        return memory
-    score = min(1.0, memory.combined_score + loan.amount)
-    return memory.model_copy(update={"combined_score": score})
+    changed = {memory.entry.id: memory for memory in ranked}
+    for key, loan in loans.items():
+        score = min(1.0, scores[key] + loan.amount)
+        changed[key] = changed[key].model_copy(update={"combined_score": score})
+    ordered = sorted(changed.values(), key=lambda memory: -memory.combined_score)
+    return Lent(tuple(ordered), loans)

@@ -242,16 +242,13 @@ def meaning_of(query: str) -> str:
             continue
         word = re.split("['\u2019]", token, maxsplit=1)[0]
         is_function_word = word.casefold() in STOP_WORDS
-        is_name = not at_start and not is_function_word and _is_capitalised(word)
+        is_capitalised = word.isalpha() and word[0].isupper() and word[1:].islower()
+        is_name = is_capitalised and not at_start and not is_function_word
         at_start = False
         if not is_name:
             tokens.append(token)
             has_content = has_content or not is_function_word
     return " ".join("".join(tokens).split()) if has_content else query
-
-
-def _is_capitalised(word: str) -> bool:
-    return word.isalpha() and word[0].isupper() and word[1:].islower()
 
 
 def rank_hits(

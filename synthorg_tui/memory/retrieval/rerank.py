@@ -4,7 +4,6 @@ Which model is decided by the settings: a cross-encoder, or without one the lang
 """
 
 import hashlib
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,24 +27,29 @@ _INSTRUCTION = (
 )
 
 
-class Reranker(ABC):
-    """Base of what reorders memories: it remembers orders, and keeps the given one on failure.
+class Reranker:
+    """``QuerySpecificReranker`` that remembers orders, and keeps the given one on failure.
+
+    Memories that a cross-encoder scores the same keep their order.
 
     Args:
+        encoder: The model that reads the question with each memory; it goes before a language
+            model.
+        provider: Returns the language model, asked where there is no encoder. Without any model the
+            order is unchanged, and the result says so.
         cache: Cache of the orders that were found.
     """
 
-    def __init__(self, cache: RerankCache) -> None:
+    def __init__(
+        self,
+        encoder: "CrossEncoder | None",
+        provider: Callable[[], CompletionProvider | None],
+        *,
+        cache: RerankCache,
+    ) -> None:
+        self._encoder = encoder
+        self._provider = provider
         self._cache = cache
-
-    @property
-    def _model(self) -> str:
-        """What tells its orders from those of others that share the cache."""
-        return ""
-
-    @abstractmethod
-    async def _places(self, query_text: str, memories: tuple[ScoredMemory, ...]) -> Sequence[int]:
-        """The places of the memories in their new order, or nothing that sorts into all of them."""
 
     async def rerank(
         self, query_text: NotBlankStr, memories: tuple[ScoredMemory, ...]
@@ -57,7 +61,7 @@ class Reranker(ABC):
         if len(memories) < 2:
             return RankedMemories(memories)
         ids = tuple(memory.entry.id for memory in memories)
-        key = _key(self._model, query_text, ids) if len(set(ids)) == len(ids) else None
+        key = self._key(query_text, ids) if len(set(ids)) == len(ids) else None
         order = self._cache.get(key) if key else None
         if order is not None:
             by_id = {memory.entry.id: memory for memory in memories}
@@ -73,46 +77,18 @@ class Reranker(ABC):
             self._cache.put(key, tuple(memory.entry.id for memory in ranked))
         return RankedMemories(ranked)
 
-
-class CrossEncoderReranker(Reranker):
-    """``QuerySpecificReranker`` by a model that reads the question with each memory.
-
-    Memories that it scores the same keep their order.
-    """
-
-    def __init__(self, encoder: "CrossEncoder", *, cache: RerankCache) -> None:
-        super().__init__(cache)
-        self._encoder = encoder
-
-    @property
-    def _model(self) -> str:
-        return self._encoder.fingerprint
-
     async def _places(self, query_text: str, memories: tuple[ScoredMemory, ...]) -> Sequence[int]:
-        texts = [memory.entry.content for memory in memories]
-        scores = (await self._encoder.scores(query_text, texts)).tolist()
-        return sorted(range(len(scores)), key=lambda place: -scores[place])
-
-
-class LLMReranker(Reranker):
-    """``QuerySpecificReranker`` that asks a language model for the order.
-
-    Args:
-        provider: The model; without one the order is unchanged, and the result says so.
-        cache: Cache of the orders that the model returned.
-    """
-
-    def __init__(self, provider: CompletionProvider | None, *, cache: RerankCache) -> None:
-        super().__init__(cache)
-        self._provider = provider
-
-    async def _places(self, query_text: str, memories: tuple[ScoredMemory, ...]) -> Sequence[int]:
+        """The places of the memories in their new order, or nothing that sorts into all of them."""
+        if self._encoder is not None:
+            texts = [memory.entry.content for memory in memories]
+            scores = (await self._encoder.scores(query_text, texts)).tolist()
+            return sorted(range(len(scores)), key=lambda place: -scores[place])
         shown = "\n".join(
             f"{place}: {safe_text(memory.entry.content[:_SHOWN_CHARS])}"
             for place, memory in enumerate(memories)
         )
         answer = await ask_for_json(
-            self._provider,
+            self._provider(),
             _INSTRUCTION,
             {"Question": ("task-data", query_text), "Memories": ("memory-entry", shown)},
             schema=_schema(len(memories)),
@@ -123,23 +99,11 @@ class LLMReranker(Reranker):
             return []
         return ranking
 
-
-def create_reranker(
-    encoder: "CrossEncoder | None",
-    provider: Callable[[], CompletionProvider | None],
-    *,
-    cache: RerankCache,
-) -> Reranker:
-    """Return what reorders memories: the cross-encoder if there is one, else the language model."""
-    if encoder is not None:
-        return CrossEncoderReranker(encoder, cache=cache)
-    return LLMReranker(provider(), cache=cache)
-
-
-def _key(model: str, query_text: str, ids: tuple[str, ...]) -> str:
-    told = (model, query_text) if model else (query_text,)
-    joined = "|".join((*told, *sorted(ids)))
-    return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()
+    def _key(self, query_text: str, ids: tuple[str, ...]) -> str:
+        """What an order is remembered by: the encoder, the question and the memories."""
+        model = (self._encoder.fingerprint,) if self._encoder is not None else ()
+        joined = "|".join((*model, query_text, *sorted(ids)))
+        return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _schema(count: int) -> dict[str, Any]:

@@ -149,7 +149,8 @@ class Selection:
             self._out(key, Verdict.REPLACED, reason)
         lines = one_line_each(free, found.copies, now=now, places=found.places)
         self.seen = lines.seen
-        self._trace.stands_for(lines.stands_for, lines.seen)
+        for key, others in lines.stands_for.items():
+            self._trace.note(key, members=others, seen=lines.seen[key])
         for key, kept in lines.in_place_of.items():
             self._out(key, Verdict.ALIKE, f"says the same as {kept}, which stands for both")
         pinned = (memory for memory in memories if memory.entry.id in self._pinned)
@@ -170,7 +171,9 @@ class Selection:
         pool = rest[: pool_size(self._config)]
         self._beyond(rest[len(pool) :])
         picks = pick_diverse(pool, diversity_lambda=self._config.diversity_lambda, limit=limit)
-        self._trace.diversified(picks)
+        for pick in picks:
+            nearest = pick.similar_to.id if pick.similar_to else None
+            self._trace.note(pick.memory.entry.id, similarity=pick.similarity, similar_to=nearest)
         without = frozenset(memory.entry.id for memory in rest[:limit])
         self._promoted = frozenset(pick.memory.entry.id for pick in picks[:limit]) - without
         self._too_similar([pick for pick in picks[limit:] if pick.memory.entry.id in without])
@@ -210,7 +213,7 @@ class Selection:
         place = 0
         for packed in packing.packed:
             key = packed.memory.entry.id
-            self._trace.costs(key, packed.tokens)
+            self._trace.note(key, tokens=packed.tokens)
             if not packed.fits:
                 reason = f"needs {packed.tokens} tokens, {packed.room} were left"
                 self._trace.judge(key, Verdict.OVER_BUDGET, reason)
@@ -222,10 +225,7 @@ class Selection:
                 self._trace.judge(key, Verdict.INCLUDED, self._included(key, place))
 
     def _included(self, key: str, place: int) -> str:
-        by_score = self._trace.place(key)
-        loan = self._trace.loan(key)
-        if loan is not None:
-            by_score += f", {loan.amount:.2f} of it lent by {loan.lender} beside it"
+        by_score = self._trace.place(key) + self._trace.loan(key)
         return f"{by_score}, promoted to {place} for variety" if key in self._promoted else by_score
 
     def _beyond(self, memories: Sequence[ScoredMemory]) -> None:

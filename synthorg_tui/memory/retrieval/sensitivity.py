@@ -29,9 +29,6 @@ class SensitivityFilter(NamedTuple):
         """Return why a memory is withheld, for a person; empty when it may be given."""
         if DETAILED_TAG in entry.metadata.tags:
             return "it is a raw record, which is read by its id only"
-        return self._sensitive(entry)
-
-    def _sensitive(self, entry: MemoryEntry) -> str:
         sensitivity = parse_tags(entry.metadata.tags).sensitivity
         if sensitivity in self.allowed:
             return ""
@@ -39,10 +36,11 @@ class SensitivityFilter(NamedTuple):
 
     def sort(self, entries: Iterable[MemoryEntry]) -> FilteredMemories:
         """Divide memories into permitted and withheld ones, each in unchanged order."""
-        sorted_entries: dict[bool, list[MemoryEntry]] = {True: [], False: []}
-        for entry in entries:
-            sorted_entries[not self.refusal(entry)].append(entry)
-        return FilteredMemories(tuple(sorted_entries[True]), tuple(sorted_entries[False]))
+        refused = [(bool(self.refusal(entry)), entry) for entry in entries]
+        return FilteredMemories(
+            permitted=tuple(entry for is_refused, entry in refused if not is_refused),
+            withheld=tuple(entry for is_refused, entry in refused if is_refused),
+        )
 
     async def search(
         self, backend: MemoryBackend, agent_id: str, query: MemoryQuery
@@ -74,4 +72,6 @@ class SensitivityFilter(NamedTuple):
             MemoryRetrievalError: Reading failed.
         """
         entry = await backend.get(agent_id, memory_id)
-        return None if entry is None or self._sensitive(entry) else entry
+        if entry is None or parse_tags(entry.metadata.tags).sensitivity not in self.allowed:
+            return None
+        return entry

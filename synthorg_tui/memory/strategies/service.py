@@ -364,9 +364,9 @@ class InjectionService:
                 sensitivities=sensitivities,
             )
         if config.query_specific_rerank_enabled:
-            from synthorg_tui.memory.retrieval.rerank import create_reranker
+            from synthorg_tui.memory.retrieval.rerank import Reranker
 
-            reranker = create_reranker(self.cross_encoder, self.model, cache=self.rerank_cache)
+            reranker = Reranker(self.cross_encoder, self.model, cache=self.rerank_cache)
         return ContextInjectionStrategy(
             backend=memory,
             config=config,

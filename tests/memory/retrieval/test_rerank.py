@@ -11,11 +11,7 @@ from hypothesis import strategies as st
 
 from synthorg_tui.memory.ranking import ScoredMemory
 from synthorg_tui.memory.retrieval.hits import QuerySpecificReranker, RankedMemories
-from synthorg_tui.memory.retrieval.rerank import (
-    CrossEncoderReranker,
-    LLMReranker,
-    create_reranker,
-)
+from synthorg_tui.memory.retrieval.rerank import Reranker
 from synthorg_tui.memory.retrieval.rerank_cache import RerankCache
 from synthorg_tui.providers.embedding.protocol import Vectors
 from synthorg_tui.providers.reranking.config import OnnxRerankerConfig
@@ -33,8 +29,9 @@ def order(*places: object) -> str:
     return json.dumps({"ranking": places})
 
 
-def reranker(*answers: str | Exception, cache: RerankCache | None = None) -> LLMReranker:
-    return LLMReranker(ScriptedProvider(*answers), cache=cache or RerankCache())
+def reranker(*answers: str | Exception, cache: RerankCache | None = None) -> Reranker:
+    provider = ScriptedProvider(*answers)
+    return Reranker(None, lambda: provider, cache=cache or RerankCache())
 
 
 async def rerank(
@@ -84,7 +81,7 @@ class TestOrder:
         assert result.degraded.startswith("reranking failed")
 
     async def test_without_a_model_the_order_stays_and_the_result_says_so(self) -> None:
-        result = await LLMReranker(None, cache=RerankCache()).rerank("why", FOUND)
+        result = await Reranker(None, lambda: None, cache=RerankCache()).rerank("why", FOUND)
         assert result.memories == FOUND
         assert result.degraded == "reranking failed: no language model is configured"
 
@@ -104,7 +101,7 @@ class TestPrompt:
     async def prompt(self, content: str) -> str:
         provider = ScriptedProvider(order(0, 1))
         memories = (scored("a", content), scored("b"))
-        await LLMReranker(provider, cache=RerankCache()).rerank("why", memories)
+        await Reranker(None, lambda: provider, cache=RerankCache()).rerank("why", memories)
         return provider.prompts[0]
 
     async def test_memories_are_numbered_from_zero_and_shown_to_500_characters(self) -> None:
@@ -199,7 +196,7 @@ class TestCrossEncoder:
         self, scores: list[int]
     ) -> None:
         memories, encoder = contents(scores)
-        answer = await CrossEncoderReranker(encoder, cache=RerankCache()).rerank("why", memories)
+        answer = await Reranker(encoder, lambda: None, cache=RerankCache()).rerank("why", memories)
         places = [int(memory.entry.id) for memory in answer.memories]
         assert answer.degraded == ""
         assert places == sorted(range(len(scores)), key=lambda place: (-scores[place], place))
@@ -208,7 +205,7 @@ class TestCrossEncoder:
     async def test_scores_stay_and_the_whole_text_is_read(self) -> None:
         long = scored("b", "x" * 5_000, score=0.1)
         encoder = Scorer({"text": 0.0, long.entry.content: 1.0})
-        reranker = CrossEncoderReranker(encoder, cache=RerankCache())
+        reranker = Reranker(encoder, lambda: None, cache=RerankCache())
         assert isinstance(reranker, QuerySpecificReranker)
         answer = await reranker.rerank("why", (FOUND[0], long))
         assert answer == RankedMemories((long, FOUND[0]))
@@ -217,7 +214,7 @@ class TestCrossEncoder:
     async def test_a_failure_leaves_the_order_and_says_so(self, tmp_path: Path) -> None:
         config = OnnxRerankerConfig(type="onnx", path=tmp_path / "lost.onnx")
         encoder = CrossEncoder(config)
-        answer = await CrossEncoderReranker(encoder, cache=RerankCache()).rerank("why", FOUND)
+        answer = await Reranker(encoder, lambda: None, cache=RerankCache()).rerank("why", FOUND)
         assert answer.memories == FOUND
         assert answer.degraded.startswith("reranking failed: The re-ranker ")
         await encoder.close()
@@ -228,7 +225,7 @@ class TestCrossEncoder:
         down = Scorer({"0": 2.0, "1": 1.0}, name="other")
         for _ in range(2):
             for encoder, order in ((up, ["1", "0"]), (down, ["0", "1"])):
-                answer = await CrossEncoderReranker(encoder, cache=cache).rerank("why", memories)
+                answer = await Reranker(encoder, lambda: None, cache=cache).rerank("why", memories)
                 assert ids(answer.memories) == order
         assert len(up.asked) == len(down.asked) == 1
 
@@ -238,7 +235,7 @@ class TestCrossEncoder:
         def unasked() -> None:
             raise AssertionError("no language model is wanted")
 
-        reranker = create_reranker(encoder, unasked, cache=RerankCache())
+        reranker = Reranker(encoder, unasked, cache=RerankCache())
         assert ids((await reranker.rerank("why", memories)).memories) == ["1", "0"]
-        without = create_reranker(None, lambda: None, cache=RerankCache())
+        without = Reranker(None, lambda: None, cache=RerankCache())
         assert "no language model" in (await without.rerank("why", memories)).degraded

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from itertools import chain
 
 from synthorg_tui.core.clock import Clock, SystemClock
@@ -16,14 +16,9 @@ from synthorg_tui.memory.retrieval.candidates import CandidateSearch
 from synthorg_tui.memory.retrieval.hierarchical.supervisor import Attempt, Supervisor
 from synthorg_tui.memory.retrieval.hierarchical.workers import (
     MAX_RESULTS,
-    EpisodicWorker,
-    ProceduralWorker,
     RetrievalQuery,
     RetrievalResult,
-    SemanticWorker,
-    Worker,
-    WorkerName,
-    run_worker,
+    SearchWorkers,
 )
 from synthorg_tui.memory.retrieval.hits import RankedMemories
 from synthorg_tui.memory.retrieval.sensitivity import SensitivityFilter
@@ -61,13 +56,8 @@ class SupervisedRetriever:
         clock: Clock | None = None,
         sensitivities: Collection[Sensitivity] = GIVEN_BY_DEFAULT,
     ) -> None:
-        clock = clock or SystemClock()
         search = CandidateSearch(backend, shared_store, config)
-        self._workers: Mapping[WorkerName, Worker] = {
-            WorkerName.SEMANTIC: SemanticWorker(search, config, clock),
-            WorkerName.EPISODIC: EpisodicWorker(backend, config, clock),
-            WorkerName.PROCEDURAL: ProceduralWorker(backend, config),
-        }
+        self._workers = SearchWorkers(search, backend, config, clock or SystemClock())
         self._supervisor = Supervisor(provider, max_workers=config.max_workers_per_query)
         self._sensitivity = SensitivityFilter(sensitivities)
         self._retries = config.max_retry_count if config.reflective_retry_enabled else 0
@@ -125,11 +115,8 @@ class SupervisedRetriever:
         self, query: RetrievalQuery, attempt: Attempt, notes: list[str]
     ) -> tuple[ScoredMemory, ...]:
         asked = query.model_copy(update={"text": attempt.text})
-        results = await together(
-            *(run_worker(self._workers[name], asked) for name in attempt.workers)
-        )
-        for result in results:
-            notes.extend(filter(None, (result.error, result.degraded)))
+        results = await together(*(self._workers.run(name, asked) for name in attempt.workers))
+        notes.extend(result.degraded for result in results if result.degraded)
         return merge_scored(*(result.candidates for result in results), limit=query.max_results)
 
 

@@ -1,7 +1,6 @@
 """Decides, with a model, which searches a query goes to and whether to try again."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, Final
 
 from synthorg_tui.core.text import safe_text
@@ -30,18 +29,12 @@ _REFLECT = (
 )
 
 
-class Alternative(StrEnum):
-    """Kind of another attempt that the model can choose."""
-
-    SEMANTIC_ONLY = "semantic_only"
-    EPISODIC_ONLY = "episodic_only"
-    SKIP = "skip"
-
-
-_WORKERS: Final = {
-    Alternative.SEMANTIC_ONLY: (WorkerName.SEMANTIC,),
-    Alternative.EPISODIC_ONLY: (WorkerName.EPISODIC,),
+_SKIP: Final = "skip"
+_ALTERNATIVES: Final = {
+    "semantic_only": (WorkerName.SEMANTIC,),
+    "episodic_only": (WorkerName.EPISODIC,),
 }
+"""The searches of another attempt, by the strategy that the model names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +62,15 @@ class Supervisor:
             max_tokens=96,
         )
         named = answer.get("workers")
-        known = [
-            WorkerName(name)
-            for name in dict.fromkeys(filter(_is_text, named if isinstance(named, list) else []))
-            if name in set(WorkerName)
-        ]
+        texts = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+        known = [WorkerName(name) for name in dict.fromkeys(texts) if name in set(WorkerName)]
         workers = tuple(known[: self._max_workers]) or (WorkerName.SEMANTIC,)
         return Attempt(query.text, workers)
 
     async def reflect(self, last: Attempt, found: tuple[ScoredMemory, ...]) -> Attempt | None:
         """Return the next attempt, or ``None`` when the results are good or can't be improved."""
         if not found:
-            return Attempt(last.text, _WORKERS[Alternative.SEMANTIC_ONLY])
+            return Attempt(last.text, (WorkerName.SEMANTIC,))
         if sum(memory.combined_score for memory in found) / len(found) >= GOOD_ENOUGH:
             return None
         answer = await ask_for_json(
@@ -91,17 +81,12 @@ class Supervisor:
             max_tokens=128,
         )
         strategy = answer.get("alternative_strategy")
-        if answer.get("retry") is not True or strategy == Alternative.SKIP:
+        if answer.get("retry") is not True or strategy == _SKIP:
             return None
         corrected = answer.get("corrected_query")
         text = corrected.strip() if isinstance(corrected, str) else ""
-        named = strategy if _is_text(strategy) and strategy in set(Alternative) else None
-        workers = _WORKERS[Alternative(named)] if named else last.workers
-        return Attempt(text or last.text, workers)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
+        known = strategy if isinstance(strategy, str) else ""
+        return Attempt(text or last.text, _ALTERNATIVES.get(known, last.workers))
 
 
 def _shown(found: tuple[ScoredMemory, ...]) -> str:
@@ -132,7 +117,7 @@ _REFLECT_SCHEMA: Final[dict[str, Any]] = {
         "retry": {"type": "boolean"},
         "alternative_strategy": {
             "type": "string",
-            "enum": [choice.value for choice in Alternative],
+            "enum": [*_ALTERNATIVES, _SKIP],
         },
         "corrected_query": {"type": "string"},
     },

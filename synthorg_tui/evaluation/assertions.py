@@ -23,8 +23,6 @@ _NOT_FIRST: Final = re.compile(rf"(?:the form )?{_CODE} isn't tried first\.?", r
 _BEFORE: Final = re.compile(rf"{_CODE} runs before {_CODE}\.?", re.IGNORECASE)
 _UNSEEN: Final = re.compile(rf"the error {_CODE} isn't seen\.?", re.IGNORECASE)
 _MAX_SHOWN: Final = 160
-_MAX_CODE: Final = 300
-_MAX_LINES: Final = 400
 _MAX_GAP: Final = 100
 _FAILED: Final = frozenset({CallOutcome.FAILED, CallOutcome.BLOCKED_BY_HOOK})
 UNDECIDED: Final = "no script can decide this"
@@ -69,7 +67,7 @@ def unseen(error: str) -> str:
 
 def quoted(text: str) -> str:
     """Return a text as it can stand between back quotes on one line."""
-    return truncate(" ".join(safe_text(text.replace("`", "'")).split()), _MAX_CODE)
+    return truncate(" ".join(safe_text(text.replace("`", "'")).split()), 300)
 
 
 def is_decidable(text: str) -> bool:
@@ -96,7 +94,7 @@ def _graded(text: str, ran: Sequence[_RanStep], execution: Execution) -> GradedA
     if check is _has_no_error:
         passed, evidence = _has_no_error(codes[0], execution)
     else:
-        steps = [_last_step(code) for code in codes]
+        steps = [last_step(code) for code in codes]
         known = [step for step in steps if step is not None]
         if len(known) < len(steps):
             return GradedAssertion(text=text, passed=None, evidence="it names no command")
@@ -113,8 +111,9 @@ def _reading(text: str) -> "tuple[Callable[..., tuple[bool, str]], tuple[str, ..
     return None
 
 
-def _last_step(command: str) -> Step | None:
-    steps = command_steps(command)
+def last_step(command: str) -> Step | None:
+    """Return the last program that a command starts; its beginning may be cut off."""
+    steps = command_steps(command.removeprefix("… "))
     return steps[-1] if steps else None
 
 
@@ -157,7 +156,7 @@ def _has_no_error(pattern: str, execution: Execution) -> tuple[bool, str]:
     for call in execution.calls:
         if call.outcome not in _FAILED:
             continue
-        for line in call.output.splitlines()[:_MAX_LINES]:
+        for line in call.output.splitlines()[:400]:
             if _holds(comparable(line), pieces) or _holds(line.lower(), pieces):
                 return False, truncate(safe_text(line), _MAX_SHOWN)
     return True, "no call failed so"

@@ -14,7 +14,7 @@ from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.curation.models import Evidence, LessonKind
 from synthorg_tui.evaluation import assertions
 from synthorg_tui.evaluation.models import SkillUnderTest
-from synthorg_tui.executions.commands import Step, command_steps
+from synthorg_tui.executions.commands import Step
 from synthorg_tui.executions.models import Execution, SourceRef, Turn
 from synthorg_tui.executions.requests import is_trivial
 from synthorg_tui.learning.actions import arguments
@@ -118,14 +118,16 @@ def _last_words(turns: Sequence[Turn]) -> str:
 
 def _assertions(skill: SkillUnderTest, seen: Evidence) -> Iterator[str]:
     """What can be checked of one occurrence, in the order in which it should come about."""
-    failed, worked = _last_step(seen.failed), _last_step(seen.resolved_by)
+    failed, worked = assertions.last_step(seen.failed), assertions.last_step(seen.resolved_by)
     if skill.kind in (None, LessonKind.FILE):
         worked = failed = None
     if failed is not None and worked is not None and failed.intent == worked.intent:
-        if _differ(failed, worked):
+        (names, options), (own_names, own_options) = arguments(failed), arguments(worked)
+        # Their forms can be told apart: other options, or names where none stood.
+        if options != own_options or bool(names) != bool(own_names):
             yield assertions.not_first(_words(failed))
         if skill.kind is LessonKind.GATE:
-            needed = (_last_step(text) for text in seen.between)
+            needed = (assertions.last_step(text) for text in seen.between)
             yield from (
                 assertions.runs_before(step.intent, worked.intent)
                 for step in needed
@@ -136,17 +138,6 @@ def _assertions(skill: SkillUnderTest, seen: Evidence) -> Iterator[str]:
         yield from map(assertions.unseen, sorted(errors))
     if worked is not None:
         yield assertions.exits(_words(worked))
-
-
-def _differ(failed: Step, worked: Step) -> bool:
-    """Whether their forms can be told apart: other options, or names where none stood."""
-    (names, options), (own_names, own_options) = arguments(failed), arguments(worked)
-    return options != own_options or bool(names) != bool(own_names)
-
-
-def _last_step(command: str) -> Step | None:
-    steps = command_steps(command.removeprefix("… "))
-    return steps[-1] if steps else None
 
 
 def _words(step: Step) -> str:

@@ -30,7 +30,6 @@ TIMING: Final = "timing.json"
 BENCHMARK: Final = "benchmark.json"
 MEASURES: Final = ("pass_rate", "time_seconds", "tokens")
 MAX_EVAL_FILE: Final = 1024 * 1024
-_MAX_FILES: Final = 20
 _MAX_ENTRIES: Final = 1000
 
 _Object: TypeAlias = Mapping[str, object]
@@ -38,13 +37,6 @@ _Object: TypeAlias = Mapping[str, object]
 
 class EvalFileError(DomainError):
     """A file of an evaluation can't be read as one."""
-
-
-class RunTiming(NamedTuple):
-    """What a run took."""
-
-    total_tokens: int = 0
-    duration_ms: int = 0
 
 
 class Benchmark(NamedTuple):
@@ -122,9 +114,12 @@ def write_grading(results: Sequence[GradedAssertion]) -> str:
     return _written({"assertion_results": told, "summary": summary, **extra})
 
 
-def write_timing(timing: RunTiming) -> str:
-    """Return the text of a ``timing.json``."""
-    return _written(timing._asdict())
+def write_timing(grades: Sequence[RunGrade]) -> str:
+    """Return the text of a ``timing.json``: the mean of what runs took."""
+    count = max(len(grades), 1)
+    tokens = round(sum(grade.tokens for grade in grades) / count)
+    milliseconds = round(sum(grade.milliseconds for grade in grades) / count)
+    return _written({"total_tokens": tokens, "duration_ms": milliseconds})
 
 
 def read_benchmark(text: str) -> Benchmark:
@@ -144,8 +139,8 @@ def read_benchmark(text: str) -> Benchmark:
             own = {m: figure for m in MEASURES if (figure := _figure(told.get(m))) is not None}
             figures[arm] = {**figures.get(arm, {}), **own}
     delta = summary.get("delta")
-    told_delta = delta if isinstance(delta, Mapping) else {}
-    known = {m: value for m in MEASURES if (value := _number(told_delta.get(m))) is not None}
+    told = delta if isinstance(delta, Mapping) else {}
+    known = {m: value for m in MEASURES if (value := _number(told.get(m))) is not None}
     return Benchmark(figures, known or _differences(figures))
 
 
@@ -154,8 +149,13 @@ def benchmark_of(result: ReplayResult) -> Benchmark:
     figures: dict[str, dict[str, ArmFigure]] = {}
     for arm in ARMS:
         grades = [grade for grade in result.grades if grade.arm == arm]
+        values = {
+            "pass_rate": [grade.pass_rate for grade in grades if grade.pass_rate is not None],
+            "time_seconds": [grade.milliseconds / 1000 for grade in grades],
+            "tokens": [float(grade.tokens) for grade in grades],
+        }
         if grades:
-            figures[arm] = _figures(grades)
+            figures[arm] = _figures(values)
     delta = dict(_differences(figures))
     if result.delta is not None:
         delta["pass_rate"] = round(result.delta, 4)
@@ -171,12 +171,8 @@ def write_benchmark(benchmark: Benchmark) -> str:
     return _written({"run_summary": {**arms, "delta": dict(benchmark.delta)}})
 
 
-def _figures(grades: Sequence[RunGrade]) -> dict[str, ArmFigure]:
-    values: dict[str, list[float]] = {
-        "pass_rate": [grade.pass_rate for grade in grades if grade.pass_rate is not None],
-        "time_seconds": [grade.milliseconds / 1000 for grade in grades],
-        "tokens": [float(grade.tokens) for grade in grades],
-    }
+def _figures(values: Mapping[str, Sequence[float]]) -> dict[str, ArmFigure]:
+    """The figure of each measure that has values."""
     found = {name: ArmFigure.of(known) for name, known in values.items()}
     return {name: figure for name, figure in found.items() if figure is not None}
 
@@ -199,10 +195,7 @@ def _of_runs(runs: Sequence[object]) -> dict[str, dict[str, ArmFigure]]:
                 value = _number(result.get(measure))
                 if value is not None:
                     values.setdefault(str(arm), {}).setdefault(measure, []).append(value)
-    return {
-        arm: {name: figure for name, each in own.items() if (figure := ArmFigure.of(each))}
-        for arm, own in values.items()
-    }
+    return {arm: _figures(own) for arm, own in values.items()}
 
 
 def _case(entry: _Object, number: int) -> EvalCase | None:
@@ -210,7 +203,7 @@ def _case(entry: _Object, number: int) -> EvalCase | None:
     if not prompt.strip():
         return None
     wanted = entry.get("assertions", entry.get("expectations"))
-    files = [name for name in _texts(entry.get("files"), _MAX_FILES) if _is_inside(name)]
+    files = [name for name in _texts(entry.get("files"), 20) if _is_inside(name)]
     given = entry.get("id")
     key = safe_text(str(given)) if isinstance(given, str | int) else ""
     return EvalCase(

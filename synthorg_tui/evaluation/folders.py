@@ -32,7 +32,9 @@ class EvaluationFolder:
 
     def __init__(self, base: Path, skill: str) -> None:
         self.workspace = workspace_of(base, skill)
-        self.path = self.workspace / f"iteration-{_last(self.workspace) + 1}"
+        names = (_ITERATION.fullmatch(path.name) for path in self.workspace.glob("iteration-*"))
+        last = max((int(match[1]) for match in names if match), default=0)
+        self.path = self.workspace / f"iteration-{last + 1}"
         self._skill = skill
 
     def begin(self, cases: Sequence[EvalCase]) -> None:
@@ -46,7 +48,7 @@ class EvaluationFolder:
         _write(outputs / "record.json", run.execution.model_dump_json(indent=2) + "\n")
         _write(outputs / "answer.md", run.answer + "\n")
         _write(outputs / dialects.GRADING, dialects.write_grading(grade.results))
-        _write(outputs / dialects.TIMING, dialects.write_timing(_timing([grade])))
+        _write(outputs / dialects.TIMING, dialects.write_timing([grade]))
 
     def finish(self, result: ReplayResult) -> None:
         """Write the grading and timing of each arm, and the summary of the iteration."""
@@ -55,7 +57,7 @@ class EvaluationFolder:
             by_arm.setdefault(self.path / f"eval-{grade.case}" / grade.arm, []).append(grade)
         for folder, grades in by_arm.items():
             _write(folder / dialects.GRADING, dialects.write_grading(pooled(grades)))
-            _write(folder / dialects.TIMING, dialects.write_timing(_timing(grades)))
+            _write(folder / dialects.TIMING, dialects.write_timing(grades))
         summary = dialects.write_benchmark(dialects.benchmark_of(result))
         _write(self.path / dialects.BENCHMARK, summary)
 
@@ -105,19 +107,6 @@ def remove_unnamed(base: Path, named: Collection[str]) -> int:
                 shutil.rmtree(folder, ignore_errors=True)
                 removed += 1
     return removed
-
-
-def _last(workspace: Path) -> int:
-    names = (_ITERATION.fullmatch(path.name) for path in workspace.glob("iteration-*"))
-    return max((int(match[1]) for match in names if match), default=0)
-
-
-def _timing(grades: Sequence[RunGrade]) -> dialects.RunTiming:
-    """The mean of what runs took."""
-    count = max(len(grades), 1)
-    tokens = sum(grade.tokens for grade in grades)
-    milliseconds = sum(grade.milliseconds for grade in grades)
-    return dialects.RunTiming(round(tokens / count), round(milliseconds / count))
 
 
 def _write(path: Path, text: str) -> None:

@@ -12,7 +12,6 @@ from typing import Final
 from synthorg_tui.core.text import safe_text, truncate
 from synthorg_tui.evaluation.models import LintResult, SkillUnderTest
 from synthorg_tui.skills import frontmatter
-from synthorg_tui.skills.document import Finding
 from synthorg_tui.skills.frontmatter import METADATA, FrontMatter
 from synthorg_tui.skills.names import MAX_NAME
 from synthorg_tui.skills.render import MAX_COMPATIBILITY
@@ -21,8 +20,6 @@ from synthorg_tui.skills.validate import MAX_DESCRIPTION, parse
 _FIELDS: Final = frozenset(
     {"name", "description", "license", "compatibility", METADATA, "allowed-tools"}
 )
-_MAX_TOLD: Final = 20
-_MAX_TEXT: Final = 200
 
 
 def lint(skill: SkillUnderTest) -> LintResult:
@@ -36,14 +33,20 @@ def lint(skill: SkillUnderTest) -> LintResult:
     return LintResult(
         errors=len(errors),
         warnings=len(findings) - len(errors),
-        findings=tuple(map(_told, findings[:_MAX_TOLD])),
+        findings=tuple(
+            truncate(f"line {finding.line}: {safe_text(finding.message)}", 200)
+            for finding in findings[:20]
+        ),
     )
 
 
 def refused_lines(front: FrontMatter, folder: str) -> Iterator[int]:
     """Yield the lines of the fields for which the reference validator refuses a file."""
     name = unicodedata.normalize("NFKC", front.text("name").strip())
-    if name != unicodedata.normalize("NFKC", folder) or not _is_strict_name(name):
+    # Letters of any script are as good as a to z.
+    is_lower = name == name.lower() and len(name) <= MAX_NAME
+    is_strict = is_lower and all(part.isalnum() for part in name.split("-"))
+    if name != unicodedata.normalize("NFKC", folder) or not is_strict:
         yield front.line("name")
     description = front.text("description").strip()
     if not description or len(description) > MAX_DESCRIPTION:
@@ -53,13 +56,3 @@ def refused_lines(front: FrontMatter, folder: str) -> Iterator[int]:
     for field, value in front.values.items():
         if field not in _FIELDS:
             yield value.line
-
-
-def _is_strict_name(name: str) -> bool:
-    """Whether the reference takes a name: letters of any script are as good as a to z."""
-    parts = name.split("-")
-    return name == name.lower() and len(name) <= MAX_NAME and all(p.isalnum() for p in parts)
-
-
-def _told(finding: Finding) -> str:
-    return truncate(f"line {finding.line}: {safe_text(finding.message)}", _MAX_TEXT)

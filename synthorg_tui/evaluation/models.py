@@ -12,6 +12,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import AwareDatetime, Field, TypeAdapter
 
+from synthorg_tui.core.text import counted
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.curation.effects import LessonEffect
 from synthorg_tui.curation.models import Count, Evidence, LessonKind
@@ -59,7 +60,16 @@ class SkillUnderTest(FrozenModel):
     old_text: str = ""
 
 
-class LintResult(FrozenModel):
+class QuickResult(FrozenModel):
+    """Result of a level that counts and works nothing out."""
+
+    @property
+    def figures(self) -> dict[str, float | str | None]:
+        """What is worked out of the result, for programs."""
+        return {}
+
+
+class LintResult(QuickResult):
     """What is wrong with the text, as a strict reader of the format sees it."""
 
     level: Literal["lint"] = "lint"
@@ -68,18 +78,11 @@ class LintResult(FrozenModel):
     findings: tuple[str, ...] = ()
 
     @property
-    def figures(self) -> dict[str, float | str | None]:
-        """What is worked out of the result, for programs."""
-        return {}
-
-    @property
     def words(self) -> str:
         """The result in a few words."""
-        if not (self.errors or self.warnings):
-            return "lint ok"
         parts = [(self.errors, "error"), (self.warnings, "warning")]
-        told = [f"{n} {word}{'' if n == 1 else 's'}" for n, word in parts if n]
-        return f"lint {', '.join(told)}"
+        told = [counted(n, word) for n, word in parts if n]
+        return f"lint {', '.join(told) or 'ok'}"
 
 
 class PromptOutcome(FrozenModel):
@@ -161,7 +164,7 @@ class TriggerResult(FrozenModel):
         found = f"found for {self.found} of {self.wanted} prompts" if self.wanted else "no prompts"
         quiet = f"quiet for {self.quiet} of {self.misses}" if self.misses else "no near misses"
         few = " (too few for a figure)" if min(self.wanted, self.misses) < MIN_PROMPTS else ""
-        calls = f"{self.failures} failing call{'' if self.failures == 1 else 's'}"
+        calls = counted(self.failures, "failing call")
         hints = f", hint before {self.warned} of {calls}" if self.failures else ""
         return f"{found}, {quiet}{few}{hints}"
 
@@ -246,34 +249,29 @@ class ReplayResult(FrozenModel):
         return rates
 
     @property
+    def compared(self) -> list[tuple[list[float], list[float]]]:
+        """The pass rates with the skill and in the baseline, of each case that has both."""
+        with_it, without = self.rates(WITH_SKILL), self.rates(self.baseline)
+        return [(with_it[case], without[case]) for case in with_it if case in without]
+
+    @property
     def runs(self) -> int:
         """The least number of graded runs that a case has in an arm; 0 when none compares."""
-        with_it, without = self.rates(WITH_SKILL), self.rates(self.baseline)
-        both = with_it.keys() & without.keys()
-        return min((min(len(with_it[case]), len(without[case])) for case in both), default=0)
+        return min((len(rates) for pair in self.compared for rates in pair), default=0)
 
     @property
     def delta(self) -> float | None:
         """Mean over the cases of how much better the runs with the skill were; -1 to 1."""
-        with_it, without = self.rates(WITH_SKILL), self.rates(self.baseline)
-        gains = [
-            statistics.fmean(with_it[case]) - statistics.fmean(without[case])
-            for case in with_it.keys() & without.keys()
-        ]
+        gains = [statistics.fmean(ours) - statistics.fmean(base) for ours, base in self.compared]
         return statistics.fmean(gains) if gains else None
 
     @property
     def spread(self) -> float:
         """Standard error of ``delta``, from how the runs of a case differ within an arm."""
-        with_it, without = self.rates(WITH_SKILL), self.rates(self.baseline)
-        both = with_it.keys() & without.keys()
-        errors = [
-            statistics.variance(rates) / len(rates)
-            for case in both
-            for rates in (with_it[case], without[case])
-            if len(rates) > 1
-        ]
-        return math.sqrt(sum(errors)) / len(both) if both else 0.0
+        pairs = self.compared
+        several = [rates for pair in pairs for rates in pair if len(rates) > 1]
+        errors = [statistics.variance(rates) / len(rates) for rates in several]
+        return math.sqrt(sum(errors)) / len(pairs) if pairs else 0.0
 
     @property
     def verdict(self) -> ReplayVerdict:
@@ -288,15 +286,17 @@ class ReplayResult(FrozenModel):
     @property
     def idle(self) -> frozenset[tuple[str, str]]:
         """Case and text of assertions that tell nothing: they passed in every run of both arms."""
-        seen: dict[tuple[str, str], list[bool]] = {}
-        arms: dict[tuple[str, str], set[str]] = {}
+        seen: dict[tuple[str, str], set[tuple[str, bool]]] = {}
         for grade in self.grades:
             for result in grade.results:
                 if result.passed is not None:
                     key = (grade.case, result.text)
-                    seen.setdefault(key, []).append(result.passed)
-                    arms.setdefault(key, set()).add(grade.arm)
-        return frozenset(key for key, passed in seen.items() if all(passed) and len(arms[key]) > 1)
+                    seen.setdefault(key, set()).add((grade.arm, result.passed))
+        return frozenset(
+            key
+            for key, found in seen.items()
+            if len(found) > 1 and all(passed for _, passed in found)
+        )
 
     @property
     def figures(self) -> dict[str, float | str | None]:
@@ -310,12 +310,12 @@ class ReplayResult(FrozenModel):
         if delta is None:
             return "replay told nothing"
         versus = " over the old text" if self.baseline == OLD_SKILL else ""
-        runs = f"{self.runs} run{'' if self.runs == 1 else 's'}"
         stopped = "" if self.is_whole else ", stopped early"
-        return f"replay {delta:+.2f} ±{self.spread:.2f}{versus} ({runs}{stopped})"
+        runs = counted(self.runs, "run") + stopped
+        return f"replay {delta:+.2f} ±{self.spread:.2f}{versus} ({runs})"
 
 
-class RecurrenceResult(FrozenModel):
+class RecurrenceResult(QuickResult):
     """What became of its failure in the sessions since its approval that ran what it is about.
 
     ``had`` are those in which the agent had been given it, ``lacked`` the others; ``told`` says the
@@ -354,7 +354,7 @@ class RecurrenceResult(FrozenModel):
         if not self.is_recognised or not ran:
             return self.told
         failed = self.had_failed + self.lacked_failed
-        return f"since approval {failed} of {ran} session{'' if ran == 1 else 's'} failed"
+        return f"since approval {failed} of {counted(ran, 'session')} failed"
 
 
 LevelResult: TypeAlias = Annotated[

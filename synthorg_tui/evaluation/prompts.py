@@ -14,7 +14,7 @@ from synthorg_tui.evaluation.models import SkillUnderTest
 from synthorg_tui.executions.commands import command_steps
 from synthorg_tui.executions.models import Execution, SourceRef, ToolCall
 from synthorg_tui.executions.requests import is_trivial
-from synthorg_tui.learning.actions import same_project
+from synthorg_tui.learning.actions import AgentAction, same_project
 from synthorg_tui.learning.effects import action_of
 from synthorg_tui.learning.triggers import Trigger, triggers_of
 
@@ -82,7 +82,9 @@ class SkillSubject:
         for each in skill.evidence:
             if (ref := SourceRef.parse(each.lines)) is not None:
                 self._seen.setdefault(ref.execution_id, []).append(ref.first_line)
-        self._ran = _commands_of(skill) if skill.kind is LessonKind.HABIT else frozenset()
+        steps = [step for each in skill.evidence for step in command_steps(each.resolved_by)]
+        is_habit = skill.kind is LessonKind.HABIT
+        self._ran = frozenset(step.intent for step in steps) if is_habit else frozenset()
         self._project = next((each.project for each in skill.evidence if each.project), None)
         intents = (*(trigger.intent for trigger in self._triggers), *self._ran)
         self._hints = frozenset(word for intent in intents if (word := intent.partition(" ")[0]))
@@ -112,10 +114,10 @@ class SkillSubject:
             return False
         if self._ran and call.is_shell and same_project(self._project, execution.project):
             return any(step.intent in self._ran for step in command_steps(call.arguments))
-        return any(self._concerns(trigger, call, execution) for trigger in self._triggers)
-
-    def _concerns(self, trigger: Trigger, call: ToolCall, execution: Execution) -> bool:
         action = action_of(call, execution)
+        return any(self._concerns(trigger, action) for trigger in self._triggers)
+
+    def _concerns(self, trigger: Trigger, action: AgentAction) -> bool:
         if not trigger.holds_in(action):
             return False
         if self._kind in (LessonKind.FAILURE, LessonKind.EVOLVED, LessonKind.GATE):
@@ -159,8 +161,3 @@ def _spread(prompts: Iterable[RecordedPrompt]) -> tuple[RecordedPrompt, ...]:
     if len(rest) > room > 0:
         rest = [rest[at * len(rest) // room] for at in range(room)]
     return (*requests, *rest[:room])
-
-
-def _commands_of(skill: SkillUnderTest) -> frozenset[str]:
-    steps = (step for each in skill.evidence for step in command_steps(each.resolved_by))
-    return frozenset(step.intent for step in steps)

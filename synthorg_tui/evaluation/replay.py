@@ -9,9 +9,10 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 from uuid import uuid4
@@ -50,7 +51,6 @@ MAX_RUNS: Final = 20
 MAX_PLANNED: Final = 400
 GRACE: Final = 30.0
 """Seconds beyond its limit after which a run is stopped from outside."""
-_LOOK: Final = 0.2
 _MAX_OUTPUT: Final = 20_000
 
 Worktrees: TypeAlias = Callable[[Path, str | None], AbstractAsyncContextManager[Path]]
@@ -146,7 +146,8 @@ class Replay:
 
         The arms take turns, so that whatever changes meanwhile concerns both.
         """
-        for done, (number, case, arm) in enumerate(_order(plan)):
+        order = product(range(1, plan.runs + 1), plan.cases, (WITH_SKILL, plan.baseline))
+        for done, (number, case, arm) in enumerate(order):
             if cancel is not None and cancel.is_set():
                 return
             if progress is not None:
@@ -162,11 +163,17 @@ class Replay:
                 return
             took = round((time.perf_counter() - started) * 1000)
             execution = record_of(request, steps, result)
-            yield GradedRun(
-                _grade_of(case, arm, number, execution, result, took),
-                execution,
-                result.text if result else "",
+            graded = RunGrade(
+                case=case.name,
+                arm=arm,
+                number=number,
+                results=grade(case.assertions, execution),
+                tokens=result.prompt_tokens + result.completion_tokens if result else 0,
+                milliseconds=took,
+                cost=result.cost if result else 0.0,
+                reason=result.termination_reason.value if result else "stopped",
             )
+            yield GradedRun(graded, execution, result.text if result else "")
 
     async def _one(
         self, request: RunRequest, steps: list[RunStep], cancel: threading.Event | None
@@ -200,7 +207,7 @@ async def _within(
     end = time.monotonic() + seconds
     try:
         while not task.done():
-            await asyncio.wait({task}, timeout=_LOOK)
+            await asyncio.wait({task}, timeout=0.2)
             if time.monotonic() > end or (cancel is not None and cancel.is_set()):
                 return None
         return task.result()
@@ -210,16 +217,8 @@ async def _within(
             await asyncio.gather(task, return_exceptions=True)
 
 
-def _order(plan: ReplayPlan) -> Iterator[tuple[int, EvalCase, str]]:
-    for number in range(1, plan.runs + 1):
-        for case in plan.cases:
-            yield number, case, WITH_SKILL
-            yield number, case, plan.baseline
-
-
 def _given(skill: SkillUnderTest, arm: str) -> tuple[GivenSkill, ...]:
-    texts = {WITH_SKILL: skill.text, OLD_SKILL: skill.old_text}
-    text = texts.get(arm, "")
+    text = {WITH_SKILL: skill.text, OLD_SKILL: skill.old_text}.get(arm, "")
     return (GivenSkill(name=skill.name, text=text),) if text.strip() else ()
 
 
@@ -284,23 +283,3 @@ def _call(step: RunStep, line: int) -> ToolCall:
 
 def _redacted(text: str) -> str:
     return redact_text(text, RedactionTally())
-
-
-def _grade_of(
-    case: EvalCase,
-    arm: str,
-    number: int,
-    execution: Execution,
-    result: ExecutionResult | None,
-    took: int,
-) -> RunGrade:
-    return RunGrade(
-        case=case.name,
-        arm=arm,
-        number=number,
-        results=grade(case.assertions, execution),
-        tokens=result.prompt_tokens + result.completion_tokens if result else 0,
-        milliseconds=took,
-        cost=result.cost if result else 0.0,
-        reason=result.termination_reason.value if result else "stopped",
-    )

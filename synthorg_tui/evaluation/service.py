@@ -52,7 +52,6 @@ from synthorg_tui.runtime.protocol import RunExecutor
 
 QUICK: Final = (EvaluationLevel.LINT, EvaluationLevel.TRIGGER, EvaluationLevel.RECURRENCE)
 """Levels that need no agent: seconds, offline, at no cost."""
-_OWN_CASES: Final = ("evals", dialects.EVALS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +156,8 @@ class EvaluationService:
         detail = await parts.overview.skill(named)
         record = await parts.registry.get(named)
         if record is None or record.status is not SkillStatus.ACTIVE:
-            return subjects.of_skill(detail, None, "", "")
-        approved = await parts.registry.text(record)
-        old = subjects.replaced_text(detail.versions, record.sha256)
-        return subjects.of_skill(detail, record, approved, old)
+            return subjects.of_file(detail.row.path, detail.text)
+        return subjects.of_skill(detail, record, await parts.registry.text(record))
 
     async def cases(self, skill: SkillUnderTest, file: Path | None = None) -> tuple[EvalCase, ...]:
         """Return the cases of a skill: those of ``file``, else a person's, its own, its evidence's.
@@ -175,10 +172,9 @@ class EvaluationService:
             nowhere = {"project": "", "ref": "", "source": ""}
             is_own = path == _own_cases(skill)
             return tuple(case.model_copy(update=nowhere) if is_own else case for case in read)
-        seen = {each.execution for each in skill.evidence}
-        records = {key: await self._parts.executions.get(key) for key in sorted(seen)}
-        known = {key: record for key, record in records.items() if record is not None}
-        return cases_of(skill, known)
+        seen = sorted({each.execution for each in skill.evidence})
+        records = [await self._parts.executions.get(key) for key in seen]
+        return cases_of(skill, {each.id: each for each in records if each is not None})
 
     async def _cases_file(self, skill: SkillUnderTest, file: Path | None) -> Path | None:
         """The file that the cases come from; ``None`` when they are made of the evidence."""
@@ -253,9 +249,8 @@ class EvaluationService:
         When it is cancelled, the finished runs count; without any nothing is stored.
         """
         skill = await self.subject(named)
-        replay = Replay(
-            await self._executor(plan.executor), self._parts.worktrees, self._parts.forget
-        )
+        executor = await self._executor(plan.executor)
+        replay = Replay(executor, self._parts.worktrees, self._parts.forget)
         folder = folders.EvaluationFolder(to or self._parts.folder, skill.name)
         await asyncio.to_thread(folder.begin, plan.cases)
         grades = []
@@ -320,7 +315,7 @@ class EvaluationService:
 
 
 def _own_cases(skill: SkillUnderTest) -> Path:
-    return Path(skill.path).parent.joinpath(*_OWN_CASES)
+    return Path(skill.path).parent.joinpath(*("evals", dialects.EVALS))
 
 
 def _ready(cases: Sequence[EvalCase], workspace: Path | None) -> tuple[EvalCase, ...]:

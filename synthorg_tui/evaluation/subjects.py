@@ -4,13 +4,12 @@ A proposal's text is that of the file which approving it would write, so that wh
 holds for the approved skill as long as nobody changes a byte.
 """
 
-from collections.abc import Iterable
 from pathlib import PurePath
 
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.curation.models import FileChangePayload, Lesson
 from synthorg_tui.curation.overview import SkillDetail
-from synthorg_tui.curation.registry import RegisteredSkill, SkillVersion, VersionEvent
+from synthorg_tui.curation.registry import RegisteredSkill, VersionEvent
 from synthorg_tui.curation.rendering import stored_text
 from synthorg_tui.curation.review import Review
 from synthorg_tui.evaluation.models import SkillUnderTest
@@ -18,8 +17,6 @@ from synthorg_tui.evaluation.replay import EvaluationRefusedError
 from synthorg_tui.skills.disk import sha256_of
 from synthorg_tui.skills.names import describe
 from synthorg_tui.skills.validate import parse
-
-_IN_FORCE = frozenset({VersionEvent.WRITTEN, VersionEvent.ACCEPTED})
 
 
 def of_proposal(review: Review, replaced: str = "") -> SkillUnderTest:
@@ -29,7 +26,7 @@ def of_proposal(review: Review, replaced: str = "") -> SkillUnderTest:
     """
     subject = review.entry.subject
     if isinstance(subject, FileChangePayload) and review.text:
-        return _of_file(
+        return of_file(
             subject.path, review.text, item_id=review.item.id, old_text=subject.ours or replaced
         )
     if not isinstance(subject, Lesson):
@@ -56,13 +53,16 @@ def of_proposal(review: Review, replaced: str = "") -> SkillUnderTest:
     )
 
 
-def of_skill(
-    detail: SkillDetail, record: RegisteredSkill | None, approved: str, old_text: str
-) -> SkillUnderTest:
-    """Return an approved skill with its ``approved`` text, or a file that nobody approved."""
-    if record is None:
-        return _of_file(detail.row.path, detail.text)
+def of_skill(detail: SkillDetail, record: RegisteredSkill, approved: str) -> SkillUnderTest:
+    """Return an approved skill with its ``approved`` text."""
     proposal = record.proposal
+    # The text that was in force before this one; empty for the first.
+    others = (
+        version.text
+        for version in detail.versions
+        if version.sha256 != record.sha256
+        and version.event in (VersionEvent.WRITTEN, VersionEvent.ACCEPTED)
+    )
     text = approved or stored_text(proposal)
     return SkillUnderTest(
         name=record.name,
@@ -76,19 +76,12 @@ def of_skill(
         description=detail.row.description or describe(proposal.discovery, proposal.condition),
         memory_text=stored_text(proposal),
         memory_ids=record.memory_ids,
-        old_text=old_text,
+        old_text=next(others, ""),
     )
 
 
-def replaced_text(versions: Iterable[SkillVersion], sha256: str) -> str:
-    """Return the text that was in force before the one with this hash; empty for the first."""
-    for version in versions:
-        if version.sha256 != sha256 and version.event in _IN_FORCE:
-            return version.text
-    return ""
-
-
-def _of_file(path: str, text: str, *, item_id: str = "", old_text: str = "") -> SkillUnderTest:
+def of_file(path: str, text: str, *, item_id: str = "", old_text: str = "") -> SkillUnderTest:
+    """Return the text of a file that nobody approved, or that a proposal would change."""
     name = _name(path)
     document, _ = parse(text, name=name)
     return SkillUnderTest(

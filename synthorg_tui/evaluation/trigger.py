@@ -10,12 +10,10 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.evaluation.models import PromptOutcome, SkillUnderTest, TriggerResult
 from synthorg_tui.evaluation.prompts import (
-    PromptSet,
     RecordedPrompt,
     RecordedSession,
     prompts_for,
@@ -29,10 +27,15 @@ from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
 
 if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
+    pass
 
 MAX_SESSIONS: Final = 200
 """Sessions that are looked through, the latest ones, besides those that a skill names."""
+_RECORDS: Final = (
+    "SELECT record FROM executions WHERE id IN (SELECT unnest(?::VARCHAR[])) OR id IN "
+    "(SELECT id FROM executions ORDER BY coalesce(ended_at, started_at) DESC NULLS LAST, id "
+    "LIMIT ?) ORDER BY id"
+)
 TriggerProgress = Callable[[int, int], None]
 """Told of how many skills of how many are done."""
 
@@ -64,7 +67,10 @@ class TriggerEvaluation:
     ) -> dict[str, TriggerResult]:
         """Return the result of each skill by its path; those not reached are missing."""
         named = sorted({seen.execution for skill in skills for seen in skill.evidence})
-        sessions = await self._sessions(named)
+        rows = await self._database.read(
+            lambda db: db.execute(_RECORDS, [named, MAX_SESSIONS]).fetchall()
+        )
+        sessions = await asyncio.to_thread(_read, [record for (record,) in rows])
         digests: dict[tuple[str, str | None, str], frozenset[str]] = {}
         results: dict[str, TriggerResult] = {}
         for number, skill in enumerate(skills, 1):
@@ -92,7 +98,9 @@ class TriggerEvaluation:
         texts = (words, skill.memory_text or words)
         vectors = await self._embedded(texts) if chosen.wanted or chosen.misses else None
         outcomes = []
-        for wanted, prompt in _labelled(chosen):
+        labelled = [(True, prompt) for prompt in chosen.wanted]
+        labelled += [(False, prompt) for prompt in chosen.misses]
+        for wanted, prompt in labelled:
             described, near = await self._judged(prompt, texts, vectors)
             is_given = near
             if skill.memory_ids:
@@ -150,26 +158,6 @@ class TriggerEvaluation:
             ids = [memory_id for each in given for memory_id in (each.entry.id, *each.members)]
             known[key] = frozenset(ids)
         return known[key]
-
-    async def _sessions(self, named: Sequence[str]) -> list[RecordedSession]:
-        records = await self._database.read(partial(_records, named=named))
-        return await asyncio.to_thread(_read, records)
-
-
-def _labelled(chosen: PromptSet) -> list[tuple[bool, RecordedPrompt]]:
-    return [(True, prompt) for prompt in chosen.wanted] + [
-        (False, prompt) for prompt in chosen.misses
-    ]
-
-
-def _records(db: "Connection", named: Sequence[str]) -> list[bytes]:
-    rows = db.execute(
-        "SELECT record FROM executions WHERE id IN (SELECT unnest(?::VARCHAR[])) OR id IN "
-        "(SELECT id FROM executions ORDER BY coalesce(ended_at, started_at) DESC NULLS LAST, id "
-        "LIMIT ?) ORDER BY id",
-        [list(named), MAX_SESSIONS],
-    ).fetchall()
-    return [record for (record,) in rows]
 
 
 def _read(records: Sequence[bytes]) -> list[RecordedSession]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.evaluation import dialects
 from synthorg_tui.evaluation.cases import MAX_ASSERTIONS, MAX_CASES, EvalCase
-from synthorg_tui.evaluation.dialects import EvalFileError, RunTiming
+from synthorg_tui.evaluation.dialects import EvalFileError
 from synthorg_tui.evaluation.models import ArmFigure, GradedAssertion, ReplayResult, RunGrade
 from tests.tables import rows
 
@@ -66,7 +66,8 @@ def test_what_no_script_decided_counts_neither_way() -> None:
 
 
 def test_timings_are_written_with_tokens_and_milliseconds() -> None:
-    written = json.loads(dialects.write_timing(RunTiming(84852, 23300)))
+    graded = RunGrade(case="a", arm="with_skill", number=1, tokens=84852, milliseconds=23300)
+    written = json.loads(dialects.write_timing([graded]))
     assert written == {"total_tokens": 84852, "duration_ms": 23300}
 
 

@@ -64,10 +64,8 @@ def advice_for(
     sets: Sequence[QuestionSet], embedders: Sequence[EmbedderFigures], machine: Machine
 ) -> tuple[str, ...]:
     """Return what to do, a sentence each: the tier first, then what each set of questions says."""
-    said = [f"This machine ({machine.words}) has {machine.tier}."]
-    for each in sets:
-        said.append(_on(each, embedders))
-    return tuple(said)
+    tier = f"This machine ({machine.words}) has {machine.tier}."
+    return (tier, *(_on(each, embedders) for each in sets))
 
 
 def _on(asked: QuestionSet, embedders: Sequence[EmbedderFigures]) -> str:
@@ -85,7 +83,9 @@ def _on(asked: QuestionSet, embedders: Sequence[EmbedderFigures]) -> str:
     better = [
         (gain.mean, each.name, gain)
         for each in embedders
-        if (gain := _gain_of(each.of(asked.name))) is not None
+        if (figures := each.of(asked.name)) is not None
+        and figures.p95_ms <= PATIENCE_MS
+        and (gain := _sure_gain(figures)) is not None
     ]
     if not better:
         return _without_reranker(place, asked, embedders, active)
@@ -121,13 +121,7 @@ def _why(asked: QuestionSet, embedders: Sequence[EmbedderFigures]) -> str:
     return "no other is better by more than the noise"
 
 
-def _gain_of(figures: SetFigures | None) -> Interval | None:
-    """What an embedder gains on the active one, if that is no noise and it is quick enough."""
-    if figures is None or figures.p95_ms > PATIENCE_MS:
-        return None
-    return _sure_gain(figures)
-
-
 def _sure_gain(figures: SetFigures) -> Interval | None:
+    """What an embedder gains on the active one, if that is no noise."""
     gain = figures.gain.ndcg_10 if figures.gain is not None else None
     return gain if gain is not None and gain.low > 0 else None

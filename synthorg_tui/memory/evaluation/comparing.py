@@ -9,7 +9,7 @@ import asyncio
 import threading
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -39,7 +39,12 @@ from synthorg_tui.memory.evaluation.report import (
     SetFigures,
     gain_of,
 )
-from synthorg_tui.memory.evaluation.trial import AskingClock, EmbedderTrial, sample_of
+from synthorg_tui.memory.evaluation.trial import (
+    AskingClock,
+    EmbedderTrial,
+    sample_of,
+    stop_if_wanted,
+)
 from synthorg_tui.memory.evaluation.tried import TriedModels, measure
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import Core
@@ -189,6 +194,7 @@ class _ComparisonRun:
         self._progress = progress
         self._cancel = cancel
         self._active: dict[str, list[AskedQuestion]] = {}
+        self._total = 1
 
     async def report(self, tried: Sequence[Contender]) -> ComparisonReport:
         started, is_complete = time.perf_counter(), True
@@ -196,10 +202,10 @@ class _ComparisonRun:
         try:
             found = await self._measured(tried)
             self._bound(found)
+            self._total = len(tried)
             for at, contender in enumerate(tried):
                 if not found[at].problem:
-                    share = partial(self._share, at, len(tried), contender.name)
-                    found[at] = await self._try(contender, found[at], share)
+                    found[at] = await self._try(contender, found[at], at)
         except CancelledByUserError:
             is_complete = False
         sets = tuple(map(_set_of, self._corpora))
@@ -217,7 +223,7 @@ class _ComparisonRun:
         found = []
         texts = sample_of(self._corpora, _MEASURED)
         for contender in tried:
-            self._stop_if_wanted()
+            stop_if_wanted(self._cancel)
             self._progress(0, 1000, f"loading {contender.name}")
             found.append(await measure(contender, texts))
         return found
@@ -230,14 +236,12 @@ class _ComparisonRun:
         each = max(LEAST_MEMORIES, room // max(1, len(self._corpora)))
         self._corpora = [corpus.limited(each) for corpus in self._corpora]
 
-    async def _try(
-        self, contender: Contender, known: EmbedderFigures, share: Callable[[float, str], None]
-    ) -> EmbedderFigures:
+    async def _try(self, contender: Contender, known: EmbedderFigures, at: int) -> EmbedderFigures:
         models = TriedModels.of(contender)
         try:
             for number, corpus in enumerate(self._corpora):
-                part = partial(_part_of, share, number, len(self._corpora), corpus.name)
-                figures = await self._figures(contender, models, corpus, part)
+                step = partial(self._step, at + number / len(self._corpora), contender, corpus)
+                figures = await self._figures(contender, models, corpus, step)
                 known = known.model_copy(update={"sets": (*known.sets, figures)})
         except CancelledByUserError:
             raise
@@ -279,39 +283,37 @@ class _ComparisonRun:
             figures = figures.model_copy(update={"gain": gain})
         return figures
 
-    def _share(self, at: int, of: int, name: str, share: float, told: str) -> None:
-        self._progress(int(1000 * (at + share) / of), 1000, f"{name}: {told}")
+    def _step(
+        self, at: float, contender: Contender, corpus: Corpus, share: float, told: str
+    ) -> None:
+        """Tell how far a contender, the one at place ``at``, is with a corpus."""
+        done = (at + share / len(self._corpora)) / self._total
+        self._progress(int(1000 * done), 1000, f"{contender.name}: {told}, {corpus.name}")
 
-    def _stop_if_wanted(self) -> None:
-        if self._cancel is not None and self._cancel.is_set():
-            raise CancelledByUserError("the evaluation was stopped")
-
-    def _notes(self, sets: Sequence[QuestionSet]) -> list[str]:
-        notes = []
+    def _notes(self, sets: Sequence[QuestionSet]) -> Iterator[str]:
         for each in sets:
             if each.is_small:
-                notes.append(
+                yield (
                     f"{each.name}: {each.questions} of {FEW_QUESTIONS} questions that are needed "
                     "at least; the intervals are wide, and nothing should be chosen by them"
                 )
             if each.memories < each.memories_total:
-                notes.append(
+                yield (
                     f"{each.name}: a sample of {each.memories:,} of {each.memories_total:,} "
                     "memories; among all of them less is found"
                 )
             if each.questions < each.questions_found - each.gone:
-                notes.append(
+                yield (
                     f"{each.name}: a sample of {each.questions:,} of {each.questions_found:,} "
                     "questions"
                 )
             if each.gone:
-                notes.append(f"{each.name}: what answered {each.gone:,} questions is gone")
+                yield (f"{each.name}: what answered {each.gone:,} questions is gone")
             if each.by_source.get("scenario"):
-                notes.append(
+                yield (
                     f"{each.name}: scenarios hold what was included when they were saved, which "
                     "favours the embedder of that time"
                 )
-        return notes
 
 
 @asynccontextmanager
@@ -327,12 +329,6 @@ async def _as_in_force(embedder: Embedder, used: Embedder | None) -> AsyncIterat
         yield adapted
     finally:
         await twin.close()
-
-
-def _part_of(
-    share: Callable[[float, str], None], at: int, of: int, name: str, part: float, told: str
-) -> None:
-    share((at + part) / of, f"{told}, {name}")
 
 
 def _set_of(corpus: Corpus) -> QuestionSet:

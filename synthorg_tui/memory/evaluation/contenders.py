@@ -102,9 +102,7 @@ def name_of(config: EmbeddingConfig | RerankingConfig) -> str:
     chosen = config.model_dump(mode="json", exclude_defaults=True)
     chosen.pop("type", None)
     chosen.pop("api_key_env", None)
-    told = [
-        short_path(str(value)) if name == "path" else str(value) for name, value in chosen.items()
-    ]
+    told = [short_path(str(v)) if name == "path" else str(v) for name, v in chosen.items()]
     return safe_text(" ".join([config.type, *told]))
 
 
@@ -155,16 +153,11 @@ def contenders(
     for pair in known:
         if pair.embedding not in embeddings:
             embeddings.append(pair.embedding)
-    _require_few(len(embeddings), "embedders")
-    _require_few(len(set(rerankers)), "re-rankers")
+    for count, what in ((len(embeddings), "embedders"), (len(set(rerankers)), "re-rankers")):
+        if count > MAX_EMBEDDERS:
+            remedy = f"Name fewer than {MAX_EMBEDDERS}."
+            raise EmbedderNameError(f"{count} {what} are too many at once", remedy=remedy)
     return tuple(_contender(pair, known[0], make, make_reranker) for pair in known)
-
-
-def _require_few(count: int, what: str) -> None:
-    if count > MAX_EMBEDDERS:
-        raise EmbedderNameError(
-            f"{count} {what} are too many at once", remedy=f"Name fewer than {MAX_EMBEDDERS}."
-        )
 
 
 def _contender(

@@ -94,8 +94,9 @@ async def own_corpus(
     question are among them, ``memories`` at most else.
     """
     each_once = distinct(asked)
-    where = partial(_live_among, core)
-    live = await core.read(partial(where, wanted={k for q in each_once for k in q.relevant}))
+    wanted = sorted({key for question in each_once for key in question.relevant})
+    rows_of = partial(queries.of_ids, where=core.live_where(), ids=wanted, shape=STORED)
+    live = {row.id: MemoryCategory(row.category) for row in await core.read(rows_of)}
     answerable = [known for each in each_once if (known := _with_live(each, live)) is not None]
     chosen = in_fair_order(answerable, lambda each: f"{each.agent_id} {each.text}")[:questions]
     rows, edges, total = await core.read(partial(_sample, core, chosen, memories))
@@ -109,11 +110,6 @@ async def own_corpus(
         gone=len(each_once) - len(answerable),
     )
     return corpus.limited(memories)
-
-
-def _live_among(core: Core, db: "Connection", wanted: Iterable[str]) -> dict[str, MemoryCategory]:
-    rows = queries.of_ids(db, core.live_where(), sorted(wanted), STORED)
-    return {row.id: MemoryCategory(row.category) for row in rows}
 
 
 def _with_live(question: EvalQuestion, live: Mapping[str, MemoryCategory]) -> EvalQuestion | None:

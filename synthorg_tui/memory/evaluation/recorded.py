@@ -135,11 +135,13 @@ class RecordedQuestions:
     async def failures(self) -> tuple[EvalQuestion, ...]:
         """Return errors of calls that were put right, answered by the memory or lesson of it."""
         known = await self._database.read(_remedies)
-        ids = await self._database.read(_latest_sessions)
+        sql = (
+            "SELECT id FROM executions ORDER BY coalesce(ended_at, started_at) DESC NULLS LAST, id "
+            "LIMIT ?"
+        )
+        latest = await self._database.read(lambda db: db.execute(sql, [MAX_SESSIONS]).fetchall())
         questions: list[EvalQuestion] = []
-        for execution_id in ids:
-            if execution_id not in known:
-                continue
+        for execution_id in (each for (each,) in latest if each in known):
             record = await self._database.read(partial(_record_of, execution_id=execution_id))
             if record is not None:
                 questions += _failed(record, known[execution_id])
@@ -231,15 +233,6 @@ def _procedural(db: "Connection", ids: Sequence[str]) -> frozenset[str]:
         [list(ids), MemoryCategory.PROCEDURAL.value],
     ).fetchall()
     return frozenset(key for (key,) in rows)
-
-
-def _latest_sessions(db: "Connection") -> list[str]:
-    rows = db.execute(
-        "SELECT id FROM executions ORDER BY coalesce(ended_at, started_at) DESC NULLS LAST, id "
-        "LIMIT ?",
-        [MAX_SESSIONS],
-    ).fetchall()
-    return [execution_id for (execution_id,) in rows]
 
 
 def _record_of(db: "Connection", execution_id: str) -> Execution | None:

@@ -1,6 +1,7 @@
 """What a comparison of embedders found: plain data, shown as tables and written as JSON."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from synthorg_tui.core.types import FrozenModel
@@ -173,10 +174,7 @@ def gain_of(answers: Sequence[AskedQuestion], base: Sequence[AskedQuestion]) -> 
     return FigureGain(recall_10=recalls, ndcg_10=ndcgs, mrr=ranks)
 
 
-_Ranked = tuple[tuple[str, ...], frozenset[str]]
-
-
-def _ranking(answers: Sequence[_Ranked]) -> RankingFigures:
+def _ranking(answers: Sequence[tuple[tuple[str, ...], frozenset[str]]]) -> RankingFigures:
     count = max(1, len(answers))
     return RankingFigures(
         recall_5=sum(recall_at(ranked, relevant, 5) for ranked, relevant in answers) / count,
@@ -187,9 +185,5 @@ def _ranking(answers: Sequence[_Ranked]) -> RankingFigures:
     )
 
 
-def _recall_10(ranked: Sequence[str], relevant: frozenset[str]) -> float:
-    return recall_at(ranked, relevant, 10)
-
-
-def _ndcg_10(ranked: Sequence[str], relevant: frozenset[str]) -> float:
-    return ndcg_at(ranked, relevant, 10)
+_recall_10 = partial(recall_at, k=10)
+_ndcg_10 = partial(ndcg_at, k=10)

@@ -148,7 +148,11 @@ class EmbedderTrial:
         started = time.perf_counter()
         given = await self._given(question.agent_id, question.text, view)
         seconds = time.perf_counter() - started
-        fused = tuple(_credited(each, question.relevant) for each in given[:DEPTH])
+        # A line of a digest counts as the answer for which it stands.
+        lines = [(each.entry.id, *each.members) for each in given[:DEPTH]]
+        fused = tuple(
+            next((key for key in line if key in question.relevant), line[0]) for line in lines
+        )
         dense = await self._dense(question, view)
         return AskedQuestion(question.relevant, question.category, dense, fused, seconds)
 
@@ -198,15 +202,14 @@ class EmbedderTrial:
 
     async def _pause(self) -> None:
         """Let others run between two steps, and stop if that is wanted."""
-        if self._cancel is not None and self._cancel.is_set():
-            raise CancelledByUserError("the evaluation was stopped")
+        stop_if_wanted(self._cancel)
         await asyncio.sleep(0)
 
 
-def _credited(candidate: Candidate, relevant: frozenset[str]) -> str:
-    """The id of a line of a digest: that of an answer for which it stands, else its own."""
-    standing = (candidate.entry.id, *candidate.members)
-    return next((key for key in standing if key in relevant), candidate.entry.id)
+def stop_if_wanted(cancel: threading.Event | None) -> None:
+    """Raise ``CancelledByUserError`` once ``cancel`` is set."""
+    if cancel is not None and cancel.is_set():
+        raise CancelledByUserError("the evaluation was stopped")
 
 
 def sample_of(corpora: Sequence[Corpus], count: int) -> list[str]:

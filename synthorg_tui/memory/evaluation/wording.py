@@ -65,7 +65,9 @@ def found_rows(report: "ComparisonReport", name: str) -> list[FoundRow]:
         if figures is None:
             continue
         label = f"{each.name} (active)" if each.is_active else each.name
-        rows.append(FoundRow(_total_cells(label, figures), True, each.is_active))
+        ranked, nonsense = _ranking_cells(figures.overall), f"{figures.rejected:.0%}"
+        cells = (label, *ranked, gain_words(figures), nonsense)
+        rows.append(FoundRow(cells, True, each.is_active))
         tasks = figures.tasks[1:]
         if len(tasks) > 1:
             rows += [FoundRow(_task_cells(task), False, each.is_active) for task in tasks]
@@ -101,15 +103,6 @@ def gain_words(figures: "SetFigures") -> str:
     return f"{gain.mean:+.3f} ({gain.low:+.3f} to {gain.high:+.3f}){noise}"
 
 
-def _total_cells(label: str, figures: "SetFigures") -> tuple[str, ...]:
-    return (
-        label,
-        *_ranking_cells(figures.overall),
-        gain_words(figures),
-        f"{figures.rejected:.0%}",
-    )
-
-
 def _task_cells(figures: "TaskFigures") -> tuple[str, ...]:
     task = figures.task.value if figures.task is not None else ""
     social = " (social)" if figures.task is RecallTask.DIALOGUE else ""
@@ -130,16 +123,12 @@ def _taken(each: "EmbedderFigures") -> tuple[str, ...]:
     if not each.texts_per_second:
         return (each.name, "doesn't work", "", "", "", "")
     waited = each.sets[0] if each.sets else None
+    pairs = f" ({each.pairs_per_second:,.0f} reordered)" if each.reranker else ""
     return (
         each.name,
         f"{waited.p50_ms:,.0f} ms" if waited else "",
         f"{waited.p95_ms:,.0f} ms" if waited else "",
-        f"{each.texts_per_second:,.0f}{_pairs(each)}",
+        f"{each.texts_per_second:,.0f}{pairs}",
         f"{each.load_seconds:.1f} s",
         "elsewhere" if each.memory is None else f"{each.memory / _MEGABYTE:,.0f} MB",
     )
-
-
-def _pairs(each: "EmbedderFigures") -> str:
-    """How many memories the re-ranker reads with a question in a second, if there is one."""
-    return f" ({each.pairs_per_second:,.0f} reordered)" if each.reranker else ""

@@ -19,7 +19,6 @@ from synthorg_tui.providers.completion.protocol import CompletionProvider
 if TYPE_CHECKING:
     from synthorg_tui.providers.reranking.cross_encoder import CrossEncoder
 
-_SHOWN_CHARS = 500
 _TOKENS_PER_PLACE = 6
 _INSTRUCTION = (
     "Order the memories by how well they help with the question, the best first. Answer with "
@@ -84,7 +83,7 @@ class Reranker:
             scores = (await self._encoder.scores(query_text, texts)).tolist()
             return sorted(range(len(scores)), key=lambda place: -scores[place])
         shown = "\n".join(
-            f"{place}: {safe_text(memory.entry.content[:_SHOWN_CHARS])}"
+            f"{place}: {safe_text(memory.entry.content[:500])}"
             for place, memory in enumerate(memories)
         )
         answer = await ask_for_json(

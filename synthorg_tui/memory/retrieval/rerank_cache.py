@@ -2,12 +2,8 @@
 
 from collections import OrderedDict
 from datetime import datetime, timedelta
-from typing import Final
 
 from synthorg_tui.core.clock import Clock, SystemClock
-
-DEFAULT_TTL_SECONDS: Final = 3600
-DEFAULT_CACHE_SIZE: Final = 1000
 
 
 class RerankCache:
@@ -20,8 +16,8 @@ class RerankCache:
     def __init__(
         self,
         *,
-        ttl_seconds: float = DEFAULT_TTL_SECONDS,
-        size: int = DEFAULT_CACHE_SIZE,
+        ttl_seconds: float = 3600,
+        size: int = 1000,
         clock: Clock | None = None,
     ) -> None:
         if ttl_seconds <= 0 or size <= 0:

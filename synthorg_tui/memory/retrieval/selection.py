@@ -130,9 +130,8 @@ class Selection:
         """
         known = {memory.entry.id for memory in offered}
         chosen = {memory.entry.id: memory for memory in passed if memory.entry.id in known}
-        for memory in offered:
-            if memory.entry.id not in chosen:
-                self._trace.judge(memory.entry.id, Verdict.FILTERED, reason)
+        for key in known - chosen.keys():
+            self._trace.judge(key, Verdict.FILTERED, reason)
         return tuple(chosen.values())
 
     def clustered(
@@ -187,10 +186,7 @@ class Selection:
         if len(diary) == len(memories):
             return tuple(memories)
         reason = f"merely tells what happened, of which {most} are given beside what helps"
-        for memory in diary[most:]:
-            self._out(memory.entry.id, Verdict.BEYOND_MAXIMUM, reason)
-        left_out = {memory.entry.id for memory in diary[most:]}
-        return tuple(memory for memory in memories if memory.entry.id not in left_out)
+        return self._without(memories, diary[most:], Verdict.BEYOND_MAXIMUM, reason)
 
     def news(
         self,
@@ -199,14 +195,13 @@ class Selection:
         handed: Collection[str],
     ) -> tuple[ScoredMemory, ...]:
         """Return what the session wasn't handed before in the same words; pinned ones always."""
-        chosen = []
-        for memory in memories:
-            key = memory.entry.id
-            if key in self._pinned or mark_of(wordings[key].text, key) not in handed:
-                chosen.append(memory)
-            else:
-                self._out(key, Verdict.HANDED, HANDED_BEFORE)
-        return tuple(chosen)
+        known = [
+            memory
+            for memory in memories
+            if memory.entry.id not in self._pinned
+            and mark_of(wordings[memory.entry.id].text, memory.entry.id) in handed
+        ]
+        return self._without(memories, known, Verdict.HANDED, HANDED_BEFORE)
 
     def packed(self, packing: Packing) -> None:
         """Record which memories fit the token budget and which didn't."""
@@ -222,11 +217,10 @@ class Selection:
             if key in self._pinned:
                 self._trace.judge(key, Verdict.PINNED, "pinned by hand")
             else:
-                self._trace.judge(key, Verdict.INCLUDED, self._included(key, place))
-
-    def _included(self, key: str, place: int) -> str:
-        by_score = self._trace.place(key) + self._trace.loan(key)
-        return f"{by_score}, promoted to {place} for variety" if key in self._promoted else by_score
+                reason = self._trace.place(key) + self._trace.loan(key)
+                if key in self._promoted:
+                    reason += f", promoted to {place} for variety"
+                self._trace.judge(key, Verdict.INCLUDED, reason)
 
     def _beyond(self, memories: Sequence[ScoredMemory]) -> None:
         limit = self._config.max_memories
@@ -256,6 +250,19 @@ class Selection:
             for hit in hits
             if hit.entry.id in self._pinned and hit.entry.id not in seen
         ]
+
+    def _without(
+        self,
+        memories: Sequence[ScoredMemory],
+        others: Sequence[ScoredMemory],
+        verdict: Verdict,
+        reason: str,
+    ) -> tuple[ScoredMemory, ...]:
+        """Leave ``others`` out for one reason, and return the rest of the memories."""
+        out = {memory.entry.id for memory in others}
+        for key in out:
+            self._out(key, verdict, reason)
+        return tuple(memory for memory in memories if memory.entry.id not in out)
 
     def _out(self, key: str, verdict: Verdict, reason: str) -> None:
         """Leave a memory out, unless it is pinned."""

@@ -19,8 +19,6 @@ FACT_CATEGORIES: Final = frozenset(
 ORIGIN_TAG: Final = "origin:agent"
 """Tag of memories that an agent wrote itself; an agent may delete no others."""
 
-_STRICTNESS: Final = tuple(Sensitivity)
-
 
 class MemoryTags(NamedTuple):
     """Fact key (``None`` if absent) and sensitivity, as stated by a memory's tags."""
@@ -75,7 +73,7 @@ def parse_tags(tags: Iterable[str]) -> MemoryTags:
     named = [_sensitivity(tag) for tag in tags if tag.startswith(SENSITIVITY_PREFIX)]
     return MemoryTags(
         fact_key=next(filter(None, keys), None),
-        sensitivity=max(named, key=_STRICTNESS.index, default=Sensitivity.PRIVATE),
+        sensitivity=max(named, key=tuple(Sensitivity).index, default=Sensitivity.PRIVATE),
     )
 
 

@@ -27,7 +27,6 @@ ROOM_OF_LEARNT: Final = 3
 """How many times as long as other passages those of what holds are."""
 WORTH_CUTTING: Final = 1.5
 """How much longer than an excerpt a text has to be: naming the rest takes room, too."""
-_MARK_BYTES: Final = 8
 
 
 def kind_of_memory(memory: ScoredMemory) -> MemoryKind:
@@ -78,7 +77,7 @@ class Worder:
 def mark_of(text: str, memory_id: str = "") -> str:
     """Return what tells a block from all others: what it says, and which memory it is of."""
     told = f"{memory_id}\0{text}".encode("utf-8", "replace")
-    return hashlib.blake2b(told, digest_size=_MARK_BYTES).hexdigest()
+    return hashlib.blake2b(told, digest_size=8).hexdigest()
 
 
 def marks_of(wordings: Mapping[str, MemoryWording], given: Collection[str]) -> tuple[str, ...]:

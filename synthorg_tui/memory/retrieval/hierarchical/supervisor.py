@@ -12,10 +12,7 @@ from synthorg_tui.providers.completion.protocol import CompletionProvider
 GOOD_ENOUGH: Final = 0.3
 """Mean score from which results are not tried to be improved."""
 
-_SHOWN_RESULTS = 5
-_SHOWN_CHARS = 200
 _TAG_QUERY: Final = "task-data"
-_TAG_RESULTS: Final = "memory-entry"
 
 _ROUTE = (
     "Choose the searches for a question. semantic: facts and meaning. episodic: what happened in "
@@ -76,7 +73,7 @@ class Supervisor:
         answer = await ask_for_json(
             self._provider,
             _REFLECT,
-            {"Question": (_TAG_QUERY, last.text), "Memories": (_TAG_RESULTS, _shown(found))},
+            {"Question": (_TAG_QUERY, last.text), "Memories": ("memory-entry", _shown(found))},
             schema=_REFLECT_SCHEMA,
             max_tokens=128,
         )
@@ -92,8 +89,8 @@ class Supervisor:
 def _shown(found: tuple[ScoredMemory, ...]) -> str:
     return "\n".join(
         f"[{memory.entry.category} | score: {memory.combined_score:.2f}] "
-        f"{safe_text(memory.entry.content[:_SHOWN_CHARS])}"
-        for memory in found[:_SHOWN_RESULTS]
+        f"{safe_text(memory.entry.content[:200])}"
+        for memory in found[:5]
     )
 
 

@@ -26,9 +26,6 @@ from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 
 MAX_RESULTS: Final = 100
 EPISODIC_WINDOW: Final = timedelta(hours=72)
-_EPISODIC_POOL: Final = 4
-_EPISODIC_RELEVANCE_WEIGHT: Final = 0.4
-_EPISODIC_RECENCY_WEIGHT: Final = 0.6
 
 
 class WorkerName(StrEnum):
@@ -122,7 +119,7 @@ class SearchWorkers:
     async def _episodic(self, query: RetrievalQuery) -> RankedMemories:
         """Episodes of the last three days by relevance and, with more weight, recency."""
         now = self._clock.now()
-        limit = min(MAX_QUERY_LIMIT, query.max_results * _EPISODIC_POOL)
+        limit = min(MAX_QUERY_LIMIT, query.max_results * 4)
         since = now - EPISODIC_WINDOW
         found = await self._of_category(query, MemoryCategory.EPISODIC, limit, since)
         return _best_first([self._episode(entry, now) for entry in found])
@@ -131,7 +128,7 @@ class SearchWorkers:
         age = now - entry.created_at
         recency = min(1.0, max(0.0, 1.0 - age / EPISODIC_WINDOW))
         relevance = self._relevance(entry)
-        combined = _EPISODIC_RELEVANCE_WEIGHT * relevance + _EPISODIC_RECENCY_WEIGHT * recency
+        combined = 0.4 * relevance + 0.6 * recency
         return ScoredMemory(
             entry=entry,
             relevance_score=relevance,

@@ -58,8 +58,8 @@ def base_folder(base_model: str | None, fingerprint: str) -> Path:
             "fetched.",
         )
     for kind, part in _modules(folder):
-        if kind in _WITH_WEIGHTS:
-            _require_weights(part)
+        if kind in _WITH_WEIGHTS and not (part / WEIGHTS).is_file():
+            raise _refused(part, f"it has no {WEIGHTS}, and other files can carry code")
         if kind == "Transformer":
             _require_transformer(part)
     return folder
@@ -98,11 +98,6 @@ def _modules(folder: Path) -> list[tuple[str, Path]]:
     if [kind for kind, _ in found][:1] != ["Transformer"]:
         raise _refused(folder, "modules.json doesn't begin with a transformer")
     return found
-
-
-def _require_weights(part: Path) -> None:
-    if not (part / WEIGHTS).is_file():
-        raise _refused(part, f"it has no {WEIGHTS}, and other files can carry code")
 
 
 def _require_transformer(part: Path) -> None:

@@ -4,7 +4,7 @@ By meaning everything is scored exactly, here; by words the index is asked, once
 comes of both is fused as in a search, without the cutoff: that is fitted afterwards.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from synthorg_tui.memory.evaluation.metrics import ndcg_at, paired_difference, recall_at
@@ -69,6 +69,10 @@ class Bench:
             )
         return known
 
+    async def pools(self, agents: Collection[str]) -> dict[str, MemoryPool]:
+        """Return the pool of each of these agents."""
+        return {agent: await self.pool(agent) for agent in agents}
+
     def _load(self, db: "Connection", agent_id: str) -> MemoryPool:
         import numpy as np
 
@@ -111,8 +115,8 @@ class Bench:
 
     async def prepare(self, questions: Sequence[TrainingQuestion]) -> None:
         """Read all that ``ranked`` needs for these questions."""
+        await self.pools({question.agent_id for question in questions})
         for question in questions:
-            await self.pool(question.agent_id)
             await self.by_words(question)
 
     def ranked(self, question: TrainingQuestion, vector_of: QuestionVector) -> RankedIds:

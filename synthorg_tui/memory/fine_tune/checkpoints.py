@@ -8,7 +8,6 @@ import asyncio
 import hashlib
 import logging
 import shutil
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -103,46 +102,34 @@ class CheckpointFiles:
 
     def read(self, record: CheckpointRecord) -> QuestionSide:
         """Return what a checkpoint trained; raises ``CheckpointDamagedError``."""
-        if PurePosixPath(record.model_path).suffix == f".{ENCODER}":
-            return self._encoder(record)
-        path = self._data_dir / record.model_path
+        name, path = record.model_path, self._data_dir / record.model_path
+        is_folder = path.suffix == f".{ENCODER}"
         try:
-            if path.is_symlink() or path.stat().st_size > MAX_ADAPTER_BYTES:
-                raise CheckpointDamagedError(f"{record.model_path} isn't the file of a checkpoint")
+            if path.is_symlink() or (not is_folder and path.stat().st_size > MAX_ADAPTER_BYTES):
+                what = "folder" if is_folder else "file"
+                raise CheckpointDamagedError(f"{name} isn't the {what} of a checkpoint")
+            if is_folder:
+                return QueryEncoder.in_folder(path, record.sha256)
             content = path.read_bytes()
-        except OSError as error:
-            raise CheckpointDamagedError(
-                f"{record.model_path} can't be read: {error.strerror}"
-            ) from error
-        if hashlib.sha256(content).hexdigest() != record.sha256:
-            raise CheckpointDamagedError(
-                f"{record.model_path} was changed since it was written: its SHA-256 is another one",
-                remedy="Delete the checkpoint and train another one, or restore its file.",
-            )
-        try:
+            if hashlib.sha256(content).hexdigest() != record.sha256:
+                raise CheckpointDamagedError(
+                    f"{name} was changed since it was written: its SHA-256 is another one",
+                    remedy="Delete the checkpoint and train another one, or restore its file.",
+                )
             return QueryAdapter.from_bytes(content)
+        except OSError as error:
+            raise CheckpointDamagedError(f"{name} can't be read: {error.strerror}") from error
         except EmbeddingError as error:
-            raise CheckpointDamagedError(f"{record.model_path}: {error.message}") from error
-
-    def _encoder(self, record: CheckpointRecord) -> QueryEncoder:
-        folder = self._data_dir / record.model_path
-        if folder.is_symlink():
-            raise CheckpointDamagedError(f"{record.model_path} isn't the folder of a checkpoint")
-        try:
-            return QueryEncoder.in_folder(folder, record.sha256)
-        except EmbeddingError as error:
-            raise CheckpointDamagedError(
-                f"{record.model_path}: {error.message}", remedy=error.remedy or ""
-            ) from error
+            remedy = error.remedy or ""
+            raise CheckpointDamagedError(f"{name}: {error.message}", remedy=remedy) from error
 
     def delete(self, record: CheckpointRecord) -> None:
         """Delete what a checkpoint consists of, if it is there; raises ``OSError``."""
         path = self._data_dir / record.model_path
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
-            return
-        with suppress(FileNotFoundError):
-            path.unlink()
+        else:
+            path.unlink(missing_ok=True)
 
 
 class EmbedderInForce:

@@ -98,7 +98,9 @@ class CheckpointSwaps:
                 enabled=True, checkpoint_path=record.model_path, base_model=record.base_model
             )
             try:
-                await self._store.mark(checkpoint_id, backup=before.to_json())
+                await self._store.mark(
+                    record.model_copy(update={"backup_config_json": before.to_json()})
+                )
                 await self._setting.write(config.model_dump_json(exclude_none=True), actor)
                 await self._in_force.use(record, side)
             except BaseException as error:
@@ -171,14 +173,17 @@ class CheckpointSwaps:
             if before.state is not PriorState.UNREADABLE:
                 await self._setting.write(before.value, actor)
 
+        async def former() -> CheckpointRecord | None:
+            known = before.checkpoint_id
+            return await self._store.checkpoint(known) if known is not None else None
+
         async def running() -> None:
-            former = before.checkpoint_id
-            record = await self._store.checkpoint(former) if former is not None else None
+            record = await former()
             side = await self._in_force.load(record) if record is not None else None
             await self._in_force.use(record, side)
 
         async def mark() -> None:
-            await self._store.mark(before.checkpoint_id)
+            await self._store.mark(await former())
 
         for name, step in (("setting", setting), ("embedder", running), ("mark", mark)):
             try:

@@ -102,15 +102,15 @@ class EncoderTrainer:
         async with WeightsProcess.started(asked) as process:
             while (said := await process.told(job.is_cancelled)) is not None:
                 if "done" in said:
-                    await asyncio.to_thread(self._describe, said)
+                    await asyncio.to_thread(self._describe, folder / "encoder", said)
                     return
                 await _answer(process, said, job)
         await job.step(0.0)  # says that it was cancelled
 
-    def _describe(self, said: dict[str, Any]) -> None:
+    def _describe(self, folder: Path, said: dict[str, Any]) -> None:
         """Complete the folder of the encoder; what says so is written last."""
-        folder, tokens = self._made, int(said["max_tokens"])
-        about = describe(folder, base=self._base, dims=int(said["dims"]), max_tokens=tokens)
+        dims, tokens = int(said["dims"]), int(said["max_tokens"])
+        about = describe(folder, base=self._base, dims=dims, max_tokens=tokens)
         for name in (MODEL, TOKENIZER):
             sync(folder / name)
         write_atomically(folder / ABOUT, about.to_bytes(), mode=PRIVATE_FILE)
@@ -127,13 +127,10 @@ class EncoderTrainer:
         encoder = await asyncio.to_thread(self._encoder)
         return await asyncio.to_thread(self._files.take, checkpoint_id, encoder, copy_to)
 
-    @property
-    def _made(self) -> Path:
-        return self._folders.path_of(self._run_id) / "encoder"
-
     def _encoder(self) -> QueryEncoder:
         """What was trained; a run that was killed at its end may have moved it already."""
-        for folder in (self._made, self._files.taken(self._checkpoint_id)):
+        made = self._folders.path_of(self._run_id) / "encoder"
+        for folder in (made, self._files.taken(self._checkpoint_id)):
             if (folder / ABOUT).is_file():
                 return QueryEncoder.in_folder(folder, sha256_of(folder / ABOUT))
         raise FineTuneError(

@@ -9,7 +9,12 @@ class FineTuneError(MemoryError):
     """Base class of errors of fine-tuning; ``domain_code`` tells tools what kind it is."""
 
     domain_code: ClassVar[str] = "invalid_argument"
-    is_retryable: ClassVar[bool] = False
+
+
+class FineTuneConflictError(FineTuneError):
+    """Base class of what can't be done now: something has to be done, or to end, before."""
+
+    domain_code = "conflict"
 
 
 class BackendUnsupportedError(FineTuneError):
@@ -39,17 +44,14 @@ class FineTuneDependencyError(FineTuneError):
     domain_code = "not_supported"
 
 
-class FineTuneCancelledError(FineTuneError):
+class FineTuneCancelledError(FineTuneConflictError):
     """A run was cancelled; what its stages made is kept, and it can be resumed."""
 
-    domain_code = "conflict"
     exit_code = 130
 
 
-class FineTuneActiveError(FineTuneError, RuntimeError):
+class FineTuneActiveError(FineTuneConflictError, RuntimeError):
     """Another run is active; there is one at a time."""
-
-    domain_code = "conflict"
 
 
 class FineTuneRunNotFoundError(FineTuneError):
@@ -58,16 +60,12 @@ class FineTuneRunNotFoundError(FineTuneError):
     domain_code = "not_found"
 
 
-class FineTuneRunNotResumableError(FineTuneError):
+class FineTuneRunNotResumableError(FineTuneConflictError):
     """The run is complete, so there is nothing to go on with."""
 
-    domain_code = "conflict"
 
-
-class TooFewPairsError(FineTuneError):
+class TooFewPairsError(FineTuneConflictError):
     """There are too few questions with known answers: training would learn them by heart."""
-
-    domain_code = "conflict"
 
 
 class CheckpointNotFoundError(FineTuneError):
@@ -76,31 +74,21 @@ class CheckpointNotFoundError(FineTuneError):
     domain_code = "not_found"
 
 
-class CheckpointRefusedError(FineTuneError):
+class CheckpointRefusedError(FineTuneConflictError):
     """The checkpoint isn't surely better on questions it never saw; the message has the figures."""
 
-    domain_code = "conflict"
 
-
-class CheckpointDamagedError(FineTuneError):
+class CheckpointDamagedError(FineTuneConflictError):
     """A checkpoint's file is missing, or isn't the one that was written."""
 
-    domain_code = "conflict"
 
-
-class CheckpointActiveError(FineTuneError):
+class CheckpointActiveError(FineTuneConflictError):
     """The checkpoint is in force and can't be deleted."""
 
-    domain_code = "conflict"
 
-
-class CheckpointRollbackUnavailableError(FineTuneError):
+class CheckpointRollbackUnavailableError(FineTuneConflictError):
     """The checkpoint was never deployed, so there is nothing it replaced."""
 
-    domain_code = "conflict"
 
-
-class CheckpointRollbackCorruptError(FineTuneError):
+class CheckpointRollbackCorruptError(FineTuneConflictError):
     """What was noted of the settings before the checkpoint can't be read."""
-
-    domain_code = "conflict"

@@ -110,7 +110,8 @@ def training_questions(
     pairs = usable(asked, pools)
     if problem := few_pairs(len(pairs), write_about):
         raise TooFewPairsError(problem, remedy=_REMEDY)
-    sessions = [_session(known, pools[question.agent_id]) for question, known in pairs]
+    found = [(pools[question.agent_id], known[:1]) for question, known in pairs]
+    sessions = [pool.sessions[pool.rows(first)[0]] for pool, first in found]  # of first answers
     if (count := len(set(sessions))) < MIN_SESSIONS:
         raise TooFewPairsError(
             f"all questions are about {count} sessions; it takes {MIN_SESSIONS}, so that some can "
@@ -150,8 +151,3 @@ def few_pairs(count: int, write_about: int = 0) -> str:
         f"there are {count} questions with known answers{written}, and it takes {MIN_PAIRS}: with "
         "fewer, what is gained can't be told from chance"
     )
-
-
-def _session(known: Sequence[str], pool: MemoryPool) -> str:
-    """The session that a question is about: that of its first answer."""
-    return pool.sessions[pool.rows(known[:1])[0]]

@@ -210,6 +210,13 @@ class EvalMetrics(FrozenModel):
         return self.gain_low > 0.0 and self.recall_at_10 >= self.base_recall_at_10
 
     @property
+    def verdict(self) -> str:
+        """What can be done with the checkpoint, in words."""
+        if self.is_surely_better:
+            return f"better than the base and ready to be deployed: {self.words}"
+        return f"not surely better than the base, so it can't be deployed: {self.words}"
+
+    @property
     def words(self) -> str:
         """The figures in one line, as people are told why a checkpoint is refused or good."""
         gain = self.ndcg_at_10 - self.base_ndcg_at_10

@@ -25,11 +25,12 @@ from synthorg_tui.memory.fine_tune.generating import (
     questions_in,
     training_questions,
 )
-from synthorg_tui.memory.fine_tune.mining import negatives_of, training_groups
+from synthorg_tui.memory.fine_tune.mining import MemoryPool, negatives_of, training_groups
 from synthorg_tui.memory.fine_tune.models import (
     MIN_PAIRS,
     WORK_STAGES,
     CheckpointRecord,
+    FineTuneRequest,
     FineTuneRun,
     FineTuneStage,
     FineTuneTrainer,
@@ -71,6 +72,21 @@ class TuningParts:
         """The folders of runs."""
         return RunFolders(self.data_dir)
 
+    async def asked_for(
+        self, request: FineTuneRequest
+    ) -> tuple[list[EvalQuestion], dict[str, MemoryPool]]:
+        """Return the store's own questions and those of a request's folder, with the pools.
+
+        The data directory stands for no folder.
+        """
+        asked = list(await self.asked())
+        asked += await asyncio.to_thread(self._in_folder, Path(request.source_dir))
+        bench = Bench(self.core, [key for question in asked for key in question.relevant])
+        return asked, await bench.pools({question.agent_id for question in asked})
+
+    def _in_folder(self, folder: Path) -> Sequence[EvalQuestion]:
+        return () if folder.absolute() == self.data_dir.absolute() else questions_in(folder)
+
 
 class FineTuningPipeline:
     """Carries out one run, stage by stage.
@@ -88,7 +104,14 @@ class FineTuningPipeline:
         self._questions: tuple[TrainingQuestion, ...] = ()
         self._bench: Bench | None = None
         self._checkpoint_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"checkpoint:{run.id}"))
-        self._trainer = self._made_trainer()
+        base, files = parts.core.embedder, parts.in_force.files
+        self._trainer: Trainer
+        if run.request.trainer is FineTuneTrainer.ADAPTER:
+            self._trainer = AdapterTrainer(run.id, base, parts.store, files)
+        else:
+            self._trainer = EncoderTrainer(
+                run.id, self._checkpoint_id, base.fingerprint, parts.folders, files
+            )
 
     async def carry_out(self) -> FineTuneRun:
         """Run the stages that aren't complete and return the complete run.
@@ -113,14 +136,6 @@ class FineTuningPipeline:
                 await self._note(stages_completed=done, progress=1.0)
         return self.run
 
-    def _made_trainer(self) -> Trainer:
-        parts, run_id = self._parts, self.run.id
-        base, files = parts.core.embedder, parts.in_force.files
-        if self.run.request.trainer is FineTuneTrainer.ADAPTER:
-            return AdapterTrainer(run_id, base, parts.store, files)
-        checkpoint_id = self._checkpoint_id
-        return EncoderTrainer(run_id, checkpoint_id, base.fingerprint, parts.folders, files)
-
     async def generate_training_data(self) -> None:
         """Collect the questions, decide what each is for, and embed them.
 
@@ -128,9 +143,7 @@ class FineTuningPipeline:
         """
         store, run = self._parts.store, self.run
         if not await store.questions(run.id):
-            asked = await self._asked()
-            bench = Bench(self._parts.core, [key for q in asked for key in q.relevant])
-            pools = {agent: await bench.pool(agent) for agent in {q.agent_id for q in asked}}
+            asked, pools = await self._parts.asked_for(run.request)
             found = training_questions(
                 asked,
                 pools,
@@ -150,30 +163,22 @@ class FineTuningPipeline:
             texts = [question.text for question in batch]
             vectors = await question_vectors(self._parts.core.embedder, texts)
             rows = {q.number: v.tobytes() for q, v in zip(batch, vectors, strict=True)}
-            await store.put_vectors(run.id, rows)
+            await store.put_found(run.id, "vector", rows)
             await self._step(done / max(1, len(waiting)))
-
-    async def _asked(self) -> list[EvalQuestion]:
-        """The store's own questions, and those of the plan's folder."""
-        asked = list(await self._parts.asked())
-        folder = source_of(self.run.request.source_dir, self._parts.data_dir)
-        if folder is not None:
-            asked += await asyncio.to_thread(questions_in, folder)
-        return asked
 
     async def _have_written(self) -> None:
         """Have the model write about memories that nobody is judged by, a few between two steps."""
         store, total = self._parts.store, self.run.request.write_about
         known = [each for each in await store.questions(self.run.id) if not each.is_written]
         bench = Bench(self._parts.core, [key for each in known for key in each.relevant])
-        pools = {agent: await bench.pool(agent) for agent in {each.agent_id for each in known}}
+        pools = await bench.pools({each.agent_id for each in known})
         apart = {each.session for each in known if each.split is not PairSplit.TRAINING}
         memories = writable(pools, apart, count=total, seed=self.run.request.seed)
         writing = WrittenQuestions(self._parts.core, self._parts.model(), pools)
         while (at := self.run.written_about) < len(memories):
             batch = memories[at : at + WRITTEN_AT_ONCE]
             found = await writing.about(batch, WRITTEN_FROM + at)
-            await store.add_questions(self.run.id, found)
+            await store.put_questions(self.run.id, found)
             done, written = at + len(batch), self.run.written + len(found)
             await self._step(done / len(memories), written=written, written_about=done)
 
@@ -190,8 +195,8 @@ class FineTuningPipeline:
                 worded = [hit.id for hit in await bench.by_words(question)]
                 vector = np.frombuffer(question.vector, np.float32)
                 k = self.run.config.top_k
-                found[question.number] = negatives_of(question, vector, pool, worded, k)
-            await store.put_negatives(self.run.id, found)
+                found[question.number] = list(negatives_of(question, vector, pool, worded, k))
+            await store.put_found(self.run.id, "negatives", found)
             await self._step(done / max(1, len(waiting)))
         self._bench = None  # the questions have changed
 
@@ -199,7 +204,7 @@ class FineTuningPipeline:
         """Train until the questions that validate gain no more; every few steps are stored."""
         bench = await self._prepared((PairSplit.VALIDATION,))
         learned = [q for q in self._questions if q.split is PairSplit.TRAINING]
-        pools = {agent: await bench.pool(agent) for agent in {q.agent_id for q in learned}}
+        pools = await bench.pools({question.agent_id for question in learned})
         groups = await asyncio.to_thread(training_groups, learned, pools)
         checked = [q for q in self._questions if q.split is PairSplit.VALIDATION]
         job = TrainingJob(
@@ -212,8 +217,7 @@ class FineTuningPipeline:
         bench = await self._prepared((PairSplit.HELD_OUT,))
         held_out = [q for q in self._questions if q.split is PairSplit.HELD_OUT]
         rest = [q for q in self._questions if q.split is not PairSplit.HELD_OUT]
-        for question in rest:
-            await bench.pool(question.agent_id)
+        await bench.pools({question.agent_id for question in rest})
         vector_of = await self._trainer.vectors(self._questions)
         metrics = await asyncio.to_thread(bench.compare, held_out, vector_of)
         cutoff = await asyncio.to_thread(bench.cutoff, rest, vector_of)
@@ -246,7 +250,7 @@ class FineTuningPipeline:
                 "completed_at": now,
                 "updated_at": now,
                 "progress": 1.0,
-                "note": _verdict(run),
+                "note": run.metrics.verdict if run.metrics is not None else "",
             }
         )
         await parts.store.finish(self.run, record)
@@ -276,21 +280,6 @@ class FineTuningPipeline:
         now = self._parts.core.clock.now()
         self.run = self.run.model_copy(update={**changed, "updated_at": now})
         await self._parts.store.save(self.run, state)
-
-
-def source_of(source_dir: str, data_dir: Path) -> Path | None:
-    """Return the folder with files of questions, ``None`` when it is the data directory itself."""
-    folder = Path(source_dir)
-    return None if folder.absolute() == data_dir.absolute() else folder
-
-
-def _verdict(run: FineTuneRun) -> str:
-    """What can be done with the checkpoint, in words."""
-    if run.metrics is None:
-        return ""
-    if run.metrics.is_surely_better:
-        return f"better than the base and ready to be deployed: {run.metrics.words}"
-    return f"not surely better than the base, so it can't be deployed: {run.metrics.words}"
 
 
 def _batches(

@@ -2,19 +2,17 @@
 
 import asyncio
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.fine_tune.base_models import base_folder, require_libraries
-from synthorg_tui.memory.fine_tune.bench import Bench
 from synthorg_tui.memory.fine_tune.errors import (
     BackendUnsupportedError,
     FineTuneError,
     TooFewPairsError,
 )
-from synthorg_tui.memory.fine_tune.generating import few_pairs, questions_in, usable
+from synthorg_tui.memory.fine_tune.generating import few_pairs, usable
 from synthorg_tui.memory.fine_tune.models import (
     MIN_JUDGES,
     MIN_PAIRS,
@@ -24,7 +22,7 @@ from synthorg_tui.memory.fine_tune.models import (
     PreflightCheck,
     PreflightResult,
 )
-from synthorg_tui.memory.fine_tune.pipeline import TuningParts, source_of
+from synthorg_tui.memory.fine_tune.pipeline import TuningParts
 from synthorg_tui.memory.fine_tune.training import Numbers
 from synthorg_tui.memory.fine_tune.weights_process import vectors_of
 
@@ -45,9 +43,15 @@ async def preflight(plan: FineTunePlan, parts: TuningParts) -> PreflightResult:
     checks = [source]
     if plan.output_dir is not None:
         checks.append(await asyncio.to_thread(_output, Path(plan.output_dir)))
-    checks += [_overrides(plan), await _base(plan, parts), await _embedded(parts)]
+    own = plan.model_dump(include=set(FineTuneOverrides.model_fields), exclude_none=True)
+    told = ", ".join(f"{name} {value}" for name, value in own.items())
+    checks.append(_check("override_bounds", "pass", told or "the trainer's own values", **own))
+    checks += [await _base(plan, parts), await _embedded(parts)]
     if plan.write_about:
-        checks.append(_writer(plan, parts))
+        can_write = parts.model() is not None
+        none_set = "questions are to be written, and no language model is set"
+        message = f"writes questions about {plan.write_about} memories" if can_write else none_set
+        checks.append(_check("language_model", "pass" if can_write else "fail", message))
     if source.status != "fail":
         checks.append(await _pairs(plan, parts))
     return PreflightResult(checks=tuple(checks))
@@ -96,12 +100,6 @@ def _output(folder: Path) -> PreflightCheck:
     if not os.access(folder, os.W_OK | os.X_OK):
         return _check(name, "fail", f"nothing can be written to {folder}")
     return _check(name, "pass", f"{folder} can be written to")
-
-
-def _overrides(plan: FineTunePlan) -> PreflightCheck:
-    own = plan.model_dump(include=set(FineTuneOverrides.model_fields), exclude_none=True)
-    told = ", ".join(f"{name} {value}" for name, value in own.items())
-    return _check("override_bounds", "pass", told or "the trainer's own values", **own)
 
 
 async def _base(plan: FineTunePlan, parts: TuningParts) -> PreflightCheck:
@@ -172,7 +170,7 @@ async def _embedded(parts: TuningParts) -> PreflightCheck:
 async def _pairs(plan: FineTunePlan, parts: TuningParts) -> PreflightCheck:
     """How many questions with known answers there are."""
     try:
-        count = await count_pairs(plan, parts)
+        count = len(usable(*await parts.asked_for(plan)))
     except DomainError as error:
         return _check(PAIRS, "fail", error.message)
     needed = MIN_JUDGES if plan.write_about else MIN_PAIRS
@@ -182,23 +180,3 @@ async def _pairs(plan: FineTunePlan, parts: TuningParts) -> PreflightCheck:
     if plan.write_about:
         message += f", and the language model writes about {plan.write_about} memories"
     return _check(PAIRS, "pass", message, found=count, needed=needed)
-
-
-def _writer(plan: FineTunePlan, parts: TuningParts) -> PreflightCheck:
-    """Whether there is a model that can write."""
-    name = "language_model"
-    if parts.model() is None:
-        return _check(name, "fail", "questions are to be written, and no language model is set")
-    return _check(name, "pass", f"writes questions about {plan.write_about} memories")
-
-
-async def count_pairs(plan: FineTunePlan, parts: TuningParts) -> int:
-    """Return how many questions a plan could use."""
-    asked = list(await parts.asked())
-    folder = source_of(plan.source_dir, parts.data_dir)
-    if folder is not None:
-        asked += await asyncio.to_thread(questions_in, folder)
-    agents: Sequence[str] = sorted({question.agent_id for question in asked})
-    bench = Bench(parts.core, [key for question in asked for key in question.relevant])
-    pools = {agent: await bench.pool(agent) for agent in agents}
-    return len(usable(asked, pools))

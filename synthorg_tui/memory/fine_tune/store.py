@@ -7,7 +7,7 @@ have it, and erasing a memory or a session reaches it (``persistence.work_texts`
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from synthorg_tui.memory.fine_tune.errors import CheckpointNotFoundError, FineTuneRunNotFoundError
 from synthorg_tui.memory.fine_tune.models import CheckpointRecord, FineTuneRun
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 WRITTEN_FROM: Final = 1_000_000
 """Number of the first question that a model wrote; those that somebody asked come before it."""
+
+
+_Step: TypeAlias = tuple[str, list[Any]]
 
 
 class PairSplit(StrEnum):
@@ -62,17 +65,14 @@ class FineTuneStore:
     async def save(self, run: FineTuneRun, state: bytes | None = None) -> None:
         """Store a run in place of what was stored of it; ``state`` too, unless it is ``None``."""
         text = run.model_dump_json(round_trip=True)
-
-        def work(db: "Connection") -> None:
-            if db.execute("SELECT 1 FROM fine_tune_runs WHERE id = ?", [run.id]).fetchone() is None:
-                values = [run.id, naive_utc(run.started_at), text, state or b""]
-                db.execute("INSERT INTO fine_tune_runs VALUES (?, ?, ?, ?)", values)
-                return
-            db.execute("UPDATE fine_tune_runs SET run = ? WHERE id = ?", [text, run.id])
-            if state is not None:
-                db.execute("UPDATE fine_tune_runs SET state = ? WHERE id = ?", [state, run.id])
-
-        await self._database.write(work)
+        await self._run(
+            (
+                "INSERT INTO fine_tune_runs VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+                "run = excluded.run, state = CASE WHEN ? THEN excluded.state "
+                "ELSE fine_tune_runs.state END",
+                [run.id, naive_utc(run.started_at), text, state or b"", state is not None],
+            )
+        )
 
     async def run(self, run_id: str) -> FineTuneRun:
         """Return a run; raises ``FineTuneRunNotFoundError``."""
@@ -100,35 +100,25 @@ class FineTuneStore:
 
     async def delete_run(self, run_id: str) -> None:
         """Delete a run with its questions."""
-
-        def work(db: "Connection") -> None:
-            db.execute("DELETE FROM fine_tune_pairs WHERE run_id = ?", [run_id])
-            db.execute("DELETE FROM fine_tune_runs WHERE id = ?", [run_id])
-
-        await self._database.write(work)
+        await self._run(
+            ("DELETE FROM fine_tune_pairs WHERE run_id = ?", [run_id]),
+            ("DELETE FROM fine_tune_runs WHERE id = ?", [run_id]),
+        )
 
     async def put_questions(self, run_id: str, questions: Sequence[TrainingQuestion]) -> None:
-        """Store all questions of a run, in place of earlier ones."""
-
-        def work(db: "Connection") -> None:
-            db.execute("DELETE FROM fine_tune_pairs WHERE run_id = ?", [run_id])
-            _insert(db, run_id, questions)
-
-        await self._database.write(work)
-
-    async def add_questions(self, run_id: str, questions: Sequence[TrainingQuestion]) -> None:
-        """Store more questions of a run, in place of those with the same numbers."""
+        """Store questions of a run, in place of those with the same numbers."""
         numbers = [question.number for question in questions]
-
-        def work(db: "Connection") -> None:
-            db.execute(
-                "DELETE FROM fine_tune_pairs WHERE run_id = ? "
-                "AND list_contains(?::BIGINT[], number::BIGINT)",
-                [run_id, numbers],
-            )
-            _insert(db, run_id, questions)
-
-        await self._database.write(work)
+        with_number = "run_id = ? AND list_contains(?::BIGINT[], number::BIGINT)"
+        add = f"INSERT INTO fine_tune_pairs VALUES ({', '.join('?' * 9)})"
+        rows: list[list[Any]] = [
+            [run_id, q.number, memory, q.text, q.agent_id, q.session, q.split.value, q.vector, []]
+            for q in questions
+            for memory in q.relevant
+        ]
+        await self._run(
+            (f"DELETE FROM fine_tune_pairs WHERE {with_number}", [run_id, numbers]),
+            *((add, row) for row in rows),
+        )
 
     async def questions(self, run_id: str) -> tuple[TrainingQuestion, ...]:
         """Return the questions of a run in order, each with those memories that aren't purged."""
@@ -146,22 +136,15 @@ class FineTuneStore:
             )  # fmt: skip
         return tuple(found.values())
 
-    async def put_vectors(self, run_id: str, vectors: Mapping[int, bytes]) -> None:
-        """Store vectors of questions by their numbers."""
-        await self._set(run_id, "vector", "BLOB", vectors)
+    async def put_found(
+        self, run_id: str, column: Literal["vector", "negatives"], values: Mapping[int, object]
+    ) -> None:
+        """Store vectors of questions, or lists of their mined negatives, by their numbers.
 
-    async def put_negatives(self, run_id: str, negatives: Mapping[int, Sequence[str]]) -> None:
-        """Store the mined negatives of questions by their numbers."""
-        await self._set(
-            run_id,
-            "negatives",
-            "VARCHAR[]",
-            {key: list(ids) for key, ids in negatives.items()},
-        )
-
-    async def _set(self, run_id: str, column: str, kind: str, values: Mapping[int, object]) -> None:
-        """Set a column of questions by their numbers; one statement takes a fiftieth of many."""
+        One statement takes a fiftieth of the time of many.
+        """
         update = f"UPDATE fine_tune_pairs SET {column} ="
+        kind = "BLOB" if column == "vector" else "VARCHAR[]"
 
         def work(db: "Connection") -> None:
             if not hasattr(db, "extract_statements"):  # PostgreSQL takes lists of lists apart
@@ -184,24 +167,23 @@ class FineTuneStore:
 
         Which memories it used stays, so that it is known when one of them is purged.
         """
-        text, record = run.model_dump_json(round_trip=True), _json(checkpoint)
-
-        def work(db: "Connection") -> None:
-            db.execute("DELETE FROM fine_tune_checkpoints WHERE id = ?", [checkpoint.id])
-            db.execute(
+        made_at = naive_utc(checkpoint.created_at)
+        await self._run(
+            ("DELETE FROM fine_tune_checkpoints WHERE id = ?", [checkpoint.id]),
+            (
                 "INSERT INTO fine_tune_checkpoints VALUES (?, ?, ?, FALSE, ?)",
-                [checkpoint.id, checkpoint.run_id, naive_utc(checkpoint.created_at), record],
-            )
-            db.execute(
-                "UPDATE fine_tune_runs SET run = ?, state = ? WHERE id = ?", [text, b"", run.id]
-            )
-            db.execute(
+                [checkpoint.id, checkpoint.run_id, made_at, _json(checkpoint)],
+            ),
+            (
+                "UPDATE fine_tune_runs SET run = ?, state = ? WHERE id = ?",
+                [run.model_dump_json(round_trip=True), b"", run.id],
+            ),
+            (
                 "UPDATE fine_tune_pairs SET question = '', vector = ?, negatives = ? "
                 "WHERE run_id = ?",
                 [b"", [], run.id],
-            )
-
-        await self._database.write(work)
+            ),
+        )
 
     async def has_checkpoint(self, run_id: str) -> bool:
         """Tell whether a run's checkpoint is still there."""
@@ -231,36 +213,19 @@ class FineTuneStore:
         """Return the checkpoint that is marked as the one in force."""
         return next(iter(await self._checkpoints("WHERE c.is_active")), None)
 
-    async def mark(self, checkpoint_id: str | None, *, backup: str | None = None) -> None:
-        """Mark one checkpoint as the one in force, or none.
-
-        ``backup`` is stored with it: the settings that it replaces.
-        """
-
-        def work(db: "Connection") -> None:
-            db.execute("UPDATE fine_tune_checkpoints SET is_active = FALSE WHERE is_active")
-            if checkpoint_id is None:
-                return
-            db.execute(
-                "UPDATE fine_tune_checkpoints SET is_active = TRUE WHERE id = ?", [checkpoint_id]
-            )
-            if backup is not None:
-                ((text,),) = db.execute(
-                    "SELECT record FROM fine_tune_checkpoints WHERE id = ?", [checkpoint_id]
-                ).fetchall()
-                record = CheckpointRecord.model_validate_json(text)
-                changed = record.model_copy(update={"backup_config_json": backup})
-                db.execute(
-                    "UPDATE fine_tune_checkpoints SET record = ? WHERE id = ?",
-                    [_json(changed), checkpoint_id],
-                )
-
-        await self._database.write(work)
+    async def mark(self, record: CheckpointRecord | None) -> None:
+        """Mark one checkpoint as the one in force and store its record, or mark none."""
+        steps: list[_Step] = [
+            ("UPDATE fine_tune_checkpoints SET is_active = FALSE WHERE is_active", [])
+        ]
+        if record is not None:
+            mark = "UPDATE fine_tune_checkpoints SET is_active = TRUE, record = ? WHERE id = ?"
+            steps.append((mark, [_json(record), record.id]))
+        await self._run(*steps)
 
     async def delete_checkpoint(self, checkpoint_id: str) -> None:
         """Delete the record of a checkpoint."""
-        sql: Final = "DELETE FROM fine_tune_checkpoints WHERE id = ?"
-        await self._database.write(lambda db: db.execute(sql, [checkpoint_id]))
+        await self._run(("DELETE FROM fine_tune_checkpoints WHERE id = ?", [checkpoint_id]))
 
     async def _checkpoints(self, rest: str, *values: object) -> tuple[CheckpointRecord, ...]:
         rows = await self._rows(
@@ -268,25 +233,26 @@ class FineTuneStore:
             f"WHERE p.run_id = c.run_id) FROM fine_tune_checkpoints c {rest}",
             *values,
         )
-        return tuple(_record(text, is_active, left) for text, is_active, left in rows)
+        found = []
+        for text, is_active, left in rows:
+            record = CheckpointRecord.model_validate_json(text)
+            erased = max(0, record.doc_count - left)
+            now = {"is_active": is_active, "erased_since": erased}
+            found.append(record.model_copy(update=now))
+        return tuple(found)
+
+    async def _run(self, *steps: _Step) -> None:
+        """Execute statements with their values in one transaction."""
+
+        def work(db: "Connection") -> None:
+            for sql, values in steps:
+                db.execute(sql, values)
+
+        await self._database.write(work)
 
     async def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         return await self._database.read(lambda db: db.execute(sql, list(values)).fetchall())
 
 
-def _insert(db: "Connection", run_id: str, questions: Sequence[TrainingQuestion]) -> None:
-    for q in questions:
-        for memory in q.relevant:
-            about = (memory, q.text, q.agent_id, q.session, q.split.value, q.vector)
-            row: list[object] = [run_id, q.number, *about, []]
-            db.execute(f"INSERT INTO fine_tune_pairs VALUES ({', '.join('?' * 9)})", row)
-
-
 def _json(record: CheckpointRecord) -> str:
     return record.model_dump_json(round_trip=True, exclude={"is_active", "erased_since"})
-
-
-def _record(text: str, is_active: bool, left: int) -> CheckpointRecord:
-    record = CheckpointRecord.model_validate_json(text)
-    erased = max(0, record.doc_count - left)
-    return record.model_copy(update={"is_active": is_active, "erased_since": erased})

@@ -35,7 +35,6 @@ LONGEST: Final = 512
 
 _FIRST, _SECOND, _TINY = 0.9, 0.999, 1e-8
 _NEVER: Final = -1e9
-_OPSET: Final = 17
 _AT_ONCE: Final = 32
 
 
@@ -174,7 +173,8 @@ class WeightTraining:
         if not self._curve:
             self._look(self._first_loss())
         while self._step < self._of and not self._is_stuck:
-            losses = [self._take_step() for _ in range(self._until_look())]
+            in_epoch = self._per_epoch - self._step % self._per_epoch
+            losses = [self._take_step() for _ in range(min(STEPS_AT_ONCE, in_epoch))]
             self._look(sum(losses) / len(losses))
         self._model.put(self._best)
         write_onnx(self._model, Path(self._job["out"]))
@@ -192,10 +192,6 @@ class WeightTraining:
     def _is_stuck(self) -> bool:
         since = [point for point in self._curve if point["step"] > self._best_step]
         return len(since) >= PATIENCE
-
-    def _until_look(self) -> int:
-        in_epoch = self._step % self._per_epoch
-        return int(min(STEPS_AT_ONCE, self._per_epoch - in_epoch))
 
     def _batch(self, step: int) -> list[tuple[int, int]]:
         """The questions of a step; each epoch has an order of its own."""
@@ -317,7 +313,7 @@ def write_onnx(model: QuestionModel, folder: Path) -> None:
         (torch.ones_like(mask), mask),
         str(folder / "model.onnx"),
         dynamo=False,  # the newer way leaves paths in it, and takes ten times as long
-        opset_version=_OPSET,
+        opset_version=17,
         input_names=["input_ids", "attention_mask"],
         output_names=["vector"],
         dynamic_axes={"input_ids": free, "attention_mask": free, "vector": {0: "texts"}},

@@ -27,8 +27,6 @@ _OFFLINE: Final = {
     "CUDA_VISIBLE_DEVICES": "",
 }
 _MOST_THREADS: Final = 4
-_LOOK_EVERY: Final = 0.2
-_LONGEST_LINE: Final = 1 << 30
 
 
 def training_threads() -> int:
@@ -52,7 +50,7 @@ class WeightsProcess:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             env={**os.environ, **_OFFLINE},
-            limit=_LONGEST_LINE,
+            limit=1 << 30,
             start_new_session=True,  # Ctrl-C is for the app, which then ends this
         )
         try:
@@ -82,7 +80,7 @@ class WeightsProcess:
             while not reading.done():
                 if is_cancelled():
                     return None
-                await asyncio.wait({reading}, timeout=_LOOK_EVERY)
+                await asyncio.wait({reading}, timeout=0.2)
         finally:
             reading.cancel()
         line = reading.result()

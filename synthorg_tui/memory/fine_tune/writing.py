@@ -78,16 +78,66 @@ def writable(
     return ordered[:count]
 
 
-class QuestionWriter:
-    """Has a language model write questions; decides which of its answers are taken.
+class WrittenQuestions:
+    """Has a language model write questions to learn from, each about one memory.
+
+    It decides which of the model's answers are taken.
 
     Args:
-        provider: The model.
+        core: The store.
+        provider: The model; without one nothing can be written.
+        pools: What each agent is given answers from.
     """
 
-    def __init__(self, provider: CompletionProvider) -> None:
+    def __init__(
+        self, core: "Core", provider: CompletionProvider | None, pools: Mapping[str, MemoryPool]
+    ) -> None:
+        if provider is None:
+            raise FineTuneError(
+                "questions are to be written, and no language model is set",
+                remedy="Set providers.completion, or leave --write-about out.",
+            )
+        self._core = core
+        self._pools = pools
         self._provider = provider
         self._tokenizer = BM25Tokenizer()
+
+    async def about(
+        self, memories: Sequence[WritableMemory], first: int
+    ) -> tuple[TrainingQuestion, ...]:
+        """Return the questions about some memories, numbered from ``first`` by their place.
+
+        Memories that are sensitive or too short have none, and a model's answer that isn't taken
+        leaves its number free. Raises ``CompletionError``.
+        """
+        ids = [memory.id for memory in memories]
+        rows = await self._core.read(partial(queries.rows_by_id, ids=ids))
+        contents = {
+            key: row.content
+            for key, row in rows.items()
+            if len(row.content) >= MIN_CONTENT
+            and parse_tags(row.tags).sensitivity in GIVEN_BY_DEFAULT
+        }
+        found = []
+        for number, memory in enumerate(memories, first):
+            text = contents.get(memory.id)
+            question = await self.question_about(text) if text is not None else None
+            if question is None:
+                continue
+            (vector,) = await question_vectors(self._core.embedder, [question])
+            if is_about(vector, memory.id, self._pools[memory.agent_id]):
+                found.append(
+                    TrainingQuestion(
+                        number=number,
+                        text=question,
+                        agent_id=memory.agent_id,
+                        relevant=(memory.id,),
+                        session=memory.session,
+                        split=PairSplit.TRAINING,
+                        vector=vector.tobytes(),
+                    )
+                )
+        return tuple(found)
 
     async def question_about(self, content: str) -> str | None:
         """Return a question that a memory answers, ``None`` when the model wrote none.
@@ -112,78 +162,15 @@ class QuestionWriter:
         """Return the question in a model's answer, ``None`` when it is no question of its own."""
         question, mark, _ = " ".join(answer.split()).strip("\"'* ").partition("?")
         text = redact_text(f"{question}?", RedactionTally())
-        if not mark or len(text) > _MAX_QUESTION or _speaks_of_its_task(text):
+        speaks_of_its_task = any(
+            word in text.lower() for word in (_TAG, "untrusted", "this note", "the note")
+        )
+        if not mark or len(text) > _MAX_QUESTION or speaks_of_its_task:
             return None
         terms, known = self._tokenizer.tokenize(text), self._tokenizer.tokenize(content)
         if len(text.split()) < _MIN_WORDS or not terms:
             return None
         return None if _longest_run(terms, known) > MAX_COPIED * len(terms) else text
-
-
-class WrittenQuestions:
-    """Makes questions to learn from out of memories: written, embedded, and each about its memory.
-
-    Args:
-        core: The store.
-        provider: The model; without one nothing can be written.
-        pools: What each agent is given answers from.
-    """
-
-    def __init__(
-        self, core: "Core", provider: CompletionProvider | None, pools: Mapping[str, MemoryPool]
-    ) -> None:
-        if provider is None:
-            raise FineTuneError(
-                "questions are to be written, and no language model is set",
-                remedy="Set providers.completion, or leave --write-about out.",
-            )
-        self._core = core
-        self._pools = pools
-        self._writer = QuestionWriter(provider)
-
-    async def about(
-        self, memories: Sequence[WritableMemory], first: int
-    ) -> tuple[TrainingQuestion, ...]:
-        """Return the questions about some memories, numbered from ``first`` by their place.
-
-        Memories that are sensitive or too short have none, and a model's answer that isn't taken
-        leaves its number free. Raises ``CompletionError``.
-        """
-        contents = await self._contents([memory.id for memory in memories])
-        found = []
-        for number, memory in enumerate(memories, first):
-            text = contents.get(memory.id)
-            question = await self._writer.question_about(text) if text is not None else None
-            if question is None:
-                continue
-            (vector,) = await question_vectors(self._core.embedder, [question])
-            if is_about(vector, memory.id, self._pools[memory.agent_id]):
-                found.append(_training(number, question, memory, vector))
-        return tuple(found)
-
-    async def _contents(self, ids: Sequence[str]) -> dict[str, str]:
-        """The texts that may be shown to a model, by id."""
-        rows = await self._core.read(partial(queries.rows_by_id, ids=ids))
-        return {
-            key: row.content
-            for key, row in rows.items()
-            if len(row.content) >= MIN_CONTENT
-            and parse_tags(row.tags).sensitivity in GIVEN_BY_DEFAULT
-        }
-
-
-def _training(
-    number: int, question: str, memory: WritableMemory, vector: Numbers
-) -> TrainingQuestion:
-    return TrainingQuestion(
-        number,
-        question,
-        memory.agent_id,
-        (memory.id,),
-        memory.session,
-        PairSplit.TRAINING,
-        vector.tobytes(),
-    )
 
 
 def is_about(vector: Numbers, memory_id: str, pool: MemoryPool) -> bool:
@@ -195,11 +182,6 @@ def is_about(vector: Numbers, memory_id: str, pool: MemoryPool) -> bool:
         return False
     scores = pool.vectors @ vector
     return int(np.count_nonzero(scores > scores[rows[0]])) < FOUND_WITHIN
-
-
-def _speaks_of_its_task(text: str) -> bool:
-    said = text.lower()
-    return any(word in said for word in (_TAG, "untrusted", "this note", "the note"))
 
 
 def _longest_run(terms: Sequence[str], known: Sequence[str]) -> int:

@@ -11,7 +11,7 @@ from synthorg_tui.memory.fine_tune.store import FineTuneStore
 from tests.memory.fine_tune import encoder_kit
 from tests.memory.fine_tune.tuning_kit import engine_on, plan, tuned
 
-WRITES = ("save", "put_questions", "put_vectors", "put_negatives", "finish")
+WRITES = ("save", "put_questions", "put_found", "finish")
 
 
 def run(data_dir: str, source: str, after: int) -> None:

@@ -232,7 +232,8 @@ async def test_when_a_step_fails_all_is_as_before_and_each_failure_has_its_event
             await swaps.roll_back(good, actor="me")
         assert events(caplog) == [MEMORY_CHECKPOINT_ROLLBACK_FAILED]
 
-        await store.mark(good, backup="[]")
+        record = await store.checkpoint(good)
+        await store.mark(record.model_copy(update={"backup_config_json": "[]"}))
         with pytest.raises(CheckpointRollbackCorruptError):
             await swaps.roll_back(good, actor="me")
 

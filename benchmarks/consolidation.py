@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ from benchmarks.synthetic import opened, vocabulary
 from benchmarks.table import Limit, Report, Row, command_line, print_report
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.memory.consolidation.applying import PlanApplier
-from synthorg_tui.memory.consolidation.likeness import LikenessFinder
+from synthorg_tui.memory.consolidation.likeness import find_alike
 from synthorg_tui.memory.consolidation.plan import ConsolidationPlan, GroupKind
 from synthorg_tui.memory.consolidation.planner import LOSSLESS, Planner, PlanRules
 from synthorg_tui.memory.extensions import MemoryBundle, MemoryDraft, NewMemory
@@ -195,7 +196,7 @@ async def run(count: int, copies: int) -> Report:
         async with opened(Path(folder), WordSums()) as backend:
             await fill(backend, list(memories(count, "busy")))
             rules = PlanRules(_SHARE)
-            likeness = LikenessFinder(backend.core)
+            likeness = partial(find_alike, backend.core)
             finders = {GroupKind.SUPERSEDED: likeness}
             planner = Planner(backend.core, rules, lambda _: frozenset(), dict(finders))
             rows = await measure(backend, planner)

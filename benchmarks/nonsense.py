@@ -1,6 +1,6 @@
 """Queries that everyday conversations hold nothing about."""
 
-from synthorg_tui.memory.evaluation.nonsense import OTHER_FIELDS
+from synthorg_tui.memory.evaluation.questions import OTHER_FIELDS
 
 _SOFTWARE = """
 push a branch that has no upstream

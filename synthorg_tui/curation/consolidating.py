@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
@@ -33,7 +33,7 @@ from synthorg_tui.memory.consolidation.factory import (
     ModelByName,
     create_consolidation_strategy,
 )
-from synthorg_tui.memory.consolidation.likeness import LikenessFinder
+from synthorg_tui.memory.consolidation.likeness import find_alike
 from synthorg_tui.memory.consolidation.merging import MergeFinder
 from synthorg_tui.memory.consolidation.plan import (
     ConsolidationPlan,
@@ -270,7 +270,7 @@ class ConsolidationRuns:
         strategy = create_consolidation_strategy(config, backend=self._backend, models=self._models)
         min_age = timedelta(days=self._config.archival.age_threshold_days)
         finders: dict[GroupKind, Finder] = {
-            GroupKind.SUPERSEDED: LikenessFinder(self._core),
+            GroupKind.SUPERSEDED: partial(find_alike, self._core),
             GroupKind.MERGED: MergeFinder(
                 self._core, strategy, min_age, keeps_words=self._config.lists_beginnings
             ),

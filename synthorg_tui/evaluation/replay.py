@@ -242,14 +242,12 @@ def record_of(
     request: RunRequest, steps: Sequence[RunStep], result: ExecutionResult | None
 ) -> Execution:
     """Return a run's steps as the record of an execution, redacted; it is stored nowhere."""
-    turns, calls = [], []
-    for line, step in enumerate(steps, 1):
-        if step.kind is StepKind.CALL:
-            calls.append(_call(step, line))
-        elif step.kind is StepKind.ANSWER and step.text.strip():
-            turns.append(
-                Turn(role="assistant", text=_redacted(step.text), first_line=line, last_line=line)
-            )
+    numbered = list(enumerate(steps, 1))
+    said = [
+        (line, _redacted(step.text))
+        for line, step in numbered
+        if step.kind is StepKind.ANSWER and step.text.strip()
+    ]
     run_id = result.run_id if result else EVALUATOR
     return Execution(
         id=f"{EVALUATOR}:{run_id}",
@@ -259,8 +257,11 @@ def record_of(
         project=str(request.workspace),
         task=request.task,
         error=_redacted(result.error_message) if result else "stopped",
-        turns=tuple(turns),
-        calls=tuple(calls),
+        turns=tuple(
+            Turn(role="assistant", text=text, first_line=line, last_line=line)
+            for line, text in said
+        ),
+        calls=tuple(_call(step, line) for line, step in numbered if step.kind is StepKind.CALL),
         line_count=len(steps),
         reported=True,
     )

@@ -18,7 +18,7 @@ from synthorg_tui.evaluation.prompts import (
     RecordedSession,
     prompts_for,
 )
-from synthorg_tui.executions.facts import unpack_record
+from synthorg_tui.executions.facts import readable_record
 from synthorg_tui.memory.retrieval.relevance import meaning_of, moved_cutoff
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.strategies.service import InjectionService, agents_request
@@ -164,10 +164,7 @@ def _read(records: Sequence[bytes]) -> list[RecordedSession]:
     """The sessions with prompts of a person; what an agent told of itself shows nothing."""
     sessions = []
     for record in records:
-        try:
-            execution = unpack_record(record)
-        except Exception:  # whatever is wrong with one record, the others count
-            continue
-        if not execution.is_reported:
+        execution = readable_record(record)
+        if execution is not None and not execution.is_reported:
             sessions.append(RecordedSession(execution))
     return sessions

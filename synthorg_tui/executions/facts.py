@@ -105,6 +105,17 @@ def unpack_record(record: bytes) -> Execution:
     return Execution.model_validate_json(zstandard.ZstdDecompressor().decompress(record))
 
 
+def readable_record(record: bytes) -> Execution | None:
+    """Return the execution of a stored record; ``None`` when there is anything wrong with it.
+
+    Whoever looks through many counts the others.
+    """
+    try:
+        return unpack_record(record)
+    except Exception:
+        return None
+
+
 def _unfilled(db: "Connection") -> list[tuple[str, int]]:
     """The ids of some rows to fill, each with the bytes of its lines."""
     return db.execute(

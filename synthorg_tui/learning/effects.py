@@ -19,7 +19,7 @@ from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.curation.effects import MAX_WEEKS, EffectWeek, LessonEffect
 from synthorg_tui.curation.models import LessonKind, ProceduralMemoryScope
 from synthorg_tui.curation.registry import ActiveSkills, RegisteredSkill
-from synthorg_tui.executions.facts import fill_missing, unpack_record
+from synthorg_tui.executions.facts import fill_missing, readable_record
 from synthorg_tui.executions.models import Execution, ToolCall, client_session
 from synthorg_tui.learning.actions import AgentAction, same_project
 from synthorg_tui.learning.triggers import Trigger, triggers_of
@@ -164,10 +164,8 @@ def _look(
     record: bytes, execution_id: str, lines: int, lessons: Sequence[_WatchedLesson]
 ) -> list[_SessionRun]:
     """Compare an execution to lessons; one that can't be read ran nothing."""
-    try:
-        calls = _timed_calls(unpack_record(record))
-    except Exception:  # whatever is wrong with one record, the others count
-        calls = []
+    execution = readable_record(record)
+    calls = _timed_calls(execution) if execution is not None else []
     found = []
     for lesson in lessons:
         since = [(at, call, action) for at, call, action in calls if at >= lesson.since]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import MemoryLevel, TerminationReason
 from synthorg_tui.core.text import counted
-from synthorg_tui.memory.consolidation.distillation import DistillationRequest
+from synthorg_tui.memory.consolidation.distillation import distillation_request
 from synthorg_tui.memory.enums import SourceKind
 from synthorg_tui.memory.models import MemoryDraft
 from synthorg_tui.persistence.entities import CollaborationMetric
@@ -138,16 +138,16 @@ class RunPipeline:
             return ""
         tools = [step.tool for step in finished.steps if step.kind is StepKind.CALL]
         used = used_by(finished.steps)
-        distilled = DistillationRequest(
-            task_id=finished.run.id,
-            outcome=finished.result.termination_reason.value,
+        distilled = distillation_request(
+            finished.run.id,
+            finished.result.termination_reason.value,
             turns=used.turns,
             tokens=used.tokens,
             tools=tools,
             memory_tools=[tool for tool in tools if any(part in tool for part in _OF_MEMORY)],
         )
         draft = MemoryDraft(
-            request=distilled.request(),
+            request=distilled,
             key=f"run|{finished.run.id}|distillation",
             project=str(request.workspace),
             session_id=finished.run.id,

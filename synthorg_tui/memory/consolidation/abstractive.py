@@ -6,7 +6,7 @@ allowed, and about the text. What it reads is fenced, since memories are strange
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeGuard
 
 from synthorg_tui.core.failsafe import first_error, surviving, together
 from synthorg_tui.core.text import estimate_tokens
@@ -24,13 +24,9 @@ from synthorg_tui.providers.completion.protocol import (
 from synthorg_tui.providers.enums import FinishReason, MessageRole
 from synthorg_tui.providers.models import ChatMessage
 
-DEFAULT_MAX_SUMMARY_TOKENS: Final = 200
-DEFAULT_TEMPERATURE: Final = 0.3
-FALLBACK_CHARS: Final = 200
 MAX_AT_ONCE: Final = 4
 """Questions that a batch has open at the same time."""
 _TAG: Final = "untrusted-artifact"
-_REPEAT_PENALTY: Final = 1.1
 _CHARS_PER_TOKEN: Final = 4
 _ROLE: Final = "You shorten the notes of a coding agent."
 _INSTRUCTION: Final = (
@@ -62,8 +58,8 @@ class AbstractiveSummarizer:
         *,
         provider: CompletionProvider,
         model: NotBlankStr,
-        max_summary_tokens: int = DEFAULT_MAX_SUMMARY_TOKENS,
-        temperature: float = DEFAULT_TEMPERATURE,
+        max_summary_tokens: int = 200,
+        temperature: float = 0.3,
         cost_tracker: CostTracker | None = None,
     ) -> None:
         if not model.strip():
@@ -71,7 +67,7 @@ class AbstractiveSummarizer:
         self._provider = provider
         self._model = model
         self._options = CompletionOptions(
-            max_tokens=max_summary_tokens, temperature=temperature, repeat_penalty=_REPEAT_PENALTY
+            max_tokens=max_summary_tokens, temperature=temperature, repeat_penalty=1.1
         )
         self._cost_tracker = cost_tracker
 
@@ -134,26 +130,23 @@ async def answered(
         PromptTooLongError: The question is longer than the model reads at once.
         CompletionError: It refused in a way that asking again won't change.
     """
-    refused: CompletionError | None = None
-    answer: Completion | None = None
-    with surviving("asking the model for a summary"):
-        try:
-            completion = await provider.complete(messages, options)
-        except CompletionError as error:
-            if error.retryable:
-                raise
-            refused = error
-        else:
-            text = within(completion.text.strip(), options.max_tokens)
-            if completion.finish_reason is FinishReason.MAX_TOKENS:
-                text = whole_sentences(text)
-            answer = completion.model_copy(update={"text": text})
-    if refused is not None:
-        raise refused
-    return answer
+    with surviving("asking the model for a summary") as failure:
+        completion = await provider.complete(messages, options)
+        text = within(completion.text.strip(), options.max_tokens)
+        if completion.finish_reason is FinishReason.MAX_TOKENS:
+            text = whole_sentences(text)
+        return completion.model_copy(update={"text": text})
+    if is_refusal(failure.error):
+        raise failure.error
+    return None
 
 
-def beginning(content: str, length: int = FALLBACK_CHARS) -> str:
+def is_refusal(error: Exception | None) -> TypeGuard[CompletionError]:
+    """Return whether a model refused in a way that asking again won't change."""
+    return isinstance(error, CompletionError) and not error.retryable
+
+
+def beginning(content: str, length: int = 200) -> str:
     """Return a text's first ``length`` characters, and "..." where it goes on."""
     return content if len(content) <= length else content[:length] + "..."
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
+from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.consolidation.plan import (
     ARCHIVED_WHY,
@@ -35,10 +35,11 @@ from synthorg_tui.memory.consolidation.planner import (
     is_pinned,
     live_totals,
 )
+from synthorg_tui.memory.consolidation.strategy import request_of
 from synthorg_tui.memory.enums import SourceKind
 from synthorg_tui.memory.extensions import Archiving, BundleOutcome, MemoryBundle, NewMemory
 from synthorg_tui.memory.listing import ChangeKind
-from synthorg_tui.memory.models import MemoryDraft, MemoryMetadata, MemoryStoreRequest
+from synthorg_tui.memory.models import MemoryDraft
 from synthorg_tui.memory.store import edges, plans, queries
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.rows import StoredMemory
@@ -55,8 +56,6 @@ ACTOR: Final = plans.PROGRAM
 CHANGED: Final = "one of its memories has been changed since"
 OVER_CAP: Final = "more would leave than may in one run"
 IS_PINNED: Final = "one of its memories is pinned by now"
-IS_SPARED: Final = "one of its memories belongs to a skill by now"
-IN_APPROVALS: Final = "a model wrote its text: it waits in Approvals"
 
 
 class GroupRefusedError(DomainError):
@@ -166,14 +165,10 @@ class PlanApplier:
                 done.append(group.number)
             except DomainError as error:
                 left.append((group.number, error.message))
-                await self._leave(plan.number, group, error.message)
+                await self._set(plan, [group.number], GroupState.LEFT, note=error.message)
             await asyncio.sleep(0)
         if open_ones:
-            numbers = [group.number for group in open_ones]
-            state = GroupState.PROPOSED
-            await self._core.database.write(
-                lambda db: plans.set_state(db, plan.number, numbers, state, by="")
-            )
+            await self._set(plan, [group.number for group in open_ones], GroupState.PROPOSED, by="")
         outcome = PlanOutcome(plan.number, tuple(done), tuple(left), memories)
         return await self._counted(plan, before, outcome, is_whole=not open_ones)
 
@@ -229,74 +224,63 @@ class PlanApplier:
     ) -> None:
         """Raise ``GroupRefusedError`` unless all is as it was planned; undoes the transaction."""
         rows = queries.rows_by_id(db, group.ids())
-        if any(
-            one.id not in rows or plans.mark_of(rows[one.id]) != one.mark for one in group.members
-        ):
-            raise GroupRefusedError(CHANGED)
-        others = [rows[key] for key in group.ids(MemberRole.KEPT, MemberRole.SOURCE)]
-        if len(outcome.removed) != len(group.archived) or not all(
-            self._is_live(row) for row in others if row.id not in group.archived
+        marks = {key: plans.mark_of(row) for key, row in rows.items()}
+        others = [
+            rows[one.id] for one in group.members if one.id in rows and one.id not in group.archived
+        ]
+        if (
+            any(marks.get(one.id) != one.mark for one in group.members)
+            or len(outcome.removed) != len(group.archived)
+            or not all(self._is_live(row) for row in others)
         ):
             raise GroupRefusedError(CHANGED)
         if any(is_pinned(rows[key].tags) for key in group.archived):
             raise GroupRefusedError(IS_PINNED)
         if not self._spared(db).isdisjoint(group.archived):
-            raise GroupRefusedError(IS_SPARED)
+            raise GroupRefusedError("one of its memories belongs to a skill by now")
         self._check_cap(db, plan, group)
 
     def _check_cap(self, db: "Connection", plan: int, group: PlannedGroup) -> None:
         """Raise ``GroupRefusedError`` when more texts would leave by this plan than may."""
-        texts = _texts_of(group)
-        if not texts:
+        is_copies = group.kind is GroupKind.DUPLICATE and group.is_exact
+        if group.kind is GroupKind.EXPIRED or is_copies:
             return
+        texts = len(group.archived)  # whatever the stored group says
         left, gone = plans.texts_applied(db, plan, group.agent_id)
-        live, _ = live_totals(
-            db, group.agent_id, naive_utc(self._core.clock.now()), self._core.ages
-        )
+        live, _ = live_totals(db, self._core, group.agent_id)
         before = live + gone + len(group.archived)
         if left + texts > allowance(self._rules.share, before):
             raise GroupRefusedError(OVER_CAP)
 
-    async def _leave(self, plan: int, group: PlannedGroup, note: str) -> None:
-        numbers, state = [group.number], GroupState.LEFT
+    async def _set(
+        self,
+        plan: ConsolidationPlan,
+        groups: list[int],
+        state: GroupState,
+        *,
+        note: str = "",
+        by: str | None = None,
+    ) -> None:
         await self._core.database.write(
-            lambda db: plans.set_state(db, plan, numbers, state, note=note)
+            lambda db: plans.set_state(db, plan.number, groups, state, note=note, by=by)
         )
 
     async def _totals(self, plan: ConsolidationPlan) -> tuple[int, int]:
-        now = naive_utc(self._core.clock.now())
-        return await self._core.read(
-            lambda db: live_totals(db, plan.agent_id, now, self._core.ages)
-        )
+        return await self._core.read(lambda db: live_totals(db, self._core, plan.agent_id))
 
 
 def new_memory(group: PlannedGroup) -> NewMemory:
     """Return the memory that would stand for a group, seen by those who saw what it is made of."""
     text = group.text
     assert text is not None
-    request = MemoryStoreRequest(
-        category=MemoryCategory(text.category),
-        namespace=text.namespace,
-        content=text.content,
-        metadata=MemoryMetadata(source=text.source, confidence=text.confidence, tags=text.tags),
-        expires_at=text.expires_at,
-    )
     draft = MemoryDraft(
-        request=request,
+        request=request_of(text),
         level=MemoryLevel(text.level),
         project=text.project,
         session_id=text.session_id,
         source_kind=SourceKind.IMPORT,
     )
     return NewMemory(group.agent_id, draft, shared=text.shared)
-
-
-def _texts_of(group: PlannedGroup) -> int:
-    """How many texts agents lose, whatever the stored group says."""
-    is_free = group.kind is GroupKind.EXPIRED or (
-        group.kind is GroupKind.DUPLICATE and group.is_exact
-    )
-    return 0 if is_free else len(group.archived)
 
 
 def _plan(db: "Connection", number: int) -> ConsolidationPlan:
@@ -319,7 +303,11 @@ def _chosen(plan: ConsolidationPlan, groups: Sequence[int] | None) -> list[int]:
     found = [g.number for g in wanted if g.state in adoptable and not g.is_by_model]
     if not found:
         waits = any(g.state is GroupState.WAITING or g.is_by_model for g in wanted)
-        why = IN_APPROVALS if waits else "nothing of it is open any more"
+        why = (
+            "a model wrote its text: it waits in Approvals"
+            if waits
+            else "nothing of it is open any more"
+        )
         raise PlanClosedError(f"plan {plan.number}: {why}")
     return found
 

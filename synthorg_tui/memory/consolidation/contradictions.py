@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from synthorg_tui.memory.consolidation.duplicates import Comparable
-from synthorg_tui.memory.consolidation.similarity import POLARITY, normal_space, words_of
+from synthorg_tui.memory.consolidation.similarity import normal_space, turns, words_of
 
 _MIN_WORDS: Final = 3
 """Ordinary words that two texts must have in common to be about the same."""
@@ -49,7 +49,9 @@ def _topic(memory: Comparable) -> tuple[str, ...] | None:
     """What a memory is about, whatever it says of it; ``None`` for too few words to tell."""
     if memory.key is not None:
         return ("", memory.key)
-    words = [word for word in words_of(memory.content) if not _is_turn(word)]
+    words = [
+        word for word in words_of(memory.content) if not (turns(word) or word.lower() in _AUXILIARY)
+    ]
     topic = tuple(word if _PLAIN.fullmatch(word) else _VALUE for word in words)
     return topic if sum(word != _VALUE for word in topic) >= _MIN_WORDS else None
 
@@ -68,8 +70,3 @@ def _disagree(newer: Comparable, older: Comparable) -> bool:
         is_same = normal_space(newer.content) == normal_space(older.content)
         return older.by_person and not newer.by_person and not is_same
     return words_of(newer.content) != words_of(older.content)
-
-
-def _is_turn(word: str) -> bool:
-    folded = word.lower().replace("\u2019", "'")
-    return folded in POLARITY or folded in _AUXILIARY or folded.endswith("n't")

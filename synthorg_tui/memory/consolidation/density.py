@@ -13,7 +13,6 @@ from synthorg_tui.memory.models import MemoryEntry
 
 __all__ = ["ContentDensity", "DensityClassifier"]
 
-DEFAULT_DENSE_THRESHOLD: Final = 0.5
 
 UUID: Final = r"(?i:\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b)"
 LONG_HEX: Final = r"(?i:\b[0-9a-f]{32,}\b)"
@@ -58,7 +57,7 @@ class DensityClassifier:
         ValueError: The threshold is outside [0, 1].
     """
 
-    def __init__(self, dense_threshold: float = DEFAULT_DENSE_THRESHOLD) -> None:
+    def __init__(self, dense_threshold: float = 0.5) -> None:
         if not 0.0 <= dense_threshold <= 1.0:
             raise ValueError(f"dense_threshold must be in [0, 1], not {dense_threshold}")
         self._threshold = dense_threshold

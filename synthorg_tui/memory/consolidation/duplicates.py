@@ -92,7 +92,12 @@ def clusters_of(memories: Sequence[Comparable]) -> tuple[Cluster, ...]:
     same means need no vectors; of other texts only those with equal words do without.
     """
     groups = [_Group(ClusterKind.EXACT, members) for members in _equal(memories)]
-    groups = _joined(groups, ClusterKind.SAME_KEY, _key)
+    # What a person and what an agent says of one key stand beside each other.
+    groups = _joined(
+        groups,
+        ClusterKind.SAME_KEY,
+        lambda memory: None if memory.key is None else (memory.key, memory.by_person),
+    )
     failures = {
         group.head.id: (failure_of(group.head.content) if group.head.key is None else None)
         for group in groups
@@ -110,8 +115,8 @@ class _Group:
 
     def __init__(self, kind: ClusterKind, members: Iterable[Comparable]) -> None:
         self.kind = kind
-        order = _by_age if kind is ClusterKind.SAME_KEY else _by_evidence
-        self.members = sorted(members, key=order, reverse=True)
+        is_fact = kind is ClusterKind.SAME_KEY
+        self.members = sorted(members, key=_age if is_fact else _evidence, reverse=True)
         self.vector = next((m.vector for m in self.members if m.vector is not None), None)
 
     @property
@@ -119,12 +124,12 @@ class _Group:
         return self.members[0]
 
 
-def _by_evidence(memory: Comparable) -> tuple[object, ...]:
-    rank = (memory.by_person, memory.pinned, memory.uses, memory.confidence)
-    return (*rank, memory.created_at, memory.id)
+def _evidence(memory: Comparable) -> tuple[object, ...]:
+    known = (memory.by_person, memory.pinned, memory.uses, memory.confidence)
+    return (*known, memory.created_at, memory.id)
 
 
-def _by_age(memory: Comparable) -> tuple[object, ...]:
+def _age(memory: Comparable) -> tuple[object, ...]:
     return (memory.created_at, memory.confidence, memory.id)
 
 
@@ -159,11 +164,6 @@ def _merged(groups: Sequence[_Group], kind: ClusterKind) -> _Group:
     if len(groups) == 1:
         return groups[0]
     return _Group(kind, (member for group in groups for member in group.members))
-
-
-def _key(memory: Comparable) -> Hashable | None:
-    """What a person and what an agent says of one key stand beside each other."""
-    return None if memory.key is None else (memory.key, memory.by_person)
 
 
 def _near(groups: Sequence[_Group], apart: Container[str]) -> list[_Group]:
@@ -241,16 +241,15 @@ class _Leaders:
             if not known <= self._words[other]:
                 continue
             leader = self._groups[other]
-            is_near = _is_near(vector, leader.vector)
+            is_near = (
+                vector is not None
+                and leader.vector is not None
+                and vector.shape == leader.vector.shape
+                and float(vector @ leader.vector) >= MIN_COSINE
+            )
             if is_near and says_all_of(other, words, leader.head.content):
                 return other
         return None
-
-
-def _is_near(one: Vectors | None, other: Vectors | None) -> bool:
-    if one is None or other is None or one.shape != other.shape:
-        return False
-    return float(one @ other) >= MIN_COSINE
 
 
 def _cluster(group: _Group) -> Cluster:

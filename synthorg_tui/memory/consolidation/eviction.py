@@ -4,9 +4,9 @@ The order is the same wherever room is made: least useful, then oldest; what a p
 facts come last. It depends on the memories alone, so the same store always gives the same order.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Final, TypeAlias
+from typing import Final
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.kinds import MemoryKind, kind_of
@@ -30,23 +30,17 @@ LASTING: Final = frozenset({MemoryKind.LESSON, MemoryKind.KNOWLEDGE})
 WHOLE: Final = LASTING | {MemoryKind.RECOVERY, MemoryKind.SAID}
 """Kinds of which every word counts: a remedy, or a person's own words, must not be cut."""
 
-EvictionKey: TypeAlias = tuple[int, int, float, datetime, str]
 
-
-def eviction_order(memories: Iterable[ListedMemory]) -> tuple[ListedMemory, ...]:
-    """Return the memories in the order in which they leave, the first to leave first."""
-    return tuple(sorted(memories, key=eviction_key))
-
-
-def eviction_key(memory: ListedMemory) -> EvictionKey:
+def eviction_key(memory: ListedMemory) -> tuple[int, int, float, datetime, str]:
     """Return the place of a memory in the order of leaving: the smallest leaves first.
 
     In this order it is decided by: whether it stays longest (pinned last, facts before them), how
     useful its kind is (diary, other, lessons and knowledge), its confidence, its age, its id.
     """
+    usefulness = 0 if memory.kind in DIARY else 2 if memory.kind in LASTING else 1
     return (
         _hold(memory.tags),
-        _usefulness(memory.kind),
+        usefulness,
         memory.confidence,
         memory.created_at,
         memory.id,
@@ -62,9 +56,3 @@ def _hold(tags: Sequence[str]) -> int:
     if PINNED_TAG in tags or CORE_TAG in tags:
         return 2
     return int(parse_tags(tags).fact_key is not None)
-
-
-def _usefulness(kind: MemoryKind) -> int:
-    if kind in DIARY:
-        return 0
-    return 2 if kind in LASTING else 1

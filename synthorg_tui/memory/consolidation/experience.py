@@ -11,39 +11,34 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from pydantic import ValidationError
-
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.failsafe import surviving
 from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.memory.consolidation.abstractive import is_refusal
 from synthorg_tui.memory.consolidation.config import ExperienceCompressorConfig
 from synthorg_tui.memory.consolidation.models import (
     COMPRESSED_TAG,
     DETAILED_TAG,
     CompressedExperience,
-    ConsolidationResult,
     DetailedExperience,
 )
+from synthorg_tui.memory.consolidation.plan import TextAuthor
 from synthorg_tui.memory.consolidation.strategy import (
     ConsolidationGroup,
     ConsolidationProposal,
     ProposingStrategy,
-    TextAuthor,
-    carry_out,
     proposal_for,
 )
 from synthorg_tui.memory.models import MAX_QUERY_LIMIT, MemoryEntry, MemoryMetadata, MemoryQuery
 from synthorg_tui.memory.models import MemoryStoreRequest as StoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.retrieval.json_answer import ask_for_json
-from synthorg_tui.providers.completion.errors import CompletionError, PromptTooLongError
+from synthorg_tui.providers.completion.errors import PromptTooLongError
 from synthorg_tui.providers.completion.protocol import CompletionProvider
 
-COMPRESSOR_VERSION: Final = "llm-v1"
 MAX_RAW_CHARS: Final = 20_000
 """Characters of a raw record that the model is shown."""
 _CONTEXTS: Final = "applicable_contexts"
-_LEAST_RATIO: Final = 0.01
 _RAW_FIELDS: Final = (
     "prompt",
     "output",
@@ -57,6 +52,14 @@ _INSTRUCTION: Final = (
     "add nothing that isn't in the record. Answer with JSON: "
     '{"strategic_decisions": ["..."], "applicable_contexts": ["..."]}'
 )
+_LEARNT: Final = {
+    "strategic_decisions",
+    _CONTEXTS,
+    "source_artifact_ids",
+    "compression_ratio",
+    "compressor_version",
+}
+"""Fields of what was learnt that are stored as the text of its memory, as JSON."""
 _TEXTS: Final = {"type": "array", "items": {"type": "string"}}
 _SCHEMA: Final = {
     "type": "object",
@@ -113,25 +116,20 @@ class ExperienceCompressor:
             CompletionError: The model refused in a way that asking again won't change.
         """
         shown = detailed_request(raw).content
-        answer: dict[str, Any] = {}
-        refused: CompletionError | None = None
-        with surviving(f"compressing the record {raw.id}"):
-            try:
-                answer = await ask_for_json(
-                    self._provider,
-                    _INSTRUCTION,
-                    {"Record": ("untrusted-artifact", shown[:MAX_RAW_CHARS])},
-                    schema=_SCHEMA,
-                    max_tokens=self._config.max_tokens,
-                    temperature=self._config.temperature,
-                )
-            except CompletionError as error:
-                if error.retryable or isinstance(error, PromptTooLongError):
-                    raise
-                refused = error
-        if refused is not None:
-            raise refused
-        return self._compressed(raw, answer, len(shown))
+        with surviving(f"compressing the record {raw.id}") as failure:
+            answer = await ask_for_json(
+                self._provider,
+                _INSTRUCTION,
+                {"Record": ("untrusted-artifact", shown[:MAX_RAW_CHARS])},
+                schema=_SCHEMA,
+                max_tokens=self._config.max_tokens,
+                temperature=self._config.temperature,
+            )
+            return self._compressed(raw, answer, len(shown))
+        error = failure.error
+        if is_refusal(error) and not isinstance(error, PromptTooLongError):
+            raise error
+        return None
 
     def _compressed(
         self, raw: DetailedExperience, answer: dict[str, Any], raw_chars: int
@@ -146,15 +144,15 @@ class ExperienceCompressor:
             strategic_decisions=decisions,
             applicable_contexts=contexts,
             source_artifact_ids=(raw.id,),
-            compression_ratio=min(1.0, max(_LEAST_RATIO, ratio)),
-            compressor_version=COMPRESSOR_VERSION,
+            compression_ratio=min(1.0, max(0.01, ratio)),
+            compressor_version="llm-v1",
             metadata=MemoryMetadata(source=raw.id, tags=(COMPRESSED_TAG,)),
             created_at=datetime.now(UTC),
         )
 
 
-class TwoTierStrategy:
-    """``ProposingStrategy`` that compresses raw records and leaves the rest to another one.
+class TwoTierStrategy(ProposingStrategy):
+    """Strategy that compresses raw records and leaves the rest to another one.
 
     Raw records are listed as removed but stay: they are only ever added to.
 
@@ -170,32 +168,24 @@ class TwoTierStrategy:
         backend: MemoryBackend,
         others: ProposingStrategy | None = None,
     ) -> None:
+        super().__init__(backend)
         self._compressor = compressor
-        self._backend = backend
         self._others = others
 
     async def propose(
         self, entries: tuple[MemoryEntry, ...], agent_id: NotBlankStr
     ) -> tuple[ConsolidationProposal, ...]:
         """Return a proposal for each record that has no compression yet, then the others'."""
-        raw = [entry for entry in entries if DETAILED_TAG in entry.metadata.tags]
-        done = await self._compressed_before(agent_id) if raw else frozenset()
-        made = [await self._proposed(entry, agent_id) for entry in raw if entry.id not in done]
-        rest = tuple(entry for entry in entries if DETAILED_TAG not in entry.metadata.tags)
+        records = {entry.id: entry for entry in entries if DETAILED_TAG in entry.metadata.tags}
+        done: set[str | None] = set()
+        if records:
+            query = MemoryQuery(tags=(COMPRESSED_TAG,), limit=MAX_QUERY_LIMIT)
+            compressed = await self._backend.retrieve(agent_id, query)
+            done = {entry.metadata.source for entry in compressed}
+        found = [await self._proposed(records[key], agent_id) for key in records if key not in done]
+        rest = tuple(entry for entry in entries if entry.id not in records)
         further = await self._others.propose(rest, agent_id) if self._others is not None else ()
-        return (*(one for one in made if one is not None), *further)
-
-    async def consolidate(
-        self, entries: tuple[MemoryEntry, ...], agent_id: NotBlankStr
-    ) -> ConsolidationResult:
-        """Store what was proposed, and delete what the other strategy replaces."""
-        proposals = await self.propose(entries, agent_id)
-        return await carry_out(proposals, entries, backend=self._backend)
-
-    async def _compressed_before(self, agent_id: NotBlankStr) -> frozenset[str]:
-        query = MemoryQuery(tags=(COMPRESSED_TAG,), limit=MAX_QUERY_LIMIT)
-        found = await self._backend.retrieve(agent_id, query)
-        return frozenset(entry.metadata.source for entry in found if entry.metadata.source)
+        return (*(one for one in found if one is not None), *further)
 
     async def _proposed(
         self, entry: MemoryEntry, agent_id: NotBlankStr
@@ -204,41 +194,13 @@ class TwoTierStrategy:
         learnt = await self._compressor.compress(raw) if raw is not None else None
         if learnt is None:
             return None
+        group = ConsolidationGroup(agent_id, MemoryCategory.EPISODIC, entry, ())
+        text = json.dumps(learnt.model_dump(mode="json", include=_LEARNT), ensure_ascii=False)
+        author = TextAuthor.MODEL
         proposed = proposal_for(
-            ConsolidationGroup(agent_id, MemoryCategory.EPISODIC, entry, ()),
-            compressed_text(learnt),
-            of=(entry,),
-            replaces=(entry,),
-            tags=learnt.metadata.tags,
-            source=entry.id,
+            group, text, (entry,), learnt.metadata.tags, source=entry.id, written_by=author
         )
-        return replace(proposed, keeps_originals=True, written_by=TextAuthor.MODEL)
-
-
-def compressed_text(learnt: CompressedExperience) -> str:
-    """Return what was learnt as the JSON text that is stored."""
-    fields = {
-        "strategic_decisions",
-        _CONTEXTS,
-        "source_artifact_ids",
-        "compression_ratio",
-        "compressor_version",
-    }
-    return json.dumps(learnt.model_dump(mode="json", include=fields), ensure_ascii=False)
-
-
-def compressed_of(entry: MemoryEntry) -> CompressedExperience | None:
-    """Return what was learnt, of a memory that holds it; ``None`` for another memory."""
-    try:
-        return CompressedExperience(
-            **json.loads(entry.content),
-            id=entry.id,
-            agent_id=entry.agent_id,
-            metadata=entry.metadata,
-            created_at=entry.created_at,
-        )
-    except (ValidationError, ValueError, TypeError, RecursionError):
-        return None
+        return replace(proposed, keeps_originals=True)
 
 
 def _texts(answer: dict[str, Any], field: str) -> tuple[str, ...]:

@@ -10,15 +10,12 @@ from typing import Final
 from synthorg_tui.core.text import compiled
 from synthorg_tui.memory.consolidation.density import LONG_HEX, URL, UUID
 
-DEFAULT_MAX_FACTS: Final = 20
-DEFAULT_ANCHOR_LENGTH: Final = 150
 MAX_FACT_CHARS: Final = 300
 """What is longer is data, not a fact; cut short it would be wrong."""
 
 _VERSION: Final = r"\bv\d+\.\d+\.\d+(?:\.\d+)?\b|(?<![\w.])\d+\.\d+\.\d+(?!\.?\d)"
 _KEY_VALUE: Final = r"(?m:^[ \t]{0,40}[A-Za-z_][\w. -]{0,60}[:=][ \t]?\S[^\n]*$)"
 _FACTS: Final = (URL, UUID, LONG_HEX, _VERSION, _KEY_VALUE)
-_TRAILING: Final = ".,;:!?"
 
 
 class ExtractivePreserver:
@@ -32,9 +29,7 @@ class ExtractivePreserver:
         ValueError: One of them is below 1.
     """
 
-    def __init__(
-        self, max_facts: int = DEFAULT_MAX_FACTS, anchor_length: int = DEFAULT_ANCHOR_LENGTH
-    ) -> None:
+    def __init__(self, max_facts: int = 20, anchor_length: int = 150) -> None:
         if max_facts < 1:
             raise ValueError(f"max_facts must be >= 1, not {max_facts}")
         if anchor_length < 1:
@@ -70,7 +65,7 @@ def key_facts(content: str) -> tuple[str, ...]:
     ``key: value`` or ``key=value``; each sort in the text's order.
     """
     found = (
-        match[0].strip().rstrip(_TRAILING if pattern is URL else "")
+        match[0].strip().rstrip(".,;:!?" if pattern is URL else "")
         for pattern in _FACTS
         for match in compiled(pattern).finditer(content)
     )

@@ -6,7 +6,7 @@ a sentence is true of its source is for the person who is asked about it.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from synthorg_tui.memory.retrieval.sparse import STOP_WORDS
@@ -32,21 +32,13 @@ def is_grounded(text: str, sources: Sequence[str]) -> bool:
     said = text.lower()
     if any(word in said and word not in known for word in _OF_FENCES):
         return False
-    if not all(_has(known, exact) for exact in _exact_words(said, text)):
-        return False
+    for found in _EXACT.finditer(text):
+        exact = said[found.start() : found.end()].strip("./:-")
+        # A path or number is there, whole or as a part of a longer path.
+        if _IS_EXACT.search(found[0]) and not re.search(rf"(?<!\w){re.escape(exact)}(?!\w)", known):
+            return False
     words, stems = _stems(said), _stems(known)
     return bool(words) and len(words & stems) >= MIN_SHARE * len(words)
-
-
-def _exact_words(said: str, text: str) -> Iterable[str]:
-    for found in _EXACT.finditer(text):
-        if _IS_EXACT.search(found[0]):
-            yield said[found.start() : found.end()].strip("./:-")
-
-
-def _has(known: str, exact: str) -> bool:
-    """Whether a path or number is there, whole or as a part of a longer path."""
-    return re.search(rf"(?<!\w){re.escape(exact)}(?!\w)", known) is not None
 
 
 def _stems(text: str) -> frozenset[str]:

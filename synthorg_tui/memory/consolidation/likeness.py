@@ -37,31 +37,26 @@ if TYPE_CHECKING:
 MAX_COMPARED: Final = 10_000
 """Memories whose texts and vectors are held at once; the next are compared among themselves."""
 
-_BATCH: Final = 1000
 
+async def find_alike(core: Core, draft: PlanDraft, look: Look) -> None:
+    """Add to a draft what may leave because another says it, the newest compared first.
 
-class LikenessFinder:
-    """Finds groups of kinds ``DUPLICATE``, other than copies to the letter, and ``SUPERSEDED``."""
-
-    def __init__(self, core: Core) -> None:
-        self._core = core
-
-    async def __call__(self, draft: PlanDraft, look: Look) -> None:
-        """Add to a draft what may leave because another says it, the newest compared first."""
-        where = self._core.live_where(agent=draft.agent_id)
-        where.values.insert(0, self._core.embedder.fingerprint)
-        for start in range(0, draft.live, MAX_COMPARED):
-            look.step()
-            compared = await self._core.read(partial(_comparables, where=where, start=start))
-            compared = [memory for memory in compared if memory.id not in draft.taken]
-            look.step(len(compared))
-            clusters = await watched(asyncio.to_thread(clusters_of, compared), look)
-            del compared
-            members = (key for cluster in clusters for key in cluster.members)
-            briefs = await briefs_of(self._core, members, look)
-            for cluster in clusters:
-                _take(draft, cluster, briefs)
-        look.step(draft.live)
+    These are groups of kinds ``DUPLICATE``, other than copies to the letter, and ``SUPERSEDED``.
+    """
+    where = core.live_where(agent=draft.agent_id)
+    where.values.insert(0, core.embedder.fingerprint)
+    for start in range(0, draft.live, MAX_COMPARED):
+        look.step()
+        compared = await core.read(partial(_comparables, where=where, start=start))
+        compared = [memory for memory in compared if memory.id not in draft.taken]
+        look.step(len(compared))
+        clusters = await watched(asyncio.to_thread(clusters_of, compared), look)
+        del compared
+        members = (key for cluster in clusters for key in cluster.members)
+        briefs = await briefs_of(core, members, look)
+        for cluster in clusters:
+            _take(draft, cluster, briefs)
+    look.step(draft.live)
 
 
 def _take(draft: PlanDraft, cluster: Cluster, briefs: Mapping[str, Brief]) -> None:
@@ -74,7 +69,13 @@ def _take(draft: PlanDraft, cluster: Cluster, briefs: Mapping[str, Brief]) -> No
         return
     is_fact = cluster.kind is ClusterKind.SAME_KEY
     kind = GroupKind.SUPERSEDED if is_fact else GroupKind.DUPLICATE
-    reason = _reason(cluster)
+    count = cluster.count
+    reason = {
+        ClusterKind.EXACT: f"the same text {counted(count, 'time')}, tagged differently",
+        ClusterKind.SAME_KEY: f"the newest of {counted(count, 'value')} of one fact stays",
+        ClusterKind.SAME_FAILURE: f"one failure put right the same way {counted(count, 'time')}",
+        ClusterKind.NEAR: f"nearly the same words {counted(count, 'time')}",
+    }[cluster.kind]
     draft.take(group_of(draft, kind, leaving, briefs, kept=cluster.kept, reason=reason))
 
 
@@ -89,7 +90,7 @@ def _comparables(db: "Connection", where: queries.WhereClause, start: int) -> li
         where.values,
     )
     found: list[Comparable] = []
-    while batch := rows.fetchmany(_BATCH):
+    while batch := rows.fetchmany(1000):
         found += map(_comparable, batch)
     return found
 
@@ -113,13 +114,3 @@ def _comparable(row: tuple[Any, ...]) -> Comparable:
         by_person=kind == SourceKind.OPERATOR,
         vector=None if blob is None else np.frombuffer(blob, np.float32),
     )
-
-
-def _reason(cluster: Cluster) -> str:
-    count = cluster.count
-    return {
-        ClusterKind.EXACT: f"the same text {counted(count, 'time')}, tagged differently",
-        ClusterKind.SAME_KEY: f"the newest of {counted(count, 'value')} of one fact stays",
-        ClusterKind.SAME_FAILURE: f"one failure put right the same way {counted(count, 'time')}",
-        ClusterKind.NEAR: f"nearly the same words {counted(count, 'time')}",
-    }[cluster.kind]

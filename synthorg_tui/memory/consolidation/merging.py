@@ -5,6 +5,7 @@ the same agents are given in the same projects, and the text inherits that. Noth
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Final
@@ -18,8 +19,8 @@ from synthorg_tui.memory.consolidation.plan import (
     GroupKind,
     GroupMember,
     MemberRole,
-    MergedText,
     PlannedGroup,
+    TextAuthor,
 )
 from synthorg_tui.memory.consolidation.planner import (
     PLACE_SQL,
@@ -34,7 +35,6 @@ from synthorg_tui.memory.consolidation.strategy import (
     LEAST_GROUP_THRESHOLD,
     ConsolidationProposal,
     ProposingStrategy,
-    TextAuthor,
 )
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import Core, entry_of
@@ -135,10 +135,10 @@ def _losing(proposal: ConsolidationProposal, rows: Sequence[StoredMemory]) -> fr
     Agents find memories by what they say: merged by their beginnings, they would be lost to them.
     A model's text isn't judged so; a person reads it before it stands for anything.
     """
-    if proposal.written_by is TextAuthor.MODEL:
+    if proposal.text.written_by is TextAuthor.MODEL:
         return frozenset()
     staying = [row.content for row in rows if row.id not in proposal.replaces]
-    said = set().union(*map(_different_words, (proposal.summary, *staying)))
+    said = set().union(*map(_different_words, (proposal.text.content, *staying)))
     leaving = {row.id: _different_words(row.content) for row in rows if row.id in proposal.replaces}
     return frozenset(
         key for key, own in leaving.items() if len(own & said) < LEAST_WORDS_KEPT * len(own)
@@ -152,49 +152,35 @@ def _different_words(text: str) -> set[str]:
 def _group(
     agent_id: str, proposal: ConsolidationProposal, rows: Sequence[StoredMemory]
 ) -> PlannedGroup | None:
-    """The proposal as a group; ``None`` when it archives nothing or spares no token."""
+    """The proposal as a group; ``None`` when it archives nothing or spares no token.
+
+    Its text would be seen by those who see the rows, which all are of one place.
+    """
+    place = rows[0]
     by_id = {row.id: row for row in rows}
     leaving = [by_id[key] for key in proposal.replaces if key in by_id]
-    sources = [by_id[key] for key in proposal.sources if key in by_id]
-    content = redact_text(proposal.summary, RedactionTally())
+    content = redact_text(proposal.text.content, RedactionTally())
     before = sum(estimate_tokens(row.content) for row in leaving)
     after = estimate_tokens(content)
     if proposal.keeps_originals or not leaving or after >= before:
         return None
-    also = [row for row in sources if row not in leaving]
-    by = "a model" if proposal.written_by is TextAuthor.MODEL else "the program"
-    what = f"{proposal.category.value} memory", f"{proposal.category.value} memories"
+    by = "a model" if proposal.text.written_by is TextAuthor.MODEL else "the program"
+    what = f"{proposal.text.category} memory", f"{proposal.text.category} memories"
     return PlannedGroup(
         number=0,
         kind=GroupKind.MERGED,
         agent_id=agent_id,
-        members=(
-            *(GroupMember(row.id, MemberRole.ARCHIVED, mark_of(row)) for row in leaving),
-            *(GroupMember(row.id, MemberRole.SOURCE, mark_of(row)) for row in also),
-        ),
+        members=tuple(GroupMember(row.id, MemberRole.ARCHIVED, mark_of(row)) for row in leaving),
         reason=f"one text, written by {by}, for {counted(len(leaving), *what)}",
         texts=len(leaving),
         tokens_before=before,
         tokens_after=after,
-        text=_merged_text(proposal, content, rows[0]),
-    )
-
-
-def _merged_text(proposal: ConsolidationProposal, content: str, place: StoredMemory) -> MergedText:
-    """What would be stored, to be seen by those who see ``place``."""
-    return MergedText(
-        content=content,
-        category=proposal.category.value,
-        namespace=proposal.namespace,
-        tags=proposal.tags,
-        source=proposal.source,
-        confidence=proposal.confidence,
-        level=place.level,
-        project=place.project,
-        session_id=place.session_id,
-        shared=place.shared,
-        expires_at=proposal.expires_at,
-        mode=proposal.mode.value,
-        written_by=proposal.written_by,
-        note=proposal.note,
+        text=replace(
+            proposal.text,
+            content=content,
+            level=place.level,
+            project=place.project,
+            session_id=place.session_id,
+            shared=place.shared,
+        ),
     )

@@ -3,7 +3,7 @@
 A run never changes these; they are what its parts hand to each other and to callers.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, Self
 
@@ -84,18 +84,25 @@ class ConsolidationResult(FrozenModel):
 
     @model_validator(mode="after")
     def _validate_archival_consistency(self) -> Self:
-        _require_unique("removed_ids", self.removed_ids)
-        _require_unique("summary_ids", self.summary_ids)
-        if self.archived_count > len(self.removed_ids):
-            reason = f"archived_count exceeds consolidated_count ({len(self.removed_ids)})"
-            reject("archived_count", self.archived_count, reason)
-        if len(self.archival_index) > self.archived_count:
-            reason = f"archival_index is longer than archived_count ({self.archived_count})"
+        removed, archived = len(self.removed_ids), self.archived_count
+        if archived > removed:
+            reason = f"archived_count exceeds consolidated_count ({removed})"
+            reject("archived_count", archived, reason)
+        if len(self.archival_index) > archived:
+            reason = f"archival_index is longer than archived_count ({archived})"
             reject("archival_index", len(self.archival_index), reason)
-        assigned = [entry.original_id for entry in self.mode_assignments]
-        _require_known("mode_assignments", assigned, self.removed_ids)
-        indexed = [entry.original_id for entry in self.archival_index]
-        _require_known("archival_index", indexed, self.removed_ids)
+        lists: dict[str, Sequence[str]] = {
+            "removed_ids": self.removed_ids,
+            "summary_ids": self.summary_ids,
+            "mode_assignments": [entry.original_id for entry in self.mode_assignments],
+            "archival_index": [entry.original_id for entry in self.archival_index],
+        }
+        for field, ids in lists.items():
+            if len(set(ids)) != len(ids):
+                reject(field, ids, f"{field} contains duplicates")
+            unknown = sorted(set(ids) - set(self.removed_ids))
+            if unknown and field != "summary_ids":
+                reject(field, unknown, f"{field} names ids that are not in removed_ids: {unknown}")
         return self
 
 
@@ -203,15 +210,3 @@ def retention_days(
 def _require_tag(metadata: MemoryMetadata, tag: str) -> None:
     if tag not in metadata.tags:
         reject("metadata.tags", metadata.tags, f"metadata.tags must contain {tag!r}")
-
-
-def _require_unique(field: str, ids: Sequence[str]) -> None:
-    if len(set(ids)) != len(ids):
-        reject(field, ids, f"{field} contains duplicates")
-
-
-def _require_known(field: str, ids: Sequence[str], removed: Collection[str]) -> None:
-    _require_unique(field, ids)
-    unknown = sorted(set(ids) - set(removed))
-    if unknown:
-        reject(field, unknown, f"{field} names ids that are not in removed_ids: {unknown}")

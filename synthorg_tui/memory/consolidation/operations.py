@@ -1,48 +1,36 @@
 """What stands for a group of memories: a list of their beginnings, or texts by their density."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.consolidation.abstractive import AbstractiveSummarizer, beginning
 from synthorg_tui.memory.consolidation.density import DensityClassifier
 from synthorg_tui.memory.consolidation.extractive import ExtractivePreserver
 from synthorg_tui.memory.consolidation.models import ArchivalMode, ContentDensity
+from synthorg_tui.memory.consolidation.plan import TextAuthor
 from synthorg_tui.memory.consolidation.strategy import (
     CONSOLIDATED_TAG,
     ConsolidationGroup,
+    ConsolidationOp,
     ConsolidationProposal,
-    TextAuthor,
     proposal_for,
 )
-from synthorg_tui.memory.models import MemoryEntry
 
 CUT_AT: Final = 200
 """Characters of each memory in a list of beginnings."""
 
-_BETWEEN: Final = "\n---\n"
 
-
-class ConcatenationOp:
+class ConcatenationOp(ConsolidationOp):
     """Lists the beginnings of the memories; no model is asked."""
-
-    async def prepare(self, agent_id: NotBlankStr) -> str:
-        """Return nothing: the list needs no more than its group."""
-        return ""
 
     async def propose(self, group: ConsolidationGroup, context: str = "") -> ConsolidationProposal:
         """Return the list that would stand for the group."""
         return proposal_for(
-            group,
-            concatenated(group, CUT_AT),
-            of=group.others,
-            replaces=group.others,
-            tags=(CONSOLIDATED_TAG,),
+            group, concatenated(group, CUT_AT), group.others, tags=(CONSOLIDATED_TAG,)
         )
 
 
-class DensityRoutingOp:
+class DensityRoutingOp(ConsolidationOp):
     """Quotes dense groups and summarises sparse ones.
 
     A group is dense when more than half of its memories are, the kept one counted.
@@ -63,46 +51,32 @@ class DensityRoutingOp:
         self._preserver = preserver
         self._summarizer = summarizer
 
-    async def prepare(self, agent_id: NotBlankStr) -> str:
-        """Return nothing: each text is treated by itself."""
-        return ""
-
     async def propose(self, group: ConsolidationGroup, context: str = "") -> ConsolidationProposal:
         """Return the texts that would stand for the group, one for each memory that leaves.
 
         Raises what the summarizer raises.
         """
-        mode = self._mode(group.entries)
-        if mode is ArchivalMode.EXTRACTIVE:
-            texts = [self._preserver.extract(entry.content) for entry in group.others]
-        else:
-            texts = await self._summaries(group.others)
+        densities = [
+            found for _, found in self._classifier.classify_batch((group.kept, *group.others))
+        ]
+        is_dense = densities.count(ContentDensity.DENSE) * 2 > len(densities)
+        mode = ArchivalMode.EXTRACTIVE if is_dense else ArchivalMode.ABSTRACTIVE
         plain = [beginning(entry.content) for entry in group.others]
-        is_models = mode is ArchivalMode.ABSTRACTIVE and texts != plain
+        texts = plain
+        if is_dense:
+            texts = [self._preserver.extract(entry.content) for entry in group.others]
+        elif self._summarizer is not None:
+            texts = [text for _, text in await self._summarizer.summarize_batch(group.others)]
+        is_models = not is_dense and texts != plain
         proposed = proposal_for(
             group,
-            _BETWEEN.join(texts),
-            of=group.others,
-            replaces=group.others,
-            tags=(CONSOLIDATED_TAG, f"mode:{mode.value}"),
-        )
-        return replace(
-            proposed,
+            "\n---\n".join(texts),
+            group.others,
+            (CONSOLIDATED_TAG, f"mode:{mode.value}"),
             mode=mode,
-            is_mode_chosen=True,
-            needs_deletion=True,
             written_by=TextAuthor.MODEL if is_models else TextAuthor.CODE,
         )
-
-    def _mode(self, entries: Sequence[MemoryEntry]) -> ArchivalMode:
-        densities = [density for _, density in self._classifier.classify_batch(entries)]
-        is_dense = densities.count(ContentDensity.DENSE) * 2 > len(densities)
-        return ArchivalMode.EXTRACTIVE if is_dense else ArchivalMode.ABSTRACTIVE
-
-    async def _summaries(self, entries: Sequence[MemoryEntry]) -> list[str]:
-        if self._summarizer is None:
-            return [beginning(entry.content) for entry in entries]
-        return [text for _, text in await self._summarizer.summarize_batch(entries)]
+        return replace(proposed, is_routed=True)
 
 
 def concatenated(group: ConsolidationGroup, length: int) -> str:

@@ -11,9 +11,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import counted
-from synthorg_tui.memory.consolidation.strategy import TextAuthor
 from synthorg_tui.memory.enums import ArchiveReason
 
 
@@ -73,6 +73,13 @@ class PlanClosedError(DomainError):
     """Nothing of the plan can be done any more, or not in this way."""
 
 
+class TextAuthor(StrEnum):
+    """Who wrote the text of a proposal; a model's text waits for a person."""
+
+    CODE = "code"
+    MODEL = "model"
+
+
 @dataclass(frozen=True, slots=True)
 class GroupMember:
     """A memory of a group; ``mark`` is a hash of all that the plan depends on of it."""
@@ -95,7 +102,7 @@ class MergedText:
     tags: tuple[str, ...]
     source: str
     confidence: float
-    level: str
+    level: str = MemoryLevel.PERSISTENT.value
     project: str | None = None
     session_id: str | None = None
     shared: bool = False

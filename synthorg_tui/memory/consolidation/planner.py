@@ -6,16 +6,14 @@ What leaves by judgement is capped, and what a person pinned never leaves.
 """
 
 import asyncio
-import heapq
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from synthorg_tui.core.text import CHARS_PER_TOKEN, counted, estimate_tokens
-from synthorg_tui.memory.consolidation.eviction import CORE_TAG, PINNED_TAG, eviction_key
+from synthorg_tui.memory.consolidation.eviction import CORE_TAG, PINNED_TAG
 from synthorg_tui.memory.consolidation.plan import (
     ConsolidationPlan,
     GroupKind,
@@ -27,8 +25,8 @@ from synthorg_tui.memory.consolidation.plan import (
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.plans import mark_of
-from synthorg_tui.memory.store.policy import AgeRules
-from synthorg_tui.memory.store.rows import STORED, StoredMemory, listed
+from synthorg_tui.memory.store.room import EVICTION_SQL
+from synthorg_tui.memory.store.rows import STORED, StoredMemory
 from synthorg_tui.persistence.values import naive_utc
 
 if TYPE_CHECKING:
@@ -168,10 +166,10 @@ class Planner:
             cancel: Set it to stop: the plan is then empty and ``cancelled``.
             progress: Is called at once and with every batch.
         """
-        now = naive_utc(self._core.clock.now())
-        agents = await self._core.read(lambda db: _agents(db, agent_id, now, self._core.ages))
+        now = self._core.clock.now()
+        agents = await self._core.read(lambda db: _agents(db, self._core, agent_id))
         memories, tokens = sum(row[1] for row in agents), sum(row[2] for row in agents)
-        empty = ConsolidationPlan(agent_id, now.replace(tzinfo=UTC), made_by, memories, tokens)
+        empty = ConsolidationPlan(agent_id, now, made_by, memories, tokens)
         look = Look(memories * len(self._passes(kinds)), progress, cancel)
         try:
             look.step()
@@ -185,7 +183,9 @@ class Planner:
                 drafts.append(draft)
         except PlanCancelled:
             return replace(empty, cancelled=True)
-        return _whole(empty, drafts)
+        groups = enumerate((group for draft in drafts for group in draft.groups), 1)
+        numbered = tuple(replace(group, number=at) for at, group in groups)
+        return replace(empty, groups=numbered, held_back=sum(draft.held_back for draft in drafts))
 
     def _passes(self, kinds: frozenset[GroupKind]) -> list[Finder]:
         own: dict[GroupKind, Finder] = {
@@ -237,24 +237,14 @@ class Planner:
         if excess > 0:
             count = min(excess, draft.room)
             draft.held_back += excess - count
-            ids = await self._core.read(lambda db: ids_of(db, private, "m.created_at, m.id"))
-            first = await self._first_to_leave(draft, look, ids, count)
+            private.add(f"NOT {_PINNED}")
+            ids = await self._core.read(lambda db: ids_of(db, private, EVICTION_SQL))
+            first = draft.may_leave(ids)[:count]
             briefs = await briefs_of(self._core, first, look)
             reason = f"the agent has {counted(excess, 'memory', 'memories')} too many"
             for batch in _batches(first, MAX_GROUP):
                 draft.take(group_of(draft, GroupKind.ROOM, batch, briefs, reason=reason))
         look.step(draft.live)
-
-    async def _first_to_leave(
-        self, draft: PlanDraft, look: Look, ids: Sequence[str], count: int
-    ) -> list[str]:
-        """The ids of the least useful memories, of which only so many are held at a time."""
-        first: list[tuple[Any, str]] = []
-        for batch in _batches(draft.may_leave(ids), _BATCH):
-            rows = [listed(row) for row in await rows_of(self._core, batch, look)]
-            keys = [(eviction_key(row), row.id) for row in rows if not is_pinned(row.tags)]
-            first = heapq.nsmallest(count, [*first, *keys])
-        return [key for _, key in first]
 
 
 class Brief(NamedTuple):
@@ -264,37 +254,22 @@ class Brief(NamedTuple):
     tokens: int
     is_pinned: bool
 
-    @classmethod
-    def of(cls, row: StoredMemory) -> "Brief":
-        """Return what a plan needs of a row, without its text."""
-        return cls(mark_of(row), estimate_tokens(row.content), is_pinned(row.tags))
-
 
 async def briefs_of(core: Core, ids: Iterable[str], look: Look) -> dict[str, Brief]:
     """Return what a plan needs of the memories with these ids, by id."""
     found: dict[str, Brief] = {}
     for batch in _batches(list(ids), _BATCH):
-        found |= {row.id: Brief.of(row) for row in await rows_of(core, batch, look)}
+        for row in await rows_of(core, batch, look):
+            tokens = estimate_tokens(row.content)
+            found[row.id] = Brief(mark_of(row), tokens, is_pinned(row.tags))
     return found
 
 
 async def rows_of(core: Core, ids: Sequence[str], look: Look) -> list[StoredMemory]:
-    """Return the rows with these ids in this order, read in batches."""
+    """Return the rows with these ids in this order; their texts are held at once."""
     look.step()
-    found: list[StoredMemory] = []
-    for batch in _batches(ids, _BATCH):
-        found += await core.read(partial(_in_order, ids=batch))
-        look.step()
-    return found
-
-
-def _whole(plan: ConsolidationPlan, drafts: Sequence[PlanDraft]) -> ConsolidationPlan:
-    groups = (group for draft in drafts for group in draft.groups)
-    return replace(
-        plan,
-        groups=tuple(replace(each, number=at) for at, each in enumerate(groups, 1)),
-        held_back=sum(draft.held_back for draft in drafts),
-    )
+    where = queries.WhereClause()
+    return await core.read(partial(queries.in_order, where=where, ids=ids, shape=STORED))
 
 
 async def watched(work: Coroutine[Any, Any, T], look: Look) -> T:
@@ -314,19 +289,15 @@ def is_pinned(tags: Iterable[str]) -> bool:
     return not {PINNED_TAG, CORE_TAG}.isdisjoint(tags)
 
 
-def live_totals(
-    db: "Connection", agent_id: str | None, now: datetime, ages: AgeRules
-) -> tuple[int, int]:
+def live_totals(db: "Connection", core: Core, agent_id: str | None) -> tuple[int, int]:
     """Return how many live memories an agent (all agents for ``None``) has, and their tokens."""
-    rows = _agents(db, agent_id, now, ages)
+    rows = _agents(db, core, agent_id)
     return sum(row[1] for row in rows), sum(row[2] for row in rows)
 
 
-def _agents(
-    db: "Connection", agent_id: str | None, now: datetime, ages: AgeRules
-) -> list[tuple[str, int, int]]:
+def _agents(db: "Connection", core: Core, agent_id: str | None) -> list[tuple[str, int, int]]:
     """Agents with current memories: how many are live, and how many tokens these have."""
-    ended, values = ages.ended(now)
+    ended, values = core.ages.ended(naive_utc(core.clock.now()))
     where = queries.WhereClause(queries.LIVE)
     if agent_id is not None:
         where.add("m.agent_id = ?", agent_id)
@@ -359,10 +330,6 @@ def families(db: "Connection", where: queries.WhereClause, key: str, order: str)
         where.values,
     ).fetchall()
     return [family for (family,) in rows]
-
-
-def _in_order(db: "Connection", ids: Sequence[str]) -> list[StoredMemory]:
-    return queries.in_order(db, queries.WhereClause(), ids, STORED)
 
 
 def _take_family(draft: PlanDraft, family: Sequence[str], briefs: Mapping[str, Brief]) -> None:

@@ -2,18 +2,15 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Final
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.failsafe import surviving
 from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.memory.consolidation.archival import ArchivalStore, Departures
 from synthorg_tui.memory.consolidation.config import RetentionConfig
-from synthorg_tui.memory.consolidation.models import ArchivalMode, retention_days
-from synthorg_tui.memory.consolidation.strategy import Archiver, deleted
-from synthorg_tui.memory.models import MAX_QUERY_LIMIT, MemoryEntry, MemoryQuery
+from synthorg_tui.memory.consolidation.models import retention_days
+from synthorg_tui.memory.models import MAX_QUERY_LIMIT, MemoryQuery
 from synthorg_tui.memory.protocol import MemoryBackend
-
-_BEFORE_ALL: Final = datetime.min.replace(tzinfo=UTC)
 
 
 class RetentionEnforcer:
@@ -22,7 +19,7 @@ class RetentionEnforcer:
     Args:
         config: The company's rules.
         backend: Where memories are read and deleted.
-        archiver: Archives each memory before it is deleted; one that can't be archived stays.
+        archive: Takes each memory before it is deleted; one that can't be archived stays.
     """
 
     def __init__(
@@ -30,11 +27,10 @@ class RetentionEnforcer:
         config: RetentionConfig,
         backend: MemoryBackend,
         *,
-        archiver: Archiver | None = None,
+        archive: ArchivalStore | None = None,
     ) -> None:
         self._config = config
-        self._backend = backend
-        self._archiver = archiver
+        self._departures = Departures(backend, archive)
 
     async def cleanup_expired(
         self,
@@ -60,16 +56,20 @@ class RetentionEnforcer:
             ValueError: One of the agent's own numbers of days is below 1.
         """
         overrides = agent_category_overrides or {}
-        _require_days(overrides, agent_default_retention_days)
+        own = [*overrides.values(), agent_default_retention_days]
+        if any(days is not None and days < 1 for days in own):
+            raise ValueError(f"an agent's days of retention must be >= 1: {own}")
         moment = now or datetime.now(UTC)
         count = 0
         for category in MemoryCategory:
             days = self._days(category, overrides, agent_default_retention_days)
             if days is None:
                 continue
+            until, wanted = days_before(moment, days), frozenset({category})
+            query = MemoryQuery(categories=wanted, until=until, limit=MAX_QUERY_LIMIT)
             with surviving(f"retention of {category.value} memories"):
-                for entry in await self._expired(agent_id, category, days_before(moment, days)):
-                    count += await self._left(entry)
+                for entry in await self._departures.backend.retrieve(agent_id, query):
+                    count += await self._departures.leave(entry)
         return count
 
     def _days(
@@ -83,32 +83,10 @@ class RetentionEnforcer:
             default=self._config.default_retention_days,
         )
 
-    async def _expired(
-        self, agent_id: NotBlankStr, category: MemoryCategory, until: datetime
-    ) -> tuple[MemoryEntry, ...]:
-        query = MemoryQuery(categories=frozenset({category}), until=until, limit=MAX_QUERY_LIMIT)
-        return await self._backend.retrieve(agent_id, query)
-
-    async def _left(self, entry: MemoryEntry) -> bool:
-        """Whether the memory left the backend, the archive before it."""
-        if self._archiver is None:
-            return await self._backend.delete(entry.agent_id, entry.id)
-        if not await self._archiver(entry, ArchivalMode.EXTRACTIVE):
-            return False
-        return await deleted(entry, self._backend)
-
-
-def _require_days(overrides: Mapping[MemoryCategory, int], default: int | None) -> None:
-    for category, days in overrides.items():
-        if days < 1:
-            raise ValueError(f"retention of {category.value} must be >= 1 day, not {days}")
-    if default is not None and default < 1:
-        raise ValueError(f"agent_default_retention_days must be >= 1, not {default}")
-
 
 def days_before(moment: datetime, days: int) -> datetime:
     """Return the moment so many days before; the beginning of time for more than there are."""
     try:
         return moment - timedelta(days=days)
     except OverflowError:
-        return _BEFORE_ALL
+        return datetime.min.replace(tzinfo=UTC)

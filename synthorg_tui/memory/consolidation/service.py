@@ -12,22 +12,16 @@ from typing import Final, TypeAlias
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.types import NotBlankStr
-from synthorg_tui.memory.consolidation.archival import ArchivalStore, ArchivingRun
+from synthorg_tui.memory.consolidation.archival import ArchivalStore, Departures
 from synthorg_tui.memory.consolidation.config import ConsolidationConfig
 from synthorg_tui.memory.consolidation.eviction import eviction_key
 from synthorg_tui.memory.consolidation.models import ArchivalMode, ConsolidationResult
 from synthorg_tui.memory.consolidation.retention import RetentionEnforcer, days_before
-from synthorg_tui.memory.consolidation.strategy import (
-    ConsolidationStrategy,
-    ProposingStrategy,
-    carry_out,
-    deleted,
-)
+from synthorg_tui.memory.consolidation.strategy import ConsolidationStrategy, ProposingStrategy
 from synthorg_tui.memory.extensions import PlacedMemories
 from synthorg_tui.memory.models import MAX_QUERY_LIMIT, MemoryEntry, MemoryQuery
 from synthorg_tui.memory.protocol import MemoryBackend
 
-MAX_ENFORCE_BATCH: Final = 1000
 _BATCHES: Final = range(100, 10_001)
 ENABLED: Final = "memory.consolidation_enabled"
 """Name of the kill switch for a ``ConfigResolver``."""
@@ -70,7 +64,7 @@ class MemoryConsolidationService:
         config: ConsolidationConfig,
         strategy: ConsolidationStrategy | None = None,
         archival_store: ArchivalStore | None = None,
-        max_enforce_batch: int = MAX_ENFORCE_BATCH,
+        max_enforce_batch: int = 1000,
         config_resolver: ConfigResolver | None = None,
     ) -> None:
         if max_enforce_batch not in _BATCHES:
@@ -96,8 +90,8 @@ class MemoryConsolidationService:
     async def enforce_max_memories(self, agent_id: NotBlankStr) -> int:
         """Delete what the agent has above its bound, and return how many memories that were.
 
-        They leave in ``eviction_order``: the least useful first, then the oldest; facts and what a
-        person pinned last. Raises what the backend raises, after logging it.
+        The least useful leave first, then the oldest; facts and what a person pinned last. Raises
+        what the backend raises, after logging it.
         """
         return await self._enforced(agent_id) if await self._is_enabled() else 0
 
@@ -137,44 +131,32 @@ class MemoryConsolidationService:
         return self._config.enabled if told is None else told
 
     async def _consolidated(self, agent_id: NotBlankStr) -> ConsolidationResult:
-        if self._strategy is None:
+        strategy = self._strategy
+        if strategy is None:
             return ConsolidationResult()
+        departures = Departures(self._backend, self._archive)
         with _telling("consolidation", agent_id):
-            found = await self._mergeable(agent_id)
-            if self._archive is None:
-                return await self._strategy.consolidate(found, agent_id)
-            limit = days_before(datetime.now(UTC), self._config.archival.age_threshold_days)
-            old = tuple(entry for entry in found if entry.created_at <= limit)
-            return await self._archived(self._strategy, old, agent_id, ArchivingRun(self._archive))
-
-    async def _mergeable(self, agent_id: NotBlankStr) -> tuple[MemoryEntry, ...]:
-        """The memories that a strategy is shown: all are given where its texts will be."""
-        found = await self._backend.retrieve(agent_id, MemoryQuery(limit=MAX_QUERY_LIMIT))
-        if not isinstance(self._backend, PlacedMemories):
-            return found
-        alike = await self._backend.given_alike(agent_id)
-        return tuple(entry for entry in found if entry.id in alike)
-
-    async def _archived(
-        self,
-        strategy: ConsolidationStrategy,
-        entries: tuple[MemoryEntry, ...],
-        agent_id: NotBlankStr,
-        archive: ArchivingRun,
-    ) -> ConsolidationResult:
-        if isinstance(strategy, ProposingStrategy):
-            proposals = await strategy.propose(entries, agent_id)
-            result = await carry_out(
-                proposals, entries, backend=self._backend, archiver=archive.archive
-            )
-        else:  # it deletes by itself; what it removed is at hand, and all that is left
+            entries = await self._mergeable(agent_id)
+            if isinstance(strategy, ProposingStrategy):
+                return await strategy.consolidate(entries, agent_id, departures)
+            # It deletes by itself; what it removed is at hand, and all that is left.
             result = await strategy.consolidate(entries, agent_id)
             modes = {chosen.original_id: chosen.mode for chosen in result.mode_assignments}
             by_id = {entry.id: entry for entry in entries}
             for entry in (by_id[one] for one in result.removed_ids if one in by_id):
-                await archive.archive(entry, modes.get(entry.id, ArchivalMode.EXTRACTIVE))
-        index = archive.index_of(result.removed_ids)
-        return result.model_copy(update={"archived_count": len(index), "archival_index": index})
+                await departures.archived(entry, modes.get(entry.id, ArchivalMode.EXTRACTIVE))
+            return departures.told(result)
+
+    async def _mergeable(self, agent_id: NotBlankStr) -> tuple[MemoryEntry, ...]:
+        """The memories that a strategy is shown: all are given where its texts will be."""
+        found = await self._backend.retrieve(agent_id, MemoryQuery(limit=MAX_QUERY_LIMIT))
+        if isinstance(self._backend, PlacedMemories):
+            alike = await self._backend.given_alike(agent_id)
+            found = tuple(entry for entry in found if entry.id in alike)
+        if self._archive is None:
+            return found
+        limit = days_before(datetime.now(UTC), self._config.archival.age_threshold_days)
+        return tuple(entry for entry in found if entry.created_at <= limit)
 
     async def _cleaned(
         self,
@@ -182,8 +164,7 @@ class MemoryConsolidationService:
         overrides: Mapping[MemoryCategory, int] | None,
         default_days: int | None,
     ) -> int:
-        archive = ArchivingRun(self._archive).archive if self._archive is not None else None
-        enforcer = RetentionEnforcer(self._config.retention, self._backend, archiver=archive)
+        enforcer = RetentionEnforcer(self._config.retention, self._backend, archive=self._archive)
         with _telling("retention", agent_id):
             return await enforcer.cleanup_expired(
                 agent_id,
@@ -192,6 +173,7 @@ class MemoryConsolidationService:
             )
 
     async def _enforced(self, agent_id: NotBlankStr) -> int:
+        departures = Departures(self._backend, self._archive)
         with _telling("making room", agent_id):
             excess = await self._backend.count(agent_id) - self._config.max_memories_per_agent
             if excess <= 0:
@@ -200,12 +182,7 @@ class MemoryConsolidationService:
                 [one async for one in all_memories(self._backend, agent_id, page=self._page)],
                 key=lambda entry: eviction_key(entry.listed()),
             )
-            archive = ArchivingRun(self._archive) if self._archive is not None else None
-            gone = 0
-            for entry in ordered[:excess]:
-                if archive is None or await archive.archive(entry, ArchivalMode.EXTRACTIVE):
-                    gone += await deleted(entry, self._backend)
-            return gone
+            return sum([await departures.leave(entry) for entry in ordered[:excess]])
 
 
 async def all_memories(

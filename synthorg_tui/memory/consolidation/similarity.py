@@ -69,11 +69,6 @@ def numbers_of(text: str) -> tuple[str, ...]:
     return tuple(_DIGITS.findall(text))
 
 
-def polarity_of(text: str) -> tuple[str, ...]:
-    """Return the words of a text that turn its meaning, in their order."""
-    return tuple(word for word in words_of(text) if _turns(word))
-
-
 def words_of(text: str) -> tuple[str, ...]:
     """Return the words by which a text is compared.
 
@@ -95,7 +90,12 @@ def says_all_of(longer: Sequence[str], shorter: Sequence[str], written: str) -> 
     for word in longer:
         if place < len(shorter) and word == shorter[place]:
             place += 1
-        elif not (_is_harmless(word) and re.search(rf"\b{word}", written)):
+        elif (
+            not _PLAIN.fullmatch(word)
+            or word in _RISKY
+            or word.startswith(_RISKY_START)
+            or not re.search(rf"\b{word}", written)
+        ):
             return False
     return place == len(shorter)
 
@@ -114,7 +114,8 @@ def failure_of(content: str) -> str | None:
     worked = [line[len(_WORKED) :] for line in lines if line.startswith(_WORKED)]
     if not failed or not worked:
         return None
-    names = _own_names(lines)
+    own = next(filter(None, map(_OWN_NAMES.match, reversed(lines))), None)
+    names = tuple(filter(None, own.groups())) if own else ()
     title = _signature(lines[0].partition(": ")[2], names).split()[:_TITLE_WORDS]
     parts = [_failure(line, names) for line in failed]
     if any(len(error.split()) < 2 for _, error in parts):
@@ -122,11 +123,6 @@ def failure_of(content: str) -> str | None:
     between = sorted(line for line in lines if line.startswith("In between "))
     known = dict.fromkeys(f"{command}\n{error}" for command, error in parts)
     return "\n".join([*title, *known, *between, _signature(worked[-1], names)])
-
-
-def _own_names(lines: Sequence[str]) -> tuple[str, ...]:
-    found = next(filter(None, map(_OWN_NAMES.match, reversed(lines))), None)
-    return tuple(filter(None, found.groups())) if found else ()
 
 
 def _failure(line: str, names: Sequence[str]) -> tuple[str, str]:
@@ -140,14 +136,10 @@ def _signature(text: str, names: Sequence[str]) -> str:
     return _REPEATED.sub("<>", signature(text, names))
 
 
-def _turns(word: str) -> bool:
+def turns(word: str) -> bool:
+    """Return whether a word turns the meaning of what stands beside it."""
     word = word.lower()
     return word in POLARITY or word.replace("\u2019", "'").endswith("n't")
-
-
-def _is_harmless(word: str) -> bool:
-    is_plain = _PLAIN.fullmatch(word) is not None
-    return is_plain and word not in _RISKY and not word.startswith(_RISKY_START)
 
 
 @lru_cache(maxsize=16_384)

@@ -5,16 +5,16 @@ group. Saying so (``propose``) changes nothing, so it can be shown to a person f
 does it through the ten members of ``MemoryBackend``, the archive before anything is deleted.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from enum import StrEnum
 from itertools import groupby
-from typing import Final, Protocol, TypeAlias, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.failsafe import first_error, surviving, together
 from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.memory.consolidation.archival import Departures
 from synthorg_tui.memory.consolidation.eviction import is_protected
 from synthorg_tui.memory.consolidation.models import (
     COMPRESSED_TAG,
@@ -23,6 +23,7 @@ from synthorg_tui.memory.consolidation.models import (
     ArchivalModeAssignment,
     ConsolidationResult,
 )
+from synthorg_tui.memory.consolidation.plan import MergedText, TextAuthor
 from synthorg_tui.memory.enums import Sensitivity
 from synthorg_tui.memory.models import DEFAULT_NAMESPACE, MemoryEntry, MemoryMetadata
 from synthorg_tui.memory.models import MemoryStoreRequest as StoreRequest
@@ -34,13 +35,6 @@ LEAST_GROUP_THRESHOLD: Final = 2
 CONSOLIDATED_TAG: Final = "consolidated"
 CONSOLIDATION_SOURCE: Final = "consolidation"
 _SETTLED: Final = frozenset({CONSOLIDATED_TAG, DETAILED_TAG, COMPRESSED_TAG})
-
-
-class TextAuthor(StrEnum):
-    """Who wrote the text of a proposal; a model's text waits for a person."""
-
-    CODE = "code"
-    MODEL = "model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,65 +49,50 @@ class ConsolidationGroup:
     kept: MemoryEntry
     others: tuple[MemoryEntry, ...]
 
-    @property
-    def entries(self) -> tuple[MemoryEntry, ...]:
-        """All memories of the group, the kept one first."""
-        return (self.kept, *self.others)
-
 
 @dataclass(frozen=True, slots=True)
 class ConsolidationProposal:
     """A text that would stand for several memories; nothing has been changed for it.
 
-    ``replaces`` are the ids of the memories that would leave, and ``sources`` of those whose text
-    is in ``summary``, in order. ``tags`` contain the strictest sensitivity of the sources,
-    ``confidence`` is their least, and it expires when the last of them does. ``is_mode_chosen``
-    says that ``mode`` was decided by the texts' density. With ``needs_deletion`` only memories
-    whose deletion is confirmed count as removed; with ``keeps_originals`` the replaced ones are
-    listed as removed but stay. ``note`` tells a person why a model's text was not used.
+    ``replaces`` are the ids of the memories that would leave, whose text is in ``text``, in order.
+    ``is_routed`` says that its mode was decided by their density: then only memories whose deletion
+    is confirmed count as removed. With ``keeps_originals`` the replaced ones are listed as removed
+    but stay.
     """
 
     agent_id: str
-    category: MemoryCategory
-    summary: str
-    tags: tuple[str, ...]
-    source: str
+    text: MergedText
     replaces: tuple[str, ...]
-    sources: tuple[str, ...]
-    namespace: str = DEFAULT_NAMESPACE
-    confidence: float = 1.0
-    expires_at: datetime | None = None
-    mode: ArchivalMode = ArchivalMode.EXTRACTIVE
-    is_mode_chosen: bool = False
-    written_by: TextAuthor = TextAuthor.CODE
-    needs_deletion: bool = False
+    is_routed: bool = False
     keeps_originals: bool = False
-    note: str = ""
 
-    def request(self) -> StoreRequest:
-        """Return what is stored when the proposal is carried out."""
-        return StoreRequest(
-            category=self.category,
-            namespace=self.namespace,
-            content=self.summary,
-            metadata=MemoryMetadata(source=self.source, confidence=self.confidence, tags=self.tags),
-            expires_at=self.expires_at,
-        )
+
+def request_of(text: MergedText) -> StoreRequest:
+    """Return what is stored of a text that stands for memories."""
+    return StoreRequest(
+        category=MemoryCategory(text.category),
+        namespace=text.namespace,
+        content=text.content,
+        metadata=MemoryMetadata(source=text.source, confidence=text.confidence, tags=text.tags),
+        expires_at=text.expires_at,
+    )
 
 
 def proposal_for(
     group: ConsolidationGroup,
     summary: str,
-    *,
     of: Sequence[MemoryEntry],
-    replaces: Sequence[MemoryEntry],
     tags: tuple[str, ...],
+    *,
     source: str = CONSOLIDATION_SOURCE,
+    mode: ArchivalMode = ArchivalMode.EXTRACTIVE,
+    written_by: TextAuthor = TextAuthor.CODE,
+    note: str = "",
 ) -> ConsolidationProposal:
-    """Return a proposal by which ``summary``, made of the texts ``of``, ``replaces`` memories.
+    """Return a proposal by which ``summary`` stands for the memories ``of`` that it is made of.
 
-    What the summary inherits is taken from the memories it is made of, so that it is no less
-    sensitive, no more certain and no longer-lived than they are.
+    It inherits from them: it has their strictest sensitivity and their least confidence, and it
+    expires when the last of them does. ``note`` tells a person why a model's text was not used.
     """
     namespaces = {entry.namespace for entry in of}
     strictest = max(
@@ -122,22 +101,19 @@ def proposal_for(
         default=Sensitivity.PRIVATE,
     )
     ends = [entry.expires_at for entry in of if entry.expires_at is not None]
-    return ConsolidationProposal(
-        agent_id=group.agent_id,
-        category=group.category,
-        summary=summary,
+    text = MergedText(
+        content=summary,
+        category=group.category.value,
+        namespace=namespaces.pop() if len(namespaces) == 1 else DEFAULT_NAMESPACE,
         tags=tags_with(tags, sensitivity=strictest),
         source=source,
-        replaces=tuple(entry.id for entry in replaces),
-        sources=tuple(entry.id for entry in of),
-        namespace=namespaces.pop() if len(namespaces) == 1 else DEFAULT_NAMESPACE,
         confidence=min((entry.metadata.confidence for entry in of), default=1.0),
         expires_at=max(ends) if of and len(ends) == len(of) else None,
+        mode=mode.value,
+        written_by=written_by,
+        note=note,
     )
-
-
-Archiver: TypeAlias = Callable[[MemoryEntry, ArchivalMode], Awaitable[bool]]
-"""Archives a memory that is about to be deleted; ``False`` when that failed, and it must stay."""
+    return ConsolidationProposal(group.agent_id, text, tuple(entry.id for entry in of))
 
 
 @runtime_checkable
@@ -151,27 +127,43 @@ class ConsolidationStrategy(Protocol):
         ...
 
 
-@runtime_checkable
-class ProposingStrategy(ConsolidationStrategy, Protocol):
-    """A strategy that can say beforehand what it would do."""
+class ProposingStrategy(ABC):
+    """``ConsolidationStrategy`` that can say beforehand what it would do.
 
+    Args:
+        backend: Where memories are stored and deleted.
+    """
+
+    def __init__(self, backend: MemoryBackend) -> None:
+        self._backend = backend
+
+    @abstractmethod
     async def propose(
         self, entries: tuple[MemoryEntry, ...], agent_id: NotBlankStr
     ) -> tuple[ConsolidationProposal, ...]:
         """Return what consolidating these memories would do, in order; change nothing."""
-        ...
+
+    async def consolidate(
+        self,
+        entries: tuple[MemoryEntry, ...],
+        agent_id: NotBlankStr,
+        departures: Departures | None = None,
+    ) -> ConsolidationResult:
+        """Store each proposed text, then delete what it replaces; see ``carry_out``."""
+        proposals = await self.propose(entries, agent_id)
+        return await carry_out(proposals, entries, departures or Departures(self._backend))
 
 
-class ConsolidationOp(Protocol):
+class ConsolidationOp(ABC):
     """What stands for a group of memories."""
 
     async def prepare(self, agent_id: NotBlankStr) -> str:
         """Return what all proposals of one run are made with; empty when there is nothing."""
-        ...
+        return ""
 
+    @abstractmethod
     async def propose(self, group: ConsolidationGroup, context: str = "") -> ConsolidationProposal:
         """Return what would stand for the group; ``context`` is what ``prepare`` returned."""
-        ...
 
 
 class HighestRelevanceSelector:
@@ -196,7 +188,12 @@ class HighestRelevanceSelector:
         self, entries: Sequence[MemoryEntry], agent_id: NotBlankStr
     ) -> tuple[ConsolidationGroup, ...]:
         """Return the groups in the order of their categories' names."""
-        free = [entry for entry in entries if not _is_settled(entry)]
+        free = [
+            entry
+            for entry in entries
+            if _SETTLED.isdisjoint(tags := entry.metadata.tags)
+            and not is_protected(entry.category, tags, entry.content)
+        ]
         ordered = sorted(free, key=lambda entry: entry.category.value)
         formed = []
         for category, members in groupby(ordered, key=lambda entry: entry.category):
@@ -209,8 +206,8 @@ class HighestRelevanceSelector:
         return tuple(formed)
 
 
-class Composite:
-    """``ProposingStrategy`` of a selector and an operation.
+class Composite(ProposingStrategy):
+    """Strategy of a selector and an operation.
 
     Args:
         selector: Forms the groups.
@@ -227,9 +224,9 @@ class Composite:
         *,
         parallel: bool = False,
     ) -> None:
+        super().__init__(backend)
         self._selector = selector
         self._op = op
-        self._backend = backend
         self._parallel = parallel
 
     async def propose(
@@ -250,20 +247,11 @@ class Composite:
         except BaseExceptionGroup as failures:
             raise first_error(failures) from failures
 
-    async def consolidate(
-        self, entries: tuple[MemoryEntry, ...], agent_id: NotBlankStr
-    ) -> ConsolidationResult:
-        """Store what stands for each group, then delete what it replaces."""
-        proposals = await self.propose(entries, agent_id)
-        return await carry_out(proposals, entries, backend=self._backend)
-
 
 async def carry_out(
     proposals: Sequence[ConsolidationProposal],
     entries: Sequence[MemoryEntry],
-    *,
-    backend: MemoryBackend,
-    archiver: Archiver | None = None,
+    departures: Departures,
 ) -> ConsolidationResult:
     """Carry out proposals one after the other: archive, store the summary, delete.
 
@@ -273,51 +261,39 @@ async def carry_out(
     Args:
         proposals: What to do, made of ``entries``.
         entries: The memories as they were read.
-        backend: Where they are stored.
-        archiver: Archives each memory before it is deleted; without one nothing is archived.
+        departures: Takes them out of their backend.
     """
     by_id = {entry.id: entry for entry in entries}
     removed: list[str] = []
     summaries: list[str] = []
     modes: list[ArchivalModeAssignment] = []
     for proposal in proposals:
+        mode = ArchivalMode(proposal.text.mode)
         leaving = [by_id[one] for one in proposal.replaces if one in by_id]
-        if archiver is not None and not proposal.keeps_originals:
-            leaving = [entry for entry in leaving if await archiver(entry, proposal.mode)]
+        if not proposal.keeps_originals:
+            leaving = [entry for entry in leaving if await departures.archived(entry, mode)]
         if not leaving:
             continue
-        summaries.append(await backend.store(proposal.agent_id, proposal.request()))
-        gone = [entry.id for entry in leaving if await _leaves(proposal, entry, backend)]
+        summaries.append(
+            await departures.backend.store(proposal.agent_id, request_of(proposal.text))
+        )
+        gone = [entry.id for entry in leaving if await _is_removed(proposal, entry, departures)]
         removed += gone
-        if proposal.is_mode_chosen:
-            modes += [ArchivalModeAssignment(original_id=i, mode=proposal.mode) for i in gone]
-    return ConsolidationResult(
-        removed_ids=tuple(removed), summary_ids=tuple(summaries), mode_assignments=tuple(modes)
+        if proposal.is_routed:
+            modes += [ArchivalModeAssignment(original_id=i, mode=mode) for i in gone]
+    return departures.told(
+        ConsolidationResult(
+            removed_ids=tuple(removed), summary_ids=tuple(summaries), mode_assignments=tuple(modes)
+        )
     )
 
 
-async def deleted(entry: MemoryEntry, backend: MemoryBackend) -> bool:
-    """Delete a memory, if it is there, and return whether it is gone for a fact.
-
-    An archive that shares its rows with the backend has taken the memory out before: then nothing
-    is left to delete.
-    """
-    return await backend.delete(entry.agent_id, entry.id) or (
-        await backend.get(entry.agent_id, entry.id) is None
-    )
-
-
-async def _leaves(
-    proposal: ConsolidationProposal, entry: MemoryEntry, backend: MemoryBackend
+async def _is_removed(
+    proposal: ConsolidationProposal, entry: MemoryEntry, departures: Departures
 ) -> bool:
-    """Whether the memory counts as removed, which it is made to be unless the proposal keeps it."""
+    """Delete a memory, unless the proposal keeps it; whether it counts as removed."""
     if proposal.keeps_originals:
         return True
     with surviving(f"deleting the consolidated memory {entry.id}"):
-        return await deleted(entry, backend) or not proposal.needs_deletion
+        return await departures.deleted(entry) or not proposal.is_routed
     return False
-
-
-def _is_settled(entry: MemoryEntry) -> bool:
-    tags = entry.metadata.tags
-    return not _SETTLED.isdisjoint(tags) or is_protected(entry.category, tags, entry.content)

@@ -5,7 +5,6 @@ doesn't fit into the prompt is not replaced by a text that doesn't know it.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from synthorg_tui.core.failsafe import surviving
@@ -16,11 +15,12 @@ from synthorg_tui.memory.consolidation.config import LLMConsolidationConfig
 from synthorg_tui.memory.consolidation.distillation import DISTILLATION_TAG
 from synthorg_tui.memory.consolidation.grounding import is_grounded
 from synthorg_tui.memory.consolidation.operations import concatenated
+from synthorg_tui.memory.consolidation.plan import TextAuthor
 from synthorg_tui.memory.consolidation.strategy import (
     CONSOLIDATED_TAG,
     ConsolidationGroup,
+    ConsolidationOp,
     ConsolidationProposal,
-    TextAuthor,
     proposal_for,
 )
 from synthorg_tui.memory.models import MAX_QUERY_LIMIT, MemoryEntry, MemoryQuery
@@ -30,12 +30,8 @@ from synthorg_tui.providers.completion.protocol import CompletionOptions, Comple
 from synthorg_tui.providers.enums import MessageRole
 from synthorg_tui.providers.models import ChatMessage
 
-SYNTHESIZED_TAG: Final = "llm-synthesized"
-FALLBACK_TAG: Final = "concat-fallback"
 _ENTRY_TAG: Final = "memory-entry"
 _CONTEXT_TAG: Final = "task-data"
-_OVERFETCH: Final = 4
-_REPEAT_PENALTY: Final = 1.1
 _ROLE: Final = "You shorten the notes of a coding agent."
 _INSTRUCTION: Final = (
     "Write one short text in place of these notes: what was done, what was decided and why, each "
@@ -43,13 +39,10 @@ _INSTRUCTION: Final = (
     "disagree, say both. Report only what they say, and nothing about them. Write only the text."
 )
 _CONTEXT_HEADING: Final = "What the agent did lately, for understanding only:"
-_NO_MODEL: Final = "no language model is configured"
-_NO_ANSWER: Final = "the model gave no text"
-_NOT_THEIRS: Final = "the model's text says what the memories don't"
 _NO_ROOM: Final = "no memory fits into the prompt"
 
 
-class LLMSynthesisOp:
+class LLMSynthesisOp(ConsolidationOp):
     """Lets a model write what stands for a group.
 
     Args:
@@ -76,7 +69,7 @@ class LLMSynthesisOp:
         most = config.max_trajectory_context_entries
         found: Sequence[MemoryEntry] = ()
         with surviving("reading distillation entries"):
-            limit = min(_OVERFETCH * most, MAX_QUERY_LIMIT)
+            limit = min(4 * most, MAX_QUERY_LIMIT)
             query = MemoryQuery(tags=(DISTILLATION_TAG,), limit=limit)
             found = await self._backend.retrieve(agent_id, query)
         latest = sorted(found, key=lambda entry: (entry.created_at, entry.id), reverse=True)[:most]
@@ -93,7 +86,7 @@ class LLMSynthesisOp:
         """
         shown, blocks = self._shown(group.others)
         if self._provider is None:
-            return self._listed(group, _NO_MODEL)
+            return self._listed(group, "no language model is configured")
         if not shown:
             return self._listed(group, _NO_ROOM)
         try:
@@ -101,12 +94,11 @@ class LLMSynthesisOp:
         except PromptTooLongError:
             return self._listed(group, _NO_ROOM)
         if not text:
-            return self._listed(group, _NO_ANSWER)
+            return self._listed(group, "the model gave no text")
         if not is_grounded(text, [entry.content for entry in shown]):
-            return self._listed(group, _NOT_THEIRS)
-        tags = (CONSOLIDATED_TAG, SYNTHESIZED_TAG)
-        proposed = proposal_for(group, text, of=shown, replaces=shown, tags=tags)
-        return replace(proposed, written_by=TextAuthor.MODEL)
+            return self._listed(group, "the model's text says what the memories don't")
+        tags = (CONSOLIDATED_TAG, "llm-synthesized")
+        return proposal_for(group, text, shown, tags, written_by=TextAuthor.MODEL)
 
     async def _written(
         self,
@@ -119,10 +111,15 @@ class LLMSynthesisOp:
 
         A model that reads less at once than the prompt is shown half of it, as often as needed.
         """
+        options = CompletionOptions(
+            max_tokens=self._config.max_summary_tokens,
+            temperature=self._config.temperature,
+            repeat_penalty=1.1,
+        )
         while True:
             try:
                 messages = self._messages(blocks, context)
-                answer = await answered(provider, messages, self._options())
+                answer = await answered(provider, messages, options)
             except PromptTooLongError:
                 if len(blocks) < 2:
                     raise
@@ -159,19 +156,7 @@ class LLMSynthesisOp:
             ChatMessage(role=MessageRole.USER, content=f"{text}\n\n{_INSTRUCTION}"),
         )
 
-    def _options(self) -> CompletionOptions:
-        return CompletionOptions(
-            max_tokens=self._config.max_summary_tokens,
-            temperature=self._config.temperature,
-            repeat_penalty=_REPEAT_PENALTY,
-        )
-
     def _listed(self, group: ConsolidationGroup, note: str) -> ConsolidationProposal:
-        proposed = proposal_for(
-            group,
-            concatenated(group, self._config.fallback_truncate_length),
-            of=group.others,
-            replaces=group.others,
-            tags=(CONSOLIDATED_TAG, FALLBACK_TAG),
-        )
-        return replace(proposed, note=note)
+        text = concatenated(group, self._config.fallback_truncate_length)
+        tags = (CONSOLIDATED_TAG, "concat-fallback")
+        return proposal_for(group, text, group.others, tags, note=note)

@@ -25,14 +25,11 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.files import write_atomically
 from synthorg_tui.core.paths import expand_home
 from synthorg_tui.core.text import counted, safe_text, truncate
-from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.consolidation.config import WikiExportConfig
 from synthorg_tui.memory.consolidation.models import COMPRESSED_TAG, DETAILED_TAG
-from synthorg_tui.memory.consolidation.service import all_memories
 from synthorg_tui.memory.consolidation.strategy import CONSOLIDATED_TAG
 from synthorg_tui.memory.enums import Sensitivity
 from synthorg_tui.memory.listing import BrowseFilter, ListedMemory, MemoryPage
-from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.retrieval.tags import parse_tags
 
 RAW: Final = "raw"
@@ -45,8 +42,6 @@ _AT_ONCE: Final = 1000
 _PRIVATE: Final = 0o600
 _PRIVATE_FOLDER: Final = 0o700
 _MARK: Final = "generator: synthorg-tui"
-_HEAD_BYTES: Final = 200
-_TITLE_CHARS: Final = 80
 _DIARY: Final = frozenset({MemoryCategory.EPISODIC, MemoryCategory.WORKING})
 _MADE: Final = frozenset({COMPRESSED_TAG, CONSOLIDATED_TAG})
 _UNSAFE_IN_NAME: Final = re.compile(r"[^A-Za-z0-9._-]")
@@ -94,11 +89,6 @@ class WikiExporter:
         self._root = root
         self._config = config or WikiExportConfig()
 
-    async def export(self, agent_id: NotBlankStr, backend: MemoryBackend) -> WikiExport:
-        """Write all memories of one agent; see ``write``."""
-        found = [entry.listed() async for entry in all_memories(backend, agent_id)]
-        return self.write(found)
-
     def write(
         self, memories: Iterable[ListedMemory], *, pages: Mapping[str, str] | None = None
     ) -> WikiExport:
@@ -110,13 +100,16 @@ class WikiExporter:
         Raises:
             WikiExportError: The folder can't be made, or a link stands where a folder belongs.
         """
-        shown, withheld = _shown(memories)
+        given = list(memories)
+        secret = Sensitivity.SENSITIVE
+        shown = [one for one in given if parse_tags(one.tags).sensitivity is not secret]
         views, own_pages = self._views(shown), pages or {}
         texts = {
             name: {f"{stem_of(one.id)}.md": memory_page(one) for one in view}
             for name, view in views.items()
         }
-        texts[PROJECTS] = {f"{stem_of(name)}.md": _marked(t) for name, t in own_pages.items()}
+        head = f"---\n{_MARK}\n---\n\n"
+        texts[PROJECTS] = {f"{stem_of(name)}.md": head + page for name, page in own_pages.items()}
         folders = {name: self._folder(name) for name in texts}
         failed: list[str] = []
         written = {name: _write_all(folders[name], new, failed) for name, new in texts.items()}
@@ -126,25 +119,22 @@ class WikiExporter:
             root=self._root,
             **written,
             removed=removed,
-            withheld=withheld,
+            withheld=len(given) - len(shown),
             omitted=len(shown) - sum(map(len, views.values())),
             failed=tuple(failed),
         )
 
     def _views(self, memories: Sequence[ListedMemory]) -> dict[str, tuple[ListedMemory, ...]]:
         """The memories of each view, newest first, without those beyond its bound."""
-        most = self._config.max_entries_per_view
-        wanted = {
-            RAW: self._config.include_raw_tier,
-            WIKI: self._config.include_compressed_tier,
-        }
-        ordered = sorted(memories, key=lambda one: (one.created_at, one.id), reverse=True)
-        return {
-            name: tuple(one for one in ordered if _view_of(one) == name)[:most]
-            if wanted[name]
-            else ()
-            for name in wanted
-        }
+        config = self._config
+        wanted = {RAW: config.include_raw_tier, WIKI: config.include_compressed_tier}
+        views: dict[str, list[ListedMemory]] = {name: [] for name in wanted}
+        for one in sorted(memories, key=lambda one: (one.created_at, one.id), reverse=True):
+            # Raw is what happened, wiki what was made of it or is known.
+            is_made = one.category not in _DIARY or not _MADE.isdisjoint(one.tags)
+            views[RAW if DETAILED_TAG in one.tags or not is_made else WIKI].append(one)
+        most = config.max_entries_per_view
+        return {name: tuple(views[name][:most]) if wanted[name] else () for name in wanted}
 
     def _folder(self, name: str) -> Path:
         folder = self._root / name
@@ -215,18 +205,13 @@ async def export_after_consolidation(
     if not config.enabled or config.trigger != "on_consolidation":
         return None
     root = export_root(config, data_dir)
-    if not await merged_since(_written_at(root)):
+    written_at = None
+    with suppress(OSError):  # it was never written
+        written_at = datetime.fromtimestamp((root / INDEX).stat().st_mtime, UTC)
+    if not await merged_since(written_at):
         return None
     exporter = WikiExporter(root, config)
     return await export_memories(exporter, browse, pages=await pages())
-
-
-def _written_at(root: Path) -> datetime | None:
-    """When an export last wrote the folder; ``None`` for never."""
-    try:
-        return datetime.fromtimestamp((root / INDEX).stat().st_mtime, UTC)
-    except OSError:
-        return None
 
 
 def export_root(config: WikiExportConfig, data_dir: Path) -> Path:
@@ -288,20 +273,6 @@ def index_page(views: Mapping[str, Sequence[ListedMemory]], pages: Sequence[str]
     return "\n".join((*lines, ""))
 
 
-def _shown(memories: Iterable[ListedMemory]) -> tuple[list[ListedMemory], int]:
-    """The memories that may be written, and how many may not."""
-    given = list(memories)
-    shown = [one for one in given if parse_tags(one.tags).sensitivity is not Sensitivity.SENSITIVE]
-    return shown, len(given) - len(shown)
-
-
-def _view_of(memory: ListedMemory) -> str:
-    """Raw is what happened, wiki what was made of it or is known."""
-    if DETAILED_TAG in memory.tags:
-        return RAW
-    return RAW if memory.category in _DIARY and _MADE.isdisjoint(memory.tags) else WIKI
-
-
 def _write_all(folder: Path, files: Mapping[str, str], failed: list[str]) -> int:
     """Write files and return how many could be; the others are noted.
 
@@ -337,11 +308,7 @@ def _is_ours(path: Path) -> bool:
     if path.is_symlink() or not path.is_file():
         return False
     with path.open("rb") as file:
-        return _MARK.encode() in file.read(_HEAD_BYTES)
-
-
-def _marked(page: str) -> str:
-    return f"---\n{_MARK}\n---\n\n{page}"
+        return _MARK.encode() in file.read(200)
 
 
 def _fenced(text: str) -> str:
@@ -354,4 +321,4 @@ def _fenced(text: str) -> str:
 def _title(text: str) -> str:
     """The first line of a text, short, and with nothing that Markdown takes for a sign."""
     line = next(filter(None, map(str.strip, text.splitlines())), "memory")
-    return _SPECIAL.sub(r"\\\1", safe_text(truncate(line, _TITLE_CHARS)))
+    return _SPECIAL.sub(r"\\\1", safe_text(truncate(line, 80)))

@@ -8,6 +8,7 @@ import asyncio
 import hashlib
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -62,9 +63,7 @@ class Corpus:
     @property
     def agents(self) -> tuple[str, ...]:
         """The agents that have memories here, those with the most first."""
-        counts: dict[str, int] = {}
-        for row in self.rows:
-            counts[row.agent_id] = counts.get(row.agent_id, 0) + 1
+        counts = Counter(row.agent_id for row in self.rows)
         return tuple(sorted(counts, key=lambda agent: (-counts[agent], agent)))
 
     def limited(self, memories: int) -> "Corpus":

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.redaction import RedactionTally, redact_text
-from synthorg_tui.executions.facts import unpack_record
+from synthorg_tui.executions.facts import readable_record
 from synthorg_tui.executions.models import Execution, SourceRef
 from synthorg_tui.executions.output_lines import headline
 from synthorg_tui.executions.recoveries import RECOVERY_TAG
@@ -237,12 +237,7 @@ def _procedural(db: "Connection", ids: Sequence[str]) -> frozenset[str]:
 
 def _record_of(db: "Connection", execution_id: str) -> Execution | None:
     row = db.execute("SELECT record FROM executions WHERE id = ?", [execution_id]).fetchone()
-    if row is None:
-        return None
-    try:
-        return unpack_record(row[0])
-    except Exception:  # whatever is wrong with one record, the others count
-        return None
+    return None if row is None else readable_record(row[0])
 
 
 def _failed(execution: Execution, remedies: Sequence[_Remedy]) -> Iterator[EvalQuestion]:

@@ -18,8 +18,7 @@ from synthorg_tui.core.errors import CancelledByUserError
 from synthorg_tui.memory.enums import InjectionStrategy
 from synthorg_tui.memory.evaluation.corpus import Corpus, put_edges, put_rows
 from synthorg_tui.memory.evaluation.metrics import percentile
-from synthorg_tui.memory.evaluation.nonsense import nonsense_for
-from synthorg_tui.memory.evaluation.questions import EvalQuestion
+from synthorg_tui.memory.evaluation.questions import EvalQuestion, nonsense_for
 from synthorg_tui.memory.evaluation.report import (
     DEPTH,
     AskedQuestion,

@@ -16,7 +16,7 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.files import PRIVATE_FILE, ensure_private_dir, sync, write_atomically
 from synthorg_tui.memory.fine_tune import EmbeddingFineTuneConfig
 from synthorg_tui.memory.fine_tune.errors import CheckpointDamagedError, FineTuneError
-from synthorg_tui.memory.fine_tune.models import CheckpointRecord
+from synthorg_tui.memory.fine_tune.models import ActiveEmbedderSnapshot, CheckpointRecord
 from synthorg_tui.memory.fine_tune.store import FineTuneStore
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.providers.embedding.adapted import (
@@ -150,18 +150,20 @@ class EmbedderInForce:
         """Fingerprint of the embedder without a checkpoint."""
         return self._core.embedder.fingerprint
 
-    @property
-    def fingerprint(self) -> str:
-        """Fingerprint of what questions are embedded with."""
+    def snapshot(self) -> ActiveEmbedderSnapshot:
+        """Return what is in force; its fingerprint is of what questions are embedded with."""
         embedder = self._core.embedder
+        mark = embedder.fingerprint
         if isinstance(embedder, AdaptedEmbedder):
-            return embedder.query_fingerprint
-        return embedder.fingerprint
-
-    @property
-    def dims(self) -> int:
-        """Length of the vectors."""
-        return self._core.embedder.dims
+            mark = embedder.query_fingerprint
+        return ActiveEmbedderSnapshot(
+            provider=self.provider,
+            model=self.base_model,
+            dims=embedder.dims,
+            checkpoint_id=self.checkpoint_id,
+            fingerprint=mark,
+            problem=self.problem,
+        )
 
     async def load(self, record: CheckpointRecord) -> QuestionSide:
         """Return what a checkpoint trained.

@@ -141,15 +141,7 @@ class CheckpointSwaps:
     async def snapshot(self) -> ActiveEmbedderSnapshot:
         """Return what is in force."""
         async with self._lock:
-            in_force = self._in_force
-            return ActiveEmbedderSnapshot(
-                provider=in_force.provider,
-                model=in_force.base_model,
-                dims=in_force.dims,
-                checkpoint_id=in_force.checkpoint_id,
-                fingerprint=in_force.fingerprint,
-                problem=in_force.problem,
-            )
+            return self._in_force.snapshot()
 
     async def _before(self) -> _Before:
         active = await self._store.active()

@@ -9,6 +9,7 @@ class FineTuneError(MemoryError):
     """Base class of errors of fine-tuning; ``domain_code`` tells tools what kind it is."""
 
     domain_code: ClassVar[str] = "invalid_argument"
+    is_retryable: ClassVar[bool] = False
 
 
 class FineTuneConflictError(FineTuneError):

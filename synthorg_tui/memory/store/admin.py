@@ -3,7 +3,6 @@
 It sees every agent, session and project, so nothing here may be handed to an agent.
 """
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -276,21 +275,6 @@ class StoreAdmin:
         """Archive memories and return how many were live or expired; ``restore`` can undo it."""
         with translate_errors(MemoryStoreError, "archiving"):
             return await self._archive.archive(memory_ids, actor=actor)
-
-    async def expire_to_archive(
-        self,
-        agent_id: NotBlankStr | None = None,
-        *,
-        limit: int = 10_000,
-        cancel: threading.Event | None = None,
-    ) -> int:
-        """Archive at most ``limit`` expired memories of an agent, or of all; return how many.
-
-        It goes on in small transactions, so that others can write meanwhile; setting ``cancel``
-        ends it after the present one, and what is archived stays so.
-        """
-        with translate_errors(MemoryStoreError, "archiving what has expired"):
-            return await self._archive.archive_expired(agent_id, limit=limit, cancel=cancel)
 
     async def restore(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
         """Make deleted, archived and expired memories live again and return how many were."""

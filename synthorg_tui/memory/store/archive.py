@@ -7,10 +7,8 @@ thousand, but it costs nothing while nobody asks.
 """
 
 import heapq
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from math import log
 from typing import TYPE_CHECKING, Final
 
@@ -47,16 +45,12 @@ if TYPE_CHECKING:
 
 VECTORS_AT_ONCE: Final = 2000
 """Vectors in memory at once during a search, three megabytes of them."""
-EXPIRED_AT_ONCE: Final = 500
-"""Memories that one transaction archives; others can write between two."""
-RETENTION_ACTOR: Final = "retention"
-"""What the history calls the part of the program that archives what has expired."""
 _MAX_TERMS: Final = 32
 _LEAST_STEM: Final = 4
 
 
 class MemoryArchive:
-    """Archives what has expired, and searches what is archived; for a person and for jobs."""
+    """Archives by hand, and searches what is archived; for a person."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -71,36 +65,6 @@ class MemoryArchive:
             return len(current)
 
         return await self._core.change(work)
-
-    async def archive_expired(
-        self, agent_id: str | None, *, limit: int, cancel: threading.Event | None
-    ) -> int:
-        """Archive at most ``limit`` expired memories, the oldest first; return how many.
-
-        In transactions of ``EXPIRED_AT_ONCE``; setting ``cancel`` ends it after the present one.
-        """
-        done = 0
-        while done < limit and not (cancel is not None and cancel.is_set()):
-            count = min(EXPIRED_AT_ONCE, limit - done)
-            archived = await self._core.change(
-                partial(self._expire, agent_id=agent_id, count=count)
-            )
-            done += archived
-            if archived < count:
-                break
-        return done
-
-    def _expire(self, changes: Changes, *, agent_id: str | None, count: int) -> int:
-        where = WhereClause(queries.LIVE)
-        ended, values = self._core.ages.ended(changes.now)
-        where.add(ended, *values)
-        if agent_id is not None:
-            where.add("m.agent_id = ?", agent_id)
-        rows = queries.listing(
-            changes.db, where, STORED, order=queries.ORDERS["oldest"], limit=count
-        )
-        changes.archive(rows, why=ArchiveReason.EXPIRED, actor=RETENTION_ACTOR)
-        return len(rows)
 
     async def find(
         self, query: MemoryQuery, *, agents: frozenset[str] | None, within: BrowseFilter

@@ -19,8 +19,9 @@ from synthorg_tui.memory.consolidation.plan import (
     MemberRole,
     MergedText,
     PlannedGroup,
+    TextAuthor,
 )
-from synthorg_tui.memory.consolidation.strategy import CONSOLIDATION_SOURCE, TextAuthor
+from synthorg_tui.memory.consolidation.strategy import CONSOLIDATION_SOURCE
 from synthorg_tui.memory.enums import ArchiveReason
 from synthorg_tui.persistence.values import insert, naive_utc
 

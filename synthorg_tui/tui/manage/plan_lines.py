@@ -15,9 +15,9 @@ from synthorg_tui.memory.consolidation.plan import (
     MemberRole,
     PlannedGroup,
     PlanOutcome,
+    TextAuthor,
     plan_words,
 )
-from synthorg_tui.memory.consolidation.strategy import TextAuthor
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import ago, counted, memories, moment

@@ -1,12 +1,24 @@
 """Backends with memories of a known age, and entries made without one."""
 
+import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.backends.inmemory import InMemoryBackend
+from synthorg_tui.memory.backends.kept import matches, newest_first
+from synthorg_tui.memory.consolidation.archival import ArchivalStore
+from synthorg_tui.memory.consolidation.config import ConsolidationConfig
+from synthorg_tui.memory.consolidation.factory import (
+    ModelByName,
+    create_consolidation_strategy,
+    no_model,
+)
+from synthorg_tui.memory.consolidation.models import ArchivalEntry
+from synthorg_tui.memory.consolidation.service import ConfigResolver, MemoryConsolidationService
 from synthorg_tui.memory.consolidation.strategy import ConsolidationGroup
 from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
@@ -130,3 +142,65 @@ class Echo:
 
     async def close(self) -> None:
         """Nothing to release."""
+
+
+class InMemoryArchivalStore:
+    """``ArchivalStore`` that lives as long as the process: for trying things out and for tests."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, ArchivalEntry] = {}
+
+    async def archive(self, entry: ArchivalEntry) -> NotBlankStr:
+        """Archive a memory; one that is archived already keeps its id and its first state."""
+        for known, archived in self._entries.items():
+            if (archived.agent_id, archived.original_id) == (entry.agent_id, entry.original_id):
+                return known
+        archival_id = str(uuid.uuid4())
+        self._entries[archival_id] = entry
+        return archival_id
+
+    async def search(self, agent_id: NotBlankStr, query: MemoryQuery) -> tuple[ArchivalEntry, ...]:
+        """Return the agent's archived memories that match, newest first."""
+        by_id = {key: e for key, e in self._entries.items() if e.agent_id == agent_id}
+        found = newest_first(
+            memory for key, e in by_id.items() if matches(memory := _as_memory(key, e), query)
+        )
+        return tuple(by_id[memory.id] for memory in found[: query.limit])
+
+    async def restore(self, agent_id: NotBlankStr, entry_id: NotBlankStr) -> ArchivalEntry | None:
+        """Return the agent's archived memory with this id, or ``None``; it stays archived."""
+        entry = self._entries.get(entry_id)
+        return entry if entry is not None and entry.agent_id == agent_id else None
+
+    async def count(self, agent_id: NotBlankStr) -> int:
+        """Return the number of the agent's archived memories."""
+        return sum(entry.agent_id == agent_id for entry in self._entries.values())
+
+
+def _as_memory(archival_id: str, entry: ArchivalEntry) -> MemoryEntry:
+    return MemoryEntry(
+        id=archival_id,
+        agent_id=entry.agent_id,
+        category=entry.category,
+        content=entry.content,
+        metadata=entry.metadata,
+        created_at=entry.created_at,
+    )
+
+
+def made_service(
+    config: ConsolidationConfig,
+    *,
+    backend: MemoryBackend,
+    models: ModelByName = no_model,
+    archival_store: ArchivalStore | None = None,
+    config_resolver: ConfigResolver | None = None,
+) -> MemoryConsolidationService:
+    """The service with the strategy that the settings ask for."""
+    return MemoryConsolidationService(
+        backend=backend,
+        config=config,
+        strategy=create_consolidation_strategy(config, backend=backend, models=models),
+        archival_store=archival_store,
+        config_resolver=config_resolver,
+    )

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from synthorg_tui.memory.consolidation.applying import PlanApplier
-from synthorg_tui.memory.consolidation.likeness import LikenessFinder
+from synthorg_tui.memory.consolidation.likeness import find_alike
 from synthorg_tui.memory.consolidation.merging import MergeFinder
 from synthorg_tui.memory.consolidation.operations import ConcatenationOp
 from synthorg_tui.memory.consolidation.plan import ConsolidationPlan, GroupKind
@@ -46,7 +47,7 @@ class Bench:
             rules,
             lambda _: spared,
             {
-                GroupKind.SUPERSEDED: LikenessFinder(self.core),
+                GroupKind.SUPERSEDED: partial(find_alike, self.core),
                 GroupKind.MERGED: MergeFinder(self.core, strategy, timedelta(days=90)),
             },
         )

@@ -7,10 +7,9 @@ import pytest
 
 from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.memory.consolidation.config import ConsolidationConfig
-from synthorg_tui.memory.consolidation.factory import create_consolidation_service
 from synthorg_tui.providers.completion.config import GgufModelConfig
 from synthorg_tui.providers.completion.factory import bundled_model, create_completion_provider
-from tests.memory.consolidation.consolidation_kit import AGENT, agent_of
+from tests.memory.consolidation.consolidation_kit import AGENT, agent_of, made_service
 
 
 @pytest.mark.long
@@ -28,9 +27,7 @@ async def test_a_small_models_summary_is_never_empty_nor_over_its_budget(tmp_pat
             await agent.has(f"{days}: The team talked about the release.", days=days)
         await agent.has("too long to be read at once. " * 80, days=4)
         before = {entry.id for entry in await agent.entries()}
-        made = create_consolidation_service(
-            config, backend=agent.backend, models=lambda name: provider
-        )
+        made = made_service(config, backend=agent.backend, models=lambda name: provider)
         result = await made.run_consolidation(AGENT)
         stored = await agent.backend.get(AGENT, str(result.summary_id))
         assert stored is not None

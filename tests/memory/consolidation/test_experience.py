@@ -12,7 +12,6 @@ from synthorg_tui.memory.consolidation.config import (
 from synthorg_tui.memory.consolidation.experience import (
     ExperienceCompressor,
     TwoTierStrategy,
-    compressed_of,
     detailed_of,
     detailed_request,
 )
@@ -124,10 +123,9 @@ class TestTwoTiers:
             assert made is not None
             assert made.metadata.source == raw_id
             assert made.metadata.tags == ("compressed_experience",)
-            learnt = compressed_of(made)
-            assert learnt is not None
-            assert learnt.source_artifact_ids == (raw_id,)
-            assert learnt.strategic_decisions == ("make the tag first",)
+            learnt = json.loads(made.content)
+            assert learnt["source_artifact_ids"] == [raw_id]
+            assert learnt["strategic_decisions"] == ["make the tag first"]
 
     async def test_a_record_is_compressed_once(self, tmp_path: Path) -> None:
         async with agent_of("inmemory", tmp_path) as agent:
@@ -166,6 +164,4 @@ class TestTwoTiers:
 
 
 def test_another_memory_is_no_experience() -> None:
-    assert compressed_of(entry("a", "text")) is None
-    assert compressed_of(entry("a", "[]")) is None
     assert detailed_of(entry("a", "text")) is None

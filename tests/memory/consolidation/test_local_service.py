@@ -9,7 +9,6 @@ import pytest
 
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.memory.consolidation.config import ConsolidationConfig
-from synthorg_tui.memory.consolidation.factory import create_consolidation_service
 from synthorg_tui.memory.consolidation.service import MemoryConsolidationService
 from synthorg_tui.memory.extensions import MemoryDraft
 from synthorg_tui.memory.index.protocol import Visibility
@@ -19,7 +18,14 @@ from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.maintenance import Maintenance
 from synthorg_tui.memory.store.policy import UniformPolicy
 from tests.conftest import FixedClock
-from tests.memory.consolidation.consolidation_kit import AGENT, EPISODIC, TODAY, Agent, agent_of
+from tests.memory.consolidation.consolidation_kit import (
+    AGENT,
+    EPISODIC,
+    TODAY,
+    Agent,
+    agent_of,
+    made_service,
+)
 from tests.memory.store.store_kit import opened, request
 
 ARCHIVING: Final = {"archival": {"enabled": True, "age_threshold_days": 30}}
@@ -43,7 +49,7 @@ def archive_of(agent: Agent) -> LocalArchivalStore:
 def service(
     backend: LocalMemoryBackend, config: dict[str, object] | None = None
 ) -> MemoryConsolidationService:
-    return create_consolidation_service(
+    return made_service(
         ConsolidationConfig.model_validate(ARCHIVING | (config or {})),
         backend=backend,
         archival_store=LocalArchivalStore(backend.core),

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
-from synthorg_tui.memory.consolidation.plan import GroupKind, MemberRole, allowance
-from synthorg_tui.memory.consolidation.strategy import TextAuthor
+from synthorg_tui.memory.consolidation.plan import GroupKind, MemberRole, TextAuthor, allowance
 from synthorg_tui.memory.extensions import MemoryDraft
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from tests.conftest import FixedClock

@@ -8,12 +8,18 @@ import pytest
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.consolidation.config import RetentionConfig
-from synthorg_tui.memory.consolidation.models import ArchivalMode, RetentionRule
+from synthorg_tui.memory.consolidation.models import ArchivalEntry, RetentionRule
 from synthorg_tui.memory.consolidation.retention import RetentionEnforcer, days_before
 from synthorg_tui.memory.errors import MemoryRetrievalError
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
 from synthorg_tui.memory.protocol import MemoryBackend
-from tests.memory.consolidation.consolidation_kit import AGENT, TODAY, Agent, agent_of
+from tests.memory.consolidation.consolidation_kit import (
+    AGENT,
+    TODAY,
+    Agent,
+    InMemoryArchivalStore,
+    agent_of,
+)
 
 EPISODIC, WORKING, SOCIAL = MemoryCategory.EPISODIC, MemoryCategory.WORKING, MemoryCategory.SOCIAL
 
@@ -141,12 +147,15 @@ async def test_only_confirmed_deletions_are_counted(quick: Agent) -> None:
 
 
 async def test_what_can_not_be_archived_does_not_leave(quick: Agent) -> None:
-    async def only_first(memory: MemoryEntry, mode: ArchivalMode) -> bool:
-        return memory.content == "first"
+    class OnlyFirst(InMemoryArchivalStore):
+        async def archive(self, entry: ArchivalEntry) -> str:
+            if entry.content != "first":
+                raise OSError("full")
+            return await super().archive(entry)
 
     await quick.has("first", days=9)
     await quick.has("second", days=8)
-    enforcer = RetentionEnforcer(rules(7), quick.backend, archiver=only_first)
+    enforcer = RetentionEnforcer(rules(7), quick.backend, archive=OnlyFirst())
     assert await enforcer.cleanup_expired(AGENT, TODAY) == 1
     assert await quick.contents() == {"second"}
 

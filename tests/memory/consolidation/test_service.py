@@ -8,12 +8,8 @@ from pathlib import Path
 import pytest
 
 from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.memory.consolidation.archival import InMemoryArchivalStore
 from synthorg_tui.memory.consolidation.config import ConsolidationConfig
-from synthorg_tui.memory.consolidation.factory import (
-    create_consolidation_service,
-    create_consolidation_strategy,
-)
+from synthorg_tui.memory.consolidation.factory import create_consolidation_strategy
 from synthorg_tui.memory.consolidation.models import (
     ArchivalEntry,
     ArchivalMode,
@@ -27,7 +23,13 @@ from synthorg_tui.memory.consolidation.service import (
 from synthorg_tui.memory.errors import MemoryRetrievalError
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
 from synthorg_tui.memory.protocol import MemoryBackend
-from tests.memory.consolidation.consolidation_kit import AGENT, Agent, agent_of
+from tests.memory.consolidation.consolidation_kit import (
+    AGENT,
+    Agent,
+    InMemoryArchivalStore,
+    agent_of,
+    made_service,
+)
 from tests.tables import rows
 
 ARCHIVING = {"enabled": True, "age_threshold_days": 30}
@@ -49,7 +51,7 @@ def service(
     agent: Agent, archive: InMemoryArchivalStore | None = None, **fields: object
 ) -> MemoryConsolidationService:
     config = ConsolidationConfig.model_validate(fields)
-    return create_consolidation_service(config, backend=agent.backend, archival_store=archive)
+    return made_service(config, backend=agent.backend, archival_store=archive)
 
 
 class Untouchable:
@@ -86,7 +88,7 @@ class TestSwitch:
     async def test_off_nothing_is_touched(self) -> None:
         backend: MemoryBackend = Untouchable()  # type: ignore[assignment]
         off = ConsolidationConfig(enabled=False, max_memories_per_agent=1)
-        made = create_consolidation_service(off, backend=backend)
+        made = made_service(off, backend=backend)
         assert await made.run_consolidation(AGENT) == ConsolidationResult()
         assert await made.run_maintenance(AGENT) == ConsolidationResult()
         assert await made.enforce_max_memories(AGENT) == 0
@@ -103,7 +105,7 @@ class TestSwitch:
             return told.pop(0)
 
         config = ConsolidationConfig(enabled=False, max_memories_per_agent=1)
-        made = create_consolidation_service(config, backend=quick.backend, config_resolver=resolver)
+        made = made_service(config, backend=quick.backend, config_resolver=resolver)
         assert [await made.enforce_max_memories(AGENT) for _ in range(3)] == [0, 0, 1]
         assert asked == [ENABLED] * 3 == ["memory.consolidation_enabled"] * 3
 
@@ -116,7 +118,7 @@ class TestSwitch:
             return told.pop()
 
         config = ConsolidationConfig(max_memories_per_agent=1)
-        made = create_consolidation_service(config, backend=quick.backend, config_resolver=resolver)
+        made = made_service(config, backend=quick.backend, config_resolver=resolver)
         await made.run_maintenance(AGENT)
         assert len(await quick.entries()) == 1
 
@@ -339,7 +341,7 @@ async def test_what_fails_is_logged_and_passed_on(
             return broken
 
     backend: MemoryBackend = Broken()  # type: ignore[assignment]
-    made = create_consolidation_service(ConsolidationConfig(), backend=backend)
+    made = made_service(ConsolidationConfig(), backend=backend)
     for step, what in (
         (made.run_consolidation, "consolidation"),
         (made.enforce_max_memories, "making room"),

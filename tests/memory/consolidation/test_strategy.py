@@ -7,19 +7,20 @@ import pytest
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.consolidation.abstractive import AbstractiveSummarizer
+from synthorg_tui.memory.consolidation.archival import Departures
 from synthorg_tui.memory.consolidation.config import ArchivalConfig, ConsolidationConfig
 from synthorg_tui.memory.consolidation.config import DualModeConfig as Dual
 from synthorg_tui.memory.consolidation.density import DensityClassifier
 from synthorg_tui.memory.consolidation.extractive import ExtractivePreserver
 from synthorg_tui.memory.consolidation.factory import create_consolidation_strategy
-from synthorg_tui.memory.consolidation.models import ArchivalMode
+from synthorg_tui.memory.consolidation.models import ArchivalEntry, ArchivalMode
 from synthorg_tui.memory.consolidation.operations import ConcatenationOp, DensityRoutingOp
+from synthorg_tui.memory.consolidation.plan import TextAuthor
 from synthorg_tui.memory.consolidation.strategy import (
     Composite,
     ConsolidationStrategy,
     HighestRelevanceSelector,
     ProposingStrategy,
-    TextAuthor,
     carry_out,
 )
 from synthorg_tui.memory.errors import MemoryStoreError
@@ -32,6 +33,7 @@ from tests.memory.consolidation.consolidation_kit import (
     SPARSE,
     TODAY,
     Agent,
+    InMemoryArchivalStore,
     agent_of,
     entry,
     group,
@@ -112,55 +114,55 @@ class TestConcatenation:
         proposed = await ConcatenationOp().propose(
             group(entry("k"), entry("a", "A"), entry("b", long))
         )
-        assert proposed.summary == f"Consolidated episodic memories:\n- A\n- {'x' * 200}..."
-        assert (proposed.tags, proposed.source) == (("consolidated",), "consolidation")
-        assert proposed.replaces == proposed.sources == ("a", "b")
-        assert proposed.written_by is TextAuthor.CODE
-        assert proposed.category is MemoryCategory.EPISODIC
+        assert proposed.text.content == f"Consolidated episodic memories:\n- A\n- {'x' * 200}..."
+        assert (proposed.text.tags, proposed.text.source) == (("consolidated",), "consolidation")
+        assert proposed.replaces == ("a", "b")
+        assert proposed.text.written_by is TextAuthor.CODE
+        assert proposed.text.category == MemoryCategory.EPISODIC
 
     async def test_a_summary_is_no_less_sensitive_and_no_surer_than_its_sources(self) -> None:
         secret = entry("a", tags=("sensitivity:sensitive",), confidence=0.4)
         proposed = await ConcatenationOp().propose(group(entry("k"), secret, entry("b")))
-        assert proposed.tags == ("consolidated", "sensitivity:sensitive")
-        assert proposed.confidence == 0.4
+        assert proposed.text.tags == ("consolidated", "sensitivity:sensitive")
+        assert proposed.text.confidence == 0.4
 
     async def test_it_ends_with_the_last_of_them_and_never_if_one_of_them_does_not(self) -> None:
         soon, later = TODAY + timedelta(days=1), TODAY + timedelta(days=2)
         ending = group(entry("k"), entry("a", expires=later), entry("b", expires=soon))
-        assert (await ConcatenationOp().propose(ending)).expires_at == later
+        assert (await ConcatenationOp().propose(ending)).text.expires_at == later
         mixed = group(entry("k"), entry("a", expires=later), entry("b"))
-        assert (await ConcatenationOp().propose(mixed)).expires_at is None
+        assert (await ConcatenationOp().propose(mixed)).text.expires_at is None
 
     async def test_it_stays_in_the_namespace_that_they_share(self) -> None:
         one = group(entry("k"), entry("a", namespace="n"), entry("b", namespace="n"))
         two = group(entry("k"), entry("a", namespace="n"), entry("b", namespace="m"))
-        assert (await ConcatenationOp().propose(one)).namespace == "n"
-        assert (await ConcatenationOp().propose(two)).namespace == "default"
+        assert (await ConcatenationOp().propose(one)).text.namespace == "n"
+        assert (await ConcatenationOp().propose(two)).text.namespace == "default"
 
 
 class TestDensityRouting:
     async def test_a_mostly_dense_group_is_quoted(self) -> None:
         dense = group(entry("k", DENSE), entry("a", DENSE), entry("b", SPARSE))
         proposed = await routing().propose(dense)
-        assert proposed.mode is ArchivalMode.EXTRACTIVE
-        assert proposed.tags == ("consolidated", "mode:extractive")
-        assert proposed.summary.count("[Extractive preservation]") == 2
-        assert "\n---\n" in proposed.summary
-        assert proposed.written_by is TextAuthor.CODE
+        assert proposed.text.mode == ArchivalMode.EXTRACTIVE
+        assert proposed.text.tags == ("consolidated", "mode:extractive")
+        assert proposed.text.content.count("[Extractive preservation]") == 2
+        assert "\n---\n" in proposed.text.content
+        assert proposed.text.written_by is TextAuthor.CODE
 
     async def test_a_tie_is_summarised_and_the_kept_one_votes(self) -> None:
         tie = group(entry("k", DENSE), entry("a", SPARSE))
         short = SPARSE.split(".")[0]
         proposed = await routing(short).propose(tie)
-        assert proposed.mode is ArchivalMode.ABSTRACTIVE
-        assert proposed.tags == ("consolidated", "mode:abstractive")
-        assert (proposed.summary, proposed.written_by) == (short, TextAuthor.MODEL)
+        assert proposed.text.mode == ArchivalMode.ABSTRACTIVE
+        assert proposed.text.tags == ("consolidated", "mode:abstractive")
+        assert (proposed.text.content, proposed.text.written_by) == (short, TextAuthor.MODEL)
 
     async def test_without_a_model_sparse_texts_are_cut_by_code(self) -> None:
         op = DensityRoutingOp(DensityClassifier(), ExtractivePreserver())
         proposed = await op.propose(group(entry("k"), entry("a", "x" * 300), entry("b", "y")))
-        assert proposed.summary == "x" * 200 + "...\n---\ny"
-        assert proposed.written_by is TextAuthor.CODE
+        assert proposed.text.content == "x" * 200 + "...\n---\ny"
+        assert proposed.text.written_by is TextAuthor.CODE
 
 
 class RefusingBackend:
@@ -196,8 +198,8 @@ class TestDoing:
             assert result.mode_assignments == ()
             stored = await agent.backend.get(AGENT, str(result.summary_id))
             assert stored is not None
-            assert stored.content == proposed.summary
-            assert await agent.contents() == {"the new one", proposed.summary}
+            assert stored.content == proposed.text.content
+            assert await agent.contents() == {"the new one", proposed.text.content}
 
     async def test_once_done_there_is_nothing_more_to_do(self, kind: str, tmp_path: Path) -> None:
         async with agent_of(kind, tmp_path) as agent:
@@ -251,14 +253,15 @@ class TestDeletionThatFails:
     async def test_what_can_not_be_archived_stays_and_of_nothing_no_summary_is_made(
         self, tmp_path: Path
     ) -> None:
-        async def never(memory: MemoryEntry, mode: ArchivalMode) -> bool:
-            return False
+        class Never(InMemoryArchivalStore):
+            async def archive(self, entry: ArchivalEntry) -> str:
+                raise OSError("full")
 
         async with agent_of("inmemory", tmp_path) as agent:
             await self.prepared(agent)
             before = await agent.entries()
             proposals = await simple(agent.backend).propose(before, AGENT)
-            result = await carry_out(proposals, before, backend=agent.backend, archiver=never)
+            result = await carry_out(proposals, before, Departures(agent.backend, Never()))
             assert (result.removed_ids, result.summary_ids) == ((), ())
             assert await agent.entries() == before
 
@@ -281,7 +284,7 @@ class TestFactory:
             assert isinstance(strategy, ConsolidationStrategy)
             assert isinstance(strategy, ProposingStrategy)
             (proposed,) = await strategy.propose((entry("a"), entry("b"), entry("c")), AGENT)
-            assert proposed.tags == tags
+            assert proposed.text.tags == tags
 
     async def test_dual_mode_enabled_takes_the_place_of_simple_with_its_own_model(
         self, tmp_path: Path
@@ -297,4 +300,4 @@ class TestFactory:
         async with agent_of("inmemory", tmp_path) as agent:
             strategy = create_consolidation_strategy(config, backend=agent.backend, models=models)
             (proposed,) = await strategy.propose((entry("a"), entry("b"), entry("c")), AGENT)
-            assert (proposed.summary, asked) == ("Texts.\n---\nTexts.", ["small"])
+            assert (proposed.text.content, asked) == ("Texts.\n---\nTexts.", ["small"])

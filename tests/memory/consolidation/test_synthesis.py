@@ -8,12 +8,12 @@ import pytest
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.consolidation.config import LLMConsolidationConfig
-from synthorg_tui.memory.consolidation.distillation import DistillationRequest
+from synthorg_tui.memory.consolidation.distillation import distillation_request
+from synthorg_tui.memory.consolidation.plan import TextAuthor
 from synthorg_tui.memory.consolidation.strategy import (
     Composite,
     ConsolidationProposal,
     HighestRelevanceSelector,
-    TextAuthor,
 )
 from synthorg_tui.memory.consolidation.synthesis import LLMSynthesisOp
 from synthorg_tui.memory.protocol import MemoryBackend
@@ -53,10 +53,10 @@ async def proposed(*answers: str | Exception, **fields: object) -> Consolidation
 
 async def test_the_models_text_stands_for_what_it_was_shown() -> None:
     found = await proposed("  Alpha and beta. ")
-    assert found.summary == "Alpha and beta."
-    assert found.tags == ("consolidated", "llm-synthesized")
-    assert found.replaces == found.sources == ("a", "b")
-    assert (found.written_by, found.note) == (TextAuthor.MODEL, "")
+    assert found.text.content == "Alpha and beta."
+    assert found.text.tags == ("consolidated", "llm-synthesized")
+    assert found.replaces == ("a", "b")
+    assert (found.text.written_by, found.text.note) == (TextAuthor.MODEL, "")
 
 
 @rows("answer", ["", "  \n", BUSY, RuntimeError("x"), PromptTooLongError(9, 4)])
@@ -64,18 +64,18 @@ async def test_without_a_text_there_is_a_list_of_all_and_a_word_why(
     answer: str | Exception,
 ) -> None:
     found = await proposed(answer, answer)
-    assert found.summary == "Consolidated episodic memories:\n- Alpha\n- Beta"
-    assert found.tags == ("consolidated", "concat-fallback")
+    assert found.text.content == "Consolidated episodic memories:\n- Alpha\n- Beta"
+    assert found.text.tags == ("consolidated", "concat-fallback")
     assert found.replaces == ("a", "b")
-    assert found.written_by is TextAuthor.CODE
-    assert found.note
+    assert found.text.written_by is TextAuthor.CODE
+    assert found.text.note
 
 
 async def test_without_a_model_there_is_the_list_cut_as_configured() -> None:
     long = group(entry("k"), entry("a", "x" * 60), entry("b", "y"))
     found = await op(None, fallback_truncate_length=50).propose(long)
-    assert found.summary.splitlines()[1:] == [f"- {'x' * 50}...", "- y"]
-    assert found.note == "no language model is configured"
+    assert found.text.content.splitlines()[1:] == [f"- {'x' * 50}...", "- y"]
+    assert found.text.note == "no language model is configured"
 
 
 async def test_a_refusal_that_asking_again_will_not_change_is_passed_on() -> None:
@@ -120,28 +120,28 @@ async def test_a_model_that_reads_less_at_once_is_shown_half() -> None:
     many = group(entry("k"), *(entry(f"m{n}", f"text {n}") for n in range(4)))
     provider = ScriptedProvider(PromptTooLongError(9000, 4096), "texts")
     found = await op(provider).propose(many)
-    assert (found.summary, found.replaces) == ("texts", ("m0", "m1"))
+    assert (found.text.content, found.replaces) == ("texts", ("m0", "m1"))
 
 
 async def test_a_text_that_says_what_the_memories_do_not_is_not_taken() -> None:
     found = await proposed("I'm sorry, but I can't assist with that request.")
-    assert found.summary == "Consolidated episodic memories:\n- Alpha\n- Beta"
-    assert found.note == "the model's text says what the memories don't"
-    assert found.written_by is TextAuthor.CODE
+    assert found.text.content == "Consolidated episodic memories:\n- Alpha\n- Beta"
+    assert found.text.note == "the model's text says what the memories don't"
+    assert found.text.written_by is TextAuthor.CODE
 
 
 async def test_an_answer_over_its_bound_is_cut() -> None:
     provider = Echo(lambda _: "Alpha is so and not beta. " * 200)
     found = await op(provider, max_summary_tokens=50).propose(GROUP)
-    assert 0 < len(found.summary) <= 200
-    assert found.summary.endswith("beta.")
+    assert 0 < len(found.text.content) <= 200
+    assert found.text.content.endswith("beta.")
 
 
 class TestTrajectories:
     async def test_the_latest_runs_are_told_for_understanding(self, tmp_path: Path) -> None:
         async with agent_of("inmemory", tmp_path) as agent:
             for days in (3, 1, 2):
-                run = DistillationRequest(f"run {days}", "completed", turns=days).request()
+                run = distillation_request(f"run {days}", "completed", turns=days)
                 agent.clock.current = TODAY - timedelta(days=days)
                 await agent.backend.store(AGENT, run)
             await agent.has("no run at all")
@@ -199,7 +199,7 @@ class TestManyGroups:
             semantic = [entry(f"s{n}", category=MemoryCategory.SEMANTIC) for n in range(3)]
             episodic = [entry(f"e{n}") for n in range(3)]
             found = await strategy.propose((*semantic, *episodic), AGENT)
-            assert [one.category.value for one in found] == ["episodic", "semantic"]
+            assert [one.text.category for one in found] == ["episodic", "semantic"]
 
     async def test_the_first_refusal_is_raised_as_itself(self, tmp_path: Path) -> None:
         async with agent_of("inmemory", tmp_path) as agent:

@@ -24,7 +24,7 @@ from synthorg_tui.memory.consolidation.wiki_export import (
 from synthorg_tui.memory.listing import BrowseFilter, MemoryPage
 from synthorg_tui.memory.models import MemoryEntry
 from tests.hostile import HOSTILE
-from tests.memory.consolidation.consolidation_kit import AGENT, agent_of, entry
+from tests.memory.consolidation.consolidation_kit import AGENT, entry
 from tests.tables import rows
 
 SEMANTIC = MemoryCategory.SEMANTIC
@@ -193,13 +193,6 @@ def test_a_title_is_no_markup(text: str, tmp_path: Path) -> None:
     (line,) = (line for line in index if "(raw/a.md)" in line)
     assert line.replace("\\]", "").count("](") == 1
     assert "<" not in line.replace("\\<", "")
-
-
-async def test_one_agents_memories_are_exported_from_its_backend(tmp_path: Path) -> None:
-    async with agent_of("inmemory", tmp_path) as agent:
-        ids = {await agent.has(f"memory {n}") for n in range(3)}
-        await WikiExporter(tmp_path / "w").export(AGENT, agent.backend)
-        assert {path.stem for path in (tmp_path / "w" / "raw").iterdir()} == ids
 
 
 def test_without_a_setting_the_folder_is_in_the_data_directory(tmp_path: Path) -> None:

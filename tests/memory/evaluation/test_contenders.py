@@ -14,7 +14,7 @@ from synthorg_tui.memory.evaluation.contenders import (
     parse_reranker,
     sends_to,
 )
-from synthorg_tui.memory.evaluation.nonsense import OTHER_FIELDS, nonsense_for
+from synthorg_tui.memory.evaluation.questions import OTHER_FIELDS, nonsense_for
 from synthorg_tui.providers.embedding.config import GgufConfig, MiniLMConfig, OpenAIConfig
 from synthorg_tui.providers.reranking.config import OnnxRerankerConfig
 from tests.tables import rows

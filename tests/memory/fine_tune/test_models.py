@@ -154,6 +154,7 @@ def test_a_preflight_can_proceed_unless_something_failed() -> None:
 def test_what_is_unsupported_has_a_reason_that_stays() -> None:
     error = BackendUnsupportedError("no embedder")
     assert (error.reason, error.domain_code) == ("no embedder", "not_supported")
+    assert not error.is_retryable
     with pytest.raises(AttributeError):
         error.reason = "another"  # type: ignore[misc]
     with pytest.raises(ValueError, match="reason"):

@@ -1,8 +1,6 @@
 """What is archived is kept as it is: listed, searched, restored, deleted, erased."""
 
-import threading
 from collections.abc import AsyncIterator
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -188,28 +186,6 @@ async def _entry(store: LocalMemoryBackend, key: str, clock: FixedClock) -> Arch
         archived_at=clock.now(),
         archival_mode=ArchivalMode.ABSTRACTIVE,
     )
-
-
-class TestExpiry:
-    async def test_what_has_expired_goes_to_the_archive_in_batches(
-        self, store: LocalMemoryBackend, clock: FixedClock
-    ) -> None:
-        ends = clock.now() + timedelta(days=1)
-        for agent in (AGENT, AGENT, "bob"):
-            await store.store(agent, request(f"old {agent}", expires_at=ends))
-        await store.store(AGENT, request("new"))
-        assert await store.admin.expire_to_archive() == 0
-        clock.advance(days=1)
-        assert await store.admin.expire_to_archive(AGENT, limit=1) == 1
-        stopped = threading.Event()
-        stopped.set()
-        assert await store.admin.expire_to_archive(cancel=stopped) == 0
-        assert await store.admin.expire_to_archive(AGENT) == 1
-        assert await store.admin.expire_to_archive() == 1
-        rows = (await store.admin.browse(ARCHIVED)).entries
-        assert {row.archived_why for row in rows} == {"expired"}
-        assert await listed(store, BrowseFilter()) == ["new"]
-        assert await store.admin.undo(actor=ME) is None, "what a rule did is not a person's act"
 
 
 class TestDoctor:

@@ -94,7 +94,7 @@ async def test_what_is_restored_after_its_age_stays_as_long_again(
     async with opened(tmp_path, clock=clock, policy=days(2)) as store:
         key = await store.store(AGENT, request("alpha"))
         clock.advance(days=2)
-        assert await store.admin.expire_to_archive() == 1
+        assert await store.admin.archive([key], actor="ada (tui)") == 1
         assert await store.admin.restore([key], actor="ada (tui)") == 1
         clock.advance(days=1)
         assert contents((await store.admin.find(query("alpha"))).hits) == ["alpha"]

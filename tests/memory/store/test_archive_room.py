@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.memory.consolidation.eviction import eviction_order
+from synthorg_tui.memory.consolidation.eviction import eviction_key
 from synthorg_tui.memory.enums import SourceKind
 from synthorg_tui.memory.errors import MemoryStoreError
 from synthorg_tui.memory.extensions import (
@@ -55,7 +55,7 @@ async def test_the_order_in_the_database_is_the_documented_one(
             ).fetchall()
         )
         everything = (await store.admin.browse(BrowseFilter())).entries
-        assert [key for (key,) in ids] == [row.id for row in eviction_order(everything)]
+        assert [key for (key,) in ids] == [row.id for row in sorted(everything, key=eviction_key)]
 
 
 async def test_storing_into_a_full_memory_archives_the_least_useful(

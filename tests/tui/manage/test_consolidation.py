@@ -17,8 +17,8 @@ from synthorg_tui.memory.consolidation.plan import (
     MemberRole,
     MergedText,
     PlannedGroup,
+    TextAuthor,
 )
-from synthorg_tui.memory.consolidation.strategy import TextAuthor
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.approvals.screen import ApprovalsScreen
 from synthorg_tui.tui.base.dialogs import ConfirmDialog

@@ -120,81 +120,72 @@ class EvaluationRefusedError(DomainError):
     """An evaluation can't be made as asked for."""
 
 
-class Replay:
-    """Runs the cases of a plan and grades them.
+async def replayed(
+    plan: ReplayPlan,
+    skill: SkillUnderTest,
+    executor: RunExecutor,
+    worktrees: Worktrees,
+    forget: Forget,
+    *,
+    progress: ReplayProgress | None = None,
+    cancel: threading.Event | None = None,
+) -> AsyncIterator[GradedRun]:
+    """Yield each run of a plan once it is graded; ends early when it is cancelled.
+
+    The arms take turns, so that whatever changes meanwhile concerns both.
 
     Args:
+        plan: The cases, and how often each is run.
+        skill: What one arm is given.
         executor: Carries the runs out.
         worktrees: Makes the clean copies they work in.
         forget: Forgets what the executor recorded.
+        progress: Is told which run comes.
+        cancel: Set it to stop.
     """
+    order = product(range(1, plan.runs + 1), plan.cases, (WITH_SKILL, plan.baseline))
+    for done, (number, case, arm) in enumerate(order):
+        if cancel is not None and cancel.is_set():
+            return
+        if progress is not None:
+            told = f"{case.name} {arm.replace('_', ' ')}, run {number} of {plan.runs}"
+            progress(ReplayStep(done, plan.total, told))
+        async with worktrees(Path(case.project), case.ref or None) as workspace:
+            request = _request(plan, case, workspace, _given(skill, arm))
+            steps: list[RunStep] = []
+            started = time.perf_counter()
+            result = await _one(request, steps, executor, forget, cancel)
+        if result is None and cancel is not None and cancel.is_set():
+            return
+        took = round((time.perf_counter() - started) * 1000)
+        execution = record_of(request, steps, result)
+        yield _graded(case, arm, number, execution, result, took)
 
-    def __init__(self, executor: RunExecutor, worktrees: Worktrees, forget: Forget) -> None:
-        self._executor = executor
-        self._worktrees = worktrees
-        self._forget = forget
 
-    async def run(
-        self,
-        plan: ReplayPlan,
-        skill: SkillUnderTest,
-        *,
-        progress: ReplayProgress | None = None,
-        cancel: threading.Event | None = None,
-    ) -> AsyncIterator[GradedRun]:
-        """Yield each run once it is graded; ends early when it is cancelled.
-
-        The arms take turns, so that whatever changes meanwhile concerns both.
-        """
-        order = product(range(1, plan.runs + 1), plan.cases, (WITH_SKILL, plan.baseline))
-        for done, (number, case, arm) in enumerate(order):
-            if cancel is not None and cancel.is_set():
-                return
-            if progress is not None:
-                told = f"{case.name} {arm.replace('_', ' ')}, run {number} of {plan.runs}"
-                progress(ReplayStep(done, plan.total, told))
-            project, ref = Path(case.project), case.ref or None
-            async with self._worktrees(project, ref) as workspace:
-                request = _request(plan, case, workspace, _given(skill, arm))
-                steps: list[RunStep] = []
-                started = time.perf_counter()
-                result = await self._one(request, steps, cancel)
-            if result is None and cancel is not None and cancel.is_set():
-                return
-            took = round((time.perf_counter() - started) * 1000)
-            execution = record_of(request, steps, result)
-            graded = RunGrade(
-                case=case.name,
-                arm=arm,
-                number=number,
-                results=grade(case.assertions, execution),
-                tokens=result.prompt_tokens + result.completion_tokens if result else 0,
-                milliseconds=took,
-                cost=result.cost if result else 0.0,
-                reason=result.termination_reason.value if result else "stopped",
-            )
-            yield GradedRun(graded, execution, result.text if result else "")
-
-    async def _one(
-        self, request: RunRequest, steps: list[RunStep], cancel: threading.Event | None
-    ) -> ExecutionResult | None:
-        """Carry one run out; ``None`` when it was stopped or failed to give a result."""
-        run_id, result = f"eval-{uuid4().hex}", None
-        work = self._executor.run(run_id, request, steps=(), on_step=steps.append)
-        try:
-            result = await _within(work, request.limits.seconds + GRACE, cancel)
-        except Exception as error:
-            raise_fatal(error)
-            return ExecutionResult(
-                run_id=run_id,
-                agent_id=request.agent_id,
-                task_id=run_id,
-                termination_reason=TerminationReason.ERROR,
-                error_message=str(error) or type(error).__name__,
-            )
-        finally:
-            await self._forget(run_id, result.execution_id if result else "")
-        return result
+async def _one(
+    request: RunRequest,
+    steps: list[RunStep],
+    executor: RunExecutor,
+    forget: Forget,
+    cancel: threading.Event | None,
+) -> ExecutionResult | None:
+    """Carry one run out; ``None`` when it was stopped or failed to give a result."""
+    run_id, result = f"eval-{uuid4().hex}", None
+    work = executor.run(run_id, request, steps=(), on_step=steps.append)
+    try:
+        result = await _within(work, request.limits.seconds + GRACE, cancel)
+    except Exception as error:
+        raise_fatal(error)
+        return ExecutionResult(
+            run_id=run_id,
+            agent_id=request.agent_id,
+            task_id=run_id,
+            termination_reason=TerminationReason.ERROR,
+            error_message=str(error) or type(error).__name__,
+        )
+    finally:
+        await forget(run_id, result.execution_id if result else "")
+    return result
 
 
 async def _within(
@@ -284,3 +275,24 @@ def _call(step: RunStep, line: int) -> ToolCall:
 
 def _redacted(text: str) -> str:
     return redact_text(text, RedactionTally())
+
+
+def _graded(
+    case: EvalCase,
+    arm: str,
+    number: int,
+    execution: Execution,
+    result: ExecutionResult | None,
+    took: int,
+) -> GradedRun:
+    graded = RunGrade(
+        case=case.name,
+        arm=arm,
+        number=number,
+        results=grade(case.assertions, execution),
+        tokens=result.prompt_tokens + result.completion_tokens if result else 0,
+        milliseconds=took,
+        cost=result.cost if result else 0.0,
+        reason=result.termination_reason.value if result else "stopped",
+    )
+    return GradedRun(graded, execution, result.text if result else "")

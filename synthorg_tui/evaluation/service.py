@@ -38,10 +38,10 @@ from synthorg_tui.evaluation.replay import (
     MAX_RUNS,
     EvaluationRefusedError,
     Forget,
-    Replay,
     ReplayPlan,
     ReplayProgress,
     Worktrees,
+    replayed,
 )
 from synthorg_tui.evaluation.store import EvaluationStore
 from synthorg_tui.evaluation.trigger import TriggerEvaluation, TriggerProgress
@@ -250,11 +250,13 @@ class EvaluationService:
         """
         skill = await self.subject(named)
         executor = await self._executor(plan.executor)
-        replay = Replay(executor, self._parts.worktrees, self._parts.forget)
         folder = folders.EvaluationFolder(to or self._parts.folder, skill.name)
         await asyncio.to_thread(folder.begin, plan.cases)
         grades = []
-        async for run in replay.run(plan, skill, progress=progress, cancel=cancel):
+        copies, forget = self._parts.worktrees, self._parts.forget
+        async for run in replayed(
+            plan, skill, executor, copies, forget, progress=progress, cancel=cancel
+        ):
             grades.append(run.grade)
             await asyncio.to_thread(folder.add, run)
         result = ReplayResult(

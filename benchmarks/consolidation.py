@@ -24,9 +24,10 @@ from benchmarks.synthetic import opened, vocabulary
 from benchmarks.table import Limit, Report, Row, command_line, print_report
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.memory.consolidation.applying import PlanApplier
+from synthorg_tui.memory.consolidation.config import ConsolidationConfig
 from synthorg_tui.memory.consolidation.likeness import find_alike
 from synthorg_tui.memory.consolidation.plan import ConsolidationPlan, GroupKind
-from synthorg_tui.memory.consolidation.planner import LOSSLESS, Planner, PlanRules
+from synthorg_tui.memory.consolidation.planner import LOSSLESS, Planner
 from synthorg_tui.memory.extensions import MemoryBundle, MemoryDraft, NewMemory
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.memory.store import plans
@@ -195,7 +196,7 @@ async def run(count: int, copies: int) -> Report:
     with tempfile.TemporaryDirectory() as folder:
         async with opened(Path(folder), WordSums()) as backend:
             await fill(backend, list(memories(count, "busy")))
-            rules = PlanRules(_SHARE)
+            rules = ConsolidationConfig(max_share_per_run=_SHARE, max_memories_per_agent=1_000_000)
             likeness = partial(find_alike, backend.core)
             finders = {GroupKind.SUPERSEDED: likeness}
             planner = Planner(backend.core, rules, lambda _: frozenset(), dict(finders))

@@ -45,7 +45,7 @@ from synthorg_tui.memory.consolidation.plan import (
     PlanOutcome,
     plan_words,
 )
-from synthorg_tui.memory.consolidation.planner import LOSSLESS, Finder, Planner, PlanRules
+from synthorg_tui.memory.consolidation.planner import LOSSLESS, Finder, Planner
 from synthorg_tui.memory.store import plans
 
 if TYPE_CHECKING:
@@ -79,8 +79,7 @@ class ConsolidationRuns:
         self._config = config
         self._queue = queue
         self._models = models
-        self._rules = PlanRules(config.max_share_per_run, config.max_memories_per_agent)
-        self._applier = PlanApplier(self._core, self._rules, memories_of_skills)
+        self._applier = PlanApplier(self._core, config, memories_of_skills)
         self._one = asyncio.Lock()
 
     def mirror(self, enabled: bool) -> None:
@@ -275,7 +274,7 @@ class ConsolidationRuns:
                 self._core, strategy, min_age, keeps_words=self._config.lists_beginnings
             ),
         }
-        return Planner(self._core, self._rules, memories_of_skills, finders)
+        return Planner(self._core, config, memories_of_skills, finders)
 
     async def _asked(self, group: PlannedGroup) -> PlannedGroup | None:
         """Put a model's text into Approvals; ``None`` when a person decided about it before."""

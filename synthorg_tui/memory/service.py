@@ -13,7 +13,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.memory.fine_tune.deployment import CheckpointSwaps
 from synthorg_tui.memory.fine_tune.errors import (
     BackendUnsupportedError,
     FineTuneActiveError,
@@ -53,16 +52,12 @@ class MemoryService:
     checkpoints of this store alone are known.
 
     Args:
-        parts: What runs use; ``None`` when the configured backend lacks it.
-        swaps: Changes which checkpoint is in force; ``None`` likewise.
+        parts: What runs and checkpoints use; ``None`` when the configured backend lacks it.
         reason: What is missing, in words; every method raises it as ``BackendUnsupportedError``.
     """
 
-    def __init__(
-        self, parts: TuningParts | None, swaps: CheckpointSwaps | None, *, reason: str = ""
-    ) -> None:
+    def __init__(self, parts: TuningParts | None, *, reason: str = "") -> None:
         self._parts = parts
-        self._swaps = swaps
         self._reason = reason
         self._task: asyncio.Task[FineTuneRun] | None = None
         self._pipeline: FineTuningPipeline | None = None
@@ -201,7 +196,7 @@ class MemoryService:
         than the base, ``CheckpointDamagedError``, and ``FineTuneError`` when it was trained for
         another embedder. When a step fails, everything is as it was before.
         """
-        return await self._needed_swaps().deploy(checkpoint_id, actor=actor)
+        return await self._needed().swaps.deploy(checkpoint_id, actor=actor)
 
     async def rollback_checkpoint(
         self, checkpoint_id: str, *, actor: str = A_PERSON
@@ -211,18 +206,18 @@ class MemoryService:
         Raises ``CheckpointNotFoundError``, ``CheckpointRollbackUnavailableError`` for one that
         isn't in force, and ``CheckpointRollbackCorruptError``.
         """
-        return await self._needed_swaps().roll_back(checkpoint_id, actor=actor)
+        return await self._needed().swaps.roll_back(checkpoint_id, actor=actor)
 
     async def delete_checkpoint(self, checkpoint_id: str) -> CheckpointRecord:
         """Delete a checkpoint with its file and return what it was.
 
         Raises ``CheckpointNotFoundError``, and ``CheckpointActiveError`` for the one in force.
         """
-        return await self._needed_swaps().delete(checkpoint_id)
+        return await self._needed().swaps.delete(checkpoint_id)
 
     async def get_active_embedder(self) -> ActiveEmbedderSnapshot:
         """Return which embedder is in force."""
-        return await self._needed_swaps().snapshot()
+        return await self._needed().swaps.snapshot()
 
     async def close(self) -> None:
         """End the active run where it stands; the next start of the program finds it resumable."""
@@ -238,11 +233,6 @@ class MemoryService:
         if self._parts is None:
             raise BackendUnsupportedError(self._reason, remedy="Set memory.backend to local.")
         return self._parts
-
-    def _needed_swaps(self) -> CheckpointSwaps:
-        if self._swaps is None:
-            raise BackendUnsupportedError(self._reason, remedy="Set memory.backend to local.")
-        return self._swaps
 
     def _require_idle(self) -> None:
         if self._is_active:

@@ -74,7 +74,7 @@ def build_memory_service(
 
     if not isinstance(base.memory, LocalMemoryBackend):
         reason = f"the {base.memory.backend_name} backend has no embedder of ours to tune"
-        return MemoryService(None, None, reason=reason)
+        return MemoryService(None, reason=reason)
 
     async def asked() -> tuple[EvalQuestion, ...]:
         recorded = await RecordedQuestions(base.database).all()
@@ -84,9 +84,9 @@ def build_memory_service(
         return (*recorded, *await approved_questions(registry()), *given)
 
     store, in_force = FineTuneStore(base.database), in_force_of(base)
-    parts = TuningParts(base.local().core, store, in_force, asked, base.data_dir, model)
     swaps = CheckpointSwaps(store, in_force, _setting(base, kept))
-    service = MemoryService(parts, swaps)
+    parts = TuningParts(base.local().core, store, in_force, asked, base.data_dir, swaps, model)
+    service = MemoryService(parts)
     base.closing.push_async_callback(service.close)
     return service
 

@@ -78,7 +78,7 @@ class ScriptedService(MemoryService):
     """Runs and checkpoints in memory; ``done`` are the changes, in order."""
 
     def __init__(self, *checkpoints: CheckpointRecord, runs: tuple[FineTuneRun, ...] = ()) -> None:
-        super().__init__(None, None, reason="this service is scripted")
+        super().__init__(None, reason="this service is scripted")
         self.checkpoints = {each.id: each for each in checkpoints}
         self.runs = {each.id: each for each in runs}
         self.done: list[str] = []

@@ -42,7 +42,7 @@ from tests.conftest import FixedClock
 from tests.memory.store.store_kit import AGENT, opened
 
 PERSON = Person("tui")
-NO_SERVICE = MemoryService(None, None, reason="no service in this test")
+NO_SERVICE = MemoryService(None, reason="no service in this test")
 OWN = "skills"
 USER = "user-skills"
 SHIPPED = "shipped-skills"

@@ -97,15 +97,11 @@ async def run_data(context: "Context") -> int:
 
 async def run_wiki(context: "Context") -> int:
     """Write the folder; returns 1 when a file couldn't be written."""
-    from synthorg_tui.memory.consolidation.wiki_export import (
-        WikiExporter,
-        export_memories,
-        export_root,
-    )
+    from synthorg_tui.memory.consolidation.wiki_export import export_memories, export_root
 
     config = context.settings().memory.consolidation.wiki_export
     root = context.args.to or export_root(config, context.data_dir)
-    exporter, agents = WikiExporter(root.absolute(), config), tuple(context.args.agent)
+    agents = tuple(context.args.agent)
     async with context.engine() as engine:
         known = {agent.id for agent in await engine.agents() if agent.memories}
         if unknown := sorted(set(agents) - known):
@@ -113,7 +109,8 @@ async def run_wiki(context: "Context") -> int:
             raise UsageError(reason, remedy="See `synthorg-tui agents`.")
         with ProgressLine(context.console) as line:
             done = await export_memories(
-                exporter,
+                root.absolute(),
+                config,
                 engine.desk.browse,
                 agents=agents,
                 pages={} if agents else dict(await engine.knowledge.pages()),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.consolidation.config import ConsolidationConfig
 from synthorg_tui.memory.consolidation.plan import (
     ARCHIVED_WHY,
     ConsolidationPlan,
@@ -30,7 +31,6 @@ from synthorg_tui.memory.consolidation.plan import (
 )
 from synthorg_tui.memory.consolidation.planner import (
     PlanProgress,
-    PlanRules,
     Spared,
     is_pinned,
     live_totals,
@@ -67,13 +67,13 @@ class PlanApplier:
 
     Args:
         core: The store that is changed.
-        rules: The cap of a run.
+        config: The cap of a run.
         spared: Memories that never leave.
     """
 
-    def __init__(self, core: Core, rules: PlanRules, spared: Spared) -> None:
+    def __init__(self, core: Core, config: ConsolidationConfig, spared: Spared) -> None:
         self._core = core
-        self._rules = rules
+        self._config = config
         self._spared = spared
         self._writer = MemoryWriter(core)
 
@@ -249,7 +249,7 @@ class PlanApplier:
         left, gone = plans.texts_applied(db, plan, group.agent_id)
         live, _ = live_totals(db, self._core, group.agent_id)
         before = live + gone + len(group.archived)
-        if left + texts > allowance(self._rules.share, before):
+        if left + texts > allowance(self._config.max_share_per_run, before):
             raise GroupRefusedError(OVER_CAP)
 
     async def _set(

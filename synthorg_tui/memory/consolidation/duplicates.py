@@ -58,7 +58,6 @@ class Comparable:
     audience: str = ""
     key: str | None = None
     confidence: float = 1.0
-    uses: int = 0
     pinned: bool = False
     by_person: bool = False
     vector: Vectors | None = None
@@ -70,13 +69,12 @@ class Cluster:
 
     ``kept`` is the id of the one that stands for all: of facts of one key the newest, else the one
     with the best evidence. ``members`` are the ids of all, the kept one first, then newest first.
-    ``first`` and ``last`` are when the oldest and the newest were made.
+    ``last`` is when the newest was made.
     """
 
     kept: str
     members: tuple[str, ...]
     kind: ClusterKind
-    first: datetime
     last: datetime
 
     @property
@@ -125,7 +123,7 @@ class _Group:
 
 
 def _evidence(memory: Comparable) -> tuple[object, ...]:
-    known = (memory.by_person, memory.pinned, memory.uses, memory.confidence)
+    known = (memory.by_person, memory.pinned, memory.confidence)
     return (*known, memory.created_at, memory.id)
 
 
@@ -253,12 +251,10 @@ class _Leaders:
 
 
 def _cluster(group: _Group) -> Cluster:
-    times = [member.created_at for member in group.members]
     others = sorted(group.members[1:], key=lambda member: (member.created_at, member.id))
     return Cluster(
         kept=group.head.id,
         members=(group.head.id, *(member.id for member in reversed(others))),
         kind=group.kind,
-        first=min(times),
-        last=max(times),
+        last=max(member.created_at for member in group.members),
     )

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from synthorg_tui.core.text import CHARS_PER_TOKEN, counted, estimate_tokens
+from synthorg_tui.memory.consolidation.config import ConsolidationConfig
 from synthorg_tui.memory.consolidation.eviction import CORE_TAG, PINNED_TAG
 from synthorg_tui.memory.consolidation.plan import (
     ConsolidationPlan,
@@ -57,17 +58,6 @@ T = TypeVar("T")
 
 class PlanCancelled(BaseException):
     """Somebody asked a run to stop; no failure, so nothing that survives failures catches it."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlanRules:
-    """What a plan may do: the share of an agent's memories that may leave in one run by judgement.
-
-    ``limit`` is how many memories an agent may have, ``None`` for any number.
-    """
-
-    share: float
-    limit: int | None = None
 
 
 @dataclass(slots=True)
@@ -129,7 +119,7 @@ class Planner:
 
     Args:
         core: The store that is read.
-        rules: The cap of a run, and the bound on an agent's memories.
+        config: The cap of a run, and the bound on an agent's memories.
         spared: Memories that never leave.
         finders: Find what takes a judgement, by the kind of group they make.
     """
@@ -137,12 +127,12 @@ class Planner:
     def __init__(
         self,
         core: Core,
-        rules: PlanRules,
+        config: ConsolidationConfig,
         spared: Spared,
         finders: "dict[GroupKind, Finder] | None" = None,
     ) -> None:
         self._core = core
-        self._rules = rules
+        self._config = config
         self._spared = spared
         self._finders = finders or {}
 
@@ -176,7 +166,7 @@ class Planner:
             spared = await self._core.read(self._spared)
             drafts: list[PlanDraft] = []
             for agent, live, _ in agents:
-                may_leave = allowance(self._rules.share, live)
+                may_leave = allowance(self._config.max_share_per_run, live)
                 draft = PlanDraft(agent, live, may_leave, spared, set(excluded))
                 for find in self._passes(kinds):
                     await find(draft, look)
@@ -229,11 +219,9 @@ class Planner:
     async def _room(self, draft: PlanDraft, look: Look) -> None:
         """What leaves first when an agent has more than it may have, as far as the cap goes."""
         private = self._core.live_where(agent=draft.agent_id, shared=False)
-        limit = self._rules.limit
         leaving = sum(len(g.archived) for g in draft.groups if g.kind is not GroupKind.EXPIRED)
-        excess = 0
-        if limit is not None:
-            excess = await self._core.read(lambda db: queries.total(db, private)) - leaving - limit
+        live = await self._core.read(lambda db: queries.total(db, private))
+        excess = live - leaving - self._config.max_memories_per_agent
         if excess > 0:
             count = min(excess, draft.room)
             draft.held_back += excess - count

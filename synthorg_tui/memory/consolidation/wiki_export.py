@@ -77,83 +77,81 @@ class WikiExport:
     failed: tuple[str, ...] = ()
 
 
-class WikiExporter:
-    """Writes memories to a folder.
+def write_wiki(
+    root: Path, memories: Iterable[ListedMemory], config: WikiExportConfig, pages: Mapping[str, str]
+) -> WikiExport:
+    """Make a folder hold these memories, and ``pages`` of projects, Markdown by name.
+
+    A file that can't be written is logged and named in the result; the others are written. Only
+    files that an export wrote are ever replaced or removed.
 
     Args:
         root: The folder; made if it is missing. It may be a link, what is in it may not.
+        memories: What is written.
         config: Which views, and how many memories each has at most.
+        pages: The pages of projects.
+
+    Raises:
+        WikiExportError: The folder can't be made, or a link stands where a folder belongs.
     """
+    given = list(memories)
+    secret = Sensitivity.SENSITIVE
+    shown = [one for one in given if parse_tags(one.tags).sensitivity is not secret]
+    views = _views(shown, config)
+    texts = {
+        name: {f"{stem_of(one.id)}.md": memory_page(one) for one in view}
+        for name, view in views.items()
+    }
+    head = f"---\n{_MARK}\n---\n\n"
+    texts[PROJECTS] = {f"{stem_of(name)}.md": head + page for name, page in pages.items()}
+    folders = {name: _folder(root, name) for name in texts}
+    failed: list[str] = []
+    written = {name: _write_all(folders[name], new, failed) for name, new in texts.items()}
+    removed = sum(_remove_others(folders[name], new) for name, new in texts.items())
+    _write_all(root, {INDEX: index_page(views, tuple(pages))}, failed)
+    return WikiExport(
+        root=root,
+        **written,
+        removed=removed,
+        withheld=len(given) - len(shown),
+        omitted=len(shown) - sum(map(len, views.values())),
+        failed=tuple(failed),
+    )
 
-    def __init__(self, root: Path, config: WikiExportConfig | None = None) -> None:
-        self._root = root
-        self._config = config or WikiExportConfig()
 
-    def write(
-        self, memories: Iterable[ListedMemory], *, pages: Mapping[str, str] | None = None
-    ) -> WikiExport:
-        """Make the folder hold these memories, and ``pages`` of projects, Markdown by name.
+def _views(
+    memories: Sequence[ListedMemory], config: WikiExportConfig
+) -> dict[str, tuple[ListedMemory, ...]]:
+    """The memories of each view, newest first, without those beyond its bound."""
+    wanted = {RAW: config.include_raw_tier, WIKI: config.include_compressed_tier}
+    views: dict[str, list[ListedMemory]] = {name: [] for name in wanted}
+    for one in sorted(memories, key=lambda one: (one.created_at, one.id), reverse=True):
+        # Raw is what happened, wiki what was made of it or is known.
+        is_made = one.category not in _DIARY or not _MADE.isdisjoint(one.tags)
+        views[RAW if DETAILED_TAG in one.tags or not is_made else WIKI].append(one)
+    most = config.max_entries_per_view
+    return {name: tuple(views[name][:most]) if wanted[name] else () for name in wanted}
 
-        A file that can't be written is logged and named in the result; the others are written. Only
-        files that an export wrote are ever replaced or removed.
 
-        Raises:
-            WikiExportError: The folder can't be made, or a link stands where a folder belongs.
-        """
-        given = list(memories)
-        secret = Sensitivity.SENSITIVE
-        shown = [one for one in given if parse_tags(one.tags).sensitivity is not secret]
-        views, own_pages = self._views(shown), pages or {}
-        texts = {
-            name: {f"{stem_of(one.id)}.md": memory_page(one) for one in view}
-            for name, view in views.items()
-        }
-        head = f"---\n{_MARK}\n---\n\n"
-        texts[PROJECTS] = {f"{stem_of(name)}.md": head + page for name, page in own_pages.items()}
-        folders = {name: self._folder(name) for name in texts}
-        failed: list[str] = []
-        written = {name: _write_all(folders[name], new, failed) for name, new in texts.items()}
-        removed = sum(_remove_others(folders[name], new) for name, new in texts.items())
-        _write_all(self._root, {INDEX: index_page(views, tuple(own_pages))}, failed)
-        return WikiExport(
-            root=self._root,
-            **written,
-            removed=removed,
-            withheld=len(given) - len(shown),
-            omitted=len(shown) - sum(map(len, views.values())),
-            failed=tuple(failed),
-        )
-
-    def _views(self, memories: Sequence[ListedMemory]) -> dict[str, tuple[ListedMemory, ...]]:
-        """The memories of each view, newest first, without those beyond its bound."""
-        config = self._config
-        wanted = {RAW: config.include_raw_tier, WIKI: config.include_compressed_tier}
-        views: dict[str, list[ListedMemory]] = {name: [] for name in wanted}
-        for one in sorted(memories, key=lambda one: (one.created_at, one.id), reverse=True):
-            # Raw is what happened, wiki what was made of it or is known.
-            is_made = one.category not in _DIARY or not _MADE.isdisjoint(one.tags)
-            views[RAW if DETAILED_TAG in one.tags or not is_made else WIKI].append(one)
-        most = config.max_entries_per_view
-        return {name: tuple(views[name][:most]) if wanted[name] else () for name in wanted}
-
-    def _folder(self, name: str) -> Path:
-        folder = self._root / name
-        try:
-            self._root.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
-            folder.mkdir(mode=_PRIVATE_FOLDER, exist_ok=True)
-            mode = folder.lstat().st_mode
-        except OSError as error:
-            raise WikiExportError(
-                f"{folder} can't be made: {error.strerror or error}",
-                remedy="Check the path and its permissions, or name another folder.",
-            ) from error
-        if not stat.S_ISDIR(mode):
-            raise WikiExportError(f"{folder} is no plain folder", remedy="Remove it.")
-        return folder
+def _folder(root: Path, name: str) -> Path:
+    folder = root / name
+    try:
+        root.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
+        folder.mkdir(mode=_PRIVATE_FOLDER, exist_ok=True)
+        mode = folder.lstat().st_mode
+    except OSError as error:
+        raise WikiExportError(
+            f"{folder} can't be made: {error.strerror or error}",
+            remedy="Check the path and its permissions, or name another folder.",
+        ) from error
+    if not stat.S_ISDIR(mode):
+        raise WikiExportError(f"{folder} is no plain folder", remedy="Remove it.")
+    return folder
 
 
 async def export_memories(
-    exporter: WikiExporter,
+    root: Path,
+    config: WikiExportConfig,
     browse: BrowseMemories,
     *,
     agents: tuple[str, ...] = (),
@@ -163,7 +161,8 @@ async def export_memories(
     """Write the memories that a listing has, page by page read, without holding up the app.
 
     Args:
-        exporter: Writes them.
+        root: The folder.
+        config: Which views, and how many memories each has at most.
         browse: ``browse`` of ``MemoryAdmin``.
         agents: Whose memories; without any those of all agents.
         pages: Pages of projects, Markdown by name.
@@ -171,7 +170,7 @@ async def export_memories(
 
     Raises:
         MemoryRetrievalError: They can't be read.
-        WikiExportError: As for ``WikiExporter.write``.
+        WikiExportError: As for ``write_wiki``.
     """
     found: list[ListedMemory] = []
     while True:
@@ -179,7 +178,7 @@ async def export_memories(
         found += page.entries
         progress(len(found), page.total)
         if not page.entries or len(found) >= page.total:
-            return await asyncio.to_thread(exporter.write, found, pages=pages)
+            return await asyncio.to_thread(write_wiki, root, found, config, pages or {})
 
 
 async def export_after_consolidation(
@@ -210,8 +209,7 @@ async def export_after_consolidation(
         written_at = datetime.fromtimestamp((root / INDEX).stat().st_mtime, UTC)
     if not await merged_since(written_at):
         return None
-    exporter = WikiExporter(root, config)
-    return await export_memories(exporter, browse, pages=await pages())
+    return await export_memories(root, config, browse, pages=await pages())
 
 
 def export_root(config: WikiExportConfig, data_dir: Path) -> Path:

@@ -45,7 +45,7 @@ from synthorg_tui.memory.evaluation.trial import (
     sample_of,
     stop_if_wanted,
 )
-from synthorg_tui.memory.evaluation.tried import TriedModels, measure
+from synthorg_tui.memory.evaluation.tried import measure, models_of
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.providers.embedding.adapted import AdaptedEmbedder
@@ -53,7 +53,7 @@ from synthorg_tui.providers.embedding.config import EmbeddingConfig
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder
 from synthorg_tui.providers.reranking.config import NO_RERANKER, RerankingConfig
-from synthorg_tui.providers.reranking.cross_encoder import create_cross_encoder
+from synthorg_tui.providers.reranking.cross_encoder import CrossEncoder, create_cross_encoder
 
 if TYPE_CHECKING:
     from synthorg_tui.memory.evaluation.questions import EvalQuestion
@@ -237,28 +237,26 @@ class _ComparisonRun:
         self._corpora = [corpus.limited(each) for corpus in self._corpora]
 
     async def _try(self, contender: Contender, known: EmbedderFigures, at: int) -> EmbedderFigures:
-        models = TriedModels.of(contender)
         try:
-            for number, corpus in enumerate(self._corpora):
-                step = partial(self._step, at + number / len(self._corpora), contender, corpus)
-                figures = await self._figures(contender, models, corpus, step)
-                known = known.model_copy(update={"sets": (*known.sets, figures)})
+            async with models_of(contender) as models:
+                for number, corpus in enumerate(self._corpora):
+                    step = partial(self._step, at + number / len(self._corpora), contender, corpus)
+                    figures = await self._figures(contender, models, corpus, step)
+                    known = known.model_copy(update={"sets": (*known.sets, figures)})
         except CancelledByUserError:
             raise
         except DomainError as error:
             return known.model_copy(update={"problem": error.message})
-        finally:
-            await models.close()
         return known
 
     async def _figures(
         self,
         contender: Contender,
-        models: TriedModels,
+        models: tuple[Embedder, CrossEncoder | None],
         corpus: Corpus,
         share: Callable[[float, str], None],
     ) -> SetFigures:
-        core, embedder = self._parts.core, models.embedder
+        core, (embedder, encoder) = self._parts.core, models
         vectors: Mapping[str, bytes] = {}
         if contender.embeds_as_active:
             ids, mark = [row.id for row in corpus.rows], embedder.fingerprint
@@ -271,7 +269,7 @@ class _ComparisonRun:
         ):
             backend.core.moved = core.moved if contender.embeds_as_active else 0.0
             injection = self._parts.injection
-            trial = EmbedderTrial(backend, clock, injection, models.encoder, self._cancel)
+            trial = EmbedderTrial(backend, clock, injection, encoder, self._cancel)
             await trial.fill(corpus, vectors, lambda n, of: share(n / of / 2, "embedding"))
             answers = await trial.ask_all(corpus, lambda n, of: share(0.5 + n / of / 2, "asking"))
             share(1.0, "asking nonsense")

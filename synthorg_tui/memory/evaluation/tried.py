@@ -5,9 +5,10 @@ What they find is for ``trial``; here is only what they take.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
-from typing import Final, NamedTuple, Self
+from typing import Final
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.process_setup import give_back_memory, resident_memory
@@ -20,22 +21,19 @@ _ASKED: Final = "What did they say about it, and when was that?"
 """The question that the speed of a re-ranker is measured with."""
 
 
-class TriedModels(NamedTuple):
-    """What is tried now: an embedder, and what reorders what it finds."""
+@asynccontextmanager
+async def models_of(contender: Contender) -> AsyncIterator[tuple[Embedder, CrossEncoder | None]]:
+    """Make an embedder and what reorders what it finds; both are freed with the ``async with``.
 
-    embedder: Embedder
-    encoder: CrossEncoder | None
-
-    @classmethod
-    def of(cls, contender: Contender) -> Self:
-        """Make both; neither is loaded yet."""
-        return cls(contender.make(), contender.make_reranker())
-
-    async def close(self) -> None:
-        """Free both, and give their memory back."""
-        await self.embedder.close()
-        if self.encoder is not None:
-            await self.encoder.close()
+    Neither is loaded yet.
+    """
+    embedder, encoder = contender.make(), contender.make_reranker()
+    try:
+        yield embedder, encoder
+    finally:
+        await embedder.close()
+        if encoder is not None:
+            await encoder.close()
         await asyncio.to_thread(give_back_memory)
 
 
@@ -46,17 +44,15 @@ async def measure(contender: Contender, texts: Sequence[str]) -> EmbedderFigures
     )
     await asyncio.to_thread(give_back_memory)
     before = resident_memory()
-    models = TriedModels.of(contender)
-    embedder, encoder = models
     try:
-        loaded, rate = await _speed(embedder.embed, texts)
-        read = 0.0
-        if encoder is not None:
-            more, read = await _speed(partial(encoder.scores, _ASKED), texts)
-            loaded += more
-        memory = max(0, resident_memory() - before) if contender.runs_here else None
-        return figures.model_copy(
-            update={
+        async with models_of(contender) as (embedder, encoder):
+            loaded, rate = await _speed(embedder.embed, texts)
+            read = 0.0
+            if encoder is not None:
+                more, read = await _speed(partial(encoder.scores, _ASKED), texts)
+                loaded += more
+            memory = max(0, resident_memory() - before) if contender.runs_here else None
+            found = {
                 "fingerprint": embedder.fingerprint,
                 "dims": embedder.dims,
                 "load_seconds": loaded,
@@ -64,11 +60,9 @@ async def measure(contender: Contender, texts: Sequence[str]) -> EmbedderFigures
                 "pairs_per_second": read,
                 "memory": memory,
             }
-        )
     except DomainError as error:
-        return figures.model_copy(update={"problem": error.message})
-    finally:
-        await models.close()
+        found = {"problem": error.message}
+    return figures.model_copy(update=found)
 
 
 async def _speed(

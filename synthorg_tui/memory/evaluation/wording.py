@@ -40,10 +40,9 @@ _MEGABYTE: Final = 1_000_000
 
 
 class FoundRow(NamedTuple):
-    """A row of what was found: its cells, and whether it is all of an embedder or one task."""
+    """A row of what was found: its cells, and whether it is of the active embedder."""
 
     cells: tuple[str, ...]
-    is_total: bool
     is_active: bool = False
 
 
@@ -67,10 +66,10 @@ def found_rows(report: "ComparisonReport", name: str) -> list[FoundRow]:
         label = f"{each.name} (active)" if each.is_active else each.name
         ranked, nonsense = _ranking_cells(figures.overall), f"{figures.rejected:.0%}"
         cells = (label, *ranked, gain_words(figures), nonsense)
-        rows.append(FoundRow(cells, True, each.is_active))
+        rows.append(FoundRow(cells, each.is_active))
         tasks = figures.tasks[1:]
         if len(tasks) > 1:
-            rows += [FoundRow(_task_cells(task), False, each.is_active) for task in tasks]
+            rows += [FoundRow(_task_cells(task), each.is_active) for task in tasks]
     return rows
 
 

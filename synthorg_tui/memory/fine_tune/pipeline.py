@@ -17,6 +17,7 @@ from synthorg_tui.core.pauses import pause_point
 from synthorg_tui.memory.evaluation.questions import EvalQuestion
 from synthorg_tui.memory.fine_tune.bench import Bench
 from synthorg_tui.memory.fine_tune.checkpoints import EmbedderInForce
+from synthorg_tui.memory.fine_tune.deployment import CheckpointSwaps
 from synthorg_tui.memory.fine_tune.encoder_trainer import EncoderTrainer, RunFolders
 from synthorg_tui.memory.fine_tune.errors import FineTuneCancelledError, TooFewPairsError
 from synthorg_tui.memory.fine_tune.generating import (
@@ -58,13 +59,17 @@ AskedQuestions: TypeAlias = Callable[[], Awaitable[Sequence[EvalQuestion]]]
 
 @dataclass(frozen=True, slots=True)
 class TuningParts:
-    """What the stages of every run use; ``model`` returns the language model that may write."""
+    """What runs and checkpoints use; ``model`` returns the language model that may write.
+
+    ``swaps`` changes which checkpoint is in force.
+    """
 
     core: Core
     store: FineTuneStore
     in_force: EmbedderInForce
     asked: AskedQuestions
     data_dir: Path
+    swaps: CheckpointSwaps
     model: Callable[[], CompletionProvider | None] = lambda: None
 
     @property

@@ -128,18 +128,6 @@ class ScopedViews(Protocol):
         ...
 
 
-@runtime_checkable
-class PastViews(Protocol):
-    """Optional ability of a backend to show what it knew at a time.
-
-    A protocol because not every backend has the past; check with ``isinstance``.
-    """
-
-    def as_of(self, at: datetime, visibility: "Visibility | None") -> "MemoryBackend":
-        """Return the memories as seen then from a session and project; ``None`` sees all."""
-        ...
-
-
 class RankedMemories(NamedTuple):
     """Memories, best first; ``degraded`` says in words what failed, empty when nothing did."""
 

@@ -96,7 +96,7 @@ class LocalMemoryBackend:
         return LocalMemoryBackend(self.core, replace(visibility, project=project))
 
     def as_of(self, at: datetime, visibility: Visibility | None) -> "LocalMemoryBackend":
-        """Return the store as it was at a time, for digests; see ``PastViews``."""
+        """Return the store as it was at a time; ``visibility`` ``None`` sees all of it."""
         if visibility is not None:
             visibility = replace(visibility, project=canonical_project(visibility.project))
         return PastMemories(self.core, visibility, at)

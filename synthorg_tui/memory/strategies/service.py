@@ -27,7 +27,7 @@ from synthorg_tui.memory.injection import (
 )
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.retrieval.explanation import Explanation, PreparedMessages, text_of
-from synthorg_tui.memory.retrieval.hits import PastViews, ScopedViews
+from synthorg_tui.memory.retrieval.hits import ScopedViews
 from synthorg_tui.memory.retrieval.rerank_cache import RerankCache
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig, SelfEditingMemoryConfig
 from synthorg_tui.memory.shared import SharedKnowledgeStore
@@ -280,8 +280,9 @@ class InjectionService:
 
     def _looking_back(self, request: InjectionRequest, at: datetime) -> ExplainingStrategy:
         from synthorg_tui.memory.retriever import ContextInjectionStrategy
+        from synthorg_tui.memory.store.backend import LocalMemoryBackend
 
-        if not isinstance(self.memory, PastViews):
+        if not isinstance(self.memory, LocalMemoryBackend):
             raise MemoryCapabilityError("this backend doesn't know what was known at a time")
         memory = self.memory.as_of(at, request.visibility)
         return ContextInjectionStrategy(

@@ -6,11 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from synthorg_tui.memory.consolidation.applying import PlanApplier
+from synthorg_tui.memory.consolidation.config import DEFAULT_MAX_MEMORIES, ConsolidationConfig
 from synthorg_tui.memory.consolidation.likeness import find_alike
 from synthorg_tui.memory.consolidation.merging import MergeFinder
 from synthorg_tui.memory.consolidation.operations import ConcatenationOp
 from synthorg_tui.memory.consolidation.plan import ConsolidationPlan, GroupKind
-from synthorg_tui.memory.consolidation.planner import Planner, PlanRules
+from synthorg_tui.memory.consolidation.planner import Planner
 from synthorg_tui.memory.consolidation.strategy import Composite, HighestRelevanceSelector
 from synthorg_tui.memory.extensions import MemoryDraft
 from synthorg_tui.memory.store import plans, queries
@@ -40,7 +41,8 @@ class Bench:
         self.agent = agent or AGENT
         self._whose = agent
         self.backend, self.core = backend, backend.core
-        rules = PlanRules(share, limit)
+        most = limit or DEFAULT_MAX_MEMORIES
+        rules = ConsolidationConfig(max_share_per_run=share, max_memories_per_agent=most)
         strategy = Composite(HighestRelevanceSelector(), ConcatenationOp(), backend)
         self.planner = Planner(
             self.core,

@@ -30,7 +30,6 @@ def memory(
     key: str | None = None,
     project: str | None = None,
     agent: str = "a",
-    uses: int = 0,
     pinned: bool = False,
     by_person: bool = False,
     audience: str = "",
@@ -43,7 +42,6 @@ def memory(
         agent_id=agent,
         project=project,
         key=key,
-        uses=uses,
         pinned=pinned,
         by_person=by_person,
         audience=audience,
@@ -68,17 +66,17 @@ def test_the_same_text_is_one_cluster_whatever_its_white_space() -> None:
 
     assert cluster.kind is ClusterKind.EXACT
     assert cluster.members == ("m00001", "m00000")
-    assert (cluster.count, cluster.first, cluster.last) == (2, START, START + timedelta(days=1))
+    assert (cluster.count, cluster.last) == (2, START + timedelta(days=1))
 
 
-def test_the_kept_one_is_a_persons_then_pinned_then_most_used_then_newest() -> None:
+def test_the_kept_one_is_a_persons_then_pinned_then_newest() -> None:
     text = "run the checks"
     plain = [memory(1, text), memory(2, text)]
-    used, pinned = memory(0, text, uses=3), memory(0, text, pinned=True)
+    pinned = memory(0, text, pinned=True)
     said = memory(0, text, by_person=True)
 
     assert clusters_of(plain)[0].kept == "m00002"
-    for best in (used, pinned, said):
+    for best in (pinned, said):
         assert clusters_of([*plain, best])[0].kept == best.id
 
 
@@ -100,7 +98,7 @@ def test_of_facts_with_one_key_the_newest_stands_for_all() -> None:
         [
             memory(5, "Port 9000", key="port"),
             memory(7, "Port 9100", key="port"),
-            memory(6, "Port 80", key="port", uses=9, pinned=True),
+            memory(6, "Port 80", key="port", pinned=True),
             memory(8, "Port 9100", key="other"),
         ]
     )

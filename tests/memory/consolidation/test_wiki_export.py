@@ -14,12 +14,12 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.consolidation.config import WikiExportConfig
 from synthorg_tui.memory.consolidation.wiki_export import (
     WikiExport,
-    WikiExporter,
     WikiExportError,
     export_after_consolidation,
     export_root,
     memory_page,
     stem_of,
+    write_wiki,
 )
 from synthorg_tui.memory.listing import BrowseFilter, MemoryPage
 from synthorg_tui.memory.models import MemoryEntry
@@ -32,7 +32,7 @@ SEMANTIC = MemoryCategory.SEMANTIC
 
 def export(root: Path, entries: Iterable[MemoryEntry], **fields: object) -> WikiExport:
     config = WikiExportConfig.model_validate(fields)
-    return WikiExporter(root, config).write([one.listed() for one in entries])
+    return write_wiki(root, [one.listed() for one in entries], config, {})
 
 
 def files(root: Path) -> set[str]:
@@ -82,7 +82,7 @@ def test_the_list_counts_and_links_every_page(tmp_path: Path) -> None:
 
 
 def test_pages_of_projects_have_a_folder_of_their_own(tmp_path: Path) -> None:
-    done = WikiExporter(tmp_path).write([], pages={"my shop": "# Shop\n"})
+    done = write_wiki(tmp_path, [], WikiExportConfig(), {"my shop": "# Shop\n"})
     assert done.projects == 1
     (page,) = (tmp_path / "projects").iterdir()
     assert page.read_text().endswith("# Shop\n")

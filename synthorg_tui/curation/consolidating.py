@@ -23,7 +23,7 @@ from synthorg_tui.curation.conflicts import find_conflicts
 from synthorg_tui.curation.lesson_sources import stand_on_sources
 from synthorg_tui.curation.registry import memories_of_skills, select
 from synthorg_tui.curation.review import MERGE_ACTION, MergePayload
-from synthorg_tui.memory.consolidation.applying import ACTOR, PlanApplier, new_memory
+from synthorg_tui.memory.consolidation.applying import ACTOR, PlanApplier, new_memory, plan_of
 from synthorg_tui.memory.consolidation.config import (
     ConsolidationConfig,
     ConsolidationStrategyType,
@@ -41,7 +41,6 @@ from synthorg_tui.memory.consolidation.plan import (
     GroupState,
     PlanClosedError,
     PlannedGroup,
-    PlanNotFoundError,
     PlanOutcome,
     plan_words,
 )
@@ -117,12 +116,7 @@ class ConsolidationRuns:
     async def show(self, number: int) -> ConsolidationPlan:
         """Return a plan as it stands; raises ``PlanNotFoundError``."""
         await self._settle()
-        plan = await self._core.read(lambda db: plans.plan_numbered(db, number))
-        if plan is None:
-            raise PlanNotFoundError(
-                f"there is no plan {number}", remedy="See `synthorg-tui consolidate list`."
-            )
-        return plan
+        return await self._core.read(partial(plan_of, number=number))
 
     async def apply(
         self,
@@ -166,12 +160,9 @@ class ConsolidationRuns:
         What waits in Approvals stays there, to be rejected. Raises ``PlanNotFoundError``, and
         ``PlanClosedError`` when none of them is open.
         """
-        plan = await self.show(number)
-        known = {group.number for group in plan.groups}
-        if unknown := sorted(set(groups or ()) - known):
-            raise PlanNotFoundError(f"plan {number} has no group {unknown[0]}")
-        open_ones = plan.in_state(GroupState.PROPOSED, GroupState.DUE, GroupState.LEFT)
-        wanted = [g.number for g in open_ones if not groups or g.number in groups]
+        is_open = (GroupState.PROPOSED, GroupState.DUE, GroupState.LEFT)
+        chosen = (await self.show(number)).chosen(groups)
+        wanted = [group.number for group in chosen if group.state in is_open]
         if not wanted:
             raise PlanClosedError(f"nothing of plan {number} is open that could be dropped")
         await self._core.database.write(
@@ -301,12 +292,14 @@ class ConsolidationRuns:
                 item = await self._queue.get(group.item_id or "")
                 status = item.status if item is not None else ApprovalStatus.EXPIRED
                 if status is not ApprovalStatus.PENDING:
-                    await self._close(plan.number, group.number, f"{status} in Approvals")
-
-    async def _close(self, plan: int, group: int, note: str) -> None:
-        await self._core.database.write(
-            lambda db: plans.set_state(db, plan, [group], GroupState.DROPPED, note=note)
-        )
+                    drop = partial(
+                        plans.set_state,
+                        plan=plan.number,
+                        groups=[group.number],
+                        state=GroupState.DROPPED,
+                        note=f"{status} in Approvals",
+                    )
+                    await self._core.database.write(drop)
 
 
 def _item(group: PlannedGroup, now: datetime) -> ApprovalItem:

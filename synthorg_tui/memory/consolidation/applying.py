@@ -97,10 +97,10 @@ class PlanApplier:
         """
 
         def adopt(db: "Connection") -> ConsolidationPlan:
-            plan = _plan(db, number)
+            plan = plan_of(db, number)
             wanted = _chosen(plan, groups)
             plans.set_state(db, number, wanted, GroupState.DUE, by=by)
-            return _plan(db, number)
+            return plan_of(db, number)
 
         plan = await self._core.database.write(adopt)
         return await self._carry_out(plan, cancel, progress)
@@ -108,7 +108,7 @@ class PlanApplier:
     async def resume(self) -> tuple[PlanOutcome, ...]:
         """Go on with what was adopted and not finished when the program stopped."""
         numbers = await self._core.read(lambda db: plans.numbers_with(db, GroupState.DUE))
-        found = [await self._core.read(partial(_plan, number=number)) for number in numbers]
+        found = [await self._core.read(partial(plan_of, number=number)) for number in numbers]
         return tuple([await self._carry_out(plan, None, None) for plan in found])
 
     async def undo(
@@ -128,7 +128,7 @@ class PlanApplier:
             PlanNotFoundError: There is no such plan.
             PlanClosedError: Nothing of it was carried out, or all is taken back.
         """
-        plan = await self._core.read(lambda db: _plan(db, number))
+        plan = await self._core.read(lambda db: plan_of(db, number))
         open_groups = plan.in_state(GroupState.APPLIED)[::-1]
         if not open_groups:
             raise PlanClosedError(f"nothing of plan {number} is in force")
@@ -283,7 +283,8 @@ def new_memory(group: PlannedGroup) -> NewMemory:
     return NewMemory(group.agent_id, draft, shared=text.shared)
 
 
-def _plan(db: "Connection", number: int) -> ConsolidationPlan:
+def plan_of(db: "Connection", number: int) -> ConsolidationPlan:
+    """Return the plan with a number; raises ``PlanNotFoundError``."""
     plan = plans.plan_numbered(db, number)
     if plan is None:
         raise PlanNotFoundError(
@@ -294,11 +295,7 @@ def _plan(db: "Connection", number: int) -> ConsolidationPlan:
 
 def _chosen(plan: ConsolidationPlan, groups: Sequence[int] | None) -> list[int]:
     """The groups that are to be carried out; raises when there is none, or one is unknown."""
-    known = {group.number: group for group in plan.groups}
-    for number in groups or ():
-        if number not in known:
-            raise PlanNotFoundError(f"plan {plan.number} has no group {number}")
-    wanted = [known[number] for number in groups] if groups else list(plan.groups)
+    wanted = plan.chosen(groups)
     adoptable = (GroupState.PROPOSED, GroupState.DUE, GroupState.LEFT)
     found = [g.number for g in wanted if g.state in adoptable and not g.is_by_model]
     if not found:

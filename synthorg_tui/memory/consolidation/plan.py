@@ -5,7 +5,7 @@ A plan is made of what the store holds (``planner``), shown, and carried out gro
 is words of the program, so that a stored plan repeats no text but the one it would add.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -202,6 +202,15 @@ class ConsolidationPlan:
     def in_state(self, *states: GroupState) -> tuple[PlannedGroup, ...]:
         """Return the groups in one of these states."""
         return tuple(group for group in self.groups if group.state in states)
+
+    def chosen(self, numbers: Collection[int] | None) -> tuple[PlannedGroup, ...]:
+        """Return the groups with these numbers, all of them for none; a plan must have each.
+
+        Raises ``PlanNotFoundError``.
+        """
+        if unknown := sorted(set(numbers or ()) - {group.number for group in self.groups}):
+            raise PlanNotFoundError(f"plan {self.number} has no group {unknown[0]}")
+        return tuple(group for group in self.groups if not numbers or group.number in numbers)
 
 
 OPEN: Final = frozenset({GroupState.PROPOSED, GroupState.DUE, GroupState.WAITING})

@@ -26,6 +26,8 @@ from synthorg_tui.memory.evaluation.contenders import (
     MakeCrossEncoder,
     MakeEmbedder,
     contenders,
+    measure,
+    models_of,
 )
 from synthorg_tui.memory.evaluation.corpus import Corpus, own_corpus, scratch_store
 from synthorg_tui.memory.evaluation.locomo import read_conversations
@@ -45,7 +47,6 @@ from synthorg_tui.memory.evaluation.trial import (
     sample_of,
     stop_if_wanted,
 )
-from synthorg_tui.memory.evaluation.tried import measure, models_of
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.providers.embedding.adapted import AdaptedEmbedder

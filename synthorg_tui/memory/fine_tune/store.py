@@ -65,14 +65,17 @@ class FineTuneStore:
     async def save(self, run: FineTuneRun, state: bytes | None = None) -> None:
         """Store a run in place of what was stored of it; ``state`` too, unless it is ``None``."""
         text = run.model_dump_json(round_trip=True)
-        await self._run(
-            (
-                "INSERT INTO fine_tune_runs VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
-                "run = excluded.run, state = CASE WHEN ? THEN excluded.state "
-                "ELSE fine_tune_runs.state END",
-                [run.id, naive_utc(run.started_at), text, state or b"", state is not None],
-            )
-        )
+
+        def work(db: "Connection") -> None:
+            if db.execute("SELECT 1 FROM fine_tune_runs WHERE id = ?", [run.id]).fetchone() is None:
+                values = [run.id, naive_utc(run.started_at), text, state or b""]
+                db.execute("INSERT INTO fine_tune_runs VALUES (?, ?, ?, ?)", values)
+                return
+            db.execute("UPDATE fine_tune_runs SET run = ? WHERE id = ?", [text, run.id])
+            if state is not None:
+                db.execute("UPDATE fine_tune_runs SET state = ? WHERE id = ?", [state, run.id])
+
+        await self._database.write(work)
 
     async def run(self, run_id: str) -> FineTuneRun:
         """Return a run; raises ``FineTuneRunNotFoundError``."""

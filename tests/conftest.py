@@ -49,7 +49,7 @@ GARBAGE_COLLECTIONS = 2
 
 @pytest.fixture(scope="session", autouse=True)
 def home_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Neither read the sessions and settings of the person who runs the tests nor write beside them.
+    """Keep the sessions and settings of the person who runs the tests out of them, and as they are.
 
     Owners that tests start follow the folders of agents in the home directory.
     """

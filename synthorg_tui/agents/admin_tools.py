@@ -14,7 +14,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from synthorg_tui.agents import tools
 from synthorg_tui.agents.models import CallReply
-from synthorg_tui.agents.tools import AdminTool, ErrorCode
+from synthorg_tui.agents.tools import AdminTool, RefusalCode
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.memory.strategies.schemas import schema_of
 from synthorg_tui.providers.models import ToolDefinition
@@ -167,4 +167,4 @@ def not_supported(event: str, tool: str, reason: str) -> CallReply:
     """
     details = {"event": event, "tool": tool, "reason": reason}
     _log.log(_LEVELS[event], "%s %s: %s", event, tool, reason, extra=details)
-    return tools.error("NotSupportedInMCP", reason, ErrorCode.NOT_SUPPORTED)
+    return tools.error("NotSupportedInMCP", reason, RefusalCode.NOT_SUPPORTED)

@@ -24,7 +24,7 @@ from synthorg_tui.agents.admin_tools import (
     TuningWish,
 )
 from synthorg_tui.agents.models import AgentIdentity, CallReply
-from synthorg_tui.agents.tools import AdminTool, ErrorCode
+from synthorg_tui.agents.tools import AdminTool, RefusalCode
 from synthorg_tui.approvals.models import (
     ApprovalConflictError,
     ApprovalItem,
@@ -146,7 +146,7 @@ class AdminTools:
         try:
             return await self._handlers[AdminTool(name)](arguments)
         except ValidationError as error:
-            return tools.error("InvalidArgument", problems(error), ErrorCode.INVALID_ARGUMENT)
+            return tools.error("InvalidArgument", problems(error), RefusalCode.INVALID_ARGUMENT)
         except DomainError as error:
             return _refused(error, name)
 
@@ -347,9 +347,9 @@ def _refused(error: DomainError, tool: str) -> CallReply:
     if isinstance(error, MemoryCapabilityError):
         event = admin_tools.MCP_HANDLER_SERVICE_FALLBACK
         return admin_tools.not_supported(event, tool, error.message)
-    code = error.domain_code if isinstance(error, FineTuneError) else ErrorCode.CONFLICT
+    code = error.domain_code if isinstance(error, FineTuneError) else RefusalCode.CONFLICT
     words = f"{error.message}. {error.remedy}" if error.remedy else error.message
-    return tools.error(type(error).__name__.removesuffix("Error"), words, ErrorCode(code))
+    return tools.error(type(error).__name__.removesuffix("Error"), words, RefusalCode(code))
 
 
 def _clean(reason: str) -> str:

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from synthorg_tui.agents import tools
 from synthorg_tui.agents.models import AgentIdentity, CallReply
-from synthorg_tui.agents.tools import ErrorCode, FactProposal, FactQuestion, PolicyPage
+from synthorg_tui.agents.tools import FactProposal, FactQuestion, PolicyPage, RefusalCode
 from synthorg_tui.approvals.proposals import ProposalBox, asked_by
 from synthorg_tui.core.enums import OrgFactCategory, SeniorityLevel
 from synthorg_tui.core.redaction import RedactionTally, redact_text
@@ -76,12 +76,12 @@ class OrgTools:
                 return await self._policies(PolicyPage.model_validate(arguments))
             return await self._propose(FactProposal.model_validate(arguments))
         except ValidationError as error:
-            return tools.error("InvalidArgument", problems(error), ErrorCode.INVALID_ARGUMENT)
+            return tools.error("InvalidArgument", problems(error), RefusalCode.INVALID_ARGUMENT)
         except OrgMemoryAccessDeniedError as error:
-            return tools.error("AccessDenied", error.message, ErrorCode.GUARDRAIL_VIOLATED)
+            return tools.error("AccessDenied", error.message, RefusalCode.GUARDRAIL_VIOLATED)
         except WriteRefusedError as error:
             words = f"{error.message}. {error.remedy}" if error.remedy else error.message
-            return tools.error("WriteRefused", words, ErrorCode.CONFLICT)
+            return tools.error("WriteRefused", words, RefusalCode.CONFLICT)
 
     async def _search(self, asked: FactQuestion) -> CallReply:
         categories = frozenset(asked.categories) if asked.categories else None
@@ -115,7 +115,7 @@ class OrgTools:
         log = await self._services.reads.log(asked.fact_id)
         if not log:
             problem = "there is no fact with this id; policies of the settings are changed there"
-            return tools.error("FactNotFound", problem, ErrorCode.NOT_FOUND)
+            return tools.error("FactNotFound", problem, RefusalCode.NOT_FOUND)
         return await self._propose_change(asked, author, log)
 
     async def _propose_new(self, asked: FactProposal, author: OrgFactAuthor) -> CallReply:
@@ -142,7 +142,7 @@ class OrgTools:
         self._require(author, present, asked.category or present)
         if asked.content is None:
             if last.content is None:
-                return tools.error("WriteRefused", "it is retracted already", ErrorCode.CONFLICT)
+                return tools.error("WriteRefused", "it is retracted already", RefusalCode.CONFLICT)
             gone = OrgChange(
                 kind=OrgChangeKind.RETRACT,
                 author=author,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from synthorg_tui.agents import tools
 from synthorg_tui.agents.guarded import ORIGIN_TAG, WriteAllowance
 from synthorg_tui.agents.models import AgentIdentity, CallReply
-from synthorg_tui.agents.tools import ErrorCode
+from synthorg_tui.agents.tools import RefusalCode
 from synthorg_tui.approvals.proposals import ProposalBox, asked_by
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import ExecutionOutcome
@@ -139,17 +139,17 @@ class Reports:
         allowance.take()
         problem = _problem(arguments)
         if problem:
-            return tools.error("InvalidReport", problem, ErrorCode.INVALID_ARGUMENT)
+            return tools.error("InvalidReport", problem, RefusalCode.INVALID_ARGUMENT)
         # Before it is written: a killed process leaves the file.
         line = json.dumps(redact_value(self._record(identity, arguments), RedactionTally()))
         if len(line) > MAX_REPORT:
             problem = f"the report is longer than {MAX_REPORT} bytes: leave out long outputs"
-            return tools.error("InvalidReport", problem, ErrorCode.INVALID_ARGUMENT)
+            return tools.error("InvalidReport", problem, RefusalCode.INVALID_ARGUMENT)
         store = ReportStore(self._store(), allowance)
         report = await self._import(store, line, identity.agent_id)
         if not report.executions:
             reason = report.skipped[0][1] if report.skipped else "nothing in it can be kept"
-            return tools.error("InvalidReport", reason, ErrorCode.INVALID_ARGUMENT)
+            return tools.error("InvalidReport", reason, RefusalCode.INVALID_ARGUMENT)
         reply = tools.ok(
             {
                 "memories_added": report.memories_added,

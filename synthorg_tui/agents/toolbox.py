@@ -22,7 +22,7 @@ from synthorg_tui.agents.models import (
 )
 from synthorg_tui.agents.own_memories import OwnMemories, OwnStores
 from synthorg_tui.agents.reports import Reports
-from synthorg_tui.agents.tools import ErrorCode
+from synthorg_tui.agents.tools import RefusalCode
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.untrusted import wrap_untrusted
@@ -220,11 +220,11 @@ class Toolbox:
     async def _skill(self, name: object) -> CallReply:
         if not isinstance(name, str) or not 0 < len(name) <= tools.MAX_SKILL_NAME:
             problem = f"name must be a text of 1 to {tools.MAX_SKILL_NAME} characters"
-            return tools.error("InvalidArgument", problem, ErrorCode.INVALID_ARGUMENT)
+            return tools.error("InvalidArgument", problem, RefusalCode.INVALID_ARGUMENT)
         try:
             return await self.skill(name)
         except SkillNotFoundError as error:
-            return tools.error("SkillNotFound", error.message, ErrorCode.NOT_FOUND)
+            return tools.error("SkillNotFound", error.message, RefusalCode.NOT_FOUND)
 
     async def _delete(self, arguments: Mapping[str, Any]) -> CallReply:
         refused = tools.guardrail(arguments, actor=self._identity.agent_id)
@@ -239,7 +239,7 @@ class Toolbox:
         is_own = entry is not None and ORIGIN_TAG in entry.metadata.tags
         if entry is None or not (is_own or self._administers):
             problem = "no memory that you wrote has this id"
-            return tools.error("MemoryNotFound", problem, ErrorCode.NOT_FOUND)
+            return tools.error("MemoryNotFound", problem, RefusalCode.NOT_FOUND)
         pending = self._services.pending
         if not is_own:
             pending = self._services.admin().pending
@@ -256,7 +256,7 @@ class Toolbox:
         try:
             return tools.waits(await pending.delete(entry, reason))
         except WriteRefusedError as error:
-            return tools.error("WriteRefused", error.message, ErrorCode.CONFLICT)
+            return tools.error("WriteRefused", error.message, RefusalCode.CONFLICT)
 
     async def _propose(self, agent_id: str, request: MemoryStoreRequest) -> str:
         """Have a person asked whether this may be stored."""

@@ -29,7 +29,7 @@ from synthorg_tui.memory.strategies.service import MAX_QUERY
 from synthorg_tui.providers.models import ToolDefinition
 
 
-class ErrorCode(StrEnum):
+class RefusalCode(StrEnum):
     """The reasons for which a tool refuses."""
 
     INVALID_ARGUMENT = "invalid_argument"
@@ -44,7 +44,7 @@ def ok(data: Any) -> CallReply:
     return CallReply(json.dumps({"status": "ok", "data": data}, ensure_ascii=False))
 
 
-def error(kind: str, message: str, code: ErrorCode) -> CallReply:
+def error(kind: str, message: str, code: RefusalCode) -> CallReply:
     """Return an error reply: ``{"status": "error", ...}`` with its kind, message and code."""
     reply = {"status": "error", "error_type": kind, "message": message, "domain_code": code}
     return CallReply(json.dumps(reply, ensure_ascii=False), is_error=True)
@@ -73,7 +73,7 @@ def guardrail(arguments: Mapping[str, Any], *, actor: str) -> CallReply | None:
 
 
 def _violated(which: str, message: str) -> CallReply:
-    return error("GuardrailViolation", f"{which}: {message}", ErrorCode.GUARDRAIL_VIOLATED)
+    return error("GuardrailViolation", f"{which}: {message}", RefusalCode.GUARDRAIL_VIOLATED)
 
 
 REPORT_OUTCOME: Final = "report_outcome"
@@ -258,7 +258,7 @@ def action_of(arguments: Mapping[str, Any], project: str | None) -> AgentAction 
 
 
 def _invalid(problem: str) -> CallReply:
-    return error("InvalidArgument", problem, ErrorCode.INVALID_ARGUMENT)
+    return error("InvalidArgument", problem, RefusalCode.INVALID_ARGUMENT)
 
 
 def _org_definitions() -> tuple[ToolDefinition, ...]:

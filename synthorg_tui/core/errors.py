@@ -1,10 +1,26 @@
 """The root of every error this application raises on purpose."""
 
+from enum import IntEnum, StrEnum
+from typing import ClassVar
+
+
+class ErrorCategory(StrEnum):
+    """Groups of error codes; the first digit of a code says to which it belongs."""
+
+    INTERNAL = "internal"
+
+
+class ErrorCode(IntEnum):
+    """Numbers of errors for programs, which stay when messages change."""
+
+    INTERNAL_ERROR = 8000
+
 
 class DomainError(Exception):
     """Base class of expected failures, shown to a person without a traceback.
 
-    ``exit_code`` is the status with which a command that raises it ends.
+    ``exit_code`` is the status with which a command that raises it ends. A subclass that programs
+    have to tell apart overrides ``error_code`` and ``error_category``.
 
     Args:
         message: What happened, in one line.
@@ -12,6 +28,8 @@ class DomainError(Exception):
     """
 
     exit_code = 1
+    error_code: ClassVar[ErrorCode] = ErrorCode.INTERNAL_ERROR
+    error_category: ClassVar[ErrorCategory] = ErrorCategory.INTERNAL
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
         super().__init__(message)

@@ -8,7 +8,7 @@ from synthorg_tui.agents import admin_tools, tools
 from synthorg_tui.agents.guarded import ORIGIN_TAG
 from synthorg_tui.agents.models import AgentAccessConfig
 from synthorg_tui.agents.reports import MAX_REPORT
-from synthorg_tui.agents.tools import ErrorCode
+from synthorg_tui.agents.tools import RefusalCode
 from synthorg_tui.approvals.proposals import MAX_PENDING
 from synthorg_tui.core.text import MAX_AGENT_ID
 from synthorg_tui.executions.models import MAX_REPORTED_RECOVERIES
@@ -28,12 +28,12 @@ _MIB: Final = 1024 * 1024
 _ACCESS: Final = AgentAccessConfig()
 
 _REASONS: Final = {
-    ErrorCode.INVALID_ARGUMENT: "the arguments don't fit; the message says which and why",
-    ErrorCode.GUARDRAIL_VIOLATED: "`missing_actor`, `missing_confirm` (it must be literally `true`)"
+    RefusalCode.INVALID_ARGUMENT: "the arguments don't fit; the message says which and why",
+    RefusalCode.GUARDRAIL_VIOLATED: "`missing_actor`, `missing_confirm` (it must be literally `true`)"
     " or `missing_reason`: nothing was destroyed",
-    ErrorCode.NOT_FOUND: "nothing that the agent may see has this name or id",
-    ErrorCode.CONFLICT: "something else is under way, or a person decided against it",
-    ErrorCode.NOT_SUPPORTED: "this store can't do that",
+    RefusalCode.NOT_FOUND: "nothing that the agent may see has this name or id",
+    RefusalCode.CONFLICT: "something else is under way, or a person decided against it",
+    RefusalCode.NOT_SUPPORTED: "this store can't do that",
 }
 
 _START: Final = f"""\
@@ -135,7 +135,7 @@ def document() -> str:
     parts += [*_tools(schemas.definitions()), _ADMINISTRATION]
     parts += [*_tools(admin_tools.definitions()), _prompt(), _resources(), _NOTES]
     parts += [
-        _table(("`domain_code`", "Why"), [(f"`{code}`", _REASONS[code]) for code in ErrorCode])
+        _table(("`domain_code`", "Why"), [(f"`{code}`", _REASONS[code]) for code in RefusalCode])
     ]
     parts += ["Prompts and resources answer with an error of the protocol instead:\n"]
     rows = [(f"`{code}`", _first_line(kind)) for kind, code in CODES.items()]

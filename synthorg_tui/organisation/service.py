@@ -20,7 +20,7 @@ from synthorg_tui.memory.org.changes import AppliedOrgChange, OrgChange, OrgChan
 from synthorg_tui.memory.org.config import OrgMemoryConfig
 from synthorg_tui.memory.org.errors import OrgMemoryQueryError, OrgMemoryWriteError
 from synthorg_tui.memory.org.factory import create_org_backend
-from synthorg_tui.memory.org.hybrid import HybridPromptRetrievalBackend
+from synthorg_tui.memory.org.hybrid_backend import HybridPromptRetrievalBackend
 from synthorg_tui.memory.org.log import (
     ERASED,
     FactRow,

@@ -8,7 +8,7 @@ from typing import Any
 
 from synthorg_tui.memory.org.config import OrgMemoryConfig
 from synthorg_tui.memory.org.errors import OrgMemoryConfigError
-from synthorg_tui.memory.org.hybrid import HybridPromptRetrievalBackend
+from synthorg_tui.memory.org.hybrid_backend import HybridPromptRetrievalBackend
 from synthorg_tui.memory.org.search import OrgSearch
 from synthorg_tui.memory.org.store import OrgStore
 

@@ -15,7 +15,7 @@ from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.org.access_control import WriteAccessConfig
 from synthorg_tui.memory.org.errors import OrgMemoryQueryError, translate_org_errors
 from synthorg_tui.memory.org.graph import OrgGraph, OrgPath, decisions_of
-from synthorg_tui.memory.org.hybrid import HybridPromptRetrievalBackend
+from synthorg_tui.memory.org.hybrid_backend import HybridPromptRetrievalBackend
 from synthorg_tui.memory.org.log import FactRow, all_rows, rows_of_ids
 from synthorg_tui.memory.org.models import OrgFact, OrgMemoryQuery
 from synthorg_tui.memory.org.search import FoundFact, OrgSearch, as_candidate

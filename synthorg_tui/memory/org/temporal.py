@@ -15,7 +15,7 @@ from synthorg_tui.core.text import safe_text, truncate
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.org.access_control import WriteAccessConfig
 from synthorg_tui.memory.org.config import OrgTemporalConfig
-from synthorg_tui.memory.org.hybrid import HybridPromptRetrievalBackend
+from synthorg_tui.memory.org.hybrid_backend import HybridPromptRetrievalBackend
 from synthorg_tui.memory.org.log import LogRow, log_rows
 from synthorg_tui.memory.org.models import OrgMemoryQuery
 from synthorg_tui.memory.org.search import FoundFact, OrgSearch

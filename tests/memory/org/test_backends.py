@@ -14,7 +14,7 @@ from synthorg_tui.memory.org.errors import (
     OrgMemoryWriteError,
 )
 from synthorg_tui.memory.org.factory import create_org_backend
-from synthorg_tui.memory.org.hybrid import HybridPromptRetrievalBackend
+from synthorg_tui.memory.org.hybrid_backend import HybridPromptRetrievalBackend
 from synthorg_tui.memory.org.models import OrgFact, OrgMemoryQuery
 from synthorg_tui.memory.org.protocol import OrgMemoryBackend
 from synthorg_tui.memory.org.store import MAX_FACT_CHARS, OrgAct, OrgStore

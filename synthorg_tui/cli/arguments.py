@@ -11,7 +11,7 @@ import re
 import textwrap
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.paths import expand_home
@@ -33,6 +33,31 @@ CATEGORIES: Final = tuple(category.value for category in MemoryCategory)
 KINDS: Final = tuple(kind.value for kind in MemoryKind)
 _RELATIVE: Final = re.compile(r"(\d{1,5})([hdw])")
 _UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
+
+
+class Argument:
+    """An argument of a command: its names and the options of ``ArgumentParser.add_argument``."""
+
+    def __init__(self, *names: str, **options: Any) -> None:
+        self.names, self.options = names, options
+
+    def add_to(self, parser: argparse._ActionsContainer) -> None:
+        """Add the argument to a parser, or to a group of its arguments."""
+        parser.add_argument(*self.names, **self.options)
+
+
+class ArgumentGroup:
+    """Arguments under a title in the help; without a title, at most one of them may be given."""
+
+    def __init__(self, *arguments: Argument, title: str = "") -> None:
+        self.arguments, self.title = arguments, title
+
+    def add_to(self, parser: argparse._ActionsContainer) -> None:
+        """Add the group to a parser."""
+        titled = parser.add_argument_group(self.title) if self.title else None
+        group = titled or parser.add_mutually_exclusive_group()
+        for each in self.arguments:
+            each.add_to(group)
 
 
 class Parser(argparse.ArgumentParser):

@@ -12,16 +12,22 @@ import sys
 import threading
 from argparse import Namespace
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+)
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from synthorg_tui.cli.errors import DeclinedError, UsageError
-from synthorg_tui.cli.output import Console
+from synthorg_tui.cli.output import Console, ProgressLine
 from synthorg_tui.core.disk_space import low_space
 from synthorg_tui.core.types import LOGGER_NAME, SUSPECT
 
 if TYPE_CHECKING:
+    from synthorg_tui.cli.command import Answer
     from synthorg_tui.cli.terminal import Terminal
     from synthorg_tui.core.actors import CodingAgent
     from synthorg_tui.engine import Engine
@@ -165,9 +171,24 @@ class Context:
                 require_open_to_decisions(engine.settings.approvals)
                 yield engine, terminal
 
+    def working(self) -> AbstractContextManager["Cancellation"]:
+        """Show a job's progress and stop it at Ctrl-C, as ``cancelled_by_signal`` says."""
+        return cancelled_by_signal(self.console)
+
     def _warn_of_low_space(self) -> None:
-        if warning := low_space(self.data_dir):
-            self.console.warning(warning)
+        self.console.warning(low_space(self.data_dir))
+
+    def print(self, answer: "Answer") -> int:
+        """Print an answer as JSON if wanted, else for a person; return its exit code."""
+        if self.wants_json:
+            self.console.json(answer.json)
+            return answer.code
+        if isinstance(answer.text, str):
+            self.console.line(answer.text)
+        else:
+            answer.text(self.console)
+        self.console.note(answer.note)
+        return answer.code
 
     def print_result(self, value: object, line: str) -> int:
         """Print ``value`` as JSON if wanted, else ``line``; return 0, the exit code of success."""
@@ -193,11 +214,15 @@ class Context:
 
 
 class Cancellation:
-    """Ctrl-C as a request that the running job stop at its next safe point."""
+    """Ctrl-C as a request that the running job stop at its next safe point.
 
-    def __init__(self) -> None:
+    ``show`` shows how far the job is, on one line that is cleared at its end.
+    """
+
+    def __init__(self, line: ProgressLine) -> None:
         self.requested = threading.Event()
         self.stop = asyncio.Event()
+        self.show = line.update
 
     def request(self) -> None:
         """Set both events, which ask the running job to stop."""
@@ -211,8 +236,8 @@ def cancelled_by_signal(console: Console) -> Iterator[Cancellation]:
 
     The second one raises ``KeyboardInterrupt`` at once. Needs a running event loop.
     """
-    loop = asyncio.get_running_loop()
-    cancellation = Cancellation()
+    loop, line = asyncio.get_running_loop(), ProgressLine(console)
+    cancellation = Cancellation(line)
     task = asyncio.current_task()
 
     def on_signal() -> None:
@@ -227,7 +252,8 @@ def cancelled_by_signal(console: Console) -> Iterator[Cancellation]:
     for number in handled:
         loop.add_signal_handler(number, on_signal)
     try:
-        yield cancellation
+        with line:
+            yield cancellation
     except asyncio.CancelledError as error:
         raise KeyboardInterrupt from error
     finally:

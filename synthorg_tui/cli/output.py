@@ -60,6 +60,11 @@ class Console:
         """Print one line to ``out``, in the given styles, such as ``bold`` or ``red``."""
         print(self.style(text, *styles), file=self.out)
 
+    def lines(self, texts: Iterable[str], *styles: str) -> None:
+        """Print a line for each of the texts that isn't empty."""
+        for text in filter(None, texts):
+            self.line(text, *styles)
+
     def parts(self, parts: Iterable[tuple[str, ...]], *, separator: str = "  ") -> None:
         """Print a line of differently styled parts, each a text and its styles."""
         styled = [self.style(text, *styles) for text, *styles in parts if text]
@@ -88,8 +93,16 @@ class Console:
             if value:
                 self.parts([(label.ljust(label_width), "dim"), (value,)])
 
-    def table(self, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Print rows in aligned columns; the last column is cut at the terminal's width."""
+    def table(
+        self, header: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str = ""
+    ) -> None:
+        """Print rows in aligned columns; the last column is cut at the terminal's width.
+
+        With no rows, ``empty`` is printed if it is given.
+        """
+        if empty and not rows:
+            self.line(empty)
+            return
         cells = [[safe_text(" ".join(cell.split())) for cell in row] for row in (header, *rows)]
         widths = [max(cell_width(row[i]) for row in cells) for i in range(len(header) - 1)]
         room = max(_MIN_WIDTH, self.width - sum(widths) - 2 * len(widths))
@@ -121,14 +134,16 @@ class Console:
             buffer.write(text.encode("utf-8", "replace"))
             buffer.flush()
 
-    def note(self, text: str) -> None:
-        """Print a remark to ``err``, beside the result."""
-        print(self.style(text, "dim", stream=self.err), file=self.err, flush=True)
+    def note(self, *texts: str) -> None:
+        """Print remarks to ``err``, beside the result; empty ones are left out."""
+        for text in filter(None, texts):
+            print(self.style(text, "dim", stream=self.err), file=self.err, flush=True)
 
-    def warning(self, text: str) -> None:
-        """Print a warning to ``err``."""
+    def warning(self, *texts: str) -> None:
+        """Print warnings to ``err``; empty ones are left out."""
         label = self.style("warning:", "yellow", stream=self.err)
-        print(label, safe_text(text), file=self.err, flush=True)
+        for text in filter(None, texts):
+            print(label, safe_text(text), file=self.err, flush=True)
 
     def error(self, cause: str, remedy: str = "") -> None:
         """Print an error and its remedy to ``err``; ``cause`` may have one line for each cause."""

@@ -18,6 +18,7 @@ from synthorg_tui.cli.errors import CANCELLED
 from synthorg_tui.core.errors import DomainError
 
 if TYPE_CHECKING:
+    from synthorg_tui.cli.command import Answer
     from synthorg_tui.cli.output import Console
 
 _OVERVIEW: Final = """\
@@ -71,7 +72,12 @@ def build_parser(argv: Sequence[str] | None = None) -> ArgumentParser:
 
 def _add_modules(commands: Subparsers, names: Iterable[str]) -> None:
     for module in dict.fromkeys(COMMANDS[name].module for name in names):
-        importlib.import_module(f"synthorg_tui.cli.commands.{module}").add(commands)
+        loaded = importlib.import_module(f"synthorg_tui.cli.commands.{module}")
+        if hasattr(loaded, "add"):
+            loaded.add(commands)
+            continue
+        for command in loaded.DECLARED:
+            command.add_to(commands, COMMANDS[command.name].summary)
 
 
 def _command_in(argv: Sequence[str]) -> str:
@@ -143,9 +149,10 @@ async def _run_command(args: Namespace, console: "Console") -> int:
     from synthorg_tui.cli.context import Context, routed_logs
 
     require_allowed(args)
+    context = Context(args, console)
     with routed_logs(console):
-        code: int = await args.handler(Context(args, console))
-    return code
+        answer: Answer | int = await args.handler(context)
+        return answer if isinstance(answer, int) else context.print(answer)
 
 
 def _open_app(args: Namespace, console: "Console") -> int:

@@ -87,3 +87,11 @@ def require_open_to_decisions(approvals: ApprovalsConfig) -> None:
             "approvals.allow_cli is off: nothing is decided on the command line",
             remedy="Decide in the app.",
         )
+
+
+@contextmanager
+def deciding_person(approvals: ApprovalsConfig) -> Iterator[Terminal]:
+    """Open the controlling terminal where the settings allow decisions on the command line."""
+    require_open_to_decisions(approvals)
+    with controlling_terminal() as terminal:
+        yield terminal

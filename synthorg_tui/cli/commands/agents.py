@@ -5,18 +5,21 @@ agent's own environment, like decisions on proposals. Restricting an agent is ne
 """
 
 import argparse
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command, whole
-from synthorg_tui.cli.commands import COMMANDS
-from synthorg_tui.cli.commands.agents_show import add_show, in_words
-from synthorg_tui.cli.output import cut, local_time
+from synthorg_tui.cli.arguments import Argument, whole
+from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.errors import UsageError
+from synthorg_tui.cli.output import Console, cut, local_time
 from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.models import AgentRights, CallRecord
     from synthorg_tui.cli.context import AnyEngine, Context
+    from synthorg_tui.engine import Engine
+    from synthorg_tui.settings.roster import AgentFacts
 
 MAX_CALLS: Final = 200
 _ARGUMENTS_WIDTH: Final = 60
@@ -24,190 +27,171 @@ _PLACE_WIDTH: Final = 44
 _KINDS_NAMED: Final = 3
 _PERSON_ONLY: Final = "Only you can do that: it is refused where an agent runs it."
 _IN_APP: Final = "While the app is open, do it there."
+_AGENT: Final = Argument("agent", metavar="ID", help="the agent's id, as `agents` lists it")
 
 
-def add(commands: Subparsers) -> None:
-    """Add the parser of ``agents`` to ``commands``; without a subcommand it lists the agents."""
-    parser = add_command(
-        commands,
-        "agents",
-        run_list,
-        COMMANDS["agents"].summary,
-        more="Without a command\nthe agents are listed.",
-        examples=(
-            "agents",
-            "agents pause claude-code",
-            "agents calls --agent claude-code",
-            "agents undo 412",
-        ),
-    )
-    actions = parser.add_subparsers(title="commands", metavar="COMMAND")
-    add_show(actions)
-    _add_rights(actions)
-    _add_calls(actions)
-    add_command(
-        actions,
-        "readers",
-        run_readers,
-        "list the agents whose sessions `import` reads, and what is found of them here",
-        examples=("agents readers",),
-    )
+def _number(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) < 2**63:
+        raise argparse.ArgumentTypeError(f"{text!r} is not the number of a call")
+    return int(text)
 
 
-def _add_rights(actions: Subparsers) -> None:
-    pausing = add_command(
-        actions,
-        "pause",
-        run_pause,
-        "refuse everything to an agent until it is resumed",
-        more="It is told that a person paused it.",
-        examples=("agents pause claude-code",),
-    )
-    resuming = add_command(
-        actions,
-        "resume",
-        run_resume,
-        "let a paused agent go on",
-        more=f"{_PERSON_ONLY}\n{_IN_APP}",
-        examples=("agents resume claude-code",),
-    )
-    reading = add_command(
-        actions,
-        "read-only",
-        run_read_only,
-        "refuse writes to an agent, or no more",
-        more=f"`off` lets it write again. {_PERSON_ONLY}\n{_IN_APP}",
-        examples=("agents read-only claude-code", "agents read-only claude-code off"),
-    )
-    disconnecting = add_command(
-        actions,
-        "disconnect",
-        run_disconnect,
-        "end the connections of an agent",
-        more="It may come back at once; `agents pause` keeps it out.",
-        examples=("agents disconnect claude-code",),
-    )
-    for parser in (pausing, resuming, reading, disconnecting):
-        parser.add_argument("agent", metavar="ID", help="the agent's id, as `agents` lists it")
-    reading.add_argument(
-        "state", nargs="?", choices=("on", "off"), default="on", help="on unless given"
-    )
+@Command(
+    "show",
+    "show all that is known of an agent",
+    more="Its place and its own settings are\nchanged in the settings file: `config path` says "
+    "where that is, `config check` what is wrong.",
+    examples=("agents show claude-code",),
+    arguments=(_AGENT,),
+).asks
+async def show_agent(context: "Context", engine: "AnyEngine") -> Answer:
+    """Show one agent: its place, memories, rights, own settings, and whom its lessons reach."""
+    from synthorg_tui.settings.roster import roster
 
-
-def _add_calls(actions: Subparsers) -> None:
-    listing = add_command(
-        actions,
-        "calls",
-        run_calls,
-        "list what agents called, newest first",
-        more="With --json each has its arguments and its reply.",
-        examples=("agents calls --agent claude-code", "agents calls --text port --limit 5 --json"),
+    agents = await roster(
+        engine.settings,
+        facets=engine.desk.facets,
+        sessions=engine.sessions.list,
+        restrictions=engine.gateway.restrictions,
+        last_call=lambda agent_id: engine.gateway.calls(limit=1, agent=agent_id),
     )
-    listing.add_argument("--agent", metavar="ID", help="only this one's")
-    listing.add_argument("--text", metavar="TEXT", help="occurs in the name or the arguments")
-    listing.add_argument(
-        "--limit",
-        metavar="N",
-        type=whole(1, MAX_CALLS),
-        default=20,
-        help=f"at most (default 20, up to {MAX_CALLS})",
-    )
-    undoing = add_command(
-        actions,
-        "undo",
-        run_undo,
-        "take back what a call wrote, or bring back what it deleted",
-        more=f"Again, it brings back what was taken back.\n{_PERSON_ONLY}",
-        examples=("agents undo 412",),
-    )
-    undoing.add_argument("number", metavar="NUMBER", type=_number, help="see `agents calls`")
-
-
-async def run_list(context: "Context") -> int:
-    """List the agents: those in the settings, and those that imports added."""
-    async with context.engine() as engine:
-        agents = await engine.agents()
-        restricted = await engine.gateway.restrictions()
-    if context.wants_json:
-        from dataclasses import asdict
-
-        context.console.json(
-            {
-                "agents": [asdict(agent) for agent in agents],
-                "restricted": [_rights(agent, rights) for agent, rights in restricted.items()],
-            }
+    agent = next((each for each in agents if each.id == context.args.agent), None)
+    if agent is None:
+        raise UsageError(
+            f"there is no agent {context.args.agent!r}",
+            remedy="`synthorg-tui agents` lists them.",
         )
-        return 0
-    if agents:
-        rows = [
-            (
-                agent.id,
-                f"{agent.memories:,}{' (full)' if agent.is_full else ''}",
-                str(agent.level),
-                agent.role or "",
-            )
-            for agent in agents
-        ]
-        context.console.table(("AGENT", "MEMORIES", "LEVEL", "ROLE"), rows)
-    else:
-        context.console.line("No agents yet; they come with `synthorg-tui import`.")
-    for agent, rights in restricted.items():
-        context.console.note(f"{agent} {in_words(rights)}")
-    return 0
+    return Answer(_facts(agent), lambda console: _show(console, agent))
 
 
-async def run_pause(context: "Context") -> int:
+def _show(console: Console, agent: "AgentFacts") -> None:
+    from synthorg_tui.agents.models import AgentRights
+
+    full = " (full)" if agent.is_full else ""
+    console.line(agent.id, "bold")
+    console.facts(
+        (
+            ("role", agent.role or ""),
+            ("department", agent.department or ""),
+            ("seniority", agent.seniority.value if agent.seniority else ""),
+            ("level", agent.level.value),
+            ("memories", f"{agent.memories:,}{full}"),
+            ("sessions", f"{agent.sessions:,}"),
+            ("last seen", local_time(agent.last_seen) or "never"),
+            ("rights", _in_words(AgentRights(agent.paused, agent.read_only))),
+            *(("own setting", each) for each in agent.own_settings),
+            *((f"reaches, {scope.value}", ", ".join(ids)) for scope, ids in agent.reach.items()),
+        )
+    )
+
+
+def _facts(agent: "AgentFacts") -> Json:
+    return {
+        "id": agent.id,
+        "role": agent.role,
+        "department": agent.department,
+        "seniority": agent.seniority.value if agent.seniority else None,
+        "level": agent.level.value,
+        "declared": agent.declared,
+        "memories": agent.memories,
+        "is_full": agent.is_full,
+        "sessions": agent.sessions,
+        "last_seen": agent.last_seen.isoformat() if agent.last_seen else None,
+        "paused": agent.paused,
+        "read_only": agent.read_only,
+        "own_settings": list(agent.own_settings),
+        "reach": {scope.value: list(ids) for scope, ids in agent.reach.items()},
+    }
+
+
+@Command(
+    "pause",
+    "refuse everything to an agent until it is resumed",
+    more="It is told that a person paused it.",
+    examples=("agents pause claude-code",),
+    arguments=(_AGENT,),
+).asks
+async def pause(context: "Context", engine: "AnyEngine") -> Answer:
     """Pause an agent, which is refused every call from then on."""
-    async with context.engine() as engine:
-        await _note_unknown(context, engine)
-        await engine.gateway.restrict(context.args.agent, paused=True)
-        return await _show_rights(context, engine)
+    await _note_unknown(context, engine)
+    await engine.gateway.restrict(context.args.agent, paused=True)
+    return await _rights_now(context, engine)
 
 
-async def run_resume(context: "Context") -> int:
+@Command(
+    "resume",
+    "let a paused agent go on",
+    more=f"{_PERSON_ONLY}\n{_IN_APP}",
+    examples=("agents resume claude-code",),
+    arguments=(_AGENT,),
+).owns
+async def resume(context: "Context", engine: "Engine") -> Answer:
     """Let a paused agent go on."""
-    async with context.own_engine() as engine:
-        await _require_open(context, engine)
-        await engine.gateway.set_paused(context.args.agent, False)
-        return await _show_rights(context, engine)
+    await _require_open(context, engine)
+    await engine.gateway.set_paused(context.args.agent, False)
+    return await _rights_now(context, engine)
 
 
-async def run_read_only(context: "Context") -> int:
+@Command(
+    "read-only",
+    "refuse writes to an agent, or no more",
+    more=f"`off` lets it write again. {_PERSON_ONLY}\n{_IN_APP}",
+    examples=("agents read-only claude-code", "agents read-only claude-code off"),
+    arguments=(
+        _AGENT,
+        Argument("state", nargs="?", choices=("on", "off"), default="on", help="on unless given"),
+    ),
+).runs
+async def read_only(context: "Context") -> Answer:
     """Refuse writes to an agent, or allow them again."""
     agent = context.args.agent
     if context.args.state == "on":
         async with context.engine() as engine:
             await _note_unknown(context, engine)
             await engine.gateway.restrict(agent, read_only=True)
-            return await _show_rights(context, engine)
+            return await _rights_now(context, engine)
     async with context.own_engine() as own_engine:
         await _require_open(context, own_engine)
         await own_engine.gateway.set_read_only(agent, False)
-        return await _show_rights(context, own_engine)
+        return await _rights_now(context, own_engine)
 
 
-async def run_disconnect(context: "Context") -> int:
+@Command(
+    "disconnect",
+    "end the connections of an agent",
+    more="It may come back at once; `agents pause` keeps it out.",
+    examples=("agents disconnect claude-code",),
+    arguments=(_AGENT,),
+).asks
+async def disconnect(context: "Context", engine: "AnyEngine") -> Answer:
     """End all connections of an agent, which may connect again."""
     agent = context.args.agent
-    async with context.engine() as engine:
-        count = await engine.gateway.hang_up(agent)
-    return context.print_result(
-        {"agent_id": agent, "disconnected": count},
-        f"Ended {counted(count, 'connection')} of {agent}.",
-    )
+    count = await engine.gateway.hang_up(agent)
+    told = f"Ended {counted(count, 'connection')} of {agent}."
+    return Answer({"agent_id": agent, "disconnected": count}, told)
 
 
-async def run_calls(context: "Context") -> int:
+@Command(
+    "calls",
+    "list what agents called, newest first",
+    more="With --json each has its arguments and its reply.",
+    examples=("agents calls --agent claude-code", "agents calls --text port --limit 5 --json"),
+    arguments=(
+        Argument("--agent", metavar="ID", help="only this one's"),
+        Argument("--text", metavar="TEXT", help="occurs in the name or the arguments"),
+        Argument(
+            "--limit",
+            metavar="N",
+            type=whole(1, MAX_CALLS),
+            default=20,
+            help=f"at most (default 20, up to {MAX_CALLS})",
+        ),
+    ),
+).asks
+async def list_calls(context: "Context", engine: "AnyEngine") -> Answer:
     """List the recorded calls of agents, newest first."""
     args = context.args
-    async with context.engine() as engine:
-        calls = await engine.gateway.calls(limit=args.limit, agent=args.agent, text=args.text)
-    if context.wants_json:
-        context.console.json({"calls": [_call(record) for record in calls]})
-        return 0
-    if not calls:
-        context.console.line("No calls.")
-        return 0
+    calls = await engine.gateway.calls(limit=args.limit, agent=args.agent, text=args.text)
     rows = [
         (
             str(record.number),
@@ -219,30 +203,37 @@ async def run_calls(context: "Context") -> int:
         )
         for record in calls
     ]
-    context.console.table(("CALL", "WHEN", "AGENT", "NAME", "", "ARGUMENTS"), rows)
-    return 0
+    header = ("CALL", "WHEN", "AGENT", "NAME", "", "ARGUMENTS")
+    return Answer(
+        {"calls": [_call(record) for record in calls]},
+        lambda console: console.table(header, rows, empty="No calls."),
+    )
 
 
-async def run_undo(context: "Context") -> int:
+@Command(
+    "undo",
+    "take back what a call wrote, or bring back what it deleted",
+    more=f"Again, it brings back what was taken back.\n{_PERSON_ONLY}",
+    examples=("agents undo 412",),
+    arguments=(Argument("number", metavar="NUMBER", type=_number, help="see `agents calls`"),),
+).asks
+async def undo_call(context: "Context", engine: "AnyEngine") -> Answer:
     """Delete the memories that a call wrote, or restore those that it deleted."""
-    async with context.engine() as engine:
-        await _require_open(context, engine)
-        undone = await engine.gateway.undo_call(context.args.number, actor=context.actor)
-    if context.wants_json:
-        from dataclasses import asdict
-
-        context.console.json(asdict(undone))
-        return 0
+    await _require_open(context, engine)
+    undone = await engine.gateway.undo_call(context.args.number, actor=context.actor)
+    back, note = "Brought", ""
+    if not undone.restored:
+        back, note = "Took", f"`synthorg-tui agents undo {undone.number}` brings back"
     count = counted(len(undone.memory_ids), "memory", "memories")
-    if undone.restored:
-        context.console.line(f"Brought back {count} of {undone.agent_id}.")
-    else:
-        context.console.line(f"Took back {count} of {undone.agent_id}.")
-        context.console.note(f"`synthorg-tui agents undo {undone.number}` brings back")
-    return 0
+    return Answer(asdict(undone), f"{back} back {count} of {undone.agent_id}.", note=note)
 
 
-async def run_readers(context: "Context") -> int:
+@Command(
+    "readers",
+    "list the agents whose sessions `import` reads, and what is found of them here",
+    examples=("agents readers",),
+).runs
+async def list_readers(context: "Context") -> Answer:
     """List the agents whose sessions are read: where they are, and what of them isn't known."""
     import os
     from pathlib import Path
@@ -253,21 +244,11 @@ async def run_readers(context: "Context") -> int:
 
     places = looked_for(Path.home(), os.environ)
     verified = {reader.name: reader.verified for reader in READERS}
-    unknown = await unknown_kinds(context)
-    if context.wants_json:
-        readers = [
-            {"reader": name, "verified": tried, "unknown": unknown.get(name, {})}
-            for name, tried in verified.items()
-        ]
-        shown = [
-            {"reader": at.reader, "path": str(at.root), "files": at.files, "bytes": at.bytes}
-            for at in places
-        ]
-        context.console.json({"readers": readers, "places": shown})
-        return 0
+    unknown = await _unknown_kinds(context)
     found = [at for at in places if at.files]
     first = {at.reader: at for at in reversed(places)}
     missing = [at for name, at in first.items() if name not in {each.reader for each in found}]
+    header = ("READER", "FILES", "SIZE", "UNKNOWN", "PLACE", "LAST VERIFIED WITH")
     rows = [
         (
             at.reader,
@@ -279,13 +260,68 @@ async def run_readers(context: "Context") -> int:
         )
         for at in (*found, *sorted(missing, key=lambda at: at.reader))
     ]
-    header = ("READER", "FILES", "SIZE", "UNKNOWN", "PLACE", "LAST VERIFIED WITH")
-    context.console.table(header, rows)
-    return 0
+    result = {
+        "readers": [
+            {"reader": name, "verified": tried, "unknown": unknown.get(name, {})}
+            for name, tried in verified.items()
+        ],
+        "places": [
+            {"reader": at.reader, "path": str(at.root), "files": at.files, "bytes": at.bytes}
+            for at in places
+        ],
+    }
+    return Answer(result, lambda console: console.table(header, rows))
 
 
-async def unknown_kinds(context: "Context") -> dict[str, dict[str, int]]:
-    """Return how many records of which kinds each reader didn't know in what was imported."""
+@Command(
+    "agents",
+    more="Without a command\nthe agents are listed.",
+    examples=(
+        "agents",
+        "agents pause claude-code",
+        "agents calls --agent claude-code",
+        "agents undo 412",
+    ),
+    commands=(
+        show_agent,
+        pause,
+        resume,
+        read_only,
+        disconnect,
+        list_calls,
+        undo_call,
+        list_readers,
+    ),
+).asks
+async def list_agents(context: "Context", engine: "AnyEngine") -> Answer:
+    """List the agents: those in the settings, and those that imports added."""
+    agents = await engine.agents()
+    restricted = await engine.gateway.restrictions()
+
+    def show(console: Console) -> None:
+        rows = [
+            (
+                agent.id,
+                f"{agent.memories:,}{' (full)' if agent.is_full else ''}",
+                str(agent.level),
+                agent.role or "",
+            )
+            for agent in agents
+        ]
+        none = "No agents yet; they come with `synthorg-tui import`."
+        console.table(("AGENT", "MEMORIES", "LEVEL", "ROLE"), rows, empty=none)
+        for agent, rights in restricted.items():
+            console.note(f"{agent} {_in_words(rights)}")
+
+    limits = [_rights(agent, rights) for agent, rights in restricted.items()]
+    return Answer({"agents": [asdict(agent) for agent in agents], "restricted": limits}, show)
+
+
+DECLARED: Final = (list_agents,)
+
+
+async def _unknown_kinds(context: "Context") -> dict[str, dict[str, int]]:
+    """How many records of which kinds each reader didn't know in what was imported."""
     from synthorg_tui.persistence.lock import has_store
 
     kinds: dict[str, dict[str, int]] = {}
@@ -320,16 +356,23 @@ async def _note_unknown(context: "Context", engine: "AnyEngine") -> None:
         context.console.note(f"no agent named {agent} was here yet; it holds once one is")
 
 
-async def _show_rights(context: "Context", engine: "AnyEngine") -> int:
+async def _rights_now(context: "Context", engine: "AnyEngine") -> Answer:
     from synthorg_tui.agents.models import AgentRights
 
     agent = context.args.agent
     rights = (await engine.gateway.restrictions()).get(agent, AgentRights())
-    return context.print_result(_rights(agent, rights), f"{agent} {in_words(rights)}.")
+    return Answer(_rights(agent, rights), f"{agent} {_in_words(rights)}.")
 
 
 def _rights(agent: str, rights: "AgentRights") -> Json:
     return {"agent_id": agent, "paused": rights.paused, "read_only": rights.read_only}
+
+
+def _in_words(rights: "AgentRights") -> str:
+    if rights.paused:
+        more = ", and may only read once it is resumed" if rights.read_only else ""
+        return f"is paused{more}"
+    return "may only read" if rights.read_only else "may read and write"
 
 
 def _call(record: "CallRecord") -> Json:
@@ -349,9 +392,3 @@ def _call(record: "CallRecord") -> Json:
         "memory_ids": list(record.memory_ids),
         "wrote": record.wrote,
     }
-
-
-def _number(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) < 2**63:
-        raise argparse.ArgumentTypeError(f"{text!r} is not the number of a call")
-    return int(text)

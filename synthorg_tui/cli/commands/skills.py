@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from synthorg_tui.cli import shapes
-from synthorg_tui.cli.arguments import Subparsers, add_command, add_group, path
-from synthorg_tui.cli.commands import COMMANDS, skills_eval
-from synthorg_tui.cli.errors import DeclinedError, UsageError
+from synthorg_tui.cli.arguments import Argument, path
+from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.commands import skills_eval
+from synthorg_tui.cli.errors import UsageError
 from synthorg_tui.cli.output import Console, ProgressLine, cut, local_time
 from synthorg_tui.core.actors import actor_words, deed_of
 from synthorg_tui.core.enums import SkillState
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.core.paths import expand_home, short_path
+from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ _STATES: Final = {
     "valid": "green",
 }
 _SEVERITIES: Final = {"error": "red", "warning": "yellow"}
+_NAMED: Final = "its name, or the path of its file"
+_NEXT: Final = "`synthorg-tui proposals show ID` tells what approving would do"
 
 
 class _Checked(NamedTuple):
@@ -45,142 +48,77 @@ class _Checked(NamedTuple):
         return any(strict or finding.severity.value == "error" for finding in self.findings)
 
 
-def add(commands: Subparsers) -> None:
-    """Add the parser of ``skills`` to ``commands``."""
-    actions = add_group(
-        commands,
-        "skills",
-        COMMANDS["skills"].summary,
-        "Skills are SKILL.md files: of projects, of yours, of approved lessons, and shipped.",
-    )
-    _add_reading(actions)
-    skills_eval.add(actions)
-    _add_reviewing(actions)
-
-
-def _add_reading(actions: Subparsers) -> None:
-    add_command(
-        actions,
-        "list",
-        run_list,
-        "list skills",
-        more="Those of projects come\nbefore yours, those before approved lessons, and "
-        "those before what is shipped; of one name the first wins.",
-    )
-    parser = add_command(
-        actions,
-        "show",
-        run_show,
-        "show a skill, what is wrong with it, and what taught it",
-        examples=("skills show push-new-branch", "skills show .claude/skills/release/SKILL.md"),
-    )
-    parser.add_argument("skill", metavar="NAME", help="its name, or the path of its file")
-    parser = add_command(
-        actions,
-        "validate",
-        run_validate,
-        "say what is wrong with skills, line by line",
-        more="Exits with 1 when a skill\ncan't be used.",
-        examples=("skills validate", "skills validate --strict .agents/skills"),
-    )
-    parser.add_argument(
-        "paths",
-        nargs="*",
-        type=path,
-        metavar="PATH",
-        help="a SKILL.md, its folder, or a folder of such folders (default: all there are)",
-    )
-    parser.add_argument(
-        "--strict", action="store_true", help="exit with 1 for what only strict readers refuse, too"
-    )
-
-
-def _add_reviewing(actions: Subparsers) -> None:
-    add_command(
-        actions,
-        "sync",
-        run_sync,
-        "put skills that changed on disk up for review",
-        more="Nothing counts\nbefore you have approved it; see `synthorg-tui proposals`.",
-    )
-    parser = add_command(
-        actions,
-        "review",
-        run_review,
-        "put skills up for review that were here before, or that are shipped",
-        more="What lies in a folder\nwhen it is seen first is only listed, as found; what is "
-        "shipped, as shipped.",
-        examples=("skills review release",),
-    )
-    parser.add_argument(
-        "skills", nargs="+", metavar="NAME", help="its name, or the path of its file"
-    )
-    parser = add_command(
-        actions,
-        "restore",
-        run_restore,
-        "write approved skills again whose files are gone",
-        more="A store that was\nrestored in another place has its skills so. It asks at your "
-        "terminal first; a file that is there is left alone.",
-        examples=("skills restore", "skills restore push-new-branch"),
-    )
-    parser.add_argument(
-        "skills", nargs="*", metavar="NAME", help="name or path of one that is gone (default: all)"
-    )
-    parser = add_command(
-        actions,
-        "retire",
-        run_retire,
-        "take a skill out of use, its file and its memories",
-        more="It asks at your terminal\nfirst; `proposals undo` brings the skill back.",
-        examples=("skills retire push-new-branch",),
-    )
-    parser.add_argument("skill", metavar="NAME", help="its name, or the path of its file")
-
-
-async def run_list(context: "Context") -> int:
+@Command(
+    "list",
+    "list skills",
+    more="Those of projects come\nbefore yours, those before approved lessons, and "
+    "those before what is shipped; of one name the first wins.",
+).asks
+async def list_skills(context: "Context", engine: "AnyEngine") -> Answer:
     """List the skills in every folder, and those that have no file but only a memory."""
-    async with context.engine() as engine:
-        overview = await engine.skills.overview()
-    console = context.console
-    if context.wants_json:
-        roots = [shapes.skill_root(state) for state in overview.roots]
-        console.json({"roots": roots, "skills": [shapes.skill(row) for row in overview.rows]})
-        return 0
-    if overview.rows:
-        header = ("STATE", "NAME", "WHOSE", "GIVEN", "DESCRIPTION")
-        console.table(header, [_cells(row) for row in overview.rows])
-    if any(row.state.value == "shipped" for row in overview.rows):
-        console.note("`synthorg-tui skills review NAME` puts one that is shipped up for review")
-    if all(row.state.value == "shipped" for row in overview.rows):
-        console.line("No others yet; they come from approved proposals, or lie in these folders:")
-        for state in overview.roots:
-            if state.root.scope.value != "shipped":
-                console.line(f"  {short_path(str(state.root.path))}")
-    for state in overview.roots:
-        if state.problem:
-            console.warning(f"{state.root.path}: {state.problem}")
-    return 0
+    overview = await engine.skills.overview()
+    is_shipped = [row.state is SkillState.SHIPPED for row in overview.rows]
 
-
-async def run_show(context: "Context") -> int:
-    """Show one skill in full."""
-    async with context.engine() as engine:
-        skill = await engine.skills.skill(await _path_of(engine, context.args.skill))
-        with ProgressLine(context.console) as line:
-            effects = await engine.pruning.effects(
-                progress=lambda done, total: line.update(f"{done:,} of {total:,} sessions")
+    def show(console: Console) -> None:
+        if overview.rows:
+            header = ("STATE", "NAME", "WHOSE", "GIVEN", "DESCRIPTION")
+            console.table(header, [_cells(row) for row in overview.rows])
+        if any(is_shipped):
+            console.note("`synthorg-tui skills review NAME` puts one that is shipped up for review")
+        if all(is_shipped):
+            console.line(
+                "No others yet; they come from approved proposals, or lie in these folders:"
             )
-        helps = skills_eval.in_words(await engine.evaluation.known(skill.row.path))
+            own = [state.root for state in overview.roots if state.root.scope.value != "shipped"]
+            console.lines(f"  {short_path(str(root.path))}" for root in own)
+        troubled = [state for state in overview.roots if state.problem]
+        console.warning(*(f"{state.root.path}: {state.problem}" for state in troubled))
+
+    roots = [shapes.skill_root(state) for state in overview.roots]
+    return Answer({"roots": roots, "skills": [shapes.skill(row) for row in overview.rows]}, show)
+
+
+@Command(
+    "show",
+    "show a skill, what is wrong with it, and what taught it",
+    examples=("skills show push-new-branch", "skills show .claude/skills/release/SKILL.md"),
+    arguments=(Argument("skill", metavar="NAME", help=_NAMED),),
+).asks
+async def show_skill(context: "Context", engine: "AnyEngine") -> Answer:
+    """Show one skill in full."""
+    skill = await engine.skills.skill(await _path_of(engine, context.args.skill))
+    with ProgressLine(context.console) as line:
+        effects = await engine.pruning.effects(
+            progress=lambda done, total: line.update(f"{done:,} of {total:,} sessions")
+        )
+    helps = skills_eval.in_words(await engine.evaluation.known(skill.row.path))
     effect = effects.get(skill.row.path)
-    if context.wants_json:
-        context.console.json(shapes.skill_in_full(skill, effect))
-    else:
-        _show(context.console, skill, effect, helps)
-    return 0
+    return Answer(
+        shapes.skill_in_full(skill, effect), lambda console: _show(console, skill, effect, helps)
+    )
 
 
-async def run_validate(context: "Context") -> int:
+@Command(
+    "validate",
+    "say what is wrong with skills, line by line",
+    more="Exits with 1 when a skill\ncan't be used.",
+    examples=("skills validate", "skills validate --strict .agents/skills"),
+    arguments=(
+        Argument(
+            "paths",
+            nargs="*",
+            type=path,
+            metavar="PATH",
+            help="a SKILL.md, its folder, or a folder of such folders (default: all there are)",
+        ),
+        Argument(
+            "--strict",
+            action="store_true",
+            help="exit with 1 for what only strict readers refuse, too",
+        ),
+    ),
+).runs
+async def validate(context: "Context") -> Answer:
     """Print the problems of the named skills, or of all on disk.
 
     Returns ``INVALID`` when a skill is unusable or, with ``--strict``, has any problem; else 0.
@@ -195,115 +133,151 @@ async def run_validate(context: "Context") -> int:
             rows = (await engine.skills.overview()).rows
         checked = [_Checked(row.path, row.findings) for row in rows if row.scope is not None]
     is_ok = not any(skill.is_bad(strict=strict) for skill in checked)
-    if context.wants_json:
-        skills = [
-            {
-                "path": skill.path,
-                "ok": not skill.is_bad(strict=strict),
-                "findings": [shapes.finding(finding) for finding in skill.findings],
-            }
-            for skill in checked
-        ]
-        context.console.json({"ok": is_ok, "skills": skills})
-    else:
-        _show_checked(context.console, checked)
-    return 0 if is_ok else INVALID
+    skills = [
+        {
+            "path": skill.path,
+            "ok": not skill.is_bad(strict=strict),
+            "findings": [shapes.finding(finding) for finding in skill.findings],
+        }
+        for skill in checked
+    ]
+    return Answer(
+        {"ok": is_ok, "skills": skills},
+        lambda console: _show_checked(console, checked),
+        code=0 if is_ok else INVALID,
+    )
 
 
-async def run_sync(context: "Context") -> int:
+@Command(
+    "sync",
+    "put skills that changed on disk up for review",
+    more="Nothing counts\nbefore you have approved it; see `synthorg-tui proposals`.",
+).asks
+async def sync(context: "Context", engine: "AnyEngine") -> Answer:
     """Propose the changes of skill files on disk since the last look, for a person's review."""
-    async with context.engine() as engine:
-        report = await engine.skills.sync()
-    if context.wants_json:
-        changes = {"added": list(report.added), "withdrawn": list(report.withdrawn)}
-        context.console.json({**changes, "found": report.found})
-        return 0
-    if report.found:
-        context.console.line(f"{counted(report.found, 'skill')} lay here already: taken note of.")
-        context.console.note("`synthorg-tui skills review NAME` puts one up for review")
-    elif not (report.added or report.withdrawn):
-        context.console.line("Nothing changed.")
-    if report.added:
-        context.console.line(f"{counted(len(report.added), 'change')} up for review:")
-        for item_id in report.added:
-            context.console.line(f"  {item_id}", "bold")
-        context.console.note("`synthorg-tui proposals show ID` tells what approving would do")
-    if report.withdrawn:
-        context.console.line(f"{counted(len(report.withdrawn), 'item')} withdrawn: no longer so.")
-    return 0
+    report = await engine.skills.sync()
+    changes = {"added": list(report.added), "withdrawn": list(report.withdrawn)}
+
+    def show(console: Console) -> None:
+        if report.found:
+            console.line(f"{counted(report.found, 'skill')} lay here already: taken note of.")
+            console.note("`synthorg-tui skills review NAME` puts one up for review")
+        elif not (report.added or report.withdrawn):
+            console.line("Nothing changed.")
+        if report.added:
+            console.line(f"{counted(len(report.added), 'change')} up for review:")
+            console.lines((f"  {item_id}" for item_id in report.added), "bold")
+            console.note(_NEXT)
+        if report.withdrawn:
+            console.line(f"{counted(len(report.withdrawn), 'item')} withdrawn: no longer so.")
+
+    return Answer({**changes, "found": report.found}, show)
 
 
-async def run_review(context: "Context") -> int:
+@Command(
+    "review",
+    "put skills up for review that were here before, or that are shipped",
+    more="What lies in a folder\nwhen it is seen first is only listed, as found; what is "
+    "shipped, as shipped.",
+    examples=("skills review release",),
+    arguments=(Argument("skills", nargs="+", metavar="NAME", help=_NAMED),),
+).asks
+async def review(context: "Context", engine: "AnyEngine") -> Answer:
     """Put skills up for review that were here before, or that are shipped."""
-    async with context.engine() as engine:
-        paths = [await _path_of(engine, named) for named in context.args.skills]
-        offered = [(path, await engine.skills.offer(path)) for path in paths]
-    if context.wants_json:
-        items = [{"path": path, "item": item_id or None} for path, item_id in offered]
-        context.console.json({"skills": items})
-        return 0
-    for skill_path, item_id in offered:
-        remark = item_id or "nothing to decide: it is in memory as it is, decided, or shadowed"
-        context.console.parts([(short_path(skill_path),), (remark, "bold" if item_id else "dim")])
-    if any(item_id for _, item_id in offered):
-        context.console.note("`synthorg-tui proposals show ID` tells what approving would do")
-    return 0
+    paths = [await _path_of(engine, named) for named in context.args.skills]
+    offered = [(path, await engine.skills.offer(path)) for path in paths]
+
+    def show(console: Console) -> None:
+        for skill_path, item_id in offered:
+            remark = item_id or "nothing to decide: it is in memory as it is, decided, or shadowed"
+            console.parts([(short_path(skill_path),), (remark, "bold" if item_id else "dim")])
+
+    items = [{"path": path, "item": item_id or None} for path, item_id in offered]
+    is_any = any(item_id for _, item_id in offered)
+    return Answer({"skills": items}, show, note=_NEXT if is_any else "")
 
 
-async def run_restore(context: "Context") -> int:
+@Command(
+    "restore",
+    "write approved skills again whose files are gone",
+    more="A store that was\nrestored in another place has its skills so. It asks at your "
+    "terminal first; a file that is there is left alone.",
+    examples=("skills restore", "skills restore push-new-branch"),
+    arguments=(
+        Argument(
+            "skills",
+            nargs="*",
+            metavar="NAME",
+            help="name or path of one that is gone (default: all)",
+        ),
+    ),
+).owns
+async def restore(context: "Context", engine: "Engine") -> Answer:
     """Write the approved text of skills whose files are gone, once the person agrees.
 
     Returns 1 when one of them can't be written, else 0.
     """
-    async with context.own_engine() as engine:
-        paths = await _gone(engine, context.args.skills)
-        written, refused = await _written_again(context, engine, paths) if paths else ([], [])
-    if context.wants_json:
-        context.console.json({"written": written, "refused": list(refused)})
-        return 1 if refused else 0
-    if not paths:
-        context.console.line("No skill's file is gone.")
-    for written_path in written:
-        context.console.line(f"Written: {short_path(written_path)}")
-    for problem in refused:
-        context.console.warning(problem)
-    return 1 if refused else 0
+    paths = await _gone(engine, context.args.skills)
+    written, refused = await _written_again(context, engine, paths) if paths else ([], [])
+
+    def show(console: Console) -> None:
+        if not paths:
+            console.line("No skill's file is gone.")
+        console.lines(f"Written: {short_path(written_path)}" for written_path in written)
+        console.warning(*refused)
+
+    return Answer({"written": written, "refused": refused}, show, code=1 if refused else 0)
 
 
-async def run_retire(context: "Context") -> int:
+@Command(
+    "retire",
+    "take a skill out of use, its file and its memories",
+    more="It asks at your terminal\nfirst; `proposals undo` brings the skill back.",
+    examples=("skills retire push-new-branch",),
+    arguments=(Argument("skill", metavar="NAME", help=_NAMED),),
+).owns
+async def retire(context: "Context", engine: "Engine") -> Answer:
     """Take a skill out of use, file and memories, once the person agrees; returns 0."""
     from synthorg_tui.cli.terminal import controlling_terminal, require_open_to_decisions
 
-    async with context.own_engine() as engine:
-        require_open_to_decisions(engine.settings.approvals)
-        path = await _path_of(engine, context.args.skill)
-        with controlling_terminal() as terminal:
-            context.console.note(short_path(path))
-            question = "Agents are no longer given it. Retire it? [y/N]"
-            if terminal.ask(question).lower() not in ("y", "yes"):
-                raise DeclinedError("nothing was changed")
-            decision = await engine.reviews.retire(path, terminal.person)
-    if context.wants_json:
-        context.console.json({"retired": path})
-        return 0
-    context.console.line(f"Retired: {decision.title}")
-    context.console.note("`synthorg-tui proposals undo` brings it back")
-    return 0
+    require_open_to_decisions(engine.settings.approvals)
+    path = await _path_of(engine, context.args.skill)
+    with controlling_terminal() as terminal:
+        context.console.note(short_path(path))
+        terminal.agree("Agents are no longer given it. Retire it?")
+        decision = await engine.reviews.retire(path, terminal.person)
+    note = "`synthorg-tui proposals undo` brings it back"
+    return Answer({"retired": path}, f"Retired: {decision.title}", note=note)
+
+
+DECLARED: Final = (
+    Command(
+        "skills",
+        about="Skills are SKILL.md files: of projects, of yours, of approved lessons, and shipped.",
+        commands=(
+            list_skills,
+            show_skill,
+            validate,
+            skills_eval.evaluate,
+            sync,
+            review,
+            restore,
+            retire,
+        ),
+    ),
+)
 
 
 async def _written_again(
     context: "Context", engine: "Engine", paths: Sequence[str]
 ) -> tuple[list[str], list[str]]:
     """Ask the person and write; returns what was written, and what is wrong with the others."""
-    from synthorg_tui.cli.terminal import controlling_terminal, require_open_to_decisions
+    from synthorg_tui.cli.terminal import deciding_person
 
-    require_open_to_decisions(engine.settings.approvals)
     written, refused = [], []
-    with controlling_terminal() as terminal:
-        for skill_path in paths:
-            context.console.note(short_path(skill_path))
-        if terminal.ask(f"Write {counted(len(paths), 'file')}? [y/N]").lower() not in ("y", "yes"):
-            raise DeclinedError("nothing was changed")
+    with deciding_person(engine.settings.approvals) as terminal:
+        context.console.note(*map(short_path, paths))
+        terminal.agree(f"Write {counted(len(paths), 'file')}?")
         for skill_path in paths:
             try:
                 await engine.reviews.restore_file(skill_path, terminal.person, only_if_gone=True)
@@ -325,22 +299,10 @@ async def _gone(engine: "AnyEngine", named: Sequence[str]) -> list[str]:
 
 async def _path_of(engine: "AnyEngine", named: str) -> str:
     """The path of the file that a name or a path stands for."""
-    rows = _matching((await engine.skills.overview()).rows, named)
-    if not rows:
+    found = skills_eval.path_named((await engine.skills.overview()).rows, named)
+    if not found:
         raise UsageError(f"no skill {named!r}", remedy="`synthorg-tui skills list` names them.")
-    if len(rows) > 1:
-        places = "\n".join(row.path for row in rows)
-        raise UsageError(f"{named!r} is in several places:\n{places}", remedy="Name a path.")
-    return rows[0].path
-
-
-def _matching(rows: "Sequence[SkillOverviewRow]", named: str) -> "list[SkillOverviewRow]":
-    from synthorg_tui.skills.disk import FILE_NAME
-
-    named_path = expand_home(named).absolute()
-    paths = {str(named_path), str(named_path / FILE_NAME)}
-    matching = [row for row in rows if row.path in paths or row.name == named]
-    return [row for row in matching if not row.shadowed_by] or matching
+    return found
 
 
 def _read_all(paths: Sequence[Path]) -> list[_Checked]:
@@ -388,19 +350,25 @@ def _show(
 ) -> None:
     row = skill.row
     console.parts([(row.name, "bold"), (row.state.value, _STATES.get(row.state.value, "dim"))])
-    facts = [("file", short_path(row.path)), ("given", _given(row))]
-    facts += [*(_effect_facts(effect) if effect else ()), ("helps", helps)]
-    facts += [("gives way to", short_path(row.shadowed_by)), ("waiting", row.waiting)]
-    facts += [("memories", ", ".join(skill.memory_ids))]
-    facts += [("changed", "a memory of it was edited without review")] if row.reworded else []
-    facts += [("taught by", f"{seen.lines}  {seen.note}".rstrip()) for seen in skill.evidence]
-    facts += [
-        (
-            "text",
-            f"{local_time(text.at)} {deed_of(text.event, text.actor).replace('_', ' ')}"
-            f" by {actor_words(text.actor)}",
-        )
-        for text in skill.versions
+    given = f"{counted(row.applied, 'time')}, last {local_time(row.applied_at)}"
+    facts = [
+        ("file", short_path(row.path)),
+        ("given", given if row.applied else ""),
+        *(_effect_facts(effect) if effect else ()),
+        ("helps", helps),
+        ("gives way to", short_path(row.shadowed_by)),
+        ("waiting", row.waiting),
+        ("memories", ", ".join(skill.memory_ids)),
+        ("changed", "a memory of it was edited without review" if row.reworded else ""),
+        *(("taught by", f"{seen.lines}  {seen.note}".rstrip()) for seen in skill.evidence),
+        *(
+            (
+                "text",
+                f"{local_time(text.at)} {deed_of(text.event, text.actor).replace('_', ' ')}"
+                f" by {actor_words(text.actor)}",
+            )
+            for text in skill.versions
+        ),
     ]
     room = max(console.width - 14, 40)
     console.facts([(label, cut(value, room)) for label, value in facts], label_width=12)
@@ -436,9 +404,3 @@ def _cells(row: "SkillOverviewRow") -> tuple[str, ...]:
     errors = [finding.message for finding in row.findings if finding.severity.value == "error"]
     description = row.description or "; ".join(errors)
     return (row.state.value, row.name, whose, str(row.applied or ""), description)
-
-
-def _given(row: "SkillOverviewRow") -> str:
-    if not row.applied:
-        return ""
-    return f"{counted(row.applied, 'time')}, last {local_time(row.applied_at)}"

@@ -1,19 +1,20 @@
 """``skills eval``: whether a skill helps, level by level, the cheapest first."""
 
-import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command, path
+from synthorg_tui.cli.arguments import Argument, ArgumentGroup, path
+from synthorg_tui.cli.command import Answer, Command
 from synthorg_tui.cli.errors import CANCELLED, UsageError
-from synthorg_tui.cli.output import Console, ProgressLine, local_time
+from synthorg_tui.cli.output import Console, local_time
 from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.paths import expand_home, short_path
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import AnyEngine, Context
+    from synthorg_tui.curation.overview import SkillOverviewRow
     from synthorg_tui.evaluation.dialects import Benchmark
     from synthorg_tui.evaluation.models import ReplayResult, SkillEvaluation
     from synthorg_tui.evaluation.replay import ReplayPlan
@@ -25,52 +26,56 @@ _REPLAY: Final = "replay"
 _LEVELS: Final = ("lint", "trigger", _REPLAY, "recurrence")
 
 
-def add(actions: Subparsers) -> None:
-    """Add the parser of ``skills eval`` to the subcommands of ``skills``."""
-    parser = add_command(
-        actions,
-        "eval",
-        run_eval,
-        "tell whether a skill or a proposal helps",
-        more="Without --level it\nlooks at all that needs no agent. A replay says first what it "
-        "takes at most, and asks at your terminal. Exits with 1 when the text has errors or "
-        "runs with the skill went worse.",
-        examples=(
-            "skills eval push-new-branch",
-            "skills eval --all --json",
-            "skills eval push-new-branch --level replay --executor claude --runs 3",
+@Command(
+    "eval",
+    "tell whether a skill or a proposal helps",
+    more="Without --level it\nlooks at all that needs no agent. A replay says first what it "
+    "takes at most, and asks at your terminal. Exits with 1 when the text has errors or "
+    "runs with the skill went worse.",
+    examples=(
+        "skills eval push-new-branch",
+        "skills eval --all --json",
+        "skills eval push-new-branch --level replay --executor claude --runs 3",
+    ),
+    arguments=(
+        Argument("skill", nargs="?", metavar="NAME", help="a skill, or the id of a proposal"),
+        Argument("--all", action="store_true", help="every approved skill"),
+        Argument("--level", choices=_LEVELS, help="only this one (default: all but replay)"),
+        ArgumentGroup(
+            Argument("--executor", default="builtin", metavar="NAME", help="who runs the cases"),
+            Argument("--model", metavar="NAME", help="another model than the executor's own"),
+            Argument("--runs", type=int, default=3, metavar="N", help="with it, and without it"),
+            Argument("--turns", type=int, default=30, metavar="N", help="of a run at most"),
+            Argument("--timeout", type=int, default=600, metavar="SECONDS", help="of a run"),
+            Argument("--cases", type=path, metavar="FILE", help="an evals.json with the cases"),
+            Argument(
+                "--workspace",
+                type=path,
+                metavar="DIR",
+                help="folder to copy instead of the recorded one",
+            ),
+            Argument("--to", type=path, metavar="DIR", help="where its files go (default: ours)"),
+            Argument(
+                "--write-cases",
+                action="store_true",
+                help="write the cases to a file to edit; run nothing",
+            ),
+            title="for a replay",
         ),
-    )
-    parser.add_argument("skill", nargs="?", metavar="NAME", help="a skill, or the id of a proposal")
-    parser.add_argument("--all", action="store_true", help="every approved skill")
-    parser.add_argument("--level", choices=_LEVELS, help="only this one (default: all but replay)")
-    _add_replay(parser.add_argument_group("for a replay"))
-    parser.add_argument(
-        "--from", dest="folder", type=path, metavar="DIR", help="only show an iteration's files"
-    )
-
-
-def _add_replay(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--executor", default="builtin", metavar="NAME", help="who runs the cases")
-    group.add_argument("--model", metavar="NAME", help="another model than the executor's own")
-    group.add_argument("--runs", type=int, default=3, metavar="N", help="with it, and without it")
-    group.add_argument("--turns", type=int, default=30, metavar="N", help="of a run at most")
-    group.add_argument("--timeout", type=int, default=600, metavar="SECONDS", help="of a run")
-    group.add_argument("--cases", type=path, metavar="FILE", help="an evals.json with the cases")
-    group.add_argument(
-        "--workspace", type=path, metavar="DIR", help="folder to copy instead of the recorded one"
-    )
-    group.add_argument("--to", type=path, metavar="DIR", help="where its files go (default: ours)")
-    group.add_argument(
-        "--write-cases", action="store_true", help="write the cases to a file to edit; run nothing"
-    )
-
-
-async def run_eval(context: "Context") -> int:
+        Argument(
+            "--from",
+            dest="folder",
+            type=path,
+            metavar="DIR",
+            help="only show an iteration's files",
+        ),
+    ),
+).runs
+async def evaluate(context: "Context") -> Answer:
     """Evaluate one skill, or all that are approved; returns ``HARMS``, ``CANCELLED`` or 0."""
     args = context.args
     if args.folder is not None:
-        return await _show_files(context, args.folder)
+        return _files(args.folder)
     if args.all == bool(args.skill):
         raise UsageError("name a skill or a proposal, or all", remedy="Give NAME or --all.")
     if args.all:
@@ -84,24 +89,16 @@ async def run_eval(context: "Context") -> int:
 
     levels = QUICK if args.level is None else (EvaluationLevel(args.level),)
     async with context.engine() as engine:
-        named = await named_by(engine, args.skill)
+        named = await _named_by(engine, args.skill)
         found = await engine.evaluation.look(named, levels)
     wanted = [each for each in found if args.level in (None, each.level.value)]
-    _print(context, {named: wanted})
-    return HARMS if _has_errors(wanted) else 0
+    return _answer({named: wanted}, HARMS if _has_errors(wanted) else 0)
 
 
-async def named_by(engine: "AnyEngine", text: str) -> str:
-    """Return the path of a skill's file, or the id of a waiting proposal, that a text names."""
-    rows = (await engine.skills.overview()).rows
-    places = _places(text)
-    matching = [row for row in rows if row.name == text or row.path in places]
-    matching = [row for row in matching if not row.shadowed_by] or matching
-    if len(matching) > 1:
-        listed = "\n".join(row.path for row in matching)
-        raise UsageError(f"{text!r} is in several places:\n{listed}", remedy="Name a path.")
-    if matching:
-        return matching[0].path
+async def _named_by(engine: "AnyEngine", text: str) -> str:
+    """The path of a skill's file, or the id of a waiting proposal, that a text names."""
+    if found := path_named((await engine.skills.overview()).rows, text):
+        return found
     entries = await engine.reviews.inbox(include_snoozed=True)
     ids = [entry.item.id for entry in entries if entry.item.id.startswith(text)]
     if len(ids) != 1:
@@ -111,6 +108,24 @@ async def named_by(engine: "AnyEngine", text: str) -> str:
     return ids[0]
 
 
+def path_named(rows: "Sequence[SkillOverviewRow]", text: str) -> str:
+    """Return the path of the skill's file that a name or path stands for; "" for none.
+
+    Raises ``UsageError`` for a name in several places.
+    """
+    from synthorg_tui.skills.disk import FILE_NAME
+
+    named = expand_home(text).absolute()
+    matching = [
+        row for row in rows if row.name == text or Path(row.path) in (named, named / FILE_NAME)
+    ]
+    matching = [row for row in matching if not row.shadowed_by] or matching
+    if len(matching) > 1:
+        places = "\n".join(row.path for row in matching)
+        raise UsageError(f"{text!r} is in several places:\n{places}", remedy="Name a path.")
+    return matching[0].path if matching else ""
+
+
 def in_words(known: "Sequence[SkillEvaluation]") -> str:
     """Return what is known of whether a skill helps, of its present text, in one line."""
     from synthorg_tui.evaluation.models import help_words
@@ -118,70 +133,53 @@ def in_words(known: "Sequence[SkillEvaluation]") -> str:
     return help_words(each for each in known if each.is_current)
 
 
-def _places(text: str) -> tuple[str, str]:
-    from synthorg_tui.skills.disk import FILE_NAME
-
-    named = expand_home(text).absolute()
-    return str(named), str(named / FILE_NAME)
-
-
-async def _all(context: "Context") -> int:
-    from synthorg_tui.cli.context import cancelled_by_signal
-
+async def _all(context: "Context") -> Answer:
     if context.args.level not in (None, "trigger"):
         raise UsageError(
             f"--all looks at no single level but trigger, not at {context.args.level}",
             remedy="Name a skill, or leave --level out.",
         )
     async with context.engine() as engine:
-        line = ProgressLine(context.console)
-        with cancelled_by_signal(context.console) as cancellation, line:
+        with context.working() as job:
             found = await engine.evaluation.look_at_all(
-                progress=lambda done, total: line.update(f"{done:,} of {total:,} skills"),
-                cancel=cancellation.requested,
+                progress=lambda done, total: job.show(f"{done:,} of {total:,} skills"),
+                cancel=job.requested,
             )
-    _print(context, found)
-    return CANCELLED if cancellation.requested.is_set() else 0
+    return _answer(found, CANCELLED if job.requested.is_set() else 0)
 
 
-async def _write_cases(context: "Context") -> int:
+async def _write_cases(context: "Context") -> Answer:
     async with context.own_engine() as engine:
-        named = await named_by(engine, context.args.skill)
+        named = await _named_by(engine, context.args.skill)
         file, count = await engine.evaluation.write_cases(named, context.args.cases)
     told = f"Wrote {counted(count, 'case')} to {short_path(str(file))}"
-    return context.print_result({"path": str(file), "cases": count}, told)
+    return Answer({"path": str(file), "cases": count}, told)
 
 
-async def _replay(context: "Context") -> int:
+async def _replay(context: "Context") -> Answer:
     """Show what a replay takes, have the person agree at the terminal, and run it."""
-    from synthorg_tui.cli.context import cancelled_by_signal
     from synthorg_tui.cli.terminal import controlling_terminal
+    from synthorg_tui.evaluation.models import ReplayResult, ReplayVerdict
 
-    args, console = context.args, context.console
+    args = context.args
     async with context.own_engine() as engine:
-        named = await named_by(engine, args.skill)
+        named = await _named_by(engine, args.skill)
         plan = await _plan(context, engine.evaluation, named)
-        for sentence in plan.cost_words:
-            console.note(sentence)
+        context.console.note(*plan.cost_words)
         with controlling_terminal() as terminal:
             terminal.agree(f"Start {counted(plan.total, 'run')}?")
-        line = ProgressLine(console)
-        with cancelled_by_signal(console) as cancellation, line:
+        with context.working() as job:
             found = await engine.evaluation.replay(
                 named,
                 plan,
                 to=args.to,
-                progress=lambda step: line.update(f"{step.done} of {step.total}: {step.told}"),
-                cancel=cancellation.requested,
+                progress=lambda step: job.show(f"{step.done} of {step.total}: {step.told}"),
+                cancel=job.requested,
             )
-    _print(context, {named: [found]})
-    if cancellation.requested.is_set():
-        return CANCELLED
-    from synthorg_tui.evaluation.models import ReplayResult, ReplayVerdict
-
     result = found.result
     is_bad = isinstance(result, ReplayResult) and result.verdict is ReplayVerdict.HARMS
-    return HARMS if is_bad else 0
+    code = CANCELLED if job.requested.is_set() else HARMS if is_bad else 0
+    return _answer({named: [found]}, code)
 
 
 async def _plan(context: "Context", evaluation: "EvaluationService", named: str) -> "ReplayPlan":
@@ -201,27 +199,35 @@ async def _plan(context: "Context", evaluation: "EvaluationService", named: str)
     )
 
 
-async def _show_files(context: "Context", folder: Path) -> int:
-    """Print the summary of an iteration's files, whichever dialect they are in."""
+def _files(folder: Path) -> Answer:
+    """The summary of an iteration's files, whichever dialect they are in."""
     from synthorg_tui.evaluation import dialects
 
     benchmark = dialects.read_benchmark(dialects.read_file(folder / dialects.BENCHMARK))
-    if context.wants_json:
-        context.console.json(_benchmark_shape(benchmark))
-        return 0
+    figures = {
+        arm: {name: figure.model_dump() for name, figure in measures.items()}
+        for arm, measures in benchmark.figures.items()
+    }
+    delta = dict(benchmark.delta)
+    return Answer(
+        {"figures": figures, "delta": delta}, lambda console: _show_benchmark(console, benchmark)
+    )
+
+
+def _show_benchmark(console: Console, benchmark: "Benchmark") -> None:
     for arm, measures in benchmark.figures.items():
         told = [f"{name} {each.mean:.2f} ±{each.stddev:.2f}" for name, each in measures.items()]
-        context.console.line(f"{arm.replace('_', ' ')}: {', '.join(told)}")
+        console.line(f"{arm.replace('_', ' ')}: {', '.join(told)}")
     for measure, value in benchmark.delta.items():
-        context.console.line(f"difference in {measure}: {value:+.2f}")
-    return 0
+        console.line(f"difference in {measure}: {value:+.2f}")
 
 
-def _print(context: "Context", found: "Mapping[str, Sequence[SkillEvaluation]]") -> None:
-    console = context.console
-    if context.wants_json:
-        console.json({"skills": [_shape(named, known) for named, known in found.items()]})
-        return
+def _answer(found: "Mapping[str, Sequence[SkillEvaluation]]", code: int) -> Answer:
+    skills = [_shape(named, known) for named, known in found.items()]
+    return Answer({"skills": skills}, lambda console: _show(console, found), code)
+
+
+def _show(console: Console, found: "Mapping[str, Sequence[SkillEvaluation]]") -> None:
     if not found:
         console.line("No approved skill to look at yet.")
     for named, known in found.items():
@@ -242,8 +248,7 @@ def _print_details(console: Console, evaluation: "SkillEvaluation") -> None:
 
     result = evaluation.result
     if isinstance(result, LintResult):
-        for finding in result.findings:
-            console.line(f"    {finding}", "yellow")
+        console.lines((f"    {finding}" for finding in result.findings), "yellow")
     elif isinstance(result, ReplayResult):
         _print_replay(console, result)
 
@@ -283,14 +288,4 @@ def _shape(named: str, known: "Sequence[SkillEvaluation]") -> Json:
             }
             for each in known
         ],
-    }
-
-
-def _benchmark_shape(benchmark: "Benchmark") -> Json:
-    return {
-        "figures": {
-            arm: {name: figure.model_dump() for name, figure in measures.items()}
-            for arm, measures in benchmark.figures.items()
-        },
-        "delta": dict(benchmark.delta),
     }

@@ -1,0 +1,129 @@
+"""A command as data: what it is called, its arguments and help, and the function that answers it.
+
+A command module declares each command on the function that answers it:
+
+    @Command("calls", "list what agents called", arguments=(Argument("--agent"),)).asks
+    async def list_calls(context: "Context", engine: "AnyEngine") -> Answer: ...
+
+Parser, help and the handling of results come from the declaration. The function doesn't print its
+result but returns it: the engine is closed by then, and ``Context.print`` prints JSON or text.
+"""
+
+import argparse
+import textwrap
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from synthorg_tui.cli.arguments import Argument, ArgumentGroup, Subparsers, add_common_options
+
+if TYPE_CHECKING:
+    from synthorg_tui.cli.context import AnyEngine, Context
+    from synthorg_tui.cli.output import Console
+    from synthorg_tui.cli.terminal import Terminal
+    from synthorg_tui.engine import Engine
+
+
+class Answer(NamedTuple):
+    """The result of a command: JSON for a program, text for a person, and the exit code.
+
+    ``text`` is a line, or a function that prints to the console it is called with; ``note`` is a
+    remark beside it.
+    """
+
+    json: object
+    text: "str | Callable[[Console], object]"
+    code: int = 0
+    note: str = ""
+
+
+Run: TypeAlias = "Callable[[Context], Awaitable[Answer | int]]"
+"""A command's function; an ``int`` is the exit code of one that has printed what there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """The declaration of a command, or of a group of commands that has no function of its own.
+
+    ``more`` follows the summary in the command's help; ``about`` is said there in place of both.
+    ``preset`` has values of arguments that other commands with the same function have. Of a
+    command that stands in ``COMMANDS`` that has the summary.
+    """
+
+    name: str
+    summary: str = ""
+    more: str = ""
+    examples: Sequence[str] = ()
+    arguments: Sequence[Argument | ArgumentGroup] = ()
+    commands: "Sequence[Command]" = ()
+    about: str = ""
+    preset: Mapping[str, object] = field(default_factory=dict)
+    run: "Run | None" = None
+
+    def runs(self, answer: Run) -> "Command":
+        """Declare the function that answers the command."""
+        return replace(self, run=answer)
+
+    def asks(self, answer: "Callable[[Context, AnyEngine], Awaitable[Answer | int]]") -> "Command":
+        """Declare the function that answers from the engine, here or in the store's owner."""
+
+        async def run(context: "Context") -> Answer | int:
+            async with context.engine() as engine:
+                return await answer(context, engine)
+
+        return replace(self, run=run)
+
+    def owns(self, answer: "Callable[[Context, Engine], Awaitable[Answer | int]]") -> "Command":
+        """Declare the function that answers from an engine of this process."""
+
+        async def run(context: "Context") -> Answer | int:
+            async with context.own_engine() as engine:
+                return await answer(context, engine)
+
+        return replace(self, run=run)
+
+    def decides(
+        self, answer: "Callable[[Context, Engine, Terminal], Awaitable[Answer | int]]"
+    ) -> "Command":
+        """Declare the function that has the person at the terminal decide."""
+
+        async def run(context: "Context") -> Answer | int:
+            async with context.deciding() as (engine, terminal):
+                return await answer(context, engine, terminal)
+
+        return replace(self, run=run)
+
+    def add_to(self, commands: Subparsers, summary: str = "") -> None:
+        """Add the command's parser to those of a parser; ``summary`` stands for its own."""
+        told = self.summary or summary
+        sentence = f"{told[0].upper()}{told[1:]}.{' ' if self.more else ''}{self.more}"
+        parser = commands.add_parser(
+            self.name,
+            help=told,
+            description=self.about or _wrapped(sentence),
+            epilog=_epilog(self.examples),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        if self.run is not None:
+            add_common_options(parser)
+            parser.set_defaults(
+                handler=self.run, command=parser.prog.partition(" ")[2], **self.preset
+            )
+        for argument in self.arguments:
+            argument.add_to(parser)
+        if self.commands:
+            actions = parser.add_subparsers(
+                title="commands", metavar="COMMAND", required=self.run is None
+            )
+            for command in self.commands:
+                command.add_to(actions)
+
+
+def _wrapped(text: str) -> str:
+    """The text in lines of at most 80 characters, where its author set no line breaks."""
+    return text if "\n" in text else textwrap.fill(text, 80)
+
+
+def _epilog(examples: Sequence[str]) -> str | None:
+    lines = "".join(f"  synthorg-tui {example}\n" for example in examples)
+    return f"examples:\n{lines}" if lines else None

@@ -8,11 +8,13 @@ import: every command and ``--help`` load it.
 import argparse
 import os
 import re
+import sys
 import textwrap
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
+from synthorg_tui.cli.errors import UsageError
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.paths import expand_home
 from synthorg_tui.core.text import agent_id_problem, is_utf8, safe_text
@@ -305,3 +307,84 @@ def _date(text: str) -> "datetime":
 def _epilog(examples: Sequence[str]) -> str | None:
     lines = "".join(f"  synthorg-tui {example}\n" for example in examples)
     return f"examples:\n{lines}" if lines else None
+
+
+def given_text(text: str) -> str:
+    """Return the text of an argument, from standard input for ``-``; it must not be blank."""
+    content = sys.stdin.read() if text == "-" else text
+    if not content.strip():
+        raise UsageError("the text is empty")
+    return content.strip("\n")
+
+
+def edited_text(content: str, name: str) -> str | None:
+    """Return a text as the person left it in the editor; ``None`` when it is unchanged.
+
+    ``name`` is that of the file, for the editor's highlighting.
+    """
+    import tempfile
+
+    from synthorg_tui.core.editor import run_editor
+
+    with tempfile.TemporaryDirectory(prefix="synthorg-") as folder:
+        file = Path(folder, name)
+        file.write_text(content, encoding="utf-8")
+        run_editor(file)
+        edited = file.read_text(encoding="utf-8")
+    return None if edited.rstrip("\n") == content.rstrip("\n") else given_text(edited)
+
+
+def limit(usual: int, told: str = "at most (default {})", *, most: int = 1000) -> Argument:
+    """Return the option for how many are listed; ``told`` is its help around the default."""
+    return Argument(
+        "--limit", metavar="N", type=whole(1, most), default=usual, help=told.format(usual)
+    )
+
+
+ID: Final = Argument("id", metavar="ID")
+IDS: Final = Argument("ids", nargs="+", metavar="ID")
+YES: Final = Argument("--yes", action="store_true", help="don't ask")
+OFFSET: Final = Argument("--offset", metavar="N", type=whole(0), default=0, help="skip so many")
+SINCE: Final = Argument(
+    "--since", type=past_moment, metavar="WHEN", help="2026-01-31, or 12h, 7d, 2w ago"
+)
+UNTIL: Final = Argument("--until", type=past_moment, metavar="WHEN", help="before that")
+MEMORY_FILTERS: Final = (
+    Argument(
+        "--project",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only of this folder: its name, or its path (repeatable)",
+    ),
+    Argument(
+        "--kind",
+        action="append",
+        default=[],
+        choices=KINDS,
+        metavar="KIND",
+        help=f"only {', '.join(KINDS)} (repeatable)",
+    ),
+    Argument(
+        "--agent", action="append", default=[], metavar="ID", help="only this one's (repeatable)"
+    ),
+    Argument(
+        "--category",
+        action="append",
+        default=[],
+        choices=CATEGORIES,
+        metavar="NAME",
+        help=f"only {', '.join(CATEGORIES)} (repeatable)",
+    ),
+    Argument("--tag", action="append", default=[], metavar="TAG", help="must have it (repeatable)"),
+    Argument(
+        "--session",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="only of this session: how its id starts (repeatable)",
+    ),
+    SINCE,
+    UNTIL,
+)
+"""The options that select memories, such as those of an agent or with a tag."""

@@ -190,6 +190,12 @@ class Context:
         self.console.note(answer.note)
         return answer.code
 
+    def note_redacted(self, given: str | None, stored: str) -> None:
+        """Say how many secrets were replaced in a text that was given, if one was."""
+        from synthorg_tui.core.redaction import replaced_in
+
+        self.console.note(replaced_in(given, stored) if given else "")
+
     def print_result(self, value: object, line: str) -> int:
         """Print ``value`` as JSON if wanted, else ``line``; return 0, the exit code of success."""
         if self.wants_json:

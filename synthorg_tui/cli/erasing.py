@@ -3,12 +3,12 @@
 Which memories and sessions are erased is for the commands.
 """
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.output import ProgressLine
+from synthorg_tui.cli.arguments import YES, Argument
+from synthorg_tui.cli.output import Console, ProgressLine
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted
 
@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 
 WORD = "purge"
 """What a person types to confirm."""
+
+
+ERASING: Final = (
+    YES,
+    Argument("--backups", action="store_true", help="delete the backups that hold it, too"),
+)
+"""The options that every purge has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +45,6 @@ class ErasedFiles:
             "deleted_copies": [str(copy.path) for copy in self.deleted],
             "copies": [str(copy.path) for copy in self.holding],
         }
-
-
-def add_erasing(parser: argparse.ArgumentParser) -> None:
-    """Add the options that every purge has."""
-    parser.add_argument("--yes", action="store_true", help="don't ask")
-    parser.add_argument(
-        "--backups", action="store_true", help="delete the backups that hold it, too"
-    )
 
 
 async def tell_copies(
@@ -70,8 +69,7 @@ async def tell_copies(
 
 async def erase_files(context: "Context", engine: "AnyEngine") -> ErasedFiles:
     """Write the store's files anew without what was purged, and delete copies that hold it."""
-    line = ProgressLine(context.console)
-    with line:
+    with ProgressLine(context.console) as line:
         remains = await engine.maintenance.compact(
             progress=lambda done, size: line.update(f"erasing from disk: {done:,} of {size:,} MB")
         )
@@ -79,16 +77,12 @@ async def erase_files(context: "Context", engine: "AnyEngine") -> ErasedFiles:
     return ErasedFiles(remains, deleted, await engine.maintenance.copies())
 
 
-def print_erased(context: "Context", done: str, erased: "Erased", files: ErasedFiles) -> None:
+def print_erased(console: Console, done: str, erased: "Erased", files: ErasedFiles) -> None:
     """Print what a purge did, for a person; ``done`` is its first line."""
-    console = context.console
     console.line(done)
-    for removed in erased.removed:
-        console.line(f"Removed {short_path(removed)}")
-    for copy in files.deleted:
-        console.line(f"Deleted {short_path(str(copy.path))}")
-    for path, why in erased.left:
-        console.warning(f"{short_path(path)} stays: {why}")
+    console.lines(f"Removed {short_path(removed)}" for removed in erased.removed)
+    console.lines(f"Deleted {short_path(str(copy.path))}" for copy in files.deleted)
+    console.warning(*(f"{short_path(path)} stays: {why}" for path, why in erased.left))
     if files.holding:
         names = ", ".join(short_path(str(copy.path)) for copy in files.holding)
         held = counted(len(files.holding), "copy of the database", "copies of the database")

@@ -10,20 +10,19 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from synthorg_tui.cli.arguments import Argument
 from synthorg_tui.cli.output import Console
-
-if TYPE_CHECKING:
-    import argparse
 
 _LESS_OPTIONS: Final = "FRX"
 """For ``less``, unless the person has others: end when all fits on the screen, and leave it."""
 
 
-def add_pager(parser: "argparse.ArgumentParser") -> None:
-    """Add the option of a command whose result is paged."""
-    parser.add_argument("--no-pager", action="store_true", help="print at once, on a terminal, too")
+NO_PAGER: Final = Argument(
+    "--no-pager", action="store_true", help="print at once, on a terminal, too"
+)
+"""The option of a command whose result is paged."""
 
 
 @contextmanager

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command, whole
-from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.arguments import Argument, limit
+from synthorg_tui.cli.command import Answer, Command
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import local_time
+from synthorg_tui.cli.output import Console, local_time
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.paths import expand_home, short_path
 from synthorg_tui.core.text import counted
@@ -24,23 +24,6 @@ _PLACE: Final = re.compile(r"(?P<path>.+?)(?::(?P<line>\d+)(?::\d+)?)?")
 _MAX_LISTED: Final = 10_000
 _MAX_FILE: Final = 64 * 1024 * 1024
 _SHELL: Final = "What shell commands wrote (>, sed -i, formatters) isn't known by file."
-
-
-def add(commands: Subparsers) -> None:
-    """Add the parser of ``blame`` to ``commands``."""
-    parser = add_command(
-        commands,
-        "blame",
-        run_blame,
-        COMMANDS["blame"].summary,
-        more="With a\nLINE, the session that wrote this very line comes first. "
-        "What shell commands wrote\nisn't known by file.",
-        examples=("blame src/upload.py", "blame src/upload.py:42", "blame --json README.md"),
-    )
-    parser.add_argument("place", type=file_place, metavar="FILE[:LINE]")
-    parser.add_argument(
-        "--limit", type=whole(1, _MAX_LISTED), default=20, metavar="N", help="at most (default 20)"
-    )
 
 
 def file_place(text: str) -> tuple[str, int | None]:
@@ -58,19 +41,32 @@ def file_place(text: str) -> tuple[str, int | None]:
     return os.path.realpath(expand_home(found["path"])), int(found["line"])
 
 
-async def run_blame(context: "Context") -> int:
+@Command(
+    "blame",
+    more="With a\nLINE, the session that wrote this very line comes first. "
+    "What shell commands wrote\nisn't known by file.",
+    examples=("blame src/upload.py", "blame src/upload.py:42", "blame --json README.md"),
+    arguments=(
+        Argument("place", type=file_place, metavar="FILE[:LINE]"),
+        limit(20, most=_MAX_LISTED),
+    ),
+).runs
+async def blame_file(context: "Context") -> Answer:
     """Print the calls that changed a file, the latest first."""
     target, number = context.args.place
     text = _line_of(Path(target), number) if number else None
     async with context.engine() as engine:
         blame = await engine.sessions.blame(target, text)
-    if context.wants_json:
-        touches = [_shape(touch) for touch in blame.touches[: context.args.limit]]
-        result = {"path": target, "line": number, "text": text, "touches": touches}
-        context.console.json(result | {"total": len(blame.touches), "unseen": blame.unseen})
-        return 0
-    _print(context, blame, short_path(target), text)
-    return 0
+    shown = blame.touches[: context.args.limit]
+    touches = [_shape(touch) for touch in shown]
+    result = {"path": target, "line": number, "text": text, "touches": touches}
+    return Answer(
+        result | {"total": len(blame.touches), "unseen": blame.unseen},
+        lambda console: _show(console, blame, shown, short_path(target), text),
+    )
+
+
+DECLARED: Final = (blame_file,)
 
 
 def _line_of(path: Path, number: int) -> str:
@@ -87,32 +83,32 @@ def _line_of(path: Path, number: int) -> str:
     return lines[number - 1]
 
 
-def _print(context: "Context", blame: "Blame", path: str, text: str | None) -> None:
-    console = context.console
+def _show(
+    console: Console, blame: "Blame", shown: "Sequence[FileTouch]", path: str, text: str | None
+) -> None:
+    is_author_unknown = text is not None and blame.author is None
     if text is not None:
         console.parts([("line", "dim"), (text.strip() or "(blank)",)])
     if not blame.touches:
         console.line(f"No stored session changed {path}.")
     elif text is not None and not text.strip():
         console.line("A blank line says nothing of who wrote it; these changed the file:")
-    elif text is not None and blame.author is None:
+    elif is_author_unknown:
         console.line("No stored session wrote this line; these changed the file:")
-    if not blame.touches or (text is not None and blame.author is None):
+    if not blame.touches or is_author_unknown:
         console.note(_SHELL)
-    shown = blame.touches[: context.args.limit]
-    _print_touches(context, shown)
+    _show_touches(console, shown)
     if hidden := len(blame.touches) - len(shown):
         console.note(f"and {counted(hidden, 'earlier change')}; --limit shows more")
     if blame.unseen:
         console.note(f"{counted(blame.unseen, 'earlier session')} of it not looked at")
 
 
-def _print_touches(context: "Context", shown: "Sequence[FileTouch]") -> None:
-    console = context.console
+def _show_touches(console: Console, shown: "Sequence[FileTouch]") -> None:
     session = ""
     for touch in shown:
         if touch.session_id != session:
-            _print_session(context, touch)
+            _show_session(console, touch)
         session = touch.session_id
         console.parts([(f"  {touch.line:>7,}", "dim"), (touch.call,)])
         if touch.wrote_line:
@@ -122,8 +118,7 @@ def _print_touches(context: "Context", shown: "Sequence[FileTouch]") -> None:
                 console.line("Other changes of the file:")
 
 
-def _print_session(context: "Context", touch: "FileTouch") -> None:
-    console = context.console
+def _show_session(console: Console, touch: "FileTouch") -> None:
     console.parts([(local_time(touch.at), "dim"), (touch.agent_id, "cyan"), (touch.title, "bold")])
     if touch.request:
         console.parts([("  asked", "dim"), (touch.request,)])

@@ -8,8 +8,8 @@ a person may do is refused by ``cli.agent_rules``. Reading is the same for every
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from synthorg_tui.cli.commands.memories_reading import find_one, ids_of, report_changed
-from synthorg_tui.core.redaction import replaced_in
+from synthorg_tui.cli.command import Answer
+from synthorg_tui.cli.commands.memories_reading import changed, find_one, ids_of
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def refuse_times(agent: "CodingAgent", times: Sequence["datetime | None"]) -> No
 
 async def add(
     context: "Context", agent: "CodingAgent", request: "MemoryStoreRequest", project: str | None
-) -> int:
+) -> Answer:
     """Add a memory to the agent's own, or propose it."""
     from synthorg_tui.approvals.models import DecisionRefusedError
     from synthorg_tui.memory.models import MemoryDraft
@@ -48,35 +48,28 @@ async def add(
     async with context.acting_as(agent) as acting:
         reply = await acting.add_memory(MemoryDraft(request=request, project=project))
         if reply.waiting:
-            return _waits(context, reply)
+            return _waits(reply)
         (memory_id,) = reply.memory_ids
         async with context.engine() as engine:
             (stored,) = await engine.desk.entries([memory_id])
-    tell_redacted(context, request.content, stored.content)
-    return context.print_result({"id": memory_id}, f"Added {memory_id}")
+    context.note_redacted(request.content, stored.content)
+    return Answer({"id": memory_id}, f"Added {memory_id}")
 
 
-async def delete(context: "Context", agent: "CodingAgent") -> int:
+async def delete(context: "Context", agent: "CodingAgent") -> Answer:
     """Delete memories that the agent wrote, or propose it."""
     async with context.acting_as(agent) as acting:
         reply = await acting.delete_memories(await _named(context, deleted=False))
     if reply.waiting:
-        return _waits(context, reply)
-    return report_changed(context, "deleted", len(reply.memory_ids))
+        return _waits(reply)
+    return changed("deleted", len(reply.memory_ids))
 
 
-async def restore(context: "Context", agent: "CodingAgent") -> int:
+async def restore(context: "Context", agent: "CodingAgent") -> Answer:
     """Bring back memories that the agent wrote and itself deleted."""
     async with context.acting_as(agent) as acting:
         reply = await acting.restore_memories(await _named(context, deleted=True))
-    return report_changed(context, "restored", len(reply.memory_ids))
-
-
-def tell_redacted(context: "Context", given: str | None, stored: str) -> None:
-    """Print how many secrets were replaced in what was given, if there were any."""
-    told = replaced_in(given, stored) if given else ""
-    if told:
-        context.console.note(told)
+    return changed("restored", len(reply.memory_ids))
 
 
 async def _named(context: "Context", *, deleted: bool) -> list[str]:
@@ -86,10 +79,8 @@ async def _named(context: "Context", *, deleted: bool) -> list[str]:
     return ids_of(found)
 
 
-def _waits(context: "Context", reply: "CallReply") -> int:
+def _waits(reply: "CallReply") -> Answer:
     """Say that nothing was changed yet: a person decides on what was proposed."""
-    count = counted(len(reply.waiting), "proposal")
-    ids = ", ".join(reply.waiting)
-    return context.print_result(
-        {"waiting": list(reply.waiting)}, f"Waits for the person's approval: {count}, {ids}"
-    )
+    count, ids = counted(len(reply.waiting), "proposal"), ", ".join(reply.waiting)
+    told = f"Waits for the person's approval: {count}, {ids}"
+    return Answer({"waiting": list(reply.waiting)}, told)

@@ -2,22 +2,29 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli import shapes
-from synthorg_tui.cli.arguments import Subparsers, add_command, add_memory_filters, whole
+from synthorg_tui.cli.arguments import (
+    ID,
+    MEMORY_FILTERS,
+    OFFSET,
+    Argument,
+    ArgumentGroup,
+    limit,
+    whole,
+)
+from synthorg_tui.cli.command import Answer, Command
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import cut, local_time
+from synthorg_tui.cli.output import Console, cut, local_time
 from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.core.paths import short_path
+from synthorg_tui.core.paths import expand_home, short_path
 from synthorg_tui.core.text import counted
 from synthorg_tui.memory.errors import MemoryNotFoundError
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import AnyEngine, Context
-    from synthorg_tui.cli.output import Console
     from synthorg_tui.executions.models import Execution, SourceRef
     from synthorg_tui.executions.store import Excerpt
     from synthorg_tui.memory.extensions import MemoryAdmin
@@ -34,91 +41,63 @@ MAX_NAMED: Final = 10
 _SORTS: Final = ("newest", "oldest", "agent", "category", "confidence")
 
 
-def add_reading(actions: Subparsers) -> None:
-    """Add ``list``, ``show`` and ``history`` to the subcommands of ``memories``."""
-    parser = add_command(
-        actions,
-        "list",
-        run_list,
-        "list memories",
-        examples=("memories list --since 7d", "memories list --word git --without test --deleted"),
-    )
-    add_memory_filters(parser)
-    parser.add_argument(
-        "--word", action="append", default=[], metavar="TEXT", help="must occur (repeatable)"
-    )
-    parser.add_argument(
-        "--without", action="append", default=[], metavar="TEXT", help="must not occur"
-    )
-    hidden = parser.add_mutually_exclusive_group()
-    for option, which in (("--deleted", "deleted and expired"), ("--archived", "archived")):
-        hidden.add_argument(option, action="store_true", help=f"{which} memories instead")
-    parser.add_argument("--shared", action="store_true", help="only what is given to all agents")
-    parser.add_argument(
-        "--sort", choices=_SORTS, default="newest", metavar="ORDER", help=f"{', '.join(_SORTS)}"
-    )
-    parser.add_argument("--offset", metavar="N", type=whole(0), default=0, help="skip so many")
-    parser.add_argument(
-        "--limit", metavar="N", type=whole(1, 1000), default=50, help="at most (default 50)"
-    )
-    _add_showing(actions)
-    parser = add_command(actions, "history", run_history, "show every change to a memory")
-    parser.add_argument("id", metavar="ID")
-
-
-def _add_showing(actions: Subparsers) -> None:
-    parser = add_command(actions, "show", run_show, "show a memory and where it comes from")
-    parser.add_argument("id", metavar="ID")
-    parser.add_argument(
-        "--context",
-        metavar="N",
-        type=whole(0, 100),
-        default=0,
-        help="transcript lines around the source",
-    )
-    parser.add_argument(
-        "--raw", action="store_true", help="all fields, and the lines as the store has them"
-    )
-
-
-async def run_list(context: "Context") -> int:
+@Command(
+    "list",
+    "list memories",
+    examples=("memories list --since 7d", "memories list --word git --without test --deleted"),
+    arguments=(
+        *MEMORY_FILTERS,
+        Argument(
+            "--word", action="append", default=[], metavar="TEXT", help="must occur (repeatable)"
+        ),
+        Argument("--without", action="append", default=[], metavar="TEXT", help="must not occur"),
+        ArgumentGroup(
+            Argument("--deleted", action="store_true", help="deleted and expired memories instead"),
+            Argument("--archived", action="store_true", help="archived memories instead"),
+        ),
+        Argument("--shared", action="store_true", help="only what is given to all agents"),
+        Argument(
+            "--sort", choices=_SORTS, default="newest", metavar="ORDER", help=f"{', '.join(_SORTS)}"
+        ),
+        OFFSET,
+        limit(50),
+    ),
+).asks
+async def list_memories(context: "Context", engine: "AnyEngine") -> Answer:
     """Print the matching memories, from ``--offset`` on and at most ``--limit`` of them."""
     args = context.args
-    async with context.engine() as engine:
-        page = await engine.desk.browse(
-            await _filter(context, engine),
-            sort=args.sort,
-            offset=args.offset,
-            limit=args.limit,
-        )
-        resolver = shapes.SourceResolver(engine.executions)
-        if context.wants_json:
-            memories = [
-                shapes.memory(entry, await resolver.resolve(entry.source)) for entry in page.entries
-            ]
-            context.console.json({"total": page.total, "offset": page.offset, "memories": memories})
-            return 0
-        facets = await engine.desk.facets()
-        is_empty = not page.total and not facets.agents
-    if not page.entries:
-        reason = "Nothing that far down." if page.total else "No memory matches."
+    wanted = replace(
+        await filter_of(context, engine),
+        words=tuple(args.word),
+        without=tuple(args.without),
+        deleted=args.deleted,
+        states=(*("archived",) * args.archived, *("shared",) * args.shared),
+    )
+    page = await engine.desk.browse(wanted, sort=args.sort, offset=args.offset, limit=args.limit)
+    if context.wants_json:
+        return Answer(await page_json(page, engine), "")
+    facets = await engine.desk.facets()
+    reason = "Nothing that far down." if page.total else "No memory matches."
+    if not page.total and not facets.agents:
         first = "agents write them" if facets.final else "they come with `synthorg-tui import`"
-        context.console.line(f"No memories yet; {first}." if is_empty else reason)
-        return 0
-    _print_rows(context.console, page)
-    return 0
+        reason = f"No memories yet; {first}."
+    return Answer(None, reason if not page.entries else lambda console: _print_rows(console, page))
 
 
-def _print_rows(console: "Console", page: "MemoryPage") -> None:
+async def page_json(page: "MemoryPage", engine: "AnyEngine") -> shapes.Json:
+    """Return a page of memories as JSON, with their sources."""
+    resolver = shapes.SourceResolver(engine.executions)
+    memories = [shapes.memory(each, await resolver.resolve(each.source)) for each in page.entries]
+    return {"total": page.total, "offset": page.offset, "memories": memories}
+
+
+def _print_rows(console: Console, page: "MemoryPage") -> None:
     """A table in which the title has most of the room; an agent is named where it changes."""
-    from synthorg_tui.memory.kinds import TITLE_STARTS
-
     agents = {entry.agent_id for entry in page.entries}
     rows, before = [], ""
     for entry in page.entries:
         agent = cut(_whose(entry), MAX_AGENT) if entry.agent_id != before else ""
-        title, _, _ = entry.content.strip().partition("\n")
-        title = title.removeprefix(TITLE_STARTS.get(entry.kind, ""))
+        title, _ = title_of(entry)
         cells = entry.id[:SHORT_ID], local_time(entry.created_at), agent, entry.kind.value, title
         rows.append(cells if len(agents) > 1 else (*cells[:2], *cells[3:]))
         before = entry.agent_id
@@ -128,8 +107,16 @@ def _print_rows(console: "Console", page: "MemoryPage") -> None:
     console.line(f"{len(rows):,} of {counted(page.total, 'memory', 'memories')}{whose}", "dim")
 
 
+def title_of(entry: "ListedMemory") -> tuple[str, str]:
+    """Return the first line of a memory, without what all of its kind begin with, and the rest."""
+    from synthorg_tui.memory.kinds import TITLE_STARTS
+
+    title, _, rest = entry.content.strip().partition("\n")
+    return title.removeprefix(TITLE_STARTS.get(entry.kind, "")), rest
+
+
 async def filter_of(context: "Context", engine: "AnyEngine") -> "BrowseFilter":
-    """Return the filter that the options of ``add_memory_filters`` make, apart from words."""
+    """Return the filter that the options ``MEMORY_FILTERS`` make."""
     from synthorg_tui.cli.commands.sessions_reading import find_session
     from synthorg_tui.memory.kinds import MemoryKind
     from synthorg_tui.memory.listing import BrowseFilter, owner_named
@@ -153,7 +140,8 @@ async def _projects(context: "Context", desk: "MemoryAdmin") -> tuple[str, ...]:
     known = [path for path, _ in (await desk.facets()).projects]
     found: list[str] = []
     for value in context.args.project:
-        named = projects_named(value, known) or projects_named(_absolute(value), known)
+        folder = expand_home(value).resolve()
+        named = projects_named(value, known) or projects_named(str(folder), known)
         if not named:
             names = ", ".join(dict.fromkeys(map(project_name, known))) or "none"
             raise UsageError(f"no memories are of a project {value!r}; projects: {names}")
@@ -161,48 +149,43 @@ async def _projects(context: "Context", desk: "MemoryAdmin") -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _absolute(path: str) -> str:
-    return str(Path(path).expanduser().resolve())
-
-
-async def _filter(context: "Context", engine: "AnyEngine") -> "BrowseFilter":
-    args = context.args
-    return replace(
-        await filter_of(context, engine),
-        words=tuple(args.word),
-        without=tuple(args.without),
-        deleted=args.deleted,
-        states=(*("archived",) * args.archived, *("shared",) * args.shared),
-    )
-
-
-async def run_show(context: "Context") -> int:
+@Command(
+    "show",
+    "show a memory and where it comes from",
+    arguments=(
+        ID,
+        Argument(
+            "--context",
+            metavar="N",
+            type=whole(0, 100),
+            default=0,
+            help="transcript lines around the source",
+        ),
+        Argument(
+            "--raw", action="store_true", help="all fields, and the lines as the store has them"
+        ),
+    ),
+).asks
+async def show_memory(context: "Context", engine: "AnyEngine") -> Answer:
     """Print one memory, its metadata and the transcript lines it comes from."""
     from synthorg_tui.executions.models import SourceRef
 
-    async with context.engine() as engine:
-        entry = await find_one(engine.desk, context.args.id, deleted=True)
-        source = await shapes.SourceResolver(engine.executions).resolve(entry.source)
-        ref, around = SourceRef.parse(entry.source or ""), context.args.context
-        if ref and not (context.wants_json or context.args.raw):
-            execution = await engine.executions.get(ref.execution_id)
-            _show_readable(context.console, entry, execution, ref, around)
-            return 0
-        excerpt = await engine.executions.excerpt(ref, context=around) if ref else None
-    if context.wants_json:
-        lines = (
-            [{"line": number, "text": text} for number, text in excerpt.lines] if excerpt else []
-        )
-        context.console.json({**shapes.memory(entry, source), "excerpt": lines})
-    elif context.args.raw:
-        _show_entry(context, entry, shapes.place(source), excerpt)
-    else:
-        _show_readable(context.console, entry, None, None, 0)
-    return 0
+    entry = await find_one(engine.desk, context.args.id, deleted=True)
+    source = await shapes.SourceResolver(engine.executions).resolve(entry.source)
+    ref, around = SourceRef.parse(entry.source or ""), context.args.context
+    if not (context.wants_json or context.args.raw):
+        execution = await engine.executions.get(ref.execution_id) if ref else None
+        return Answer(None, lambda console: _show_readable(console, entry, execution, ref, around))
+    excerpt = await engine.executions.excerpt(ref, context=around) if ref else None
+    lines = [{"line": number, "text": text} for number, text in excerpt.lines] if excerpt else []
+    return Answer(
+        {**shapes.memory(entry, source), "excerpt": lines},
+        lambda console: _show_raw(console, entry, shapes.place(source), excerpt),
+    )
 
 
 def _show_readable(
-    console: "Console",
+    console: Console,
     entry: "ListedMemory",
     execution: "Execution | None",
     ref: "SourceRef | None",
@@ -210,13 +193,12 @@ def _show_readable(
 ) -> None:
     """What a person wants to know of a memory: its text, what it is, and what happened."""
     from synthorg_tui.memory.enums import Sensitivity
-    from synthorg_tui.memory.kinds import TITLE_STARTS
     from synthorg_tui.memory.retrieval.tags import parse_tags
 
     sensitivity = parse_tags(entry.tags).sensitivity
-    title, _, text = entry.content.strip().partition("\n")
+    title, text = title_of(entry)
     session = entry.session_id or (ref.execution_id if ref else "")
-    console.line(title.removeprefix(TITLE_STARTS.get(entry.kind, "")), "bold")
+    console.line(title, "bold")
     console.facts(
         [
             ("kind", f"{entry.kind.value}, {entry.category.value}"),
@@ -255,7 +237,7 @@ def _times(entry: "ListedMemory") -> list[tuple[str, str]]:
 
 
 def _show_conversation(
-    console: "Console", execution: "Execution", ref: "SourceRef", around: int
+    console: Console, execution: "Execution", ref: "SourceRef", around: int
 ) -> None:
     """A screen of the session that the memory was drawn from, one line an entry."""
     from synthorg_tui.cli.session_text import print_brief
@@ -273,12 +255,11 @@ def _show_conversation(
         console.line(f"and {len(chosen) - MAX_ENTRIES:,} more; --raw prints their lines", "dim")
 
 
-def _show_entry(
-    context: "Context", entry: "ListedMemory", place: str, excerpt: "Excerpt | None"
+def _show_raw(
+    console: Console, entry: "ListedMemory", place: str, excerpt: "Excerpt | None"
 ) -> None:
     from synthorg_tui.memory.retrieval.tags import parse_tags
 
-    console = context.console
     tags = parse_tags(entry.tags)
     console.block(entry.content)
     console.line()
@@ -316,30 +297,30 @@ def archived_words(entry: "ListedMemory") -> str:
     return f"{local_time(entry.archived_at)}, {why}"
 
 
-async def run_history(context: "Context") -> int:
+@Command("history", "show every change to a memory", arguments=(ID,)).asks
+async def show_history(context: "Context", engine: "AnyEngine") -> Answer:
     """Print every change to a memory, newest first."""
-    async with context.engine() as engine:
-        memory_id = await any_id(engine.desk, context.args.id)
-        changes = await engine.desk.history(memory_id)
+    memory_id = await any_id(engine.desk, context.args.id)
+    changes = await engine.desk.history(memory_id)
     if not changes:
         raise _not_found(context.args.id)
-    if context.wants_json:
-        history = [shapes.revision(change) for change in changes]
-        context.console.json({"id": memory_id, "history": history})
-        return 0
-    for change in changes:
-        context.console.parts(
-            [
-                (f"{change.revision:>6}", "dim"),
-                (local_time(change.at), "dim"),
-                (change.kind.value, "bold"),
-                (f"by {actor_words(change.actor)}",),
-            ]
-        )
-        for field in dict.fromkeys((*change.before, *change.after)):
-            before, after = change.before.get(field), change.after.get(field)
-            context.console.block(f"{field}: {_shown(before)} -> {_shown(after)}", indent=4)
-    return 0
+
+    def show(console: Console) -> None:
+        for change in changes:
+            console.parts(
+                [
+                    (f"{change.revision:>6}", "dim"),
+                    (local_time(change.at), "dim"),
+                    (change.kind.value, "bold"),
+                    (f"by {actor_words(change.actor)}",),
+                ]
+            )
+            for field in dict.fromkeys((*change.before, *change.after)):
+                before, after = change.before.get(field), change.after.get(field)
+                console.block(f"{field}: {_shown(before)} -> {_shown(after)}", indent=4)
+
+    history = [shapes.revision(change) for change in changes]
+    return Answer({"id": memory_id, "history": history}, show)
 
 
 async def find_one(
@@ -397,10 +378,7 @@ def ids_of(entries: "Sequence[ListedMemory]") -> list[str]:
     return list(dict.fromkeys(entry.id for entry in entries))
 
 
-def report_changed(context: "Context", done: str, count: int, hint: str = "") -> int:
-    """Print how many memories were ``done``, such as "deleted"; ``hint`` says how to undo it."""
-    memories = counted(count, "memory", "memories")
-    code = context.print_result({done: count}, f"{done.capitalize()} {memories}.")
-    if hint and count and not context.wants_json:
-        context.console.note(hint)
-    return code
+def changed(done: str, count: int, hint: str = "") -> Answer:
+    """Say how many memories were ``done``, such as "deleted"; ``hint`` says how to undo it."""
+    told = f"{done.capitalize()} {counted(count, 'memory', 'memories')}."
+    return Answer({done: count}, told, note=hint if count else "")

@@ -5,20 +5,20 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli import shapes
-from synthorg_tui.cli.arguments import Subparsers, add_command, add_group, coming_moment
-from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.arguments import ID, Argument, coming_moment
+from synthorg_tui.cli.command import Answer, Command
 from synthorg_tui.cli.commands import proposals_view as view
-from synthorg_tui.cli.commands.proposals_edit import add_edit, find, find_pending
-from synthorg_tui.cli.commands.proposals_trail import add_trail
+from synthorg_tui.cli.commands.proposals_edit import edit_proposals, find, find_pending
+from synthorg_tui.cli.commands.proposals_trail import list_trail
 from synthorg_tui.cli.errors import DeclinedError, UsageError
-from synthorg_tui.cli.output import cut, local_time
+from synthorg_tui.cli.output import Console, cut, local_time
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable
     from datetime import datetime
 
-    from synthorg_tui.cli.context import Context
+    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.cli.terminal import Terminal
     from synthorg_tui.curation.review import Decision, InboxEntry, Review
     from synthorg_tui.curation.service import EditProposal
@@ -28,107 +28,7 @@ _STATUSES: Final = ("pending", "approved", "rejected", "expired", "all")
 _NOW: Final = "now"
 _SCOPES: Final = ("agent", "role", "department", "org")
 _TITLE_WIDTH: Final = 60
-
-
-def add(commands: Subparsers) -> None:
-    """Add the parser of ``proposals`` to ``commands``."""
-    actions = add_group(
-        commands,
-        "proposals",
-        COMMANDS["proposals"].summary,
-        "See and decide what waits for your approval. An ID may be shortened to its\n"
-        "first characters. Decisions are taken at a terminal, by you and not by an agent.",
-        examples=(
-            "proposals list",
-            "proposals show lesson-3f2a",
-            "proposals approve lesson-3f2a",
-            'proposals reject lesson-3f2a --reason "only true for one project"',
-        ),
-    )
-    _add_reading(actions)
-    add_trail(actions)
-    _add_deciding(actions)
-    add_edit(actions)
-
-
-def _add_reading(actions: Subparsers) -> None:
-    parser = add_command(
-        actions,
-        "list",
-        run_list,
-        "list what waits for you",
-        examples=("proposals list", "proposals list --status all --json"),
-    )
-    parser.add_argument(
-        "--status", choices=_STATUSES, default="pending", metavar="NAME", help=", ".join(_STATUSES)
-    )
-    parser.add_argument("--snoozed", action="store_true", help="those that are snoozed, too")
-    parser.add_argument(
-        "--kind", metavar="NAME", help="lesson, prune ... or failure, gate, correction, habit ..."
-    )
-    parser.add_argument("--project", metavar="NAME", help="the name or path of a project's folder")
-    parser.add_argument(
-        "--certainty", metavar="N", type=_bound, help="at least 0.8, or as in '>0.8', '<0.5'"
-    )
-    parser = add_command(
-        actions,
-        "show",
-        run_show,
-        "show all that an approval would do, and the hash to approve it with",
-        examples=("proposals show lesson-3f2a --transcript",),
-    )
-    parser.add_argument("id", metavar="ID")
-    parser.add_argument(
-        "--transcript", action="store_true", help="the transcript lines of the evidence, too"
-    )
-
-
-def _add_deciding(actions: Subparsers) -> None:
-    asks = "It asks at the terminal for the hash\nthat `proposals show` printed."
-    _add_approving(actions, more=asks)
-    parser = add_command(actions, "reject", run_reject, "turn a proposal down for good", more=asks)
-    parser.add_argument("id", metavar="ID")
-    parser.add_argument("--reason", required=True, metavar="TEXT", help="why; it is kept")
-    parser = add_command(
-        actions,
-        "snooze",
-        run_snooze,
-        "put a proposal out of the way for a time",
-        more="It asks at the terminal.",
-        examples=("proposals snooze lesson-3f2a 7d", f"proposals snooze lesson-3f2a {_NOW}"),
-    )
-    parser.add_argument("id", metavar="ID")
-    parser.add_argument(
-        "until",
-        metavar="WHEN",
-        type=_until,
-        help=f"2026-01-31, or 12h, 7d, 2w from now; `{_NOW}` wakes it",
-    )
-    add_command(
-        actions,
-        "undo",
-        run_undo,
-        "take the last decision back",
-        more="It asks at the terminal.\nAgain, it takes back the one before.",
-    )
-
-
-def _add_approving(actions: Subparsers, *, more: str) -> None:
-    parser = add_command(
-        actions,
-        "approve",
-        run_approve,
-        "let a proposal count",
-        more=more,
-        examples=("proposals approve lesson-3f2a", "proposals approve lesson-3f2a --scope org"),
-    )
-    parser.add_argument("id", metavar="ID")
-    parser.add_argument(
-        "--scope",
-        choices=_SCOPES,
-        metavar="NAME",
-        help=f"for whom: {', '.join(_SCOPES)} (default: as proposed)",
-    )
+_ASKS: Final = "It asks at the terminal for the hash\nthat `proposals show` printed."
 
 
 def _bound(text: str) -> "Callable[[float], bool]":
@@ -156,67 +56,111 @@ def _until(text: str) -> "datetime | None":
     return None if text == _NOW else coming_moment(text)
 
 
-async def run_list(context: "Context") -> int:
+@Command(
+    "list",
+    "list what waits for you",
+    examples=("proposals list", "proposals list --status all --json"),
+    arguments=(
+        Argument(
+            "--status",
+            choices=_STATUSES,
+            default="pending",
+            metavar="NAME",
+            help=", ".join(_STATUSES),
+        ),
+        Argument("--snoozed", action="store_true", help="those that are snoozed, too"),
+        Argument(
+            "--kind",
+            metavar="NAME",
+            help="lesson, prune ... or failure, gate, correction, habit ...",
+        ),
+        Argument("--project", metavar="NAME", help="the name or path of a project's folder"),
+        Argument(
+            "--certainty", metavar="N", type=_bound, help="at least 0.8, or as in '>0.8', '<0.5'"
+        ),
+    ),
+).asks
+async def list_proposals(context: "Context", engine: "AnyEngine") -> Answer:
     """List proposals, newest first."""
     from synthorg_tui.approvals.models import ApprovalStatus
     from synthorg_tui.approvals.proposals import crowding
 
     args = context.args
     status = None if args.status == "all" else ApprovalStatus(args.status)
-    async with context.engine() as engine:
-        entries = await engine.reviews.inbox(include_snoozed=args.snoozed, status=status)
-        snoozed = (await engine.approvals.counts()).snoozed
-        waiting = await engine.reviews.inbox(include_snoozed=True)
+    entries = await engine.reviews.inbox(include_snoozed=args.snoozed, status=status)
     entries = tuple(entry for entry in entries if _is_wanted(entry, args))
+    snoozed = 0 if args.snoozed else (await engine.approvals.counts()).snoozed
+    waiting = await engine.reviews.inbox(include_snoozed=True)
     crowded = crowding(entry.item for entry in waiting)
     if context.wants_json:
-        context.console.json([shapes.proposal(entry) for entry in entries])
-        if crowded:
-            context.console.note(crowded)
-        return 0
-    view.show_list(context.console, entries)
-    if crowded:
-        context.console.warning(crowded)
-    if snoozed and not args.snoozed:
-        context.console.note(f"{snoozed} snoozed; --snoozed lists them, too")
-    return 0
+        context.console.note(crowded)
+
+    def show(console: Console) -> None:
+        view.show_list(console, entries)
+        console.warning(crowded)
+        console.note(f"{snoozed} snoozed; --snoozed lists them, too" if snoozed else "")
+
+    return Answer([shapes.proposal(entry) for entry in entries], show)
 
 
-async def run_show(context: "Context") -> int:
+@Command(
+    "show",
+    "show all that an approval would do, and the hash to approve it with",
+    examples=("proposals show lesson-3f2a --transcript",),
+    arguments=(
+        ID,
+        Argument(
+            "--transcript",
+            action="store_true",
+            help="the transcript lines of the evidence, too",
+        ),
+    ),
+).asks
+async def show_proposal(context: "Context", engine: "AnyEngine") -> Answer:
     """Show one proposal with every effect that approving it would have."""
-    async with context.engine() as engine:
-        entry = await find(engine, context.args.id)
-        review = await engine.reviews.review(entry.item.id)
-        trail = await engine.approvals.events(entry.item.id)
-        excerpts = [
-            await engine.reviews.excerpt(evidence) if context.args.transcript else None
-            for evidence in entry.evidence
-        ]
-    if context.wants_json:
-        context.console.json(shapes.review(review, trail))
-    else:
-        view.show_review(context.console, review, trail, excerpts)
-    return 0
+    entry = await find(engine, context.args.id)
+    review = await engine.reviews.review(entry.item.id)
+    trail = await engine.approvals.events(entry.item.id)
+    shown = entry.evidence if context.args.transcript else ()
+    excerpts = [await engine.reviews.excerpt(evidence) for evidence in shown]
+    return Answer(
+        shapes.review(review, trail),
+        lambda console: view.show_review(console, review, trail, excerpts),
+    )
 
 
-async def run_approve(context: "Context") -> int:
+@Command(
+    "approve",
+    "let a proposal count",
+    more=_ASKS,
+    examples=("proposals approve lesson-3f2a", "proposals approve lesson-3f2a --scope org"),
+    arguments=(
+        ID,
+        Argument(
+            "--scope",
+            choices=_SCOPES,
+            metavar="NAME",
+            help=f"for whom: {', '.join(_SCOPES)} (default: as proposed)",
+        ),
+    ),
+).owns
+async def approve(context: "Context", engine: "Engine") -> Answer:
     """Approve a proposal, once the person has typed the hash of what was shown."""
     from synthorg_tui.approvals.models import DecisionRefusedError
 
-    async with context.own_engine() as engine:
-        review = await find_pending(engine, context.args.id)
-        async with person_at_terminal(context, engine, review) as terminal:
-            if review.problem:
-                raise DecisionRefusedError(review.problem)
-            require_hash(terminal, review, _approving(review, context.args.scope))
-            with view.shown_again(context.console):
-                decision = await engine.reviews.approve(
-                    review.item.id,
-                    shown=review.shown,
-                    person=terminal.person,
-                    edit=_scoped(context.args.scope),
-                )
-    return _report(context, decision)
+    review = await find_pending(engine, context.args.id)
+    async with person_at_terminal(context, engine, review) as terminal:
+        if review.problem:
+            raise DecisionRefusedError(review.problem)
+        _require_hash(terminal, review, _approving(review, context.args.scope))
+        with view.shown_again(context.console):
+            decision = await engine.reviews.approve(
+                review.item.id,
+                shown=review.shown,
+                person=terminal.person,
+                edit=_scoped(context.args.scope),
+            )
+    return _decided(decision)
 
 
 def _scoped(name: str | None) -> "EditProposal | None":
@@ -230,7 +174,16 @@ def _scoped(name: str | None) -> "EditProposal | None":
     return lambda _: ProposalEdit(scope=scope)
 
 
-async def run_reject(context: "Context") -> int:
+@Command(
+    "reject",
+    "turn a proposal down for good",
+    more=_ASKS,
+    arguments=(
+        ID,
+        Argument("--reason", required=True, metavar="TEXT", help="why; it is kept"),
+    ),
+).runs
+async def reject(context: "Context") -> Answer:
     """Reject a proposal for good, with the reason given."""
     reason = context.args.reason.strip()
     if not reason:
@@ -238,41 +191,50 @@ async def run_reject(context: "Context") -> int:
     async with context.own_engine() as engine:
         review = await find_pending(engine, context.args.id)
         async with person_at_terminal(context, engine, review) as terminal:
-            require_hash(terminal, review, "Reject")
+            _require_hash(terminal, review, "Reject")
             with view.shown_again(context.console):
                 decision = await engine.reviews.reject(
                     review.item.id, shown=review.shown, reason=reason, person=terminal.person
                 )
-    return _report(context, decision)
+    return _decided(decision)
 
 
-async def run_snooze(context: "Context") -> int:
+@Command(
+    "snooze",
+    "put a proposal out of the way for a time",
+    more="It asks at the terminal.",
+    examples=("proposals snooze lesson-3f2a 7d", f"proposals snooze lesson-3f2a {_NOW}"),
+    arguments=(
+        ID,
+        Argument(
+            "until",
+            metavar="WHEN",
+            type=_until,
+            help=f"2026-01-31, or 12h, 7d, 2w from now; `{_NOW}` wakes it",
+        ),
+    ),
+).owns
+async def snooze(context: "Context", engine: "Engine") -> Answer:
     """Hide a proposal until a given time, or show it again at once."""
     until = context.args.until
-    async with context.own_engine() as engine:
-        review = await find_pending(engine, context.args.id)
-        async with person_at_terminal(context, engine, review) as terminal:
-            what = f"Snooze until {local_time(until)}" if until else "Wake"
-            answer = terminal.ask(f"{what} {_title(review)}? [y/N]")
-            if answer.lower() not in ("y", "yes"):
-                raise DeclinedError("nothing was changed")
-            item = await engine.reviews.snooze(review.item.id, until, terminal.person)
-    if context.wants_json:
-        moment = item.snoozed_until
-        context.console.json(
-            {"id": item.id, "snoozed_until": moment.isoformat() if moment else None}
-        )
-    else:
-        context.console.line(f"Snoozed until {local_time(until)}." if until else "It waits again.")
-    return 0
+    review = await find_pending(engine, context.args.id)
+    async with person_at_terminal(context, engine, review) as terminal:
+        what = f"Snooze until {local_time(until)}" if until else "Wake"
+        terminal.agree(f"{what} {_title(review)}?")
+        item = await engine.reviews.snooze(review.item.id, until, terminal.person)
+    moment = item.snoozed_until.isoformat() if item.snoozed_until else None
+    told = f"Snoozed until {local_time(until)}." if until else "It waits again."
+    return Answer({"id": item.id, "snoozed_until": moment}, told)
 
 
-async def run_undo(context: "Context") -> int:
+@Command(
+    "undo",
+    "take the last decision back",
+    more="It asks at the terminal.\nAgain, it takes back the one before.",
+).owns
+async def undo(context: "Context", engine: "Engine") -> Answer:
     """Undo the most recent decision."""
-    async with (
-        context.own_engine() as engine,
-        person_at_terminal(context, engine, None) as terminal,
-    ):
+    async with person_at_terminal(context, engine, None) as terminal:
         titles = await engine.reviews.undoable()
         what = f"{len(titles)} approvals" if len(titles) > 1 else "the last decision"
         if titles and terminal.ask(f"Take {what} back? Type undo:") != "undo":
@@ -280,7 +242,32 @@ async def run_undo(context: "Context") -> int:
         decision = await engine.reviews.undo(terminal.person) if titles else None
     if decision is None:
         raise UsageError("there is no decision to take back")
-    return _report(context, decision)
+    return _decided(decision)
+
+
+DECLARED: Final = (
+    Command(
+        "proposals",
+        about="See and decide what waits for your approval. An ID may be shortened to its\n"
+        "first characters. Decisions are taken at a terminal, by you and not by an agent.",
+        examples=(
+            "proposals list",
+            "proposals show lesson-3f2a",
+            "proposals approve lesson-3f2a",
+            'proposals reject lesson-3f2a --reason "only true for one project"',
+        ),
+        commands=(
+            list_proposals,
+            show_proposal,
+            list_trail,
+            approve,
+            reject,
+            snooze,
+            undo,
+            edit_proposals,
+        ),
+    ),
+)
 
 
 @asynccontextmanager
@@ -289,11 +276,10 @@ async def person_at_terminal(
 ) -> "AsyncIterator[Terminal]":
     """The person at the terminal; what is refused to them stands in the proposal's trail."""
     from synthorg_tui.approvals.models import ApprovalError
-    from synthorg_tui.cli.terminal import controlling_terminal, require_open_to_decisions
+    from synthorg_tui.cli.terminal import deciding_person
 
     try:
-        require_open_to_decisions(engine.settings.approvals)
-        with controlling_terminal() as terminal:
+        with deciding_person(engine.settings.approvals) as terminal:
             yield terminal
     except ApprovalError as error:
         if review is not None:
@@ -302,7 +288,7 @@ async def person_at_terminal(
         raise
 
 
-def require_hash(terminal: "Terminal", review: "Review", what: str) -> None:
+def _require_hash(terminal: "Terminal", review: "Review", what: str) -> None:
     """Have the hash typed in.
 
     Raises ``DeclinedError`` when nothing is typed, ``DecisionRefusedError`` for another hash, and
@@ -337,9 +323,5 @@ def _title(review: "Review") -> str:
     return f"“{cut(review.item.title, _TITLE_WIDTH)}”"
 
 
-def _report(context: "Context", decision: "Decision") -> int:
-    if context.wants_json:
-        context.console.json(shapes.decision(decision))
-    else:
-        view.show_decision(context.console, decision)
-    return 0
+def _decided(decision: "Decision") -> Answer:
+    return Answer(shapes.decision(decision), lambda console: view.show_decision(console, decision))

@@ -6,14 +6,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command
+from synthorg_tui.cli.arguments import Argument
+from synthorg_tui.cli.command import Answer, Command
 from synthorg_tui.cli.errors import DeclinedError, UsageError
+from synthorg_tui.cli.output import Console
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.cli.terminal import Terminal
-    from synthorg_tui.curation.review import BulkOutcome, InboxEntry, Review
+    from synthorg_tui.curation.review import InboxEntry, Review
     from synthorg_tui.curation.review_sheet import SheetVerdict
     from synthorg_tui.engine import Engine
 
@@ -24,45 +26,52 @@ LEFT: Final = 1
 """Exit code when some of what was decided couldn't be carried out, and still waits."""
 
 
-def add_edit(actions: Subparsers) -> None:
-    """Add the parser of ``proposals edit`` to those of ``proposals``."""
-    parser = add_command(
-        actions,
-        "edit",
-        run_edit,
-        "decide on several proposals in one file in $EDITOR",
-        more="What you\nsave is the decision: a section left as it is is approved, an edited one "
-        "approved as\nyou wrote it, a deleted one rejected. It asks at the terminal before "
-        "anything happens,\nand exits with 1 when an item changed meanwhile.",
-        examples=("proposals edit", "proposals edit lesson-3f2a lesson-9b1c"),
-    )
-    parser.add_argument(
-        "ids", nargs="*", metavar="ID", help="those to decide on (default: all that wait)"
-    )
-
-
-async def run_edit(context: "Context") -> int:
+@Command(
+    "edit",
+    "decide on several proposals in one file in $EDITOR",
+    more="What you\nsave is the decision: a section left as it is is approved, an edited one "
+    "approved as\nyou wrote it, a deleted one rejected. It asks at the terminal before "
+    "anything happens,\nand exits with 1 when an item changed meanwhile.",
+    examples=("proposals edit", "proposals edit lesson-3f2a lesson-9b1c"),
+    arguments=(
+        Argument(
+            "ids", nargs="*", metavar="ID", help="those to decide on (default: all that wait)"
+        ),
+    ),
+).owns
+async def edit_proposals(context: "Context", engine: "Engine") -> Answer:
     """Open proposals in the editor and carry out what was saved, once the person agrees.
 
     Returns ``LEFT`` when an item changed meanwhile or was refused, else 0.
     """
     from synthorg_tui.approvals.models import ApprovalError
-    from synthorg_tui.cli.terminal import controlling_terminal, require_open_to_decisions
+    from synthorg_tui.cli.terminal import deciding_person
 
-    async with context.own_engine() as engine:
-        reviews = await _reviews(engine, context.args.ids)
-        try:
-            require_open_to_decisions(engine.settings.approvals)
-            with controlling_terminal() as terminal:
-                verdicts = await _edited(context, terminal, reviews)
-                outcome = await engine.reviews.decide(verdicts, terminal.person)
-        except ApprovalError as error:
-            for review in reviews:
-                await engine.approvals.refused(
-                    review.item.id, actor=context.actor, reason=error.message
-                )
-            raise
-    return _report(context, outcome)
+    reviews = await _reviews(engine, context.args.ids)
+    try:
+        with deciding_person(engine.settings.approvals) as terminal:
+            verdicts = await _edited(context, terminal, reviews)
+            outcome = await engine.reviews.decide(verdicts, terminal.person)
+    except ApprovalError as error:
+        for review in reviews:
+            item_id, reason = review.item.id, error.message
+            await engine.approvals.refused(item_id, actor=context.actor, reason=reason)
+        raise
+    stale = [review.item.id for review in outcome.stale]
+    left = [*((each, "it changed meanwhile") for each in stale), *outcome.refused]
+
+    def show(console: Console) -> None:
+        console.line(f"Decided on {counted(len(outcome.decisions), 'proposal')}.")
+        console.warning(*(f"{item_id} still waits: {why}" for item_id, why in left))
+
+    decided = [{"id": each.item_id, "decision": each.kind.value} for each in outcome.decisions]
+    undo = "`synthorg-tui proposals undo` takes all of it back at once"
+    return Answer(
+        {"decided": decided, "left": [{"id": item_id, "why": why} for item_id, why in left]},
+        show,
+        code=LEFT if left else 0,
+        note=undo if decided else "",
+    )
 
 
 async def _reviews(engine: "Engine", named: Sequence[str]) -> list["Review"]:
@@ -154,22 +163,3 @@ def _remove(path: Path) -> None:
             each.unlink()
         path.parent.rmdir()
         path.parent.parent.rmdir()
-
-
-def _report(context: "Context", outcome: "BulkOutcome") -> int:
-    stale = [review.item.id for review in outcome.stale]
-    left = [*((each, "it changed meanwhile") for each in stale), *outcome.refused]
-    if context.wants_json:
-        decided = [
-            {"id": decision.item_id, "decision": decision.kind.value}
-            for decision in outcome.decisions
-        ]
-        waits = [{"id": item_id, "why": why} for item_id, why in left]
-        context.console.json({"decided": decided, "left": waits})
-        return LEFT if left else 0
-    context.console.line(f"Decided on {counted(len(outcome.decisions), 'proposal')}.")
-    for item_id, why in left:
-        context.console.warning(f"{item_id} still waits: {why}")
-    if outcome.decisions:
-        context.console.note("`synthorg-tui proposals undo` takes all of it back at once")
-    return LEFT if left else 0

@@ -2,65 +2,43 @@
 
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command, whole
+from synthorg_tui.cli.arguments import Argument, limit
+from synthorg_tui.cli.command import Answer, Command
 from synthorg_tui.cli.output import cut, local_time
 
 if TYPE_CHECKING:
     from synthorg_tui.approvals.trail import TrailEntry
-    from synthorg_tui.cli.context import Context
+    from synthorg_tui.cli.context import AnyEngine, Context
 
 _LAST: Final = "last"
 _TITLE_WIDTH: Final = 60
-_MAX_LISTED: Final = 10_000
 
 
-def add_trail(actions: Subparsers) -> None:
-    """Add the parser of ``proposals trail`` to those of ``proposals``."""
-    parser = add_command(
-        actions,
-        "trail",
-        run_trail,
-        "list what was decided, adopted by a setting, or refused",
-        more="Newest first. Listing doesn't count as telling you: the app tells it still.",
-        examples=("proposals trail", "proposals trail --since last --json"),
-    )
-    parser.add_argument(
-        "--since",
-        choices=(_LAST,),
-        metavar="WHEN",
-        help=f"`{_LAST}`: what the app hasn't told you yet, and you didn't decide in it",
-    )
-    parser.add_argument(
-        "--limit",
-        type=whole(1, _MAX_LISTED),
-        default=50,
-        metavar="N",
-        help="at most that many (default: 50)",
-    )
-
-
-async def run_trail(context: "Context") -> int:
+@Command(
+    "trail",
+    "list what was decided, adopted by a setting, or refused",
+    more="Newest first. Listing doesn't count as telling you: the app tells it still.",
+    examples=("proposals trail", "proposals trail --since last --json"),
+    arguments=(
+        Argument(
+            "--since",
+            choices=(_LAST,),
+            metavar="WHEN",
+            help=f"`{_LAST}`: what the app hasn't told you yet, and you didn't decide in it",
+        ),
+        limit(50, "at most that many (default: {})", most=10_000),
+    ),
+).asks
+async def list_trail(context: "Context", engine: "AnyEngine") -> Answer:
     """List decisions and refusals, newest first."""
-    args = context.args
-    async with context.engine() as engine:
-        if args.since == _LAST:
-            entries = (await engine.trail.news())[: args.limit]
-        else:
-            entries = await engine.trail.entries(limit=args.limit)
-    if context.wants_json:
-        context.console.json({"entries": [_json(entry) for entry in entries]})
-        return 0
-    _show(context, entries)
-    return 0
-
-
-def _show(context: "Context", entries: "tuple[TrailEntry, ...]") -> None:
     from synthorg_tui.approvals.trail import summary
     from synthorg_tui.core.actors import actor_words, deed_of
 
-    if not entries:
-        context.console.line("Nothing was decided or refused.")
-        return
+    args = context.args
+    if args.since == _LAST:
+        entries = (await engine.trail.news())[: args.limit]
+    else:
+        entries = await engine.trail.entries(limit=args.limit)
     rows = [
         (
             local_time(entry.at),
@@ -72,8 +50,12 @@ def _show(context: "Context", entries: "tuple[TrailEntry, ...]") -> None:
         )
         for entry in entries
     ]
-    context.console.table(("WHEN", "WHAT", "BY", "ID", "TITLE", "WHY"), rows)
-    context.console.note(summary(entries))
+    header, none = ("WHEN", "WHAT", "BY", "ID", "TITLE", "WHY"), "Nothing was decided or refused."
+    return Answer(
+        {"entries": [_json(entry) for entry in entries]},
+        lambda console: console.table(header, rows, empty=none),
+        note=summary(entries) if entries else "",
+    )
 
 
 def _json(entry: "TrailEntry") -> dict[str, object]:

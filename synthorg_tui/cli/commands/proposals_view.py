@@ -27,9 +27,7 @@ _EXPLAINED = {
 
 def show_list(console: Console, entries: "Sequence[InboxEntry]") -> None:
     """Print proposals as a list, one line for each."""
-    if not entries:
-        console.line("No proposals; `synthorg-tui learn` draws them from what was imported.")
-        return
+    none = "No proposals; `synthorg-tui learn` draws them from what was imported."
     rows = [
         (
             entry.item.id,
@@ -42,7 +40,8 @@ def show_list(console: Console, entries: "Sequence[InboxEntry]") -> None:
         )
         for entry in entries
     ]
-    console.table(("ID", "STATUS", "KIND", "SCOPE", "RUNS", "CONFIDENCE", "TITLE"), rows)
+    header = ("ID", "STATUS", "KIND", "SCOPE", "RUNS", "CONFIDENCE", "TITLE")
+    console.table(header, rows, empty=none)
 
 
 def show_review(
@@ -85,10 +84,9 @@ def show_decision(console: Console, decision: "Decision") -> None:
     console.line(f"{decision.kind.value.replace('_', ' ').capitalize()}: {decision.title}")
     if decision.memory_ids:
         console.line(f"memories: {', '.join(decision.memory_ids)}", "dim")
-    for path in decision.paths:
-        console.line(short_path(path), "dim")
-    for path in decision.left_alone:
-        console.warning(f"{short_path(path)} was changed meanwhile and stays as it is")
+    console.lines(map(short_path, decision.paths), "dim")
+    stays = "was changed meanwhile and stays as it is"
+    console.warning(*(f"{short_path(path)} {stays}" for path in decision.left_alone))
 
 
 @contextmanager

@@ -1,100 +1,87 @@
 """``search``: finds memories by meaning and by words."""
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli import shapes
-from synthorg_tui.cli.arguments import (
-    Subparsers,
-    add_command,
-    add_memory_filters,
-    past_moment,
-    whole,
-)
-from synthorg_tui.cli.commands import COMMANDS
-from synthorg_tui.cli.commands.memories_reading import filter_of
-from synthorg_tui.cli.errors import UsageError
+from synthorg_tui.cli.arguments import MEMORY_FILTERS, Argument, limit, past_moment
+from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.commands.memories_reading import filter_of, title_of
+from synthorg_tui.cli.errors import UsageError, usage_errors
 from synthorg_tui.cli.output import Console, cut, local_time, wrap
 from synthorg_tui.core.text import counted, safe_text
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import Context
+    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.memory.listing import Facets, FoundMemories, ListedMemory
     from synthorg_tui.memory.models import MemoryQuery
     from synthorg_tui.memory.retrieval.passages import Passage, PassageFinder
 
-_BAR = 8
+QUERY: Final = Argument("query", nargs="+", metavar="QUERY", help="what to look for")
+_BAR: Final = 8
 """Columns of the bar that shows a relevance from 0 to 1."""
 
 
-def add(commands: Subparsers) -> None:
-    """Add the parser of ``search`` to ``commands``."""
-    parser = add_command(
-        commands,
+async def find_memories(context: "Context", engine: "AnyEngine") -> Answer:
+    """Find memories, best first."""
+    args = context.args
+    query = _query(context)
+    if args.as_of is not None and (args.project or args.kind or args.session or args.tag):
+        raise UsageError("--as-of goes with --agent, --category, --since and --until only")
+    started = time.perf_counter()
+    within = await filter_of(context, engine)
+    if args.archived:
+        within = replace(within, states=("archived",))
+    agents = frozenset(within.agents) or None
+    if args.as_of is None:
+        result = await engine.desk.find(query, agents=agents, within=within)
+    else:
+        result = await engine.desk.find(query, agents=agents, as_of=args.as_of)
+    took_ms = round((time.perf_counter() - started) * 1000, 1)
+    sources = await sources_of(result, engine.executions)
+    if not result.hits:
+        _explain_nothing(context, await engine.desk.facets())
+    context.console.warning(result.degraded)
+    return Answer(
+        {
+            "query": query.text,
+            "took_ms": took_ms,
+            "degraded": bool(result.degraded),
+            "results": hits_json(result, sources),
+        },
+        lambda console: show_results(console, result, sources, query.text or "", took_ms),
+    )
+
+
+DECLARED: Final = (
+    Command(
         "search",
-        run_search,
-        COMMANDS["search"].summary,
         examples=(
             'search "push a branch that has no upstream"',
             "search migration failed --agent claude-code --since 7d",
             "search --json --limit 3 flaky test",
         ),
-    )
-    parser.add_argument("query", nargs="+", metavar="QUERY", help="what to look for")
-    add_memory_filters(parser)
-    parser.add_argument(
-        "--as-of",
-        metavar="WHEN",
-        type=past_moment,
-        help="what was known then, and which facts held (slower: it reads the whole store)",
-    )
-    parser.add_argument(
-        "--limit", metavar="N", type=whole(1, 1000), default=10, help="at most (default 10)"
-    )
-    parser.add_argument(
-        "--archived", action="store_true", help="search the archive instead of live memories"
-    )
-
-
-async def run_search(context: "Context") -> int:
-    """Find memories and print them, best first."""
-    import time
-
-    args = context.args
-    query = query_of(context)
-    if args.as_of is not None and (args.project or args.kind or args.session or args.tag):
-        raise UsageError("--as-of goes with --agent, --category, --since and --until only")
-    async with context.engine() as engine:
-        started = time.perf_counter()
-        within = await filter_of(context, engine)
-        if args.archived:
-            within = replace(within, states=("archived",))
-        agents = frozenset(within.agents) or None
-        if args.as_of is None:
-            result = await engine.desk.find(query, agents=agents, within=within)
-        else:
-            result = await engine.desk.find(query, agents=agents, as_of=args.as_of)
-        took_ms = round((time.perf_counter() - started) * 1000, 1)
-        sources = await sources_of(result, engine.executions)
-        facets = None if result.hits else await engine.desk.facets()
-    if facets is not None:
-        _explain_nothing(context, facets)
-    if result.degraded:
-        context.console.warning(result.degraded)
-    if context.wants_json:
-        context.console.json(
-            {
-                "query": query.text,
-                "took_ms": took_ms,
-                "degraded": bool(result.degraded),
-                "results": hits_json(result, sources),
-            }
-        )
-    else:
-        show_results(context.console, result, sources, query.text or "", took_ms)
-    return 0
+        arguments=(
+            QUERY,
+            *MEMORY_FILTERS,
+            Argument(
+                "--as-of",
+                metavar="WHEN",
+                type=past_moment,
+                help="what was known then, and which facts held (slower: it reads the whole store)",
+            ),
+            limit(10),
+            Argument(
+                "--archived",
+                action="store_true",
+                help="search the archive instead of live memories",
+            ),
+        ),
+    ).asks(find_memories),
+)
 
 
 async def sources_of(
@@ -119,11 +106,10 @@ def _explain_nothing(context: "Context", facets: "Facets") -> None:
         who = "agents fill it" if facets.final else "`synthorg-tui import` fills it"
         context.console.note(f"the store is empty; {who}")
         return
-    for agent in context.args.agent:
-        if owner_named(agent) not in agents:
-            context.console.note(
-                f"{safe_text(agent)} has no memories; `synthorg-tui agents` lists who has"
-            )
+    unknown = [agent for agent in context.args.agent if owner_named(agent) not in agents]
+    context.console.note(
+        *(f"{agent} has no memories; `synthorg-tui agents` lists who has" for agent in unknown)
+    )
 
 
 def show_results(
@@ -149,10 +135,9 @@ def show_results(
 def _show_hit(
     console: Console, rank: int, entry: "ListedMemory", place: str, finder: "PassageFinder"
 ) -> None:
-    from synthorg_tui.memory.kinds import TITLE_STARTS
     from synthorg_tui.memory.listing import owner_words
 
-    title, _, rest = entry.content.strip().partition("\n")
+    title, rest = title_of(entry)
     console.parts(
         [
             (f"{rank:>2}", "dim"),
@@ -164,15 +149,11 @@ def _show_hit(
             (counted(entry.seen_times, "copy", "copies") if entry.seen_times > 1 else "", "dim"),
         ]
     )
-    shown = [title.removeprefix(TITLE_STARTS.get(entry.kind, ""))]
-    if rest.strip():
-        shown.append(finder.best(rest).text)
-    for number, text in enumerate(shown):
+    passages = [finder.best(rest).text] if rest.strip() else []
+    for number, text in enumerate([title, *passages]):
         passage = finder.marked(cut(safe_text(text), console.width * (1 + number) - 8))
         _show_passage(console, passage)
-    for detail in (place, entry.id[:8]):
-        if detail:
-            console.line(f"    {detail}", "dim")
+    console.lines((f"    {detail}" for detail in (place, entry.id[:8]) if detail), "dim")
     console.line()
 
 
@@ -196,17 +177,15 @@ def _show_passage(console: Console, passage: "Passage") -> None:
         console.parts([*parts, (passage.text[start:at],)], separator="")
 
 
-def query_of(context: "Context") -> "MemoryQuery":
-    """Return what is searched for; raises ``UsageError`` for what can't be."""
-    from pydantic import ValidationError
-
+def _query(context: "Context") -> "MemoryQuery":
+    """What is searched for; raises ``UsageError`` for what can't be."""
     from synthorg_tui.memory.models import MemoryQuery
 
     args = context.args
     text = " ".join(args.query).strip()
     if not text:
         raise UsageError("the query is empty")
-    try:
+    with usage_errors({"": "search", "text": "query"}):
         return MemoryQuery(
             text=text,
             categories=frozenset(args.category) or None,
@@ -214,8 +193,3 @@ def query_of(context: "Context") -> "MemoryQuery":
             until=args.until,
             limit=args.limit,
         )
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"])) or "search"
-        reason = first["msg"].removeprefix("Value error, ")
-        raise UsageError(f"{'query' if field == 'text' else field}: {reason}") from error

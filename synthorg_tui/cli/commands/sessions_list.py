@@ -2,19 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command, add_since, past_moment, whole
-from synthorg_tui.cli.output import cut, local_time
+from synthorg_tui.cli.arguments import SINCE, UNTIL, Argument, limit
+from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.output import Console, cut, local_time
 from synthorg_tui.core.enums import ExecutionOutcome
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted, size
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from datetime import datetime
 
-    from synthorg_tui.cli.context import Context
+    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.cli.shapes import Json
     from synthorg_tui.executions.forgotten import AgedSessions
     from synthorg_tui.executions.sessions import StoredSession
@@ -42,55 +44,50 @@ class SessionFamily:
         return self.root.size + sum(part.size for part in self.parts)
 
 
-def add_list(actions: Subparsers) -> None:
-    """Add the parser of ``sessions list`` to those of ``sessions``."""
-    parser = add_command(
-        actions,
-        "list",
-        run_list,
-        "list imported sessions, the latest first, with what happened and their size",
-        more="Sessions\nof subagents are counted with the one that started them.",
-        examples=(
-            "sessions list --project . --since 7d",
-            "sessions list upload retry --outcome failed",
-            "sessions list --agent codex --limit 5 --json",
+@Command(
+    "list",
+    "list imported sessions, the latest first, with what happened and their size",
+    more="Sessions\nof subagents are counted with the one that started them.",
+    examples=(
+        "sessions list --project . --since 7d",
+        "sessions list upload retry --outcome failed",
+        "sessions list --agent codex --limit 5 --json",
+    ),
+    arguments=(
+        Argument("words", nargs="*", metavar="WORD", help="only with all these in the title"),
+        Argument("--agent", metavar="ID", help="only this one's"),
+        Argument(
+            "--project", metavar="PATH", help="only in this folder or below it, or a folder's name"
         ),
-    )
-    parser.add_argument("words", nargs="*", metavar="WORD", help="only with all these in the title")
-    parser.add_argument("--agent", metavar="ID", help="only this one's")
-    parser.add_argument(
-        "--project", metavar="PATH", help="only in this folder or below it, or a folder's name"
-    )
-    add_since(parser)
-    parser.add_argument("--until", type=past_moment, metavar="WHEN", help="before that")
-    parser.add_argument(
-        "--outcome", choices=[each.value for each in ExecutionOutcome], help="only that ended so"
-    )
-    parser.add_argument("--subagents", action="store_true", help="list theirs, too")
-    parser.add_argument(
-        "--limit", type=whole(1, MAX_LISTED), default=20, metavar="N", help="at most (default 20)"
-    )
-
-
-async def run_list(context: "Context") -> int:
+        SINCE,
+        UNTIL,
+        Argument(
+            "--outcome",
+            choices=[each.value for each in ExecutionOutcome],
+            help="only that ended so",
+        ),
+        Argument("--subagents", action="store_true", help="list theirs, too"),
+        limit(20, most=MAX_LISTED),
+    ),
+).asks
+async def list_sessions(context: "Context", engine: "AnyEngine") -> Answer:
     """List the imported sessions, and how much all of them take."""
     args = context.args
-    async with context.engine() as engine:
-        sessions = await engine.sessions.list()
-        aged = await engine.sessions.aged()
+    sessions = await engine.sessions.list()
+    aged = await engine.sessions.aged()
     families = [family for family in families_of(sessions) if _fits(family, args)]
     shown = families[: args.limit]
-    if context.wants_json:
-        context.console.json(_result(shown, families, aged, with_parts=args.subagents))
-        return 0
-    if not sessions:
-        context.console.line("No sessions; they come with `synthorg-tui import`.")
-    elif not families:
-        context.console.line(f"None of {counted(len(sessions), 'session')} is like that.")
-    else:
-        _print(context, shown, short_ids([session.id for session in sessions]))
-    _print_sizes(context, shown, families, aged)
-    return 0
+
+    def show(console: Console) -> None:
+        if not sessions:
+            console.line("No sessions; they come with `synthorg-tui import`.")
+        elif not families:
+            console.line(f"None of {counted(len(sessions), 'session')} is like that.")
+        ids = short_ids([session.id for session in sessions])
+        _show(console, shown, ids, with_parts=args.subagents)
+        _show_sizes(console, shown, families, aged)
+
+    return Answer(_result(shown, families, aged, with_parts=args.subagents), show)
 
 
 def families_of(sessions: "Sequence[StoredSession]") -> list[SessionFamily]:
@@ -165,14 +162,10 @@ def _fits(family: SessionFamily, args: "Namespace") -> bool:
 
 
 def _is_in(project: str | None, asked: str) -> bool:
-    from pathlib import Path
-
     if not project:
         return False
-    if asked == Path(project).name:
-        return True
-    folder = Path(asked).expanduser().resolve()
-    return Path(project).is_relative_to(folder) or folder.is_relative_to(project)
+    folder, place = Path(asked).expanduser().resolve(), Path(project)
+    return asked == place.name or place.is_relative_to(folder) or folder.is_relative_to(place)
 
 
 def _is_between(
@@ -183,7 +176,9 @@ def _is_between(
     return (since is None or moment >= since) and (until is None or moment < until)
 
 
-def _print(context: "Context", shown: Sequence[SessionFamily], ids: dict[str, str]) -> None:
+def _show(
+    console: Console, shown: Sequence[SessionFamily], ids: dict[str, str], *, with_parts: bool
+) -> None:
     """Print the sessions; project and agent stand above the first one that has them."""
     heading = ""
     for family in shown:
@@ -192,15 +187,14 @@ def _print(context: "Context", shown: Sequence[SessionFamily], ids: dict[str, st
         )
         if above != heading:
             heading = above
-            context.console.line(above, "bold")
-        _print_session(context, family.root, ids, len(family.parts))
-        if context.args.subagents:
-            for part in family.parts:
-                _print_session(context, part, ids, 0, indent="    ")
+            console.line(above, "bold")
+        _show_session(console, family.root, ids, 0 if with_parts else len(family.parts))
+        for part in family.parts if with_parts else ():
+            _show_session(console, part, ids, 0, indent="    ")
 
 
-def _print_session(
-    context: "Context",
+def _show_session(
+    console: Console,
     session: "StoredSession",
     ids: dict[str, str],
     parts: int,
@@ -209,12 +203,10 @@ def _print_session(
 ) -> None:
     from synthorg_tui.cli.session_text import outcome_mark
 
-    console = context.console
     is_narrow = console.width < _WIDE
     glyph, style = outcome_mark(session.outcome)
-    started = ""
-    if parts and not context.args.subagents:
-        started = f"  +{parts}" if is_narrow else f"  (+{counted(parts, 'subagent')})"
+    started = f"  +{parts}" if is_narrow else f"  (+{counted(parts, 'subagent')})"
+    started = started if parts else ""
     width = _ID_WIDTH - len(indent)
     before = f"{indent}{_short_time(session.latest):<11}  {ids[session.id]:<{width}}  "
     state = f"{glyph}  " if is_narrow else f"{glyph} {session.outcome.value:<11}  "
@@ -234,20 +226,17 @@ def _print_session(
 
 def _short_time(moment: "datetime | None") -> str:
     """A time of this year without the year, another one without the hour."""
-    from datetime import datetime
-
     told = local_time(moment)
     return told[5:] if told.startswith(f"{datetime.now().astimezone().year}-") else told[:10]
 
 
-def _print_sizes(
-    context: "Context",
+def _show_sizes(
+    console: Console,
     shown: Sequence[SessionFamily],
     families: Sequence[SessionFamily],
     aged: "AgedSessions",
 ) -> None:
     """Say how many sessions there are, what they take by age, and how many age has deleted."""
-    note = context.console.note
     if families:
         parts = sum(len(family.parts) for family in families)
         of_parts = f" with {counted(parts, 'subagent')}" if parts else ""
@@ -256,9 +245,11 @@ def _print_sizes(
         ages = ", ".join(
             f"{size(stored)} {age}" for age, stored in _sizes(families).items() if stored
         )
-        note(f"{first}{counted(len(families), 'session')}{of_parts}, {taken} in the store: {ages}")
+        console.note(
+            f"{first}{counted(len(families), 'session')}{of_parts}, {taken} in the store: {ages}"
+        )
     if aged.latest is not None:
-        note(
+        console.note(
             f"{counted(aged.count, 'session')} deleted by age (memory.storage.max_session_days), "
             f"the last on {local_time(aged.latest)[:10]}; imports don't bring them back"
         )
@@ -266,15 +257,12 @@ def _print_sizes(
 
 def _sizes(families: Sequence[SessionFamily]) -> dict[str, int]:
     """The bytes in the store by how long ago a session ended."""
-    from datetime import UTC, datetime
-
     now = datetime.now(UTC)
     sizes = dict.fromkeys([*(name for _, name in _AGES), "older", "without a time"], 0)
     for family in families:
-        latest = family.root.latest
-        days = (now - latest).total_seconds() / 86_400 if latest else None
         name = "without a time"
-        if days is not None:
+        if (latest := family.root.latest) is not None:
+            days = (now - latest).total_seconds() / 86_400
             name = next((name for most, name in _AGES if days <= most), "older")
         sizes[name] += family.size
     return sizes

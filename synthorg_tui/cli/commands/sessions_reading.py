@@ -6,10 +6,12 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command, path
+from synthorg_tui.cli.arguments import ID, Argument, ArgumentGroup, path
+from synthorg_tui.cli.command import Answer, Command
 from synthorg_tui.cli.commands.sessions_list import session_shape
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.pager import add_pager, paged
+from synthorg_tui.cli.output import Console
+from synthorg_tui.cli.pager import NO_PAGER, paged
 from synthorg_tui.core.errors import DomainError
 
 if TYPE_CHECKING:
@@ -24,46 +26,6 @@ _CHUNK: Final = 1_000
 _RANGE: Final = re.compile(r"(\d+)(?:-(\d+)?)?")
 _PLACE: Final = re.compile(r"(?:(?P<id>\S+)#)?L?(?P<first>\d+)(?:-L?\d+)?")
 _FORMATS: Final = ("markdown", "jsonl")
-
-
-def add_reading(actions: Subparsers) -> None:
-    """Add the parsers of ``sessions show`` and ``export`` to those of ``sessions``."""
-    showing = add_command(
-        actions,
-        "show",
-        run_show,
-        "show a session as a conversation, one line a call",
-        more="Numbers are\nlines of the transcript. ID may be the source of a memory, too.",
-        examples=(
-            "sessions show claude_code:258c",
-            "sessions show codex:019a --lines 120-180 --full",
-            "sessions show 'codex:019a...#L12-L30'",
-        ),
-    )
-    showing.add_argument("id", metavar="ID")
-    part = showing.add_mutually_exclusive_group()
-    part.add_argument("--lines", type=line_range, metavar="A-B", help="only these lines")
-    part.add_argument(
-        "--at", type=place, metavar="LINE", help="around this line, or a memory's source"
-    )
-    how = showing.add_mutually_exclusive_group()
-    how.add_argument("--full", action="store_true", help="with the outputs of all calls")
-    how.add_argument("--raw", action="store_true", help="the stored lines as they are")
-    add_pager(showing)
-    exporting = add_command(
-        actions,
-        "export",
-        run_export,
-        "write a session to a file: as Markdown, or its redacted lines",
-        more="A PATH that\nends in .jsonl gets the lines; - is standard output.",
-        examples=("sessions export codex:019a", "sessions export codex:019a session.jsonl"),
-    )
-    exporting.add_argument("id", metavar="ID")
-    exporting.add_argument(
-        "path", nargs="?", type=path, metavar="PATH", help="default: a name made of the ID"
-    )
-    exporting.add_argument("--format", choices=_FORMATS, help="default: by the end of PATH")
-    exporting.add_argument("--force", action="store_true", help="replace a file that is there")
 
 
 def line_range(text: str) -> tuple[int, int | None]:
@@ -114,39 +76,62 @@ def _is_part(session_id: str, start: str, part: str) -> bool:
     return root.startswith(start) and name.startswith(part)
 
 
-async def run_show(context: "Context") -> int:
+@Command(
+    "show",
+    "show a session as a conversation, one line a call",
+    more="Numbers are\nlines of the transcript. ID may be the source of a memory, too.",
+    examples=(
+        "sessions show claude_code:258c",
+        "sessions show codex:019a --lines 120-180 --full",
+        "sessions show 'codex:019a...#L12-L30'",
+    ),
+    arguments=(
+        ID,
+        ArgumentGroup(
+            Argument("--lines", type=line_range, metavar="A-B", help="only these lines"),
+            Argument(
+                "--at", type=place, metavar="LINE", help="around this line, or a memory's source"
+            ),
+        ),
+        ArgumentGroup(
+            Argument("--full", action="store_true", help="with the outputs of all calls"),
+            Argument("--raw", action="store_true", help="the stored lines as they are"),
+        ),
+        NO_PAGER,
+    ),
+).asks
+async def show_session(context: "Context", engine: "AnyEngine") -> Answer | int:
     """Show one session as a conversation, or its lines."""
     args = context.args
     named = _PLACE.fullmatch(args.id)
     at, id_start = args.at, args.id
     if named and named["id"]:
         id_start, at = named["id"], at or (None if args.lines else int(named["first"]))
-    async with context.engine() as engine:
-        session = await find_session(engine, id_start)
-        if args.raw:
-            return await _show_raw(context, engine, session, at)
-        told = await _conversation(engine, session)
-        if at and at > told.line_count:
-            raise UsageError(f"the session has {told.line_count:,} lines")
-        marked = told.entry_at(at) if at else None
-        chosen = _chosen(told, args.lines, marked)
-        outputs = await outputs_of(engine, told, chosen) if args.full else {}
-    if context.wants_json:
-        _print_json(context, session, told, chosen, outputs)
-        return 0
-    from synthorg_tui.cli.session_text import print_entries, session_facts
+    session = await find_session(engine, id_start)
+    if args.raw:
+        return await _show_raw(context, engine, session, at)
+    told = await _conversation(engine, session)
+    if at and at > told.line_count:
+        raise UsageError(f"the session has {told.line_count:,} lines")
+    marked = told.entry_at(at) if at else None
+    chosen = _chosen(told, args.lines, marked)
+    outputs = await outputs_of(engine, told, chosen) if args.full else {}
+    from synthorg_tui.cli.session_text import entry_shape, print_entries, session_facts
 
-    with paged(context.console, wanted=not args.no_pager) as console:
-        console.line(session.title, "bold")
-        console.facts(session_facts(session))
-        console.line()
-        is_cut = context.console.out.isatty()
-        print_entries(console, told, chosen, outputs, marked=marked, is_cut=is_cut)
-        if len(chosen) < len(told.entries):
-            first, last = told.entries[chosen[0]], told.entries[chosen[-1]]
-            shown = f"{first.first_line:,} to {last.last_line:,} of {told.line_count:,}"
-            console.line(f"Lines {shown}", "dim")
-    return 0
+    def show(terminal: Console) -> None:
+        with paged(terminal, wanted=not args.no_pager) as console:
+            console.line(session.title, "bold")
+            console.facts(session_facts(session))
+            console.line()
+            is_cut = terminal.out.isatty()
+            print_entries(console, told, chosen, outputs, marked=marked, is_cut=is_cut)
+            if len(chosen) < len(told.entries):
+                first, last = told.entries[chosen[0]], told.entries[chosen[-1]]
+                shown = f"{first.first_line:,} to {last.last_line:,} of {told.line_count:,}"
+                console.line(f"Lines {shown}", "dim")
+
+    entries = [entry_shape(told.entries[index], outputs.get(index)) for index in chosen]
+    return Answer(session_shape(session) | {"entries": entries}, show)
 
 
 async def outputs_of(
@@ -165,25 +150,40 @@ async def outputs_of(
     return outputs
 
 
-async def run_export(context: "Context") -> int:
+@Command(
+    "export",
+    "write a session to a file: as Markdown, or its redacted lines",
+    more="A PATH that\nends in .jsonl gets the lines; - is standard output.",
+    examples=("sessions export codex:019a", "sessions export codex:019a session.jsonl"),
+    arguments=(
+        ID,
+        Argument(
+            "path", nargs="?", type=path, metavar="PATH", help="default: a name made of the ID"
+        ),
+        Argument("--format", choices=_FORMATS, help="default: by the end of PATH"),
+        Argument("--force", action="store_true", help="replace a file that is there"),
+    ),
+).asks
+async def export(context: "Context", engine: "AnyEngine") -> Answer | int:
     """Write one session to a file, whole or not at all."""
     args = context.args
-    wants_stdout = args.path is not None and str(args.path) == "-"
     by_name = "jsonl" if args.path and args.path.suffix in (".jsonl", ".json") else "markdown"
     kind = args.format or by_name
-    async with context.engine() as engine:
-        session = await find_session(engine, args.id)
-        text = await session_file(engine, session, kind)
-    if wants_stdout:
+    session = await find_session(engine, args.id)
+    text = await session_file(engine, session, kind)
+    if str(args.path) == "-":
         context.console.exact(text)
         return 0
     suffix = ".jsonl" if kind == "jsonl" else ".md"
     target = args.path or Path(re.sub(r"[^A-Za-z0-9._-]+", "-", session.id) + suffix)
     _write(target, text, force=args.force)
-    return context.print_result(
-        {"id": session.id, "path": str(target.absolute()), "format": kind, "bytes": len(text)},
-        f"Wrote {target}",
-    )
+    result = {
+        "id": session.id,
+        "path": str(target.absolute()),
+        "format": kind,
+        "bytes": len(text),
+    }
+    return Answer(result, f"Wrote {target}")
 
 
 async def session_file(engine: "AnyEngine", session: "StoredSession", kind: str) -> str:
@@ -258,15 +258,14 @@ def _chosen(
 
 async def _show_raw(
     context: "Context", engine: "AnyEngine", session: "StoredSession", at: int | None
-) -> int:
+) -> Answer | int:
     first, last = (at, at) if at else context.args.lines or (1, None)
     if first > session.lines:
         raise UsageError(f"the session has {session.lines:,} lines")
     last = min(last or session.lines, session.lines)
     if context.wants_json:
         lines = [[n, text] async for n, text in _all_lines(engine, session, first, last)]
-        context.console.json({"id": session.id, "lines": lines})
-        return 0
+        return Answer({"id": session.id, "lines": lines}, "")
     async for _, text in _all_lines(engine, session, first, last):
         context.console.exact(f"{text}\n")
     return 0
@@ -288,16 +287,3 @@ async def _lines(
     ref = SourceRef(execution_id=session_id, first_line=first, last_line=last)
     excerpt = await engine.executions.excerpt(ref)
     return excerpt.lines if excerpt is not None else ()
-
-
-def _print_json(
-    context: "Context",
-    session: "StoredSession",
-    told: "Conversation",
-    chosen: Sequence[int],
-    outputs: dict[int, str],
-) -> None:
-    from synthorg_tui.cli.session_text import entry_shape
-
-    entries = [entry_shape(told.entries[index], outputs.get(index)) for index in chosen]
-    context.console.json(session_shape(session) | {"entries": entries})

@@ -1,16 +1,15 @@
-"""The parts that all commands' arguments share: options, types of values, the layout of help.
+"""The parts that all commands' arguments share: options, types of values, and the parser.
 
-A command module calls ``add_command`` (or ``add_group`` and then ``add_command``) from its
-``add``. Only what reads or explains arguments belongs here, and nothing that takes long to
-import: every command and ``--help`` load it.
+A command declares its arguments as ``Argument`` and ``ArgumentGroup``, see ``command``. Only what
+reads or explains arguments belongs here, and nothing that takes long to import: every command and
+``--help`` load it.
 """
 
 import argparse
 import os
 import re
 import sys
-import textwrap
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
@@ -23,13 +22,8 @@ from synthorg_tui.memory.kinds import MemoryKind
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
-    from synthorg_tui.cli.context import Context
-
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """The object that commands are added to; argparse has no public name for its type."""
-
-Run: TypeAlias = "Callable[[Context], Awaitable[int]]"
-"""A command: prints its result and returns the exit code."""
 
 CATEGORIES: Final = tuple(category.value for category in MemoryCategory)
 KINDS: Final = tuple(kind.value for kind in MemoryKind)
@@ -92,120 +86,6 @@ class Parser(argparse.ArgumentParser):
             if close:
                 error.message += f"; did you mean {close[0]!r}?"
             raise
-
-
-def add_common_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that stand before or after any command."""
-    # Where one is absent, it must not undo the other place: no defaults here.
-    group = parser.add_argument_group("for every command", argument_default=argparse.SUPPRESS)
-    group.add_argument(
-        "--data-dir",
-        type=storable_path,
-        metavar="DIR",
-        help="where the memories are (default: settings)",
-    )
-    group.add_argument(
-        "--config", type=path, metavar="FILE", help="settings file (see `config path`)"
-    )
-    group.add_argument("--json", action="store_true", help="print the result as JSON")
-
-
-def add_command(
-    commands: Subparsers,
-    name: str,
-    run: Run,
-    summary: str,
-    *,
-    more: str = "",
-    examples: Sequence[str] = (),
-) -> argparse.ArgumentParser:
-    """Add a command with the common options and return its parser.
-
-    ``run`` is called with the command's context. ``more`` follows the summary in its own help.
-    """
-    parser = commands.add_parser(
-        name,
-        help=summary,
-        description=_wrapped(f"{summary[0].upper()}{summary[1:]}.{' ' if more else ''}{more}"),
-        epilog=_epilog(examples),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add_common_options(parser)
-    parser.set_defaults(handler=run, command=parser.prog.partition(" ")[2])
-    return parser
-
-
-def _wrapped(text: str) -> str:
-    """The text in lines of at most 80 characters, where its author set no line breaks."""
-    return text if "\n" in text else textwrap.fill(text, 80)
-
-
-def add_group(
-    commands: Subparsers,
-    name: str,
-    summary: str,
-    description: str = "",
-    *,
-    examples: Sequence[str] = (),
-) -> Subparsers:
-    """Add a command with subcommands; add those with ``add_command`` to the returned object."""
-    parser = commands.add_parser(
-        name,
-        help=summary,
-        description=description or f"{summary[0].upper()}{summary[1:]}.",
-        epilog=_epilog(examples),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    return parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-
-
-def add_memory_filters(parser: argparse.ArgumentParser) -> None:
-    """Add the options that select memories, such as those of an agent or with a tag."""
-    parser.add_argument(
-        "--project",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="only of this folder: its name, or its path (repeatable)",
-    )
-    parser.add_argument(
-        "--kind",
-        action="append",
-        default=[],
-        choices=KINDS,
-        metavar="KIND",
-        help=f"only {', '.join(KINDS)} (repeatable)",
-    )
-    parser.add_argument(
-        "--agent", action="append", default=[], metavar="ID", help="only this one's (repeatable)"
-    )
-    parser.add_argument(
-        "--category",
-        action="append",
-        default=[],
-        choices=CATEGORIES,
-        metavar="NAME",
-        help=f"only {', '.join(CATEGORIES)} (repeatable)",
-    )
-    parser.add_argument(
-        "--tag", action="append", default=[], metavar="TAG", help="must have it (repeatable)"
-    )
-    parser.add_argument(
-        "--session",
-        action="append",
-        default=[],
-        metavar="ID",
-        help="only of this session: how its id starts (repeatable)",
-    )
-    add_since(parser)
-    parser.add_argument("--until", type=past_moment, metavar="WHEN", help="before that")
-
-
-def add_since(parser: argparse.ArgumentParser) -> None:
-    """Add the option ``--since``, a moment in the past."""
-    parser.add_argument(
-        "--since", type=past_moment, metavar="WHEN", help="2026-01-31, or 12h, 7d, 2w ago"
-    )
 
 
 def path(text: str) -> Path:
@@ -304,11 +184,6 @@ def _date(text: str) -> "datetime":
         raise argparse.ArgumentTypeError(message) from None
 
 
-def _epilog(examples: Sequence[str]) -> str | None:
-    lines = "".join(f"  synthorg-tui {example}\n" for example in examples)
-    return f"examples:\n{lines}" if lines else None
-
-
 def given_text(text: str) -> str:
     """Return the text of an argument, from standard input for ``-``; it must not be blank."""
     content = sys.stdin.read() if text == "-" else text
@@ -388,3 +263,30 @@ MEMORY_FILTERS: Final = (
     UNTIL,
 )
 """The options that select memories, such as those of an agent or with a tag."""
+COMMON: Final = ArgumentGroup(
+    Argument(
+        "--data-dir",
+        type=storable_path,
+        metavar="DIR",
+        default=argparse.SUPPRESS,
+        help="where the memories are (default: settings)",
+    ),
+    Argument(
+        "--config",
+        type=path,
+        metavar="FILE",
+        default=argparse.SUPPRESS,
+        help="settings file (see `config path`)",
+    ),
+    Argument(
+        "--json",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="print the result as JSON",
+    ),
+    title="for every command",
+)
+"""The options that stand before or after any command.
+
+Where one is absent, it must not undo the other place: they have no defaults here.
+"""

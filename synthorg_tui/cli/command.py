@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from synthorg_tui.cli.arguments import Argument, ArgumentGroup, Subparsers, add_common_options
+from synthorg_tui.cli.arguments import COMMON, Argument, ArgumentGroup, Subparsers
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import AnyEngine, Context
@@ -47,7 +47,7 @@ class Command:
 
     ``more`` follows the summary in the command's help; ``about`` is said there in place of both.
     ``preset`` has values of arguments that other commands with the same function have. Of a
-    command that stands in ``COMMANDS`` that has the summary.
+    command that stands in ``COMMANDS`` that has the summary. ``is_long`` is as for ``served``.
     """
 
     name: str
@@ -58,6 +58,7 @@ class Command:
     commands: "Sequence[Command]" = ()
     about: str = ""
     preset: Mapping[str, object] = field(default_factory=dict)
+    is_long: bool = False
     run: "Run | None" = None
 
     def runs(self, answer: Run) -> "Command":
@@ -68,7 +69,7 @@ class Command:
         """Declare the function that answers from the engine, here or in the store's owner."""
 
         async def run(context: "Context") -> Answer | int:
-            async with context.engine() as engine:
+            async with context.engine(is_long=self.is_long) as engine:
                 return await answer(context, engine)
 
         return replace(self, run=run)
@@ -77,7 +78,7 @@ class Command:
         """Declare the function that answers from an engine of this process."""
 
         async def run(context: "Context") -> Answer | int:
-            async with context.own_engine() as engine:
+            async with context.own_engine(is_long=self.is_long) as engine:
                 return await answer(context, engine)
 
         return replace(self, run=run)
@@ -105,7 +106,7 @@ class Command:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         if self.run is not None:
-            add_common_options(parser)
+            COMMON.add_to(parser)
             parser.set_defaults(
                 handler=self.run, command=parser.prog.partition(" ")[2], **self.preset
             )

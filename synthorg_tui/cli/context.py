@@ -196,14 +196,6 @@ class Context:
 
         self.console.note(replaced_in(given, stored) if given else "")
 
-    def print_result(self, value: object, line: str) -> int:
-        """Print ``value`` as JSON if wanted, else ``line``; return 0, the exit code of success."""
-        if self.wants_json:
-            self.console.json(value)
-        else:
-            self.console.line(line)
-        return 0
-
     def confirm(self, question: str, *, word: str = "") -> None:
         """Ask the person to confirm; with ``word``, that word must be typed in full.
 

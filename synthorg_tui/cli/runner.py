@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui import __version__
-from synthorg_tui.cli.arguments import Parser, Subparsers, add_common_options
+from synthorg_tui.cli.arguments import COMMON, Parser, Subparsers
 from synthorg_tui.cli.commands import COMMANDS
 from synthorg_tui.cli.errors import CANCELLED
 from synthorg_tui.core.errors import DomainError
@@ -57,7 +57,7 @@ def build_parser(argv: Sequence[str] | None = None) -> ArgumentParser:
         formatter_class=RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    add_common_options(parser)
+    COMMON.add_to(parser)
     parser.set_defaults(handler=None, data_dir=None, config=None, json=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     if argv is None:
@@ -72,11 +72,8 @@ def build_parser(argv: Sequence[str] | None = None) -> ArgumentParser:
 
 def _add_modules(commands: Subparsers, names: Iterable[str]) -> None:
     for module in dict.fromkeys(COMMANDS[name].module for name in names):
-        loaded = importlib.import_module(f"synthorg_tui.cli.commands.{module}")
-        if hasattr(loaded, "add"):
-            loaded.add(commands)
-            continue
-        for command in loaded.DECLARED:
+        declaring = importlib.import_module(f"synthorg_tui.cli.commands.{module}")
+        for command in declaring.DECLARED:
             command.add_to(commands, COMMANDS[command.name].summary)
 
 

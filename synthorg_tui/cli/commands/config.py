@@ -1,109 +1,18 @@
 """``config``: checks and shows the settings; what changes them is in ``config_changes``."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from synthorg_tui.cli.arguments import Subparsers, add_command, add_group
-from synthorg_tui.cli.commands import COMMANDS, config_changes
+from synthorg_tui.cli.arguments import Argument
+from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.commands import config_changes
 from synthorg_tui.cli.errors import UsageError
+from synthorg_tui.cli.output import Console
 from synthorg_tui.core.errors import ConfigError, DomainError
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context
     from synthorg_tui.settings.kept import KeptSetting
     from synthorg_tui.settings.safety import Loosened
-
-
-def add(commands: Subparsers) -> None:
-    """Add the parser of ``config`` to ``commands``."""
-    actions = add_group(commands, "config", COMMANDS["config"].summary)
-    add_command(actions, "check", run_check, "say what is wrong with the settings")
-    add_command(actions, "show", run_show, "show the settings in force")
-    explaining = add_command(
-        actions,
-        "explain",
-        run_explain,
-        "say where the value of each setting comes from",
-        examples=("config explain", "config explain agents", "config explain memory.retrieval"),
-    )
-    explaining.add_argument(
-        "begun", nargs="?", default="", metavar="NAME", help="only settings whose names begin so"
-    )
-    add_command(actions, "path", run_path, "say where the settings file is")
-    config_changes.add(actions)
-
-
-async def run_check(context: "Context") -> int:
-    """Check settings and themes by loading them; raises ``ConfigError`` with every problem."""
-    from synthorg_tui.settings.environment import config_file, themes_folder
-    from synthorg_tui.settings.theme_files import read_themes
-
-    source = config_file(context.args.config)
-    waiting = (await _of_store(context)).waiting
-    if problems := read_themes(themes_folder(context.args.config)).problems:
-        raise ConfigError("\n".join(problems))
-    result = {
-        "ok": True,
-        "path": str(source) if source else None,
-        "not_taken": [found._asdict() for found in waiting],
-    }
-    return context.print_result(
-        result, f"{source}: ok" if source else "No settings file; the defaults hold."
-    )
-
-
-async def run_show(context: "Context") -> int:
-    """Print the settings in force for the store, with secrets hidden."""
-    from synthorg_tui.settings.kept import with_kept
-    from synthorg_tui.settings.safety import with_values
-
-    store = await _of_store(context)
-    wanted = with_kept(context.settings(), {each.path: each for each in store.kept})
-    held = with_values(wanted.settings, {found.path: found.holds for found in store.waiting})
-    settings = held.model_dump(mode="json")
-    if context.wants_json:
-        context.console.json(settings)
-    else:
-        import yaml
-
-        text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)
-        context.console.line(text.rstrip())
-    return 0
-
-
-async def run_explain(context: "Context") -> int:
-    """Print every setting with its value, its source (default, file and line, or variable)."""
-    from synthorg_tui.settings.listing import list_settings
-
-    begun, kept = context.args.begun, (await _of_store(context)).kept
-    listed = list_settings(context.args.config, kept=kept)
-    found = [each for each in listed if each.path.startswith(begun)]
-    if not found:
-        raise UsageError(
-            f"no setting's name begins with {begun!r}",
-            remedy="`synthorg-tui config explain` lists them all.",
-        )
-    if context.wants_json:
-        settings = [
-            {
-                "path": it.path,
-                "value": it.value,
-                "source": it.source,
-                "allowed": it.allowed,
-                "default": it.default,
-                "about": it.about,
-                "notes": list(it.notes),
-            }
-            for it in found
-        ]
-        context.console.json({"settings": settings})
-        return 0
-    context.console.table(
-        ("SETTING", "VALUE", "FROM"), [(it.path, it.value, it.source) for it in found]
-    )
-    for it in found:
-        for note in it.notes:
-            context.console.note(f"{it.path}: {note}")
-    return 0
 
 
 class _OfStore(NamedTuple):
@@ -139,13 +48,102 @@ async def _of_store(context: "Context") -> _OfStore:
     return _OfStore(kept, found)
 
 
-async def run_path(context: "Context") -> int:
+@Command("check", "say what is wrong with the settings").runs
+async def check(context: "Context") -> Answer:
+    """Check settings and themes by loading them; raises ``ConfigError`` with every problem."""
+    from synthorg_tui.settings.environment import config_file, themes_folder
+    from synthorg_tui.settings.theme_files import read_themes
+
+    source = config_file(context.args.config)
+    waiting = (await _of_store(context)).waiting
+    if problems := read_themes(themes_folder(context.args.config)).problems:
+        raise ConfigError("\n".join(problems))
+    result = {
+        "ok": True,
+        "path": str(source) if source else None,
+        "not_taken": [found._asdict() for found in waiting],
+    }
+    told = f"{source}: ok" if source else "No settings file; the defaults hold."
+    return Answer(result, told)
+
+
+@Command("show", "show the settings in force").runs
+async def show_settings(context: "Context") -> Answer:
+    """Print the settings in force for the store, with secrets hidden."""
+    import yaml
+
+    from synthorg_tui.settings.kept import with_kept
+    from synthorg_tui.settings.safety import with_values
+
+    store = await _of_store(context)
+    wanted = with_kept(context.settings(), {each.path: each for each in store.kept})
+    held = with_values(wanted.settings, {found.path: found.holds for found in store.waiting})
+    settings = held.model_dump(mode="json")
+    text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)
+    return Answer(settings, text.rstrip())
+
+
+@Command(
+    "explain",
+    "say where the value of each setting comes from",
+    examples=("config explain", "config explain agents", "config explain memory.retrieval"),
+    arguments=(
+        Argument(
+            "begun",
+            nargs="?",
+            default="",
+            metavar="NAME",
+            help="only settings whose names begin so",
+        ),
+    ),
+).runs
+async def explain(context: "Context") -> Answer:
+    """Print every setting with its value, its source (default, file and line, or variable)."""
+    from synthorg_tui.settings.listing import list_settings
+
+    begun, kept = context.args.begun, (await _of_store(context)).kept
+    listed = list_settings(context.args.config, kept=kept)
+    found = [each for each in listed if each.path.startswith(begun)]
+    if not found:
+        raise UsageError(
+            f"no setting's name begins with {begun!r}",
+            remedy="`synthorg-tui config explain` lists them all.",
+        )
+    settings = [
+        {
+            "path": it.path,
+            "value": it.value,
+            "source": it.source,
+            "allowed": it.allowed,
+            "default": it.default,
+            "about": it.about,
+            "notes": list(it.notes),
+        }
+        for it in found
+    ]
+
+    def show(console: Console) -> None:
+        rows = [(it.path, it.value, it.source) for it in found]
+        console.table(("SETTING", "VALUE", "FROM"), rows)
+        console.note(*(f"{it.path}: {note}" for it in found for note in it.notes))
+
+    return Answer({"settings": settings}, show)
+
+
+@Command("path", "say where the settings file is").runs
+async def show_path(context: "Context") -> Answer:
     """Print the path of the settings file in force, or the path where one would be searched."""
     from synthorg_tui.settings.environment import config_file, default_config_file
 
     source = config_file(context.args.config)
-    path = source or default_config_file()
-    code = context.print_result({"path": str(path), "exists": source is not None}, str(path))
-    if source is None and not context.wants_json:
-        context.console.note("not there yet; the defaults hold")
-    return code
+    path = str(source or default_config_file())
+    note = "" if source else "not there yet; the defaults hold"
+    return Answer({"path": path, "exists": source is not None}, path, note=note)
+
+
+DECLARED: Final = (
+    Command(
+        "config",
+        commands=(check, show_settings, explain, show_path, *config_changes.DECLARED),
+    ),
+)

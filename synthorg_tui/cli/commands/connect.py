@@ -1,12 +1,11 @@
 """``connect``, ``disconnect`` and ``hook``: this program's entries in coding agents' settings."""
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command, agent_id
-from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.arguments import YES, Argument, ArgumentGroup, agent_id
+from synthorg_tui.cli.command import Answer, Command
 from synthorg_tui.cli.errors import UsageError
 from synthorg_tui.cli.output import Console
 from synthorg_tui.cli.shapes import Json
@@ -22,77 +21,47 @@ if TYPE_CHECKING:
     from synthorg_tui.connect.skills import PlacedSkills
 
 
-def add(commands: Subparsers) -> None:
-    """Add the parsers of ``connect``, ``disconnect`` and ``hook`` to ``commands``."""
-    parser = add_command(
-        commands,
-        "connect",
-        run_connect,
-        COMMANDS["connect"].summary,
-        more="It shows the\nexact change and asks first. Approved skills are linked where the "
-        "agent looks.",
-        examples=("connect claude-code --hooks", "connect cursor", "connect codex --agent me"),
-    )
-    _add_client(parser)
-    parser.add_argument(
-        "--agent",
-        type=agent_id,
-        metavar="ID",
-        help="whose memory it is (default: the client's name)",
-    )
-    parser.add_argument(
-        "--hooks",
-        action="store_true",
-        help="Claude Code: hand out the digest with each prompt and hints with tool calls, import "
-        "what was done; again after an update: adds the hooks that are new",
-    )
-    _add_scope(parser, "default: --project for cursor and vscode, --user for the others")
-    parser = add_command(
-        commands,
-        "disconnect",
-        run_disconnect,
-        COMMANDS["disconnect"].summary,
-        more="A file that\nnobody changed since is restored byte for byte.",
-        examples=("disconnect claude-code", "disconnect cursor --project"),
-    )
-    _add_client(parser)
-    _add_scope(parser, "default: wherever it was connected")
-    _add_hook(commands)
+_CLIENT: Final = Argument(
+    "client", choices=CLIENT_NAMES, metavar="CLIENT", help=", ".join(CLIENT_NAMES)
+)
+_AGENT: Final = Argument(
+    "--agent",
+    type=agent_id,
+    metavar="ID",
+    help="whose memory it is (default: the client's name)",
+)
 
 
-def _add_client(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "client", choices=CLIENT_NAMES, metavar="CLIENT", help=", ".join(CLIENT_NAMES)
-    )
-    parser.add_argument("--yes", action="store_true", help="don't ask")
-
-
-def _add_scope(parser: argparse.ArgumentParser, default: str) -> None:
-    group = parser.add_mutually_exclusive_group()
-    for name, text in (("user", "in all projects"), ("project", f"in this directory ({default})")):
-        group.add_argument(f"--{name}", dest="scope", action="store_const", const=name, help=text)
-
-
-def _add_hook(commands: Subparsers) -> None:
-    parser = add_command(
-        commands,
-        "hook",
-        run_hook,
-        COMMANDS["hook"].summary,
-        more="The event's JSON\ncomes on stdin. What fails or is late gives no output, exit code 0 "
-        "and a line in hooks.log.\nA tool call is never stopped or changed: a hint is added to it, "
-        "or nothing.",
-        examples=("hook claude-code UserPromptSubmit < event.json",),
-    )
-    parser.add_argument("client", choices=CLIENT_NAMES[:1], metavar="CLIENT", help="claude-code")
-    parser.add_argument("event", choices=HOOK_EVENTS, metavar="EVENT", help=", ".join(HOOK_EVENTS))
-    parser.add_argument("--agent", type=agent_id, metavar="ID", help="whose memory it is")
-    parser.add_argument(
-        "--token-budget", type=int, metavar="N", help="tokens of a digest (default: settings)"
+def _scope(default: str) -> ArgumentGroup:
+    """Where the client is configured; ``default`` says what holds without an option."""
+    places = (("user", "in all projects"), ("project", f"in this directory ({default})"))
+    return ArgumentGroup(
+        *(
+            Argument(f"--{name}", dest="scope", action="store_const", const=name, help=text)
+            for name, text in places
+        )
     )
 
 
-async def run_connect(context: "Context") -> int:
+@Command(
+    "connect",
+    more="It shows the\nexact change and asks first. Approved skills are linked where the "
+    "agent looks.",
+    examples=("connect claude-code --hooks", "connect cursor", "connect codex --agent me"),
+    arguments=(
+        _CLIENT,
+        YES,
+        _AGENT,
+        Argument(
+            "--hooks",
+            action="store_true",
+            help="Claude Code: hand out the digest with each prompt and hints with tool calls, "
+            "import what was done; again after an update: adds the hooks that are new",
+        ),
+        _scope("default: --project for cursor and vscode, --user for the others"),
+    ),
+).runs
+async def connect(context: "Context") -> Answer:
     """Add the MCP server, and hooks if asked, to a client's configuration; link skills for it.
 
     Refused where an agent runs it, as it is in the app.
@@ -112,8 +81,7 @@ async def run_connect(context: "Context") -> int:
     data_dir = context.data_dir.absolute()
     call = server_command(args.agent or client.name, data_dir=data_dir, config_path=args.config)
     changes = installer.plan(client, scope, call, hooks=args.hooks)
-    if _show_changes(context, changes):
-        context.confirm("Write this?")
+    if _confirmed(context, changes):
         installer.apply(changes)
     root, placed, unapproved = link_skills(
         installer,
@@ -125,24 +93,99 @@ async def run_connect(context: "Context") -> int:
         rejected=await _rejected(context),
     )
     backups = [installer.backup_path(change) for change in changes]
-    if context.wants_json:
-        files = [
-            {**_file(change), "backup": str(backup) if backup else None}
-            for change, backup in zip(changes, backups, strict=True)
-        ]
-        linked = {"root": str(root), **asdict(placed), "unapproved": unapproved}
-        context.console.json(
-            {"client": client.name, "agent": call.agent_id, "files": files, "skills": linked}
+
+    def show(console: Console) -> None:
+        _show_written(console, changes, backups)
+        _show_left_out(console, changes)
+        _show_placed(console, root, placed)
+        _show_unapproved(console, unapproved)
+        console.note(client.notes.get(scope, ""))
+        console.line(f"Start {client.title} again to use it.")
+
+    files = [
+        {**_file(change), "backup": str(backup) if backup else None}
+        for change, backup in zip(changes, backups, strict=True)
+    ]
+    linked = {"root": str(root), **asdict(placed), "unapproved": unapproved}
+    result = {"client": client.name, "agent": call.agent_id, "files": files, "skills": linked}
+    return Answer(result, show)
+
+
+@Command(
+    "disconnect",
+    more="A file that\nnobody changed since is restored byte for byte.",
+    examples=("disconnect claude-code", "disconnect cursor --project"),
+    arguments=(_CLIENT, YES, _scope("default: wherever it was connected")),
+).runs
+async def disconnect(context: "Context") -> Answer:
+    """Remove the entries and links that ``connect`` added to a client's configuration.
+
+    Refused where an agent runs it.
+    """
+    from synthorg_tui.connect.clients import CLIENTS, ConfigScope
+
+    args, client = context.args, CLIENTS[context.args.client]
+    scope = ConfigScope(args.scope) if args.scope else None
+    installer = _installer(context)
+    changes = installer.plan_removal(client, scope)
+    _confirmed(context, changes)
+    cleared = installer.clear_skills(client, scope)
+    installer.apply_removal(changes)
+
+    def show(console: Console) -> None:
+        for change in changes:
+            state = "was changed since; only ours was taken out"
+            state = "is as it was" if change.is_whole else state
+            console.line(f"{short_path(str(change.path))} {state}.")
+        console.lines(
+            f"Links removed from {short_path(str(root))}: {', '.join(names)}"
+            for root, names in cleared.items()
+            if names
         )
-        return 0
-    _show_written(context.console, changes, backups)
-    _show_left_out(context.console, changes)
-    _show_placed(context.console, root, placed)
-    _show_unapproved(context.console, unapproved)
-    if scope in client.notes:
-        context.console.note(client.notes[scope])
-    context.console.line(f"Start {client.title} again to use it.")
-    return 0
+        if not changes and not cleared:
+            console.line(f"{client.title} isn't connected here.")
+
+    files = [{**_file(change), "restored": change.is_whole} for change in changes]
+    skills = [{"root": str(root), "removed": names} for root, names in cleared.items()]
+    return Answer({"client": client.name, "files": files, "skills": skills}, show)
+
+
+@Command(
+    "hook",
+    more="The event's JSON\ncomes on stdin. What fails or is late gives no output, exit code 0 "
+    "and a line in hooks.log.\nA tool call is never stopped or changed: a hint is added to it, "
+    "or nothing.",
+    examples=("hook claude-code UserPromptSubmit < event.json",),
+    arguments=(
+        Argument("client", choices=CLIENT_NAMES[:1], metavar="CLIENT", help="claude-code"),
+        Argument("event", choices=HOOK_EVENTS, metavar="EVENT", help=", ".join(HOOK_EVENTS)),
+        Argument("--agent", type=agent_id, metavar="ID", help="whose memory it is"),
+        Argument(
+            "--token-budget", type=int, metavar="N", help="tokens of a digest (default: settings)"
+        ),
+    ),
+).runs
+async def hook(context: "Context") -> int:
+    """Run a hook that was called with options before its name.
+
+    Without such options the hook is run before this parser is loaded, to save time.
+    """
+    from synthorg_tui.connect.hook import main
+
+    args = context.args
+    words = [args.client, args.event]
+    options = {
+        "--data-dir": args.data_dir,
+        "--config": args.config,
+        "--agent": args.agent,
+        "--token-budget": args.token_budget,
+    }
+    for name, value in options.items():
+        words += [name, str(value)] if value is not None else []
+    return main(words)
+
+
+DECLARED: Final = (connect, disconnect, hook)
 
 
 def _installer(context: "Context") -> "ClientInstaller":
@@ -177,63 +220,14 @@ async def _rejected(context: "Context") -> set[str]:
     return {row.name for row in rows if row.was_rejected and row.state is SkillState.SHIPPED}
 
 
-async def run_disconnect(context: "Context") -> int:
-    """Remove the entries and links that ``connect`` added to a client's configuration.
-
-    Refused where an agent runs it.
-    """
-    from synthorg_tui.connect.clients import CLIENTS, ConfigScope
-
-    args, client = context.args, CLIENTS[context.args.client]
-    scope = ConfigScope(args.scope) if args.scope else None
-    installer = _installer(context)
-    changes = installer.plan_removal(client, scope)
-    if _show_changes(context, changes):
-        context.confirm("Write this?")
-    cleared = installer.clear_skills(client, scope)
-    installer.apply_removal(changes)
-    if context.wants_json:
-        files = [{**_file(change), "restored": change.is_whole} for change in changes]
-        skills = [{"root": str(root), "removed": names} for root, names in cleared.items()]
-        context.console.json({"client": client.name, "files": files, "skills": skills})
-        return 0
-    for change in changes:
-        state = "is as it was" if change.is_whole else "was changed since; only ours was taken out"
-        context.console.line(f"{short_path(str(change.path))} {state}.")
-    for root, names in cleared.items():
-        if names:
-            context.console.line(f"Links removed from {short_path(str(root))}: {', '.join(names)}")
-    if not changes and not cleared:
-        context.console.line(f"{client.title} isn't connected here.")
-    return 0
-
-
-async def run_hook(context: "Context") -> int:
-    """Run a hook that was called with options before its name.
-
-    Without such options the hook is run before this parser is loaded, to save time.
-    """
-    from synthorg_tui.connect.hook import main
-
-    args = context.args
-    words = [args.client, args.event]
-    options = {
-        "--data-dir": args.data_dir,
-        "--config": args.config,
-        "--agent": args.agent,
-        "--token-budget": args.token_budget,
-    }
-    for name, value in options.items():
-        words += [name, str(value)] if value is not None else []
-    return main(words)
-
-
-def _show_changes(context: "Context", changes: "Sequence[FileChange]") -> bool:
-    """Print what would change, unless the result is for a program; whether anything would."""
+def _confirmed(context: "Context", changes: "Sequence[FileChange]") -> bool:
+    """Have the person agree to changes after they were shown; whether there are any."""
     needed = [change for change in changes if change.is_needed]
     for change in needed if not context.wants_json else ():
         context.console.diff(change.diff())
         context.console.line()
+    if needed:
+        context.confirm("Write this?")
     return bool(needed)
 
 
@@ -270,10 +264,16 @@ def _show_placed(console: Console, root: Path, placed: "PlacedSkills") -> None:
         console.line(f"Skills linked in {where}: {', '.join(placed.linked)}")
     else:
         console.line(f"No approved skills yet; those to come are linked in {where}.")
-    for name in placed.changed:
-        console.warning(f"{name} isn't what was approved any more, so it isn't linked")
-    for name in placed.left_alone:
-        console.warning(f"{where}/{name} is somebody else's; the skill of that name isn't linked")
+    console.warning(
+        *(
+            f"{name} isn't what was approved any more, so it isn't linked"
+            for name in placed.changed
+        ),
+        *(
+            f"{where}/{name} is somebody else's; the skill of that name isn't linked"
+            for name in placed.left_alone
+        ),
+    )
 
 
 def _show_unapproved(console: Console, names: Sequence[str]) -> None:

@@ -1,19 +1,18 @@
 """``consolidate``: plans of what could leave or be merged; a person applies or drops them."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import argparse
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command, add_group, whole
-from synthorg_tui.cli.commands import COMMANDS
-from synthorg_tui.cli.errors import CANCELLED, DeclinedError, UsageError
-from synthorg_tui.cli.output import Console, ProgressLine, local_time
+from synthorg_tui.cli.arguments import Argument, whole
+from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.errors import CANCELLED, UsageError
+from synthorg_tui.cli.output import Console, local_time
 from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import AnyEngine, Context
-    from synthorg_tui.cli.terminal import Terminal
     from synthorg_tui.memory.consolidation.plan import (
         ConsolidationPlan,
         PlannedGroup,
@@ -25,51 +24,11 @@ _PERSON_ONLY: Final = "Only a person at a terminal decides, not an agent."
 _SHOWN: Final = 3
 """Memories that leave which `show` quotes of each group."""
 _WIDTH: Final = 90
-
-
-def add(commands: Subparsers) -> None:
-    """Add the parsers of ``consolidate`` to ``commands``."""
-    actions = add_group(commands, "consolidate", COMMANDS["consolidate"].summary)
-    making = add_command(
-        actions,
-        "plan",
-        run_plan,
-        "make a plan of what could leave or be merged; changes no memory",
-        more="At most 5 % of\nan agent's memories leave by one plan, and none that is pinned.\n"
-        "What a model wrote waits in `proposals`.",
-        examples=("consolidate plan", "consolidate plan --agent claude-code --json"),
-    )
-    making.add_argument("--agent", metavar="ID", help="only memories of this agent")
-    listing = add_command(
-        actions, "list", run_list, "list the latest plans and what became of them"
-    )
-    listing.add_argument("--limit", metavar="N", type=whole(1, 1000), default=20)
-    showing = add_command(
-        actions, "show", run_show, "show a plan: what stays, what leaves and why", more=""
-    )
-    showing.add_argument("plan", metavar="N", type=whole(1), help="number of the plan")
-    for name, run, summary, more in (
-        ("apply", run_apply, "archive what a plan says, and store its texts", _PERSON_ONLY),
-        ("drop", run_drop, "drop a plan or some of its groups; changes no memory", _PERSON_ONLY),
-        ("undo", run_undo, "take back all that was applied of a plan", _PERSON_ONLY),
-    ):
-        parser = add_command(actions, name, run, summary, more=more, examples=_examples(name))
-        parser.add_argument(
-            "plan", metavar="N", type=whole(1), nargs="?", help="number of the plan (the latest)"
-        )
-        if name != "undo":
-            parser.add_argument(
-                "--groups", metavar="1,3", type=_numbers, help="only these groups of it"
-            )
-
-
-def _examples(name: str) -> tuple[str, ...]:
-    return (f"consolidate {name} 4", *((f"consolidate {name} 4 --groups 1,3",) * (name != "undo")))
+_OPEN: Final = ("proposed", "due", "left")
+"""States of groups that still can be applied or dropped."""
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    import argparse
-
     try:
         found = tuple(dict.fromkeys(int(part) for part in text.split(",") if part.strip()))
     except ValueError:
@@ -79,43 +38,46 @@ def _numbers(text: str) -> tuple[int, ...]:
     return found
 
 
-async def run_plan(context: "Context") -> int:
-    """Make a plan, with progress; the first Ctrl-C stops it."""
-    from synthorg_tui.cli.context import cancelled_by_signal
+_PLAN: Final = Argument(
+    "plan", metavar="N", type=whole(1), nargs="?", help="number of the plan (the latest)"
+)
+_GROUPS: Final = Argument("--groups", metavar="1,3", type=_numbers, help="only these groups of it")
 
-    args = context.args
-    async with context.engine(is_long=True) as engine:
-        line = ProgressLine(context.console)
-        with cancelled_by_signal(context.console) as cancellation, line:
-            plan = await engine.consolidation.plan(
-                args.agent,
-                actor=context.actor,
-                cancel=cancellation.requested,
-                progress=lambda done, total: line.update(_share(done, total)),
-            )
-        quoted = await _quoted(engine, plan)
+
+@Command(
+    "plan",
+    "make a plan of what could leave or be merged; changes no memory",
+    more="At most 5 % of\nan agent's memories leave by one plan, and none that is pinned.\n"
+    "What a model wrote waits in `proposals`.",
+    examples=("consolidate plan", "consolidate plan --agent claude-code --json"),
+    arguments=(Argument("--agent", metavar="ID", help="only memories of this agent"),),
+).asks
+async def make_plan(context: "Context", engine: "AnyEngine") -> Answer | int:
+    """Make a plan, with progress; the first Ctrl-C stops it."""
+    with context.working() as job:
+        plan = await engine.consolidation.plan(
+            context.args.agent,
+            actor=context.actor,
+            cancel=job.requested,
+            progress=lambda done, total: job.show(_share(done, total)),
+        )
     if plan.cancelled:
         context.console.note("Stopped; no plan was made.")
         return CANCELLED
-    if context.wants_json:
-        context.console.json(_plan_shape(plan))
-    elif not plan.groups:
-        context.console.line(f"{_count(plan.memories_before)}: nothing to consolidate.")
-    else:
-        _show_plan(context.console, plan, quoted)
-    return 0
+    if not plan.groups:
+        none = f"{_count(plan.memories_before)}: nothing to consolidate."
+        return Answer(_plan_shape(plan), none)
+    return await _shown(engine, plan)
 
 
-async def run_list(context: "Context") -> int:
+@Command(
+    "list",
+    "list the latest plans and what became of them",
+    arguments=(Argument("--limit", metavar="N", type=whole(1, 1000), default=20),),
+).asks
+async def list_plans(context: "Context", engine: "AnyEngine") -> Answer:
     """List the latest plans, newest first."""
-    async with context.engine() as engine:
-        found = await engine.consolidation.latest(context.args.limit)
-    if context.wants_json:
-        context.console.json([_plan_shape(plan) for plan in found])
-        return 0
-    if not found:
-        context.console.line("No plans; `synthorg-tui consolidate plan` makes one.")
-        return 0
+    found = await engine.consolidation.latest(context.args.limit)
     rows = [
         (
             str(plan.number),
@@ -126,91 +88,102 @@ async def run_list(context: "Context") -> int:
         )
         for plan in found
     ]
-    context.console.table(("PLAN", "MADE", "AGENT", "MEMORIES", "GROUPS"), rows)
-    return 0
+    header = ("PLAN", "MADE", "AGENT", "MEMORIES", "GROUPS")
+    none = "No plans; `synthorg-tui consolidate plan` makes one."
+    return Answer(
+        [_plan_shape(plan) for plan in found],
+        lambda console: console.table(header, rows, empty=none),
+    )
 
 
-async def run_show(context: "Context") -> int:
+@Command(
+    "show",
+    "show a plan: what stays, what leaves and why",
+    arguments=(Argument("plan", metavar="N", type=whole(1), help="number of the plan"),),
+).asks
+async def show_plan(context: "Context", engine: "AnyEngine") -> Answer:
     """Show a plan with beginnings of the memories that are concerned."""
-    async with context.engine() as engine:
-        plan = await engine.consolidation.show(context.args.plan)
-        quoted = await _quoted(engine, plan)
-    if context.wants_json:
-        context.console.json(_plan_shape(plan))
-    else:
-        _show_plan(context.console, plan, quoted)
-    return 0
+    return await _shown(engine, await engine.consolidation.show(context.args.plan))
 
 
-async def run_apply(context: "Context") -> int:
+@Command(
+    "apply",
+    "archive what a plan says, and store its texts",
+    more=_PERSON_ONLY,
+    examples=("consolidate apply 4", "consolidate apply 4 --groups 1,3"),
+    arguments=(_PLAN, _GROUPS),
+).asks
+async def apply_plan(context: "Context", engine: "AnyEngine") -> Answer:
     """Apply a plan or some of its groups, once a person at the terminal has agreed."""
-    from synthorg_tui.cli.context import cancelled_by_signal
+    from synthorg_tui.cli.terminal import deciding_person
 
     groups = context.args.groups
-    async with context.engine() as engine:
-        plan = await _plan_of(context, engine)
-        wanted = [group for group in plan.groups if not groups or group.number in groups]
-        open_ones = [g for g in wanted if g.state in ("proposed", "due", "left")]
-        leaving = sum(len(group.archived) for group in open_ones)
-        question = f"Apply {counted(len(open_ones), 'group')} of plan {plan.number}, archiving"
-        with _person(engine) as terminal:
-            if open_ones:
-                _agree(terminal, f"{question} {_count(leaving)}?")
-            line = ProgressLine(context.console)
-            with cancelled_by_signal(context.console) as cancellation, line:
-                outcome = await engine.consolidation.apply(
-                    plan.number,
-                    groups,
-                    actor=str(terminal.person),
-                    cancel=cancellation.requested,
-                    progress=lambda done, total: line.update(f"group {done + 1:,} of {total:,}"),
-                )
-    return _report(context, outcome, "archived", f"consolidate undo {plan.number}")
+    plan = await _plan_of(context, engine)
+    wanted = [group for group in plan.groups if not groups or group.number in groups]
+    open_ones = [group for group in wanted if group.state in _OPEN]
+    leaving = _count(sum(len(group.archived) for group in open_ones))
+    question = f"Apply {counted(len(open_ones), 'group')} of plan {plan.number}, archiving"
+    with deciding_person(engine.settings.approvals) as terminal:
+        if open_ones:
+            terminal.agree(f"{question} {leaving}?")
+        with context.working() as job:
+            outcome = await engine.consolidation.apply(
+                plan.number,
+                groups,
+                actor=str(terminal.person),
+                cancel=job.requested,
+                progress=lambda done, total: job.show(f"group {done + 1:,} of {total:,}"),
+            )
+    undo = f"Undo with: synthorg-tui consolidate undo {plan.number}"
+    return _outcome(outcome, "archived", undo if outcome.done else "")
 
 
-async def run_undo(context: "Context") -> int:
-    """Take back what was applied of a plan, once a person at the terminal has agreed."""
-    from synthorg_tui.cli.context import cancelled_by_signal
-
-    async with context.engine() as engine:
-        plan = await _plan_of(context, engine, applied=True)
-        with _person(engine) as terminal:
-            _agree(terminal, f"Take back what plan {plan.number} did?")
-            line = ProgressLine(context.console)
-            with cancelled_by_signal(context.console) as cancellation, line:
-                outcome = await engine.consolidation.undo(
-                    plan.number,
-                    actor=str(terminal.person),
-                    cancel=cancellation.requested,
-                    progress=lambda done, total: line.update(f"group {done + 1:,} of {total:,}"),
-                )
-    return _report(context, outcome, "live again", "")
-
-
-async def run_drop(context: "Context") -> int:
+@Command(
+    "drop",
+    "drop a plan or some of its groups; changes no memory",
+    more=_PERSON_ONLY,
+    examples=("consolidate drop 4", "consolidate drop 4 --groups 1,3"),
+    arguments=(_PLAN, _GROUPS),
+).asks
+async def drop_plan(context: "Context", engine: "AnyEngine") -> Answer:
     """Drop groups of a plan; no memory is changed, so nobody is asked."""
-    async with context.engine() as engine:
-        plan = await _plan_of(context, engine)
-        dropped = await engine.consolidation.drop(
-            plan.number, context.args.groups, actor=context.actor
-        )
+    plan = await _plan_of(context, engine)
+    groups = context.args.groups
+    dropped = await engine.consolidation.drop(plan.number, groups, actor=context.actor)
     line = f"Dropped {counted(len(dropped), 'group')} of plan {plan.number}."
-    return context.print_result({"plan": plan.number, "dropped": list(dropped)}, line)
+    return Answer({"plan": plan.number, "dropped": list(dropped)}, line)
 
 
-@contextmanager
-def _person(engine: "AnyEngine") -> "Iterator[Terminal]":
-    """The person at the terminal, by the rules that hold for approving proposals."""
-    from synthorg_tui.cli.terminal import controlling_terminal, require_open_to_decisions
+@Command(
+    "undo",
+    "take back all that was applied of a plan",
+    more=_PERSON_ONLY,
+    examples=("consolidate undo 4",),
+    arguments=(_PLAN,),
+).asks
+async def undo_plan(context: "Context", engine: "AnyEngine") -> Answer:
+    """Take back what was applied of a plan, once a person at the terminal has agreed."""
+    from synthorg_tui.cli.terminal import deciding_person
 
-    require_open_to_decisions(engine.settings.approvals)
-    with controlling_terminal() as terminal:
-        yield terminal
+    plan = await _plan_of(context, engine, applied=True)
+    with deciding_person(engine.settings.approvals) as terminal:
+        terminal.agree(f"Take back what plan {plan.number} did?")
+        with context.working() as job:
+            outcome = await engine.consolidation.undo(
+                plan.number,
+                actor=str(terminal.person),
+                cancel=job.requested,
+                progress=lambda done, total: job.show(f"group {done + 1:,} of {total:,}"),
+            )
+    return _outcome(outcome, "live again")
 
 
-def _agree(terminal: "Terminal", question: str) -> None:
-    if terminal.ask(f"{question} [y/N]").lower() not in ("y", "yes"):
-        raise DeclinedError("nothing was changed")
+DECLARED: Final = (
+    Command(
+        "consolidate",
+        commands=(make_plan, list_plans, show_plan, apply_plan, drop_plan, undo_plan),
+    ),
+)
 
 
 async def _plan_of(
@@ -219,7 +192,7 @@ async def _plan_of(
     """The plan that was named, else the latest of which something is open, or was applied."""
     if context.args.plan is not None:
         return await engine.consolidation.show(context.args.plan)
-    states = ("applied",) if applied else ("proposed", "due", "left")
+    states = ("applied",) if applied else _OPEN
     for plan in await engine.consolidation.latest():
         if any(group.state in states for group in plan.groups):
             return plan
@@ -227,11 +200,12 @@ async def _plan_of(
     raise UsageError(what, remedy="See `synthorg-tui consolidate list`.")
 
 
-async def _quoted(engine: "AnyEngine", plan: "ConsolidationPlan") -> "dict[str, ListedMemory]":
-    """The memories that are quoted of each group, by id."""
+async def _shown(engine: "AnyEngine", plan: "ConsolidationPlan") -> Answer:
+    """A plan, with beginnings of the memories that are concerned."""
     ids = [key for group in plan.groups for key in (*group.kept[:1], *group.archived[:_SHOWN])]
     found = await engine.desk.entries(ids, deleted=True) if ids else ()
-    return {memory.id: memory for memory in found}
+    quoted = {memory.id: memory for memory in found}
+    return Answer(_plan_shape(plan), lambda console: _show_plan(console, plan, quoted))
 
 
 def _show_plan(
@@ -282,29 +256,23 @@ def _show_group(console: Console, group: "PlannedGroup", quoted: "dict[str, List
         sources = counted(len(group.members), "memory", "memories")
         console.line(f"{written}, from {sources}:", "green")
         console.block(group.text.content, indent=4)
-    for note in (group.note, group.item_id and f"in Approvals: proposals show {group.item_id}"):
-        if note:
-            console.line(f"  {note}", "dim")
+    waits = group.item_id and f"in Approvals: proposals show {group.item_id}"
+    console.lines((f"  {note}" for note in (group.note, waits) if note), "dim")
 
 
-def _report(context: "Context", outcome: "PlanOutcome", done: str, undo: str) -> int:
-    if context.wants_json:
-        context.console.json(_outcome_shape(outcome))
-    else:
-        console = context.console
+def _outcome(outcome: "PlanOutcome", done: str, undo: str = "") -> Answer:
+    def show(console: Console) -> None:
         counts = f"{_count(outcome.live_before)} before, {outcome.live_after:,} after"
         console.line(f"{_count(outcome.memories)} {done}: {counts}.")
-        for number, why in outcome.left:
-            console.warning(f"group {number} was left: {why}")
-        for memory_id, why in outcome.untouched:
-            console.warning(f"{memory_id[:8]} stays as it is: {why}")
+        console.warning(
+            *(f"group {number} was left: {why}" for number, why in outcome.left),
+            *(f"{key[:8]} stays as it is: {why}" for key, why in outcome.untouched),
+        )
         if outcome.waiting:
             console.note(f"In Approvals: {', '.join(outcome.waiting)}")
-        if undo and outcome.done:
-            console.note(f"Undo with: synthorg-tui {undo}")
-    if outcome.cancelled:
-        return CANCELLED
-    return 1 if outcome.left and not outcome.done else 0
+
+    code = 1 if outcome.left and not outcome.done else 0
+    return Answer(_outcome_shape(outcome), show, CANCELLED if outcome.cancelled else code, undo)
 
 
 def _plan_shape(plan: "ConsolidationPlan") -> Json:
@@ -321,13 +289,11 @@ def _plan_shape(plan: "ConsolidationPlan") -> Json:
 
 
 def _group_shape(group: "PlannedGroup") -> Json:
-    text: dict[str, object] | None = None
-    if group.text is not None:
-        text = {
-            "content": group.text.content,
-            "written_by": group.text.written_by.value,
-            "sources": list(group.ids()),
-        }
+    text = group.text and {
+        "content": group.text.content,
+        "written_by": group.text.written_by.value,
+        "sources": list(group.ids()),
+    }
     return {
         "group": group.number,
         "kind": group.kind.value,
@@ -359,9 +325,7 @@ def _outcome_shape(outcome: "PlanOutcome") -> Json:
 
 
 def _states(plan: "ConsolidationPlan") -> str:
-    states: dict[str, int] = {}
-    for group in plan.groups:
-        states[group.state.value] = states.get(group.state.value, 0) + 1
+    states = Counter(group.state.value for group in plan.groups)
     return ", ".join(f"{count:,} {state}" for state, count in states.items())
 
 

@@ -1,23 +1,23 @@
 """``digest`` and ``scenarios``: shows an agent's digest, and tests whether saved ones changed."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command, add_group, past_moment, path
-from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.arguments import Argument, ArgumentGroup, past_moment, path
+from synthorg_tui.cli.command import Answer, Command
 from synthorg_tui.cli.commands.digest_output import (
     digest_json,
     place_of,
-    print_verdict,
     show_explanation,
+    verdict,
     why_nothing,
 )
 from synthorg_tui.cli.commands.memories_reading import any_id, find_one
-from synthorg_tui.cli.errors import UsageError
+from synthorg_tui.cli.errors import UsageError, usage_errors
 from synthorg_tui.cli.output import Console, cut
 from synthorg_tui.cli.shapes import Json
-from synthorg_tui.core.redaction import replaced_in
 from synthorg_tui.core.text import counted
 from synthorg_tui.memory.enums import InjectionStrategy
 
@@ -31,115 +31,6 @@ if TYPE_CHECKING:
 CHANGED: Final = 1
 """Exit code of ``scenarios run`` when an agent would get something else."""
 _MAX_TOKENS: Final = 1_000_000
-
-
-def add(commands: Subparsers) -> None:
-    """Add the parsers of ``digest`` and ``scenarios`` to ``commands``."""
-    parser = add_command(
-        commands,
-        "digest",
-        run_digest,
-        COMMANDS["digest"].summary,
-        more="Nothing else is printed,\nso the output can be used as it is.",
-        examples=(
-            'digest "push a branch that has no upstream" --agent claude-code --token-budget 800',
-            "digest flaky test --agent codex --token-budget 2000 --explain",
-            "digest flaky test --agent codex --token-budget 500 --set min_relevance=0.2 --json",
-            "digest flaky test --agent codex --why 3f2a9c1b",
-        ),
-    )
-    _add_question(parser)
-    parser.add_argument(
-        "--explain",
-        action="store_true",
-        help="show every candidate and why it is in or out, too, and what is no longer given",
-    )
-    parser.add_argument(
-        "--why", metavar="ID", help="only look: say in one line why this memory is in or out"
-    )
-    parser.add_argument(
-        "--as-of",
-        metavar="WHEN",
-        type=past_moment,
-        help="only look: what would have been given then (slower: it reads the whole store)",
-    )
-    parser.add_argument(
-        "--preview", action="store_true", help="only look: don't count it for the skills in it"
-    )
-    _add_scenarios(commands)
-
-
-def _add_scenarios(commands: Subparsers) -> None:
-    actions = add_group(
-        commands,
-        "scenarios",
-        COMMANDS["scenarios"].summary,
-        "Keep questions with what they include, and ask them again after a change.",
-    )
-    add_command(actions, "list", run_list, "list the scenarios")
-    parser = add_command(
-        actions,
-        "save",
-        run_save,
-        "keep a question with what it includes now",
-        more="One of the same name is replaced.",
-        examples=("scenarios save push git push --agent claude-code --token-budget 800",),
-    )
-    parser.add_argument("name", metavar="NAME", help="what to call it")
-    _add_question(parser)
-    parser = add_command(actions, "delete", run_delete, "forget a scenario")
-    parser.add_argument("name", metavar="NAME")
-    parser = add_command(
-        actions,
-        "run",
-        run_scenarios,
-        "ask the scenarios again",
-        more="Exits with 1 when an agent would get something else.",
-    )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="only these (default: all)")
-
-
-def _add_question(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", nargs="+", metavar="QUERY", help="what the agent is about to do")
-    parser.add_argument("--agent", required=True, metavar="ID", help="which agent asks")
-    parser.add_argument(
-        "--token-budget",
-        metavar="N",
-        type=_tokens,
-        help="most tokens that the agent is given (default: what agents get)",
-    )
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument(
-        "--project",
-        type=path,
-        metavar="DIR",
-        help="where the agent works (default: here, else its latest project)",
-    )
-    where.add_argument(
-        "--all-projects", action="store_true", help="from all projects and sessions, as no agent is"
-    )
-    parser.add_argument("--session", metavar="ID", help="in which of its sessions (default: none)")
-    strategies = [strategy.value for strategy in InjectionStrategy]
-    parser.add_argument(
-        "--strategy",
-        choices=strategies,
-        metavar="NAME",
-        help=f"{', '.join(strategies)} (default: settings)",
-    )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        type=_setting,
-        metavar="NAME=VALUE",
-        help="another value for a setting of memory.retrieval (repeatable)",
-    )
-    parser.add_argument(
-        "--pin", action="append", default=[], metavar="ID", help="give this memory in any case"
-    )
-    parser.add_argument(
-        "--exclude", action="append", default=[], metavar="ID", help="don't give this memory"
-    )
 
 
 def _tokens(text: str) -> int:
@@ -165,108 +56,192 @@ def _setting(text: str) -> tuple[str, object]:
     return name.strip(), parsed
 
 
-async def run_digest(context: "Context") -> int:
+_STRATEGIES: Final = [strategy.value for strategy in InjectionStrategy]
+_QUESTION: Final = (
+    Argument("query", nargs="+", metavar="QUERY", help="what the agent is about to do"),
+    Argument("--agent", required=True, metavar="ID", help="which agent asks"),
+    Argument(
+        "--token-budget",
+        metavar="N",
+        type=_tokens,
+        help="most tokens that the agent is given (default: what agents get)",
+    ),
+    ArgumentGroup(
+        Argument(
+            "--project",
+            type=path,
+            metavar="DIR",
+            help="where the agent works (default: here, else its latest project)",
+        ),
+        Argument(
+            "--all-projects",
+            action="store_true",
+            help="from all projects and sessions, as no agent is",
+        ),
+    ),
+    Argument("--session", metavar="ID", help="in which of its sessions (default: none)"),
+    Argument(
+        "--strategy",
+        choices=_STRATEGIES,
+        metavar="NAME",
+        help=f"{', '.join(_STRATEGIES)} (default: settings)",
+    ),
+    Argument(
+        "--set",
+        action="append",
+        default=[],
+        type=_setting,
+        metavar="NAME=VALUE",
+        help="another value for a setting of memory.retrieval (repeatable)",
+    ),
+    Argument(
+        "--pin", action="append", default=[], metavar="ID", help="give this memory in any case"
+    ),
+    Argument("--exclude", action="append", default=[], metavar="ID", help="don't give this memory"),
+)
+
+
+@Command(
+    "digest",
+    more="Nothing else is printed,\nso the output can be used as it is.",
+    examples=(
+        'digest "push a branch that has no upstream" --agent claude-code --token-budget 800',
+        "digest flaky test --agent codex --token-budget 2000 --explain",
+        "digest flaky test --agent codex --token-budget 500 --set min_relevance=0.2 --json",
+        "digest flaky test --agent codex --why 3f2a9c1b",
+    ),
+    arguments=(
+        *_QUESTION,
+        Argument(
+            "--explain",
+            action="store_true",
+            help="show every candidate and why it is in or out, too, and what is no longer given",
+        ),
+        Argument(
+            "--why", metavar="ID", help="only look: say in one line why this memory is in or out"
+        ),
+        Argument(
+            "--as-of",
+            metavar="WHEN",
+            type=past_moment,
+            help="only look: what would have been given then (slower: it reads the whole store)",
+        ),
+        Argument(
+            "--preview", action="store_true", help="only look: don't count it for the skills in it"
+        ),
+    ),
+).asks
+async def digest(context: "Context", engine: "AnyEngine") -> Answer:
     """Print the digest exactly as an agent would get it; with ``--explain`` also the reasons.
 
     Memories that are no longer given are looked up for a person only.
     """
-    from dataclasses import replace
-
-    async with context.engine() as engine:
-        question = await _question(context, engine)
-        memory = engine.settings.memory_of(question.agent_id)
-        request = question.request(memory.retrieval, memory.v1)
-        request = replace(request, as_of=context.args.as_of)
-        if context.args.why is not None:
-            wanted = await any_id(engine.desk, context.args.why)
-            return print_verdict(context, await engine.absences.why(request, wanted))
-        looks = context.args.preview or context.args.as_of is not None
-        give = engine.injection.prepare if looks else engine.injection.serve
-        injection = await give(request)
-        known = {agent.id for agent in await engine.agents()}
-        explanation = await _explanation(context, engine, request, injection.explanation)
+    args = context.args
+    question = await _question(context, engine)
+    memory = engine.settings.memory_of(question.agent_id)
+    request = replace(question.request(memory.retrieval, memory.v1), as_of=args.as_of)
+    if args.why is not None:
+        wanted = await any_id(engine.desk, args.why)
+        return verdict(await engine.absences.why(request, wanted))
+    looks = args.preview or args.as_of is not None
+    give = engine.injection.prepare if looks else engine.injection.serve
+    injection = await give(request)
+    known = {agent.id for agent in await engine.agents()}
+    explanation = await _explanation(context, engine, request, injection.explanation)
     injection = replace(injection, explanation=explanation)
-    if explanation.degraded:
-        context.console.warning(explanation.degraded)
+    context.console.warning(explanation.degraded)
     if explanation.own_settings:
         context.console.note(f"settings of its own: {', '.join(explanation.own_settings)}")
     if explanation.tokens_used == explanation.policy_tokens:  # policies at most
         context.console.note(why_nothing(injection, known))
-    if context.wants_json:
-        context.console.json(digest_json(injection, question.visibility))
-        return 0
-    context.console.exact(injection.text)
-    if context.args.explain:
-        if injection.text:
-            context.console.line()
-        show_explanation(context.console, explanation)
-    return 0
+
+    def show(console: Console) -> None:
+        console.exact(injection.text)
+        if args.explain:
+            if injection.text:
+                console.line()
+            show_explanation(console, explanation)
+
+    return Answer(digest_json(injection, question.visibility), show)
 
 
-async def run_list(context: "Context") -> int:
+@Command("list", "list the scenarios").asks
+async def list_scenarios(context: "Context", engine: "AnyEngine") -> Answer:
     """List the saved scenarios."""
-    async with context.engine() as engine:
-        saved = await engine.scenarios.list()
-    if context.wants_json:
-        context.console.json({"scenarios": [_scenario(scenario) for scenario in saved]})
-        return 0
-    if not saved:
-        context.console.line("No scenarios yet; `synthorg-tui scenarios save` keeps one.")
-        return 0
+    saved = await engine.scenarios.list()
     questions = [(scenario.name, scenario.question) for scenario in saved]
     rows = [(name, it.agent_id, str(it.token_budget), it.query) for name, it in questions]
-    context.console.table(("NAME", "AGENT", "BUDGET", "QUERY"), rows)
-    return 0
+    none = "No scenarios yet; `synthorg-tui scenarios save` keeps one."
+    return Answer(
+        {"scenarios": [_scenario(scenario) for scenario in saved]},
+        lambda console: console.table(("NAME", "AGENT", "BUDGET", "QUERY"), rows, empty=none),
+    )
 
 
-async def run_save(context: "Context") -> int:
+@Command(
+    "save",
+    "keep a question with what it includes now",
+    more="One of the same name is replaced.",
+    examples=("scenarios save push git push --agent claude-code --token-budget 800",),
+    arguments=(Argument("name", metavar="NAME", help="what to call it"), *_QUESTION),
+).asks
+async def save(context: "Context", engine: "AnyEngine") -> Answer:
     """Save a question as a scenario, with the memories that its digest includes now.
 
     Like deleting one, refused where an agent runs it: scenarios are a person's own tests.
     """
-    async with context.engine() as engine:
-        question = await _question(context, engine)
-        saved = await engine.scenarios.save(context.args.name, question)
-    if told := replaced_in(question.query, saved.question.query):
-        context.console.note(told)
+    question = await _question(context, engine)
+    saved = await engine.scenarios.save(context.args.name, question)
+    context.note_redacted(question.query, saved.question.query)
     expected = counted(len(saved.expected), "memory", "memories")
-    return context.print_result(_scenario(saved), f"Saved {saved.name}: {expected} expected.")
+    return Answer(_scenario(saved), f"Saved {saved.name}: {expected} expected.")
 
 
-async def run_delete(context: "Context") -> int:
+@Command("delete", "forget a scenario", arguments=(Argument("name", metavar="NAME"),)).asks
+async def delete(context: "Context", engine: "AnyEngine") -> Answer:
     """Delete a saved scenario."""
-    async with context.engine() as engine:
-        deleted = await engine.scenarios.delete(context.args.name)
-    if not deleted:
+    name = context.args.name
+    if not await engine.scenarios.delete(name):
         raise UsageError(
-            f"there is no scenario {context.args.name!r}",
-            remedy="`synthorg-tui scenarios list` shows them.",
+            f"there is no scenario {name!r}", remedy="`synthorg-tui scenarios list` shows them."
         )
-    return context.print_result({"deleted": 1}, f"Deleted {context.args.name}.")
+    return Answer({"deleted": 1}, f"Deleted {name}.")
 
 
-async def run_scenarios(context: "Context") -> int:
+@Command(
+    "run",
+    "ask the scenarios again",
+    more="Exits with 1 when an agent would get something else.",
+    arguments=(Argument("names", nargs="*", metavar="NAME", help="only these (default: all)"),),
+).asks
+async def run_scenarios(context: "Context", engine: "AnyEngine") -> Answer:
     """Run the saved scenarios again; return 1 when a digest changed, else 0."""
-    async with context.engine() as engine:
-        outcomes = await engine.scenarios.run(context.args.names)
+    outcomes = await engine.scenarios.run(context.args.names)
     changed = sum(outcome.is_changed for outcome in outcomes)
-    if context.wants_json:
-        context.console.json(
-            {"changed": changed, "scenarios": [_outcome(outcome) for outcome in outcomes]}
-        )
-    else:
+
+    def show(console: Console) -> None:
         for outcome in outcomes:
-            _show_outcome(context.console, outcome)
-        context.console.line(f"{changed} of {counted(len(outcomes), 'scenario')} changed", "dim")
-    return CHANGED if changed else 0
+            _show_outcome(console, outcome)
+        console.line(f"{changed} of {counted(len(outcomes), 'scenario')} changed", "dim")
+
+    result = {"changed": changed, "scenarios": [_outcome(outcome) for outcome in outcomes]}
+    return Answer(result, show, code=CHANGED if changed else 0)
+
+
+DECLARED: Final = (
+    digest,
+    Command(
+        "scenarios",
+        about="Keep questions with what they include, and ask them again after a change.",
+        commands=(list_scenarios, save, delete, run_scenarios),
+    ),
+)
 
 
 async def _explanation(
     context: "Context", engine: "AnyEngine", request: "InjectionRequest", found: "Explanation"
 ) -> "Explanation":
     """The explanation with authors, and for a person who asks with what is no longer given."""
-    from dataclasses import replace
-
     from synthorg_tui.memory.retrieval.explanation import with_authors
 
     ids = [candidate.entry.id for candidate in found.candidates]
@@ -278,8 +253,6 @@ async def _explanation(
 
 
 async def _question(context: "Context", engine: "AnyEngine") -> "Question":
-    from pydantic import ValidationError
-
     from synthorg_tui.memory.scenarios import Question
 
     args = context.args
@@ -289,22 +262,18 @@ async def _question(context: "Context", engine: "AnyEngine") -> "Question":
     pinned = [(await find_one(engine.desk, start)).id for start in args.pin]
     excluded = [(await find_one(engine.desk, start)).id for start in args.exclude]
     budget = args.token_budget
-    try:
+    if budget is None:
+        budget = engine.settings.agent_access.digest_token_budget
+    with usage_errors({}):
         return Question(
             agent_id=args.agent,
             query=" ".join(args.query).strip(),
-            token_budget=(
-                engine.settings.agent_access.digest_token_budget if budget is None else budget
-            ),
+            token_budget=budget,
             visibility=await _view(context, engine),
             overrides=overrides,
             pinned=tuple(pinned),
             excluded=tuple(excluded),
         )
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        raise UsageError(f"{field}: {first['msg'].removeprefix('Value error, ')}") from error
 
 
 async def _view(context: "Context", engine: "AnyEngine") -> "Visibility | None":

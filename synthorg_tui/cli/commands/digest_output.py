@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING, Final
 
+from synthorg_tui.cli.command import Answer
 from synthorg_tui.cli.output import Console
 from synthorg_tui.cli.shapes import Json, rounded
 from synthorg_tui.core.actors import actor_words
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import Context
     from synthorg_tui.memory.absences import MemoryVerdict
     from synthorg_tui.memory.index.protocol import Visibility
     from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation, OrgCandidate
@@ -101,12 +101,12 @@ def _about(candidate: "Candidate") -> str:
     return " · ".join([*filter(None, parts), candidate.entry.content])
 
 
-def print_verdict(context: "Context", answer: "MemoryVerdict") -> int:
-    """Print in one line why a memory is in a digest or not; return the exit code."""
+def verdict(answer: "MemoryVerdict") -> Answer:
+    """Return in one line why a memory is in a digest or not."""
     word = answer.verdict.value.replace("_", " ")
     value = {"id": answer.memory_id, "verdict": answer.verdict.value, "reason": answer.reason}
     why = answer.reason if answer.reason.startswith(word) else f"{word}: {answer.reason}"
-    return context.print_result(value, f"{answer.memory_id[:8]}  {why}")
+    return Answer(value, f"{answer.memory_id[:8]}  {why}")
 
 
 def why_nothing(injection: "Injection", known: set[str]) -> str:

@@ -1,10 +1,10 @@
 """``evolve`` and ``prune``: propose shared skills, and skills to remove; a person decides."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command
-from synthorg_tui.cli.commands import COMMANDS, skills_eval
+from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.commands import skills_eval
 from synthorg_tui.cli.errors import UsageError
 from synthorg_tui.cli.output import Console, ProgressLine
 from synthorg_tui.cli.shapes import Json
@@ -12,35 +12,17 @@ from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
     from synthorg_tui.approvals.models import ApprovalItem
-    from synthorg_tui.cli.context import Context
-    from synthorg_tui.curation.pruning import PruneReport
+    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.learning.promotion import Evolution
 
-_NEXT = "Next: `synthorg-tui proposals list`, or the app's Approvals."
+_NEXT: Final = "Next: `synthorg-tui proposals list`, or the app's Approvals."
 
 
-def add(commands: Subparsers) -> None:
-    """Add the parsers of ``evolve`` and ``prune`` to ``commands``."""
-    waits = "Nothing changes before you approve it:\n`synthorg-tui proposals list` shows it."
-    add_command(
-        commands,
-        "evolve",
-        run_evolve,
-        COMMANDS["evolve"].summary,
-        more=waits,
-        examples=("evolve", "evolve --json"),
-    )
-    add_command(
-        commands,
-        "prune",
-        run_prune,
-        COMMANDS["prune"].summary,
-        more=waits,
-        examples=("prune", "prune --json"),
-    )
+_WAITS: Final = "Nothing changes before you approve it:\n`synthorg-tui proposals list` shows it."
 
 
-async def run_evolve(context: "Context") -> int:
+@Command("evolve", more=_WAITS, examples=("evolve", "evolve --json")).runs
+async def evolve(context: "Context") -> Answer:
     """Run one cycle of the evolver now, regardless of the schedule."""
     if not context.settings().memory.procedural.evolver.enabled:
         setting = "Set memory.procedural.evolver.enabled to true"
@@ -54,32 +36,39 @@ async def run_evolve(context: "Context") -> int:
             )
         found = await engine.evaluation.look_at_report(evolution.report)
     helps = {item_id: skills_eval.in_words(known) for item_id, known in found.items()}
-    if context.wants_json:
-        context.console.json(_evolution_shape(evolution, helps))
-    else:
-        _show_evolution(context.console, evolution, helps)
-    return 0
+    return Answer(
+        _evolution_shape(evolution, helps),
+        lambda console: _show_evolution(console, evolution, helps),
+    )
 
 
-async def run_prune(context: "Context") -> int:
+@Command("prune", more=_WAITS, examples=("prune", "prune --json")).asks
+async def prune(context: "Context", engine: "AnyEngine") -> Answer:
     """Propose active skills for removal, chosen by the configured pruning strategy."""
-    async with context.engine() as engine:
-        with ProgressLine(context.console) as line:
-            report = await engine.pruning.propose(
-                progress=lambda done, total: line.update(f"{done:,} of {total:,} sessions")
-            )
-    if context.wants_json:
-        context.console.json(
-            {
-                "skills": report.skills,
-                "chosen": report.chosen,
-                "proposed": list(report.proposed),
-                "revised": list(report.revised),
-            }
+    with ProgressLine(context.console) as line:
+        report = await engine.pruning.propose(
+            progress=lambda done, total: line.update(f"{done:,} of {total:,} sessions")
         )
-    else:
-        _show_pruning(context.console, report)
-    return 0
+
+    def show(console: Console) -> None:
+        if not report.chosen:
+            console.line(f"{counted(report.skills, 'skill')}, all worth keeping.")
+            return
+        console.line(f"{report.chosen:,} of {counted(report.skills, 'skill')} can go.")
+        console.lines((f"{item_id}  proposed" for item_id in report.proposed), "bold")
+        console.lines((f"{item_id}  revised" for item_id in report.revised), "bold")
+        console.note(_NEXT)
+
+    result = {
+        "skills": report.skills,
+        "chosen": report.chosen,
+        "proposed": list(report.proposed),
+        "revised": list(report.revised),
+    }
+    return Answer(result, show)
+
+
+DECLARED: Final = (evolve, prune)
 
 
 def _evolution_shape(evolution: "Evolution", helps: Mapping[str, str]) -> Json:
@@ -125,9 +114,8 @@ def _show_evolution(console: Console, evolution: "Evolution", helps: Mapping[str
     for item in report.items:
         console.line(f"{item.id}  {_state(item, evolution)}", "bold")
         console.line(f"  {item.title}")
-        console.line(f"  {item.description}", "dim")
-        if words := helps.get(item.id):
-            console.line(f"  {words}", "dim")
+        told = (item.description, helps.get(item.id, ""))
+        console.lines((f"  {words}" for words in told if words), "dim")
     for count, one, many in (
         (report.few_agents, "was met by too few agents", "were met by too few agents"),
         (report.uncertain, "is not certain enough", "are not certain enough"),
@@ -139,14 +127,3 @@ def _show_evolution(console: Console, evolution: "Evolution", helps: Mapping[str
             console.line(f"{count:,} {one if count == 1 else many}")
     if report.items:
         console.note(_NEXT)
-
-
-def _show_pruning(console: Console, report: "PruneReport") -> None:
-    if not report.chosen:
-        console.line(f"{counted(report.skills, 'skill')}, all worth keeping.")
-        return
-    console.line(f"{report.chosen:,} of {counted(report.skills, 'skill')} can go.")
-    for word, ids in (("proposed", report.proposed), ("revised", report.revised)):
-        for item_id in ids:
-            console.line(f"{item_id}  {word}", "bold")
-    console.note(_NEXT)

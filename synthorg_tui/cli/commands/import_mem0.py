@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from synthorg_tui.cli.command import Answer
 from synthorg_tui.cli.errors import CANCELLED, UsageError
-from synthorg_tui.cli.output import ProgressLine
+from synthorg_tui.cli.output import Console
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
@@ -19,11 +20,10 @@ def is_meant(paths: list[Path]) -> bool:
     return len(paths) > 0 and str(paths[0]) == "mem0"
 
 
-async def run_import_mem0(context: "Context") -> int:
+async def run(context: "Context") -> int:
     """Import a Mem0 store once; a second import adds only what is new there."""
     import asyncio
 
-    from synthorg_tui.cli.context import cancelled_by_signal
     from synthorg_tui.core.clock import SystemClock
     from synthorg_tui.ingest.mem0 import Mem0Import, read_store
     from synthorg_tui.memory.capabilities import LOCAL, Feature
@@ -42,52 +42,45 @@ async def run_import_mem0(context: "Context") -> int:
     async with context.engine(is_long=True) as engine:
         if not isinstance(engine.memory, BatchStore):
             raise Feature.IMPORTS.refused_by(backend)
-        line = ProgressLine(context.console)
         service = Mem0Import(engine.memory, engine.desk, SystemClock(), args.agent)
-        with cancelled_by_signal(context.console) as cancellation, line:
+        with context.working() as job:
             report = await service.run(
                 source,
                 dry_run=args.dry_run,
-                progress=lambda r: line.update(
+                progress=lambda r: job.show(
                     f"{r.added + r.known:,} of {counted(r.memories, 'memory', 'memories')}"
                 ),
-                cancel=cancellation.requested,
+                cancel=job.requested,
             )
-    _show(context, report)
-    if report.cancelled:
-        context.console.error("cancelled; what is done is kept", "Import again to go on.")
-        return CANCELLED
-    return 0
-
-
-def _show(context: "Context", report: "Mem0Report") -> None:
-    console = context.console
-    if context.wants_json:
-        console.json(_json(report))
-    else:
-        would = "would be " if report.dry_run else ""
-        console.parts(
-            [
-                (counted(report.memories, "memory", "memories") + " there",),
-                (f"{report.added:,} {would}added", "bold"),
-                (f"{report.known:,} known already",),
-            ]
-        )
-        for count, words in (
-            (report.updated, "changed there since the last import"),
-            (report.versions, "former texts in the history"),
-            (report.redactions, "redacted secrets"),
-            (report.deleted, "deleted there: left out"),
-            (report.unreadable, "rows that can't be read"),
-        ):
-            if count:
-                console.line(f"{count:,} {words}")
-        for agent, count in sorted(report.agents.items()):
-            console.line(f"  {agent}  {count:,}")
-    for memory_id, reason in report.skipped[:_REASONS_SHOWN]:
-        console.warning(f"skipped {memory_id}: {reason}")
+    context.print(Answer(_json(report), lambda console: _show(console, report)))
+    shown = report.skipped[:_REASONS_SHOWN]
+    context.console.warning(*(f"skipped {memory_id}: {reason}" for memory_id, reason in shown))
     if len(report.skipped) > _REASONS_SHOWN:
-        console.note(f"and {len(report.skipped) - _REASONS_SHOWN} more")
+        context.console.note(f"and {len(report.skipped) - _REASONS_SHOWN} more")
+    if not report.cancelled:
+        return 0
+    context.console.error("cancelled; what is done is kept", "Import again to go on.")
+    return CANCELLED
+
+
+def _show(console: Console, report: "Mem0Report") -> None:
+    would = "would be " if report.dry_run else ""
+    console.parts(
+        [
+            (counted(report.memories, "memory", "memories") + " there",),
+            (f"{report.added:,} {would}added", "bold"),
+            (f"{report.known:,} known already",),
+        ]
+    )
+    counts = (
+        (report.updated, "changed there since the last import"),
+        (report.versions, "former texts in the history"),
+        (report.redactions, "redacted secrets"),
+        (report.deleted, "deleted there: left out"),
+        (report.unreadable, "rows that can't be read"),
+    )
+    console.lines(f"{count:,} {words}" for count, words in counts if count)
+    console.lines(f"  {agent}  {count:,}" for agent, count in sorted(report.agents.items()))
 
 
 def _json(report: "Mem0Report") -> dict[str, Any]:

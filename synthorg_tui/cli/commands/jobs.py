@@ -4,157 +4,127 @@ Running and stopping is a person's: an agent has no business in when the store i
 """
 
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command, whole
-from synthorg_tui.cli.commands import COMMANDS
-from synthorg_tui.cli.output import ProgressLine, local_time
+from synthorg_tui.cli.arguments import Argument, limit
+from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.output import Console, local_time
 from synthorg_tui.cli.shapes import Json
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import duration
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import Context
+    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.jobs.models import JobRun, JobStatus, RunProgress
 
 _CODES: Final = {"done": 0, "nothing": 0, "cancelled": 130}
 """Exit codes of runs by how they ended; 1 for the others."""
-_MAX_LISTED: Final = 20
 
 
-def add(commands: Subparsers) -> None:
-    """Add the parser of ``jobs`` to ``commands``; without a subcommand it lists them."""
-    parser = add_command(
-        commands,
-        "jobs",
-        run_list,
-        COMMANDS["jobs"].summary,
-        more="Without a command\nthey are listed. They run while the app or an owner is open.",
-        examples=("jobs", "jobs run backup", "jobs log backup", "jobs cancel"),
-    )
-    actions = parser.add_subparsers(title="commands", metavar="COMMAND")
-    add_command(
-        actions,
-        "list",
-        run_list,
-        "list what runs by itself, with its last and its next run",
-        examples=("jobs list", "jobs list --json"),
-    )
-    logs = add_command(
-        actions,
-        "log",
-        run_log,
-        "show the latest runs, of one job or of all",
-        examples=("jobs log", "jobs log backup --limit 1 --json"),
-    )
-    logs.add_argument("job", nargs="?", metavar="JOB", help="(default: all)")
-    logs.add_argument(
-        "--limit",
-        type=whole(1, 1000),
-        default=_MAX_LISTED,
-        metavar="N",
-        help=f"how many, at most (default: {_MAX_LISTED})",
-    )
-    _add_acting(actions)
+_JOB: Final = Argument("job", nargs="?", metavar="JOB", help="(default: all)")
 
 
-def _add_acting(actions: Subparsers) -> None:
-    running = add_command(
-        actions,
-        "run",
-        run_run,
-        "run a job now and wait for it",
-        more="Ctrl-C stops it; what is done is kept. Only you can do that, no agent.",
-        examples=("jobs run reembedding",),
-    )
-    running.add_argument("job", metavar="JOB", help="its name, as `jobs list` shows it")
-    stopping = add_command(
-        actions,
-        "cancel",
-        run_cancel,
-        "stop a job that runs, or all",
-        more="What is done is kept. Only you can do that, no agent.",
-        examples=("jobs cancel", "jobs cancel backup"),
-    )
-    stopping.add_argument("job", nargs="?", metavar="JOB", help="(default: all)")
-
-
-async def run_list(context: "Context") -> int:
+async def _list_jobs(context: "Context", engine: "AnyEngine") -> Answer:
     """List all jobs."""
-    async with context.engine() as engine:
-        jobs = await engine.jobs.list()
-    if context.wants_json:
-        context.console.json({"jobs": [_job_shape(job) for job in jobs]})
-        return 0
-    if not jobs:
-        context.console.line("Nothing runs by itself with this backend.")
-        return 0
+    jobs = await engine.jobs.list()
     rows = [
         (
             job.name,
-            ("all the time" if job.interval is None else job.interval.value),
+            "all the time" if job.interval is None else job.interval.value,
             _last(job.last),
             _next(job),
         )
         for job in jobs
     ]
-    context.console.table(("JOB", "HOW OFTEN", "LAST RUN", "NEXT"), rows)
-    return 0
+    none = "Nothing runs by itself with this backend."
+    return Answer(
+        {"jobs": [_job_shape(job) for job in jobs]},
+        lambda console: console.table(("JOB", "HOW OFTEN", "LAST RUN", "NEXT"), rows, empty=none),
+    )
 
 
-async def run_run(context: "Context") -> int:
+@Command(
+    "log",
+    "show the latest runs, of one job or of all",
+    examples=("jobs log", "jobs log backup --limit 1 --json"),
+    arguments=(_JOB, limit(20, "how many, at most (default: {})")),
+).asks
+async def show_log(context: "Context", engine: "AnyEngine") -> Answer:
+    """Show the latest runs, newest first, each with what happened in it."""
+    runs = await engine.jobs.runs(context.args.job, limit=context.args.limit)
+
+    def show(console: Console) -> None:
+        if not runs:
+            console.line("Nothing ran yet.")
+        for run in runs:
+            console.parts([(local_time(run.started_at),), (run.job, "bold"), (_told(run),)])
+            console.block(run.log, indent=4)
+
+    return Answer({"runs": [_run_shape(run) for run in runs]}, show)
+
+
+@Command(
+    "run",
+    "run a job now and wait for it",
+    more="Ctrl-C stops it; what is done is kept. Only you can do that, no agent.",
+    examples=("jobs run reembedding",),
+    arguments=(Argument("job", metavar="JOB", help="its name, as `jobs list` shows it"),),
+).asks
+async def run_job(context: "Context", engine: "AnyEngine") -> Answer:
     """Run a job and wait for its end; return 1 when it failed and 130 when it was stopped."""
-    from synthorg_tui.cli.context import cancelled_by_signal
-
-    line = ProgressLine(context.console)
-    async with context.engine() as engine:
-        with cancelled_by_signal(context.console) as cancellation, line:
-            run = await engine.jobs.run(
-                context.args.job,
-                progress=partial(_show, line, context.args.job),
-                cancel=cancellation.requested,
-            )
+    name = context.args.job
+    with context.working() as working:
+        run = await engine.jobs.run(
+            name,
+            progress=lambda now: working.show(f"{name}: {_progress(now)}"),
+            cancel=working.requested,
+        )
     code = _CODES.get(run.state, 1)
     if code == 1 and not context.wants_json:
-        context.console.error(f"{run.job} failed: {run.told}")
-        return code
-    context.print_result(_run_shape(run), f"{run.job}: {_told(run)}")
-    return code
+        raise DomainError(f"{run.job} failed: {run.told}")
+    return Answer(_run_shape(run), f"{run.job}: {_told(run)}", code)
 
 
-async def run_cancel(context: "Context") -> int:
+@Command(
+    "cancel",
+    "stop a job that runs, or all",
+    more="What is done is kept. Only you can do that, no agent.",
+    examples=("jobs cancel", "jobs cancel backup"),
+    arguments=(_JOB,),
+).asks
+async def cancel(context: "Context", engine: "AnyEngine") -> Answer:
     """Stop a job or all; return 1 when none was running."""
-    async with context.engine() as engine:
-        stopped = await engine.jobs.cancel(context.args.job)
+    stopped = await engine.jobs.cancel(context.args.job)
     told = f"Stopping {', '.join(stopped)}; what is done is kept." if stopped else "Nothing runs."
-    context.print_result({"stopped": list(stopped)}, told)
-    return 0 if stopped else 1
+    return Answer({"stopped": list(stopped)}, told, code=0 if stopped else 1)
 
 
-async def run_log(context: "Context") -> int:
-    """Show the latest runs, newest first, each with what happened in it."""
-    async with context.engine() as engine:
-        runs = await engine.jobs.runs(context.args.job, limit=context.args.limit)
-    if context.wants_json:
-        context.console.json({"runs": [_run_shape(run) for run in runs]})
-        return 0
-    if not runs:
-        context.console.line("Nothing ran yet.")
-    for run in runs:
-        when = local_time(run.started_at)
-        context.console.parts([(when,), (run.job, "bold"), (_told(run),)])
-        context.console.block(run.log, indent=4)
-    return 0
+DECLARED: Final = (
+    Command(
+        "jobs",
+        more="Without a command\nthey are listed. They run while the app or an owner is open.",
+        examples=("jobs", "jobs run backup", "jobs log backup", "jobs cancel"),
+        commands=(
+            Command(
+                "list",
+                "list what runs by itself, with its last and its next run",
+                examples=("jobs list", "jobs list --json"),
+            ).asks(_list_jobs),
+            show_log,
+            run_job,
+            cancel,
+        ),
+    ).asks(_list_jobs),
+)
 
 
-def _show(line: ProgressLine, name: str, now: "RunProgress") -> None:
+def _progress(now: "RunProgress") -> str:
     if now.waits:
-        line.update(f"{name}: waits for its turn")
-        return
+        return "waits for its turn"
     share = f"{now.done:,} of {now.total:,}" if now.total else "running"
     rate = f" · {now.rate:,.1f}/s" if now.rate else ""
     left = f" · {duration(now.seconds_left)} left" if now.seconds_left is not None else ""
-    line.update(f"{name}: {share}{rate}{left}")
+    return f"{share}{rate}{left}"
 
 
 def _last(run: "JobRun | None") -> str:

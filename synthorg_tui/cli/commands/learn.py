@@ -1,19 +1,19 @@
 """``learn``: draws lessons from the imported sessions and proposes them to the person."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command, add_since
-from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.arguments import SINCE, Argument
+from synthorg_tui.cli.command import Answer, Command
 from synthorg_tui.cli.errors import CANCELLED
-from synthorg_tui.cli.output import Console, ProgressLine
+from synthorg_tui.cli.output import Console
 from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import Context
+    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.learning.models import Learned, LearnProgress, LearnReport
 
-_VERDICTS = {
+_VERDICTS: Final = {
     "proposed": "new",
     "seen_again": "seen again",
     "known": "known",
@@ -24,45 +24,35 @@ _VERDICTS = {
 }
 
 
-def add(commands: Subparsers) -> None:
-    """Add the parser of ``learn`` to ``commands``."""
-    parser = add_command(
-        commands,
-        "learn",
-        run_learn,
-        COMMANDS["learn"].summary,
-        more="They wait for you:\n`synthorg-tui proposals list` shows them.",
-        examples=("learn", "learn --since 7d --no-model"),
-    )
-    add_since(parser)
-    parser.add_argument(
-        "--no-model", action="store_true", help="leave the wording as it was put together"
-    )
-
-
-async def run_learn(context: "Context") -> int:
+@Command(
+    "learn",
+    more="They wait for you:\n`synthorg-tui proposals list` shows them.",
+    examples=("learn", "learn --since 7d --no-model"),
+    arguments=(
+        SINCE,
+        Argument(
+            "--no-model", action="store_true", help="leave the wording as it was put together"
+        ),
+    ),
+).asks
+async def learn(context: "Context", engine: "AnyEngine") -> Answer:
     """Draw lessons from imported executions and put them into the queue of proposals."""
-    from synthorg_tui.cli.context import cancelled_by_signal
-
-    args = context.args
-    async with context.engine(is_long=True) as engine:
-        line = ProgressLine(context.console)
-        with cancelled_by_signal(context.console) as cancellation, line:
-            if await engine.executions.unlearnt():  # knowledge has yet to be drawn from them, too
-                await engine.knowledge.refresh(cancel=cancellation.requested)
-            report = await engine.learning.learn(
-                since=args.since,
-                word=not args.no_model,
-                progress=lambda step: line.update(_progress(step)),
-                cancel=cancellation.requested,
-            )
+    with context.working() as job:
+        if await engine.executions.unlearnt():  # knowledge has yet to be drawn from them, too
+            await engine.knowledge.refresh(cancel=job.requested)
+        report = await engine.learning.learn(
+            since=context.args.since,
+            word=not context.args.no_model,
+            progress=lambda step: job.show(_progress(step)),
+            cancel=job.requested,
+        )
     if context.wants_json:
-        context.console.json(_shape(report))
-    else:
-        _show(context.console, report)
-    for text in report.warnings:
-        context.console.warning(text)
-    return CANCELLED if report.cancelled else 0
+        context.console.warning(*report.warnings)
+    code = CANCELLED if report.cancelled else 0
+    return Answer(_shape(report), lambda console: _show(console, report), code)
+
+
+DECLARED: Final = (learn,)
 
 
 def _progress(step: "LearnProgress") -> str:
@@ -98,14 +88,13 @@ def _show(console: Console, report: "LearnReport") -> None:
     for lesson in report.lessons:
         console.line(f"{lesson.item_id}  {_VERDICTS[lesson.verdict.value]}{_seen(lesson)}", "bold")
         console.line(f"  {lesson.title}")
-        for why in lesson.refused:
-            console.line(f"  refused: {why}", "dim")
-    for note in report.notes:
-        console.note(note)
+        console.lines((f"  refused: {why}" for why in lesson.refused), "dim")
+    console.note(*report.notes)
     if any(lesson.verdict.value in {"proposed", "seen_again"} for lesson in report.lessons):
         console.note("Next: `synthorg-tui proposals list`, or the app's Approvals.")
     elif not report.lessons:
         console.note("Nothing went wrong there that would come up again.")
+    console.warning(*report.warnings)
 
 
 def _seen(lesson: "Learned") -> str:

@@ -2,10 +2,10 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command, agent_id
-from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.arguments import Argument, agent_id
+from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.errors import UsageError
 from synthorg_tui.core.paths import expand_home
 from synthorg_tui.mcp import DEFAULT_PORT
@@ -13,43 +13,6 @@ from synthorg_tui.mcp import DEFAULT_PORT
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context
     from synthorg_tui.mcp.connections import ActingAgent
-
-
-def add(commands: Subparsers) -> None:
-    """Add the parser of ``mcp`` to ``commands``."""
-    parser = add_command(
-        commands,
-        "mcp",
-        run_mcp,
-        COMMANDS["mcp"].summary,
-        more="It ends\nwhen the program hangs up.",
-        examples=(
-            "mcp --agent claude-code",
-            "mcp --agent codex --project ~/shop --read-only",
-            "mcp --agent claude-code --http",
-        ),
-    )
-    parser.add_argument(
-        "--agent", required=True, type=agent_id, metavar="ID", help="whose memory it is"
-    )
-    parser.add_argument(
-        "--project",
-        type=_folder,
-        metavar="DIR",
-        help="which project it works in (default: the working directory)",
-    )
-    parser.add_argument("--read-only", action="store_true", help="leave out what writes")
-    parser.add_argument(
-        "--http",
-        action="store_true",
-        help="serve programs of this machine over HTTP, who must show a token, until Ctrl-C",
-    )
-    parser.add_argument(
-        "--port",
-        type=_port,
-        metavar="N",
-        help=f"for --http: where to listen, 0 for any free port (default {DEFAULT_PORT})",
-    )
 
 
 def _port(text: str) -> int:
@@ -65,7 +28,37 @@ def _folder(text: str) -> Path:
     return path
 
 
-async def run_mcp(context: "Context") -> int:
+@Command(
+    "mcp",
+    more="It ends\nwhen the program hangs up.",
+    examples=(
+        "mcp --agent claude-code",
+        "mcp --agent codex --project ~/shop --read-only",
+        "mcp --agent claude-code --http",
+    ),
+    arguments=(
+        Argument("--agent", required=True, type=agent_id, metavar="ID", help="whose memory it is"),
+        Argument(
+            "--project",
+            type=_folder,
+            metavar="DIR",
+            help="which project it works in (default: the working directory)",
+        ),
+        Argument("--read-only", action="store_true", help="leave out what writes"),
+        Argument(
+            "--http",
+            action="store_true",
+            help="serve programs of this machine over HTTP, who must show a token, until Ctrl-C",
+        ),
+        Argument(
+            "--port",
+            type=_port,
+            metavar="N",
+            help=f"for --http: where to listen, 0 for any free port (default {DEFAULT_PORT})",
+        ),
+    ),
+).runs
+async def serve_mcp(context: "Context") -> int:
     """Serve until the client closes the connection or, over HTTP, until Ctrl-C."""
     import asyncio
 
@@ -85,23 +78,25 @@ async def run_mcp(context: "Context") -> int:
     )
     if args.http:
         await _serve_http(context, acting)
-    else:
-        # A client begins its session with this: what was approved since is there from then on.
-        placing = asyncio.create_task(
-            refresh(acting.data_dir.absolute(), acting.agent_id, config_path=acting.config_path)
-        )
-        try:
-            await bridge.serve_stdio(acting)
-        finally:
-            placing.cancel()
-            await asyncio.gather(placing, return_exceptions=True)
+        return 0
+    # A client begins its session with this: what was approved since is there from then on.
+    placing = asyncio.create_task(
+        refresh(acting.data_dir.absolute(), acting.agent_id, config_path=acting.config_path)
+    )
+    try:
+        await bridge.serve_stdio(acting)
+    finally:
+        placing.cancel()
+        await asyncio.gather(placing, return_exceptions=True)
     return 0
+
+
+DECLARED: Final = (serve_mcp,)
 
 
 async def _serve_http(context: "Context", acting: "ActingAgent") -> None:
     import shlex
 
-    from synthorg_tui.cli.context import cancelled_by_signal
     from synthorg_tui.mcp import bridge
     from synthorg_tui.mcp.token import TOKEN_FILE
 
@@ -113,10 +108,5 @@ async def _serve_http(context: "Context", acting: "ActingAgent") -> None:
         )
 
     port = DEFAULT_PORT if context.args.port is None else context.args.port
-    with cancelled_by_signal(context.console) as cancellation:
-        await bridge.serve_http(
-            acting,
-            port=port,
-            stop=cancellation.stop,
-            on_ready=announce,
-        )
+    with context.working() as job:
+        await bridge.serve_http(acting, port=port, stop=job.stop, on_ready=announce)

@@ -4,10 +4,12 @@ How well embedding models find memories is measured in ``models_evaluate``, and 
 is in ``models_tune``.
 """
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command, add_group
-from synthorg_tui.cli.commands import COMMANDS, models_evaluate, models_tune
+from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.commands import models_evaluate, models_tune
 from synthorg_tui.cli.output import Console, ProgressLine
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted
@@ -21,37 +23,13 @@ _DAYS = 30
 _MEGABYTE = 1_000_000
 
 
-def add(commands: Subparsers) -> None:
-    """Add the parser of ``models`` to ``commands``."""
-    actions = add_group(
-        commands,
-        "models",
-        COMMANDS["models"].summary,
-        examples=("models list", "models check", "models evaluate", "models tune"),
-    )
-    add_command(
-        actions,
-        "list",
-        run_list,
-        "list the models found, and what they were used for",
-        more="Servers are looked for\non this machine only, besides those in the settings.",
-    )
-    add_command(
-        actions,
-        "check",
-        run_check,
-        "load the configured models and measure them",
-        more="Exits with 1 when one\ndoesn't work.",
-    )
-    models_evaluate.add(actions)
-    models_tune.add(actions)
-
-
-async def run_list(context: "Context") -> int:
+@Command(
+    "list",
+    "list the models found, and what they were used for",
+    more="Servers are looked for\non this machine only, besides those in the settings.",
+).runs
+async def list_models(context: "Context") -> Answer:
     """List the models, and the tokens used today and in the last 30 days."""
-    from dataclasses import asdict
-    from datetime import timedelta
-
     from synthorg_tui.core.clock import SystemClock
     from synthorg_tui.providers.completion.usage import start_of_day
     from synthorg_tui.providers.inspection import find_models
@@ -64,27 +42,29 @@ async def run_list(context: "Context") -> int:
     async with context.engine() as engine:
         used_today = await engine.usage.tokens_since(today)
         used = await engine.usage.since(today - timedelta(days=_DAYS - 1))
-    if context.wants_json:
-        context.console.json(
-            {
-                "models": [asdict(model) | {"purpose": model.purpose.value} for model in models],
-                "usage": {
-                    "today_tokens": used_today,
-                    "daily_token_limit": limit,
-                    "last_30_days": [asdict(total) for total in used],
-                },
-            }
-        )
-    else:
-        _show_models(context.console, models)
-        _show_usage(context.console, used_today, limit, used)
-    return 0
+
+    def show(console: Console) -> None:
+        _show_models(console, models)
+        _show_usage(console, used_today, limit, used)
+
+    result = {
+        "models": [asdict(model) | {"purpose": model.purpose.value} for model in models],
+        "usage": {
+            "today_tokens": used_today,
+            "daily_token_limit": limit,
+            "last_30_days": [asdict(total) for total in used],
+        },
+    }
+    return Answer(result, show)
 
 
-async def run_check(context: "Context") -> int:
+@Command(
+    "check",
+    "load the configured models and measure them",
+    more="Exits with 1 when one\ndoesn't work.",
+).runs
+async def check(context: "Context") -> Answer:
     """Load the configured models and time them; return 1 when one doesn't work, else 0."""
-    from dataclasses import asdict
-
     from synthorg_tui.providers.completion.config import NoModelConfig
     from synthorg_tui.providers.completion.factory import create_completion_provider
     from synthorg_tui.providers.embedding.factory import create_embedder
@@ -112,14 +92,23 @@ async def run_check(context: "Context") -> int:
             measured.append(await measure_completion(provider))
             if provider is not None:
                 await provider.close()
-    works = not any(model.problem for model in measured)
-    if context.wants_json:
-        checks = [asdict(model) | {"purpose": model.purpose.value} for model in measured]
-        context.console.json({"ok": works, "checks": checks})
-    else:
+
+    def show(console: Console) -> None:
         for model in measured:
-            _show_measured(context.console, model)
-    return 0 if works else 1
+            _show_measured(console, model)
+
+    works = not any(model.problem for model in measured)
+    checks = [asdict(model) | {"purpose": model.purpose.value} for model in measured]
+    return Answer({"ok": works, "checks": checks}, show, code=0 if works else 1)
+
+
+DECLARED: Final = (
+    Command(
+        "models",
+        examples=("models list", "models check", "models evaluate", "models tune"),
+        commands=(list_models, check, models_evaluate.evaluate, *models_tune.DECLARED),
+    ),
+)
 
 
 def _show_models(console: Console, models: "tuple[FoundModel, ...]") -> None:
@@ -157,11 +146,10 @@ def _show_measured(console: Console, measured: "Measured") -> None:
     if measured.problem:
         console.parts([("FAIL", "red"), (measured.purpose.value, "bold"), (measured.problem,)])
         return
-    if measured.purpose.value == "embedding":
-        speed = f"{measured.per_second:,.0f} texts per second"
-    elif measured.purpose.value == "reranking":
-        speed = f"{measured.per_second:,.0f} texts per second with a question"
-    else:
+    speed = f"{measured.per_second:,.0f} texts per second"
+    if measured.purpose.value == "reranking":
+        speed = f"{speed} with a question"
+    elif measured.purpose.value != "embedding":
         first = f"first token after {measured.first_seconds:.2f} s"
         speed = f"{first}, {measured.per_second:,.1f} tokens per second"
     loaded = f"loaded in {measured.load_seconds:.1f} s"

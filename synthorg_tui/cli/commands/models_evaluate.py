@@ -1,11 +1,11 @@
 """``models evaluate``: tries embedders side by side on the memories that are here."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from synthorg_tui.cli.arguments import Subparsers, add_command, path, whole
+from synthorg_tui.cli.arguments import Argument, path, whole
+from synthorg_tui.cli.command import Answer, Command
 from synthorg_tui.cli.errors import CANCELLED, UsageError
-from synthorg_tui.cli.output import Console, ProgressLine
+from synthorg_tui.cli.output import Console
 from synthorg_tui.cli.shapes import Json
 
 if TYPE_CHECKING:
@@ -21,70 +21,66 @@ if TYPE_CHECKING:
     )
 
 
-def add(actions: Subparsers) -> None:
-    """Add the parser of ``models evaluate`` to the subcommands of ``models``."""
-    parser = add_command(
-        actions,
-        "evaluate",
-        run_evaluate,
-        "try embedding models and re-rankers side by side on your memories",
-        more="It asks what was recorded:\nscenarios, searches whose hit was opened, failures that "
-        "were put right, approved\nlessons and pins. Your store isn't touched.",
-        examples=(
-            "models evaluate",
-            "models evaluate --embedder gguf:path=~/models/some.gguf,pooling=cls",
-            "models evaluate --reranker onnx:path=~/models/cross/model.onnx",
-            "models evaluate --locomo conversations.json --only-files --json",
+def _bound(name: str, most: int, usual: int, told: str) -> Argument:
+    return Argument(
+        name, type=whole(1, most), default=usual, metavar="N", help=f"{told} (default {usual})"
+    )
+
+
+@Command(
+    "evaluate",
+    "try embedding models and re-rankers side by side on your memories",
+    more="It asks what was recorded:\nscenarios, searches whose hit was opened, failures that "
+    "were put right, approved\nlessons and pins. Your store isn't touched.",
+    examples=(
+        "models evaluate",
+        "models evaluate --embedder gguf:path=~/models/some.gguf,pooling=cls",
+        "models evaluate --reranker onnx:path=~/models/cross/model.onnx",
+        "models evaluate --locomo conversations.json --only-files --json",
+    ),
+    arguments=(
+        Argument(
+            "--embedder",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="another one, besides the active and the bundled: its type, and fields after a "
+            "colon",
         ),
-    )
-    add = parser.add_argument
-    add(
-        "--embedder",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="another one, besides the active and the bundled: its type, and fields after a colon",
-    )
-    add(
-        "--reranker",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="what reorders the findings of the active one, as onnx:path=FILE",
-    )
-    asked = "ask about the conversations of this file, too"
-    add("--locomo", action="append", default=[], type=path, metavar="FILE", help=asked)
-    add("--only-files", action="store_true", help="leave your own memories out of it")
-    _add_bound(add, "--limit", 10_000, 300, "questions at most of each place")
-    _add_bound(add, "--memories", 100_000, 5_000, "memories at most")
-    _add_bound(add, "--minutes", 1_440, 10, "to embed with one model; fewer memories then")
-
-
-def _add_bound(add: Callable[..., object], name: str, most: int, usual: int, told: str) -> None:
-    add(name, type=whole(1, most), default=usual, metavar="N", help=f"{told} (default {usual})")
-
-
-async def run_evaluate(context: "Context") -> int:
+        Argument(
+            "--reranker",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="what reorders the findings of the active one, as onnx:path=FILE",
+        ),
+        Argument(
+            "--locomo",
+            action="append",
+            default=[],
+            type=path,
+            metavar="FILE",
+            help="ask about the conversations of this file, too",
+        ),
+        Argument("--only-files", action="store_true", help="leave your own memories out of it"),
+        _bound("--limit", 10_000, 300, "questions at most of each place"),
+        _bound("--memories", 100_000, 5_000, "memories at most"),
+        _bound("--minutes", 1_440, 10, "to embed with one model; fewer memories then"),
+    ),
+).runs
+async def evaluate(context: "Context") -> Answer:
     """Compare embedders; returns 1 when one doesn't work, ``CANCELLED`` when stopped, else 0."""
-    from synthorg_tui.cli.context import cancelled_by_signal
-
     plan = _plan(context)
-    _ask_before_sending(context, plan)
-    line = ProgressLine(context.console)
+    _ask_before_sending(plan)
     async with context.engine() as engine:
-        with cancelled_by_signal(context.console) as cancellation, line:
+        with context.working() as job:
             report = await engine.comparison.run(
                 plan,
-                progress=lambda done, total, told: line.update(f"{done / total:.0%} {told}"),
-                cancel=cancellation.requested,
+                progress=lambda done, total, told: job.show(f"{done / total:.0%} {told}"),
+                cancel=job.requested,
             )
-    if context.wants_json:
-        context.console.json(report_shape(report))
-    else:
-        show_report(context.console, report)
-    if not report.is_complete:
-        return CANCELLED
-    return 1 if any(each.problem for each in report.embedders) else 0
+    code = int(any(each.problem for each in report.embedders)) if report.is_complete else CANCELLED
+    return Answer(_shape(report), lambda console: _show(console, report), code)
 
 
 def _plan(context: "Context") -> "ComparisonPlan":
@@ -109,7 +105,7 @@ def _plan(context: "Context") -> "ComparisonPlan":
     )
 
 
-def _ask_before_sending(context: "Context", plan: "ComparisonPlan") -> None:
+def _ask_before_sending(plan: "ComparisonPlan") -> None:
     """Have the person agree at the terminal before memories leave this machine."""
     from synthorg_tui.cli.terminal import controlling_terminal
     from synthorg_tui.memory.evaluation.contenders import parse_embedder, sends_to
@@ -121,7 +117,7 @@ def _ask_before_sending(context: "Context", plan: "ComparisonPlan") -> None:
             terminal.agree(f"Send up to {plan.memories:,} of your memories to {', '.join(hosts)}?")
 
 
-def show_report(console: Console, report: "ComparisonReport") -> None:
+def _show(console: Console, report: "ComparisonReport") -> None:
     """Print the tables of a report, what limits them, and what they come to."""
     from synthorg_tui.memory.evaluation import wording
 
@@ -137,16 +133,14 @@ def show_report(console: Console, report: "ComparisonReport") -> None:
     console.line()
     for sentence in report.advice:
         console.block(sentence)
-    for note in report.notes:
-        console.note(note)
+    console.note(*report.notes)
     if any(asked.questions for asked in report.sets):
         console.note(wording.LEGEND)
     if not report.is_complete:
         console.note("It was stopped: what isn't in the tables wasn't tried.")
 
 
-def report_shape(report: "ComparisonReport") -> Json:
-    """Return a report as JSON."""
+def _shape(report: "ComparisonReport") -> Json:
     return {
         "complete": report.is_complete,
         "seconds": round(report.seconds, 1),

@@ -1,19 +1,19 @@
 """``models tune`` and what follows it: runs, checkpoints, deploying one and taking it back."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from synthorg_tui.cli.arguments import Subparsers, add_command, path, whole
-from synthorg_tui.cli.errors import CANCELLED, UsageError
-from synthorg_tui.cli.output import Console, ProgressLine, local_time
+from synthorg_tui.cli.arguments import Argument, limit, path, whole
+from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.errors import CANCELLED, UsageError, usage_errors
+from synthorg_tui.cli.output import Console, local_time
 from synthorg_tui.cli.shapes import Json
 
 if TYPE_CHECKING:
-    import argparse
-
     from synthorg_tui.cli.context import AnyEngine, Context
+    from synthorg_tui.cli.terminal import Terminal
+    from synthorg_tui.engine import Engine
     from synthorg_tui.memory.fine_tune.models import (
         CheckpointRecord,
         EvalMetrics,
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.service import MemoryService
 
 _LOOK_EVERY: Final = 0.3
-_MAX_LISTED: Final = 20
 _MOST: Final = 500
 _SHORT: Final = 8
 _VALUES: Final = (
@@ -34,78 +33,49 @@ _VALUES: Final = (
     ("--batch-size", int, "questions of a step of contrastive (default 128)"),
     ("--validation-split", float, "share of the sessions that tell when to stop (default 0.1)"),
 )
+_CHECKPOINT: Final = Argument("checkpoint", metavar="ID", help="its id, or how that begins")
+_LIMIT: Final = limit(20, "how many, at most (default {})", most=_MOST)
 Begin: TypeAlias = "Callable[[MemoryService], Awaitable[FineTuneRun]]"
 
 
-def add(actions: Subparsers) -> None:
-    """Add the parsers of fine-tuning to the subcommands of ``models``."""
-    _add_tune(actions)
-    for name, run, summary in (
-        ("runs", run_runs, "list the runs of tuning, newest first"),
-        ("checkpoints", run_checkpoints, "list what was trained, with figures, and what is used"),
-    ):
-        parser = add_command(actions, name, run, summary)
-        parser.add_argument(
-            "--limit",
-            type=whole(1, _MOST),
-            default=_MAX_LISTED,
+@Command(
+    "tune",
+    "fit the embedding model to your memories",
+    more="It learns from questions\nwhose answer is known, and judges by sessions that it "
+    "didn't learn from. Nothing\nis used before you deploy it.",
+    examples=("models tune", "models tune --check", "models tune --source questions/"),
+    arguments=(
+        Argument("--check", action="store_true", help="only look whether it could begin"),
+        Argument(
+            "--source", type=path, metavar="DIR", help="folder with more questions, as *.jsonl"
+        ),
+        Argument(
+            "--write-about",
+            type=whole(0, 10_000),
+            default=0,
             metavar="N",
-            help=f"how many, at most (default {_MAX_LISTED})",
-        )
-    resume = add_command(actions, "resume", run_resume, "go on with a run that was interrupted")
-    resume.add_argument("run", metavar="RUN", help="its id, or how that begins")
-    add_command(actions, "cancel", run_cancel, "cancel the run at work; it can be resumed")
-    for name, run, summary in (
-        ("deploy", run_deploy, "put a checkpoint in force; it asks you first"),
-        ("rollback", run_rollback, "take the checkpoint in force back; it asks you first"),
-        ("delete", run_delete, "delete a checkpoint that isn't in force; it asks you first"),
-    ):
-        parser = add_command(actions, name, run, summary)
-        parser.add_argument("checkpoint", metavar="ID", help="its id, or how that begins")
-
-
-def _add_tune(actions: Subparsers) -> None:
-    parser = add_command(
-        actions,
-        "tune",
-        run_tune,
-        "fit the embedding model to your memories",
-        more="It learns from questions\nwhose answer is known, and judges by sessions that it "
-        "didn't learn from. Nothing\nis used before you deploy it.",
-        examples=("models tune", "models tune --check", "models tune --source questions/"),
-    )
-    parser.add_argument("--check", action="store_true", help="only look whether it could begin")
-    parser.add_argument(
-        "--source", type=path, metavar="DIR", help="folder with more questions, as *.jsonl"
-    )
-    parser.add_argument(
-        "--write-about",
-        type=whole(0, 10_000),
-        default=0,
-        metavar="N",
-        help="have your language model write questions about N memories to learn from (default 0)",
-    )
-    parser.add_argument(
-        "--trainer",
-        choices=("adapter", "contrastive"),
-        default="adapter",
-        help="a map of questions, or all weights for questions (default adapter)",
-    )
-    parser.add_argument(
-        "--base-model",
-        type=path,
-        metavar="DIR",
-        help="for contrastive: folder of the model in use (default the bundled model's weights)",
-    )
-    parser.add_argument(
-        "--output", type=path, metavar="DIR", help="write a copy of the checkpoint here"
-    )
-    parser.add_argument("--seed", type=whole(0, 2**31), default=0, metavar="N", help="default 0")
-    for option, kind, told in _VALUES:
-        parser.add_argument(option, type=kind, metavar="N", help=told)
-
-
-async def run_tune(context: "Context") -> int:
+            help="have your language model write questions about N memories to learn from "
+            "(default 0)",
+        ),
+        Argument(
+            "--trainer",
+            choices=("adapter", "contrastive"),
+            default="adapter",
+            help="a map of questions, or all weights for questions (default adapter)",
+        ),
+        Argument(
+            "--base-model",
+            type=path,
+            metavar="DIR",
+            help="for contrastive: folder of the model in use "
+            "(default the bundled model's weights)",
+        ),
+        Argument("--output", type=path, metavar="DIR", help="write a copy of the checkpoint here"),
+        Argument("--seed", type=whole(0, 2**31), default=0, metavar="N", help="default 0"),
+        *(Argument(option, type=kind, metavar="N", help=told) for option, kind, told in _VALUES),
+    ),
+).runs
+async def tune(context: "Context") -> Answer:
     """Train a checkpoint; returns 1 when the run fails or can't begin, 130 when it is cancelled."""
     plan = _plan(context)
     if context.args.check:
@@ -113,8 +83,13 @@ async def run_tune(context: "Context") -> int:
     return await _follow(context, lambda service: service.start_fine_tune(plan))
 
 
-async def run_resume(context: "Context") -> int:
-    """Go on with a run; the exit codes are those of ``run_tune``."""
+@Command(
+    "resume",
+    "go on with a run that was interrupted",
+    arguments=(Argument("run", metavar="RUN", help="its id, or how that begins"),),
+).runs
+async def resume(context: "Context") -> Answer:
+    """Go on with a run; the exit codes are those of ``tune``."""
 
     async def begin(service: "MemoryService") -> "FineTuneRun":
         runs, _ = await service.list_runs(limit=_MOST, offset=0)
@@ -124,24 +99,18 @@ async def run_resume(context: "Context") -> int:
     return await _follow(context, begin)
 
 
-async def run_cancel(context: "Context") -> int:
+@Command("cancel", "cancel the run at work; it can be resumed").asks
+async def cancel(context: "Context", engine: "AnyEngine") -> Answer:
     """Cancel the run at work; returns 0 also when there is none."""
-    async with context.engine() as engine:
-        cancelled = await engine.memory_service.cancel_fine_tune()
+    cancelled = await engine.memory_service.cancel_fine_tune()
     told = f"Cancelled run {cancelled[:_SHORT]}." if cancelled else "No run is at work."
-    return context.print_result({"cancelled": cancelled}, told)
+    return Answer({"cancelled": cancelled}, told)
 
 
-async def run_runs(context: "Context") -> int:
+@Command("runs", "list the runs of tuning, newest first", arguments=(_LIMIT,)).asks
+async def list_runs(context: "Context", engine: "AnyEngine") -> Answer:
     """List runs, newest first."""
-    async with context.engine() as engine:
-        runs, total = await engine.memory_service.list_runs(limit=context.args.limit, offset=0)
-    if context.wants_json:
-        context.console.json({"runs": [run_shape(run) for run in runs], "total": total})
-        return 0
-    if not runs:
-        context.console.line("Nothing was trained yet; `synthorg-tui models tune` does it.")
-        return 0
+    runs, total = await engine.memory_service.list_runs(limit=context.args.limit, offset=0)
     rows = [
         (
             run.id[:_SHORT],
@@ -152,99 +121,117 @@ async def run_runs(context: "Context") -> int:
         )
         for run in runs
     ]
-    context.console.table(("RUN", "STARTED", "STAGE", "QUESTIONS", ""), rows)
-    return 0
+    header = ("RUN", "STARTED", "STAGE", "QUESTIONS", "")
+    none = "Nothing was trained yet; `synthorg-tui models tune` does it."
+    return Answer(
+        {"runs": [run_shape(run) for run in runs], "total": total},
+        lambda console: console.table(header, rows, empty=none),
+    )
 
 
-async def run_checkpoints(context: "Context") -> int:
+@Command(
+    "checkpoints",
+    "list what was trained, with figures, and what is used",
+    arguments=(_LIMIT,),
+).asks
+async def list_checkpoints(context: "Context", engine: "AnyEngine") -> Answer:
     """List checkpoints, newest first, and say which embedder is in force."""
-    async with context.engine() as engine:
-        service = engine.memory_service
-        active = await service.get_active_embedder()
-        found, total = await service.list_checkpoints(limit=context.args.limit, offset=0)
-    if context.wants_json:
-        shape: Json = {
-            "active": active.model_dump(mode="json"),
-            "checkpoints": [checkpoint_shape(each) for each in found],
-            "total": total,
-        }
-        context.console.json(shape)
-        return 0
-    console = context.console
-    if found:
-        header = ("CHECKPOINT", "MADE", "NDCG@10", "RECALL@10", "GAIN", "")
-        console.table(header, [_row(each) for each in found])
-        console.line()
-    tuned = f" with checkpoint {active.checkpoint_id[:_SHORT]}" if active.checkpoint_id else ""
-    console.line(f"In force: {active.model}{tuned}.")
-    if active.problem:
-        console.warning(f"the base is used: {active.problem}")
-    return 0
+    service = engine.memory_service
+    active = await service.get_active_embedder()
+    found, total = await service.list_checkpoints(limit=context.args.limit, offset=0)
+
+    def show(console: Console) -> None:
+        if found:
+            header = ("CHECKPOINT", "MADE", "NDCG@10", "RECALL@10", "GAIN", "")
+            console.table(header, [_row(each) for each in found])
+            console.line()
+        tuned = f" with checkpoint {active.checkpoint_id[:_SHORT]}" if active.checkpoint_id else ""
+        console.line(f"In force: {active.model}{tuned}.")
+        if active.problem:
+            console.warning(f"the base is used: {active.problem}")
+
+    shape = {
+        "active": active.model_dump(mode="json"),
+        "checkpoints": [checkpoint_shape(each) for each in found],
+        "total": total,
+    }
+    return Answer(shape, show)
 
 
-async def run_deploy(context: "Context") -> int:
+@Command("deploy", "put a checkpoint in force; it asks you first", arguments=(_CHECKPOINT,)).decides
+async def deploy(context: "Context", engine: "Engine", terminal: "Terminal") -> Answer:
     """Put a checkpoint in force after a person at the terminal agreed."""
-
-    async def act(service: "MemoryService", record: "CheckpointRecord", by: str) -> Any:
-        return await service.deploy_checkpoint(record.id, actor=by)
-
-    return await _decide(
-        context, act, "Use checkpoint {} for all searches? {}", "Deployed {}; it is used at once."
-    )
-
-
-async def run_rollback(context: "Context") -> int:
-    """Take the checkpoint in force back after a person at the terminal agreed."""
-
-    async def act(service: "MemoryService", record: "CheckpointRecord", by: str) -> Any:
-        return await service.rollback_checkpoint(record.id, actor=by)
-
-    return await _decide(
-        context, act, "Take checkpoint {} back? {}", "Took {} back; what was before it is used."
-    )
-
-
-async def run_delete(context: "Context") -> int:
-    """Delete a checkpoint after a person at the terminal agreed."""
-
-    async def act(service: "MemoryService", record: "CheckpointRecord", by: str) -> Any:
-        return await service.delete_checkpoint(record.id)
-
-    return await _decide(context, act, "Delete checkpoint {} with its file? {}", "Deleted {}.")
-
-
-async def _decide(
-    context: "Context",
-    act: "Callable[[MemoryService, CheckpointRecord, str], Awaitable[Any]]",
-    question: str,
-    done: str,
-) -> int:
-    """Ask the person at the terminal about a checkpoint, and act on it."""
     from synthorg_tui.memory.fine_tune.deployment import require_better
 
-    async with context.deciding() as (engine, terminal):
-        service = engine.memory_service
-        known, _ = await service.list_checkpoints(limit=_MOST, offset=0)
-        record_id = _meant([each.id for each in known], context.args.checkpoint)
-        record = next(each for each in known if each.id == record_id)
-        if context.args.handler is run_deploy:
-            require_better(record)  # before a question that nothing could come of
-        short, figures = record.id[:_SHORT], record.eval_metrics
-        told = f"({figures.words})" if figures is not None else ""
-        terminal.agree(question.format(short, told).strip())
-        changed: CheckpointRecord = await act(service, record, str(terminal.person))
-    return context.print_result(checkpoint_shape(changed), done.format(short))
+    record = await _named(context, engine.memory_service)
+    require_better(record)  # before a question that nothing could come of
+    _agree(terminal, "Use checkpoint {} for all searches? {}", record)
+    changed = await engine.memory_service.deploy_checkpoint(record.id, actor=str(terminal.person))
+    told = f"Deployed {record.id[:_SHORT]}; it is used at once."
+    return Answer(checkpoint_shape(changed), told)
+
+
+@Command(
+    "rollback",
+    "take the checkpoint in force back; it asks you first",
+    arguments=(_CHECKPOINT,),
+).decides
+async def roll_back(context: "Context", engine: "Engine", terminal: "Terminal") -> Answer:
+    """Take the checkpoint in force back after a person at the terminal agreed."""
+    record = await _named(context, engine.memory_service)
+    _agree(terminal, "Take checkpoint {} back? {}", record)
+    changed = await engine.memory_service.rollback_checkpoint(record.id, actor=str(terminal.person))
+    told = f"Took {record.id[:_SHORT]} back; what was before it is used."
+    return Answer(checkpoint_shape(changed), told)
+
+
+@Command(
+    "delete",
+    "delete a checkpoint that isn't in force; it asks you first",
+    arguments=(_CHECKPOINT,),
+).decides
+async def delete(context: "Context", engine: "Engine", terminal: "Terminal") -> Answer:
+    """Delete a checkpoint after a person at the terminal agreed."""
+    record = await _named(context, engine.memory_service)
+    _agree(terminal, "Delete checkpoint {} with its file? {}", record)
+    changed = await engine.memory_service.delete_checkpoint(record.id)
+    return Answer(checkpoint_shape(changed), f"Deleted {record.id[:_SHORT]}.")
+
+
+DECLARED: Final = (
+    tune,
+    list_runs,
+    list_checkpoints,
+    resume,
+    cancel,
+    deploy,
+    roll_back,
+    delete,
+)
+"""The commands of fine-tuning, for ``models``."""
+
+
+async def _named(context: "Context", service: "MemoryService") -> "CheckpointRecord":
+    """The checkpoint that the argument names."""
+    known, _ = await service.list_checkpoints(limit=_MOST, offset=0)
+    record_id = _meant([each.id for each in known], context.args.checkpoint)
+    return next(each for each in known if each.id == record_id)
+
+
+def _agree(terminal: "Terminal", question: str, record: "CheckpointRecord") -> None:
+    """Ask the person about a checkpoint, with its figures."""
+    figures = record.eval_metrics
+    told = f"({figures.words})" if figures is not None else ""
+    terminal.agree(question.format(record.id[:_SHORT], told).strip())
 
 
 def _plan(context: "Context") -> "FineTunePlan":
-    from pydantic import ValidationError
-
     from synthorg_tui.memory.fine_tune.models import FineTunePlan
 
-    args: argparse.Namespace = context.args
+    args = context.args
     names = [option.removeprefix("--").replace("-", "_") for option, _, _ in _VALUES]
     values = {name: value for name in names if (value := getattr(args, name)) is not None}
-    try:
+    with usage_errors({name: f"--{name.replace('_', '-')}" for name in FineTunePlan.model_fields}):
         return FineTunePlan(
             source_dir=str((args.source or context.data_dir).absolute()),
             output_dir=str(args.output.absolute()) if args.output else None,
@@ -254,59 +241,39 @@ def _plan(context: "Context") -> "FineTunePlan":
             seed=args.seed,
             **values,
         )
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(map(str, first["loc"])).replace("_", "-")
-        raise UsageError(f"--{field}: {first['msg'].removeprefix('Value error, ')}") from None
 
 
-async def _check(context: "Context", plan: "FineTunePlan") -> int:
+async def _check(context: "Context", plan: "FineTunePlan") -> Answer:
     """Show what was found for a plan; 1 when it couldn't begin."""
     async with context.engine() as engine:
         found = await engine.memory_service.run_preflight(plan)
-    if context.wants_json:
-        context.console.json(found.model_dump(mode="json"))
-    else:
+
+    def show(console: Console) -> None:
         rows = [(check.status.upper(), check.name, check.message) for check in found.checks]
-        context.console.table(("", "CHECK", ""), rows)
-        for check in found.checks:
-            if remedy := check.detail.get("remedy"):
-                context.console.line(f"{check.name}: {remedy}")
-    return 0 if found.can_proceed else 1
+        console.table(("", "CHECK", ""), rows)
+        remedies = [(check.name, check.detail.get("remedy")) for check in found.checks]
+        console.lines(f"{name}: {remedy}" for name, remedy in remedies if remedy)
+
+    return Answer(found.model_dump(mode="json"), show, code=0 if found.can_proceed else 1)
 
 
-async def _follow(context: "Context", begin: Begin) -> int:
+async def _follow(context: "Context", begin: Begin) -> Answer:
     """Begin a run and show its stages until it is over; Ctrl-C cancels it."""
-    from synthorg_tui.cli.context import cancelled_by_signal
-
-    async with _service(context) as service:
+    async with context.engine() as engine:
+        service = engine.memory_service
         run = await begin(service)
-        with (
-            cancelled_by_signal(context.console) as cancellation,
-            ProgressLine(context.console) as line,
-        ):
+        with context.working() as job:
             while run.stage.is_active:
-                if cancellation.requested.is_set():
+                if job.requested.is_set():
                     await service.cancel_fine_tune()
                 run = await service.get_run(run.id)
-                line.update(
-                    f"{run.stage.value.replace('_', ' ')} {run.progress or 0:.0%}{_latest(run)}"
-                )
+                stage = run.stage.value.replace("_", " ")
+                job.show(f"{stage} {run.progress or 0:.0%}{_latest(run)}")
                 await asyncio.sleep(_LOOK_EVERY if run.stage.is_active else 0)
-    if context.wants_json:
-        context.console.json(run_shape(run))
-    else:
-        _show(context.console, run)
-    if run.error is None:
-        return 0
-    return CANCELLED if run.error.startswith("cancelled") else 1
-
-
-@asynccontextmanager
-async def _service(context: "Context") -> "AsyncIterator[MemoryService]":
-    engine: AnyEngine
-    async with context.engine() as engine:
-        yield engine.memory_service
+    code = 0
+    if run.error is not None:
+        code = CANCELLED if run.error.startswith("cancelled") else 1
+    return Answer(run_shape(run), lambda console: _show(console, run), code)
 
 
 def _show(console: Console, run: "FineTuneRun") -> None:

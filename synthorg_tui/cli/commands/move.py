@@ -3,16 +3,16 @@
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command
-from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.arguments import YES, Argument
+from synthorg_tui.cli.command import Answer, Command
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import ProgressLine
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from synthorg_tui.cli.context import Context
+    from synthorg_tui.cli.output import Console
     from synthorg_tui.persistence.config import PersistenceConfig
     from synthorg_tui.persistence.moving import MovePlan, MoveReport, MoveStep, NamedStore
 
@@ -21,56 +21,52 @@ _LOCAL: Final = "local"
 _MOVED: Final = "the store is being moved, and what changes now would stay behind"
 
 
-def add(commands: Subparsers) -> None:
-    """Add the parser of ``move`` to ``commands``."""
-    parser = add_command(
-        commands,
-        "move",
-        run_move,
-        COMMANDS["move"].summary,
-        more="The store it comes\nfrom stays as it is, and in use until you change the settings: "
-        "it prints how.\nStopped or killed, the same command goes on where it was; at the end "
-        "every row\nis compared on both sides. The target has to be empty, or of the same move.",
-        examples=(
-            "move --to postgres --url-env STORE_URL --dry-run",
-            "move --to postgres --url-env STORE_URL",
-            "move --to local",
+@Command(
+    "move",
+    more="The store it comes\nfrom stays as it is, and in use until you change the settings: "
+    "it prints how.\nStopped or killed, the same command goes on where it was; at the end "
+    "every row\nis compared on both sides. The target has to be empty, or of the same move.",
+    examples=(
+        "move --to postgres --url-env STORE_URL --dry-run",
+        "move --to postgres --url-env STORE_URL",
+        "move --to local",
+    ),
+    arguments=(
+        Argument(
+            "--to", choices=(_POSTGRES, _LOCAL), required=True, help="where the store is to be"
         ),
-    )
-    parser.add_argument(
-        "--to", choices=(_POSTGRES, _LOCAL), required=True, help="where the store is to be"
-    )
-    parser.add_argument(
-        "--url-env",
-        metavar="NAME",
-        help="the environment variable with the server's address (default: the settings')",
-    )
-    parser.add_argument("--dry-run", action="store_true", help="only say what it would copy")
-    parser.add_argument("--yes", action="store_true", help="don't ask")
-
-
-async def run_move(context: "Context") -> int:
+        Argument(
+            "--url-env",
+            metavar="NAME",
+            help="the environment variable with the server's address (default: the settings')",
+        ),
+        Argument("--dry-run", action="store_true", help="only say what it would copy"),
+        YES,
+    ),
+).runs
+async def move(context: "Context") -> Answer:
     """Copy the store, compare both, and say which settings make it the one that is used."""
-    from synthorg_tui.cli.context import cancelled_by_signal
     from synthorg_tui.persistence.moving import StoreMove
 
     server = _server(context)
-    line = ProgressLine(context.console)
     async with _stores(context, server) as (source, target):
         plan = await StoreMove(source, target).plan()
         if context.args.dry_run:
-            return _print_plan(context, source, target, plan)
+            return _planned(source, target, plan)
         rows, again = counted(plan.total, "row"), ", going on with it" if plan.is_continued else ""
         context.confirm(f"Copy {rows} from {source.name} to {target.name}{again}?")
-        with cancelled_by_signal(context.console) as cancellation, line:
-            move = StoreMove(
+        with context.working() as job:
+            copying = StoreMove(
                 source,
                 target,
-                progress=lambda step: line.update(_told(step)),
-                cancel=cancellation.requested,
+                progress=lambda step: job.show(_told(step)),
+                cancel=job.requested,
             )
-            report = await move.run()
-    return _print_report(context, source, target, report)
+            report = await copying.run()
+    return _moved(context, source, target, report)
+
+
+DECLARED: Final = (move,)
 
 
 def _server(context: "Context") -> "PersistenceConfig":
@@ -135,9 +131,7 @@ def _told(step: "MoveStep") -> str:
     return f"{step.done:,} of {step.total:,} rows {deed} ({step.table})"
 
 
-def _print_plan(
-    context: "Context", source: "NamedStore", target: "NamedStore", plan: "MovePlan"
-) -> int:
+def _planned(source: "NamedStore", target: "NamedStore", plan: "MovePlan") -> Answer:
     shape = {
         "from": source.name,
         "to": target.name,
@@ -147,13 +141,22 @@ def _print_plan(
     }
     there = f" {plan.present:,} are there already." if plan.is_continued else ""
     told = f"{counted(plan.total, 'row')} would be copied from {source.name} to {target.name}."
-    return context.print_result(shape, told + there)
+    return Answer(shape, told + there)
 
 
-def _print_report(
+def _moved(
     context: "Context", source: "NamedStore", target: "NamedStore", report: "MoveReport"
-) -> int:
+) -> Answer:
     lines = _settings_for(context)
+
+    def show(console: "Console") -> None:
+        rows = counted(sum(report.rows.values()), "row")
+        same = f"{rows} are the same in {source.name} and {target.name}"
+        console.line(f"{same} ({report.copied:,} copied).")
+        if report.redone:
+            console.note(f"changed meanwhile, copied anew: {', '.join(report.redone)}")
+        _tell_settings(context, lines)
+
     shape = {
         "from": source.name,
         "to": target.name,
@@ -162,14 +165,7 @@ def _print_report(
         "redone": list(report.redone),
         "settings": lines,
     }
-    rows = counted(sum(report.rows.values()), "row")
-    told = f"{rows} are the same in {source.name} and {target.name} ({report.copied:,} copied)."
-    code = context.print_result(shape, told)
-    if not context.wants_json:
-        if report.redone:
-            context.console.note(f"changed meanwhile, copied anew: {', '.join(report.redone)}")
-        _tell_settings(context, lines)
-    return code
+    return Answer(shape, show)
 
 
 def _settings_for(context: "Context") -> list[str]:
@@ -190,6 +186,5 @@ def _tell_settings(context: "Context", lines: list[str]) -> None:
         return
     file = config_file(context.args.config) or default_config_file()
     context.console.line(f"To use it, set in {file}, in place of its section persistence:")
-    for line in lines:
-        context.console.line(f"    {line}")
+    context.console.lines(f"    {line}" for line in lines)
     context.console.note("Until then the store it came from is in use, and goes on changing.")

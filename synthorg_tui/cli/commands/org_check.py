@@ -2,52 +2,42 @@
 
 from typing import TYPE_CHECKING
 
-from synthorg_tui.cli.arguments import Subparsers, add_command
+from synthorg_tui.cli.command import Answer, Command
 from synthorg_tui.cli.errors import CANCELLED
-from synthorg_tui.cli.output import Console, ProgressLine, local_time
+from synthorg_tui.cli.output import Console, local_time
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import Context
+    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.cli.shapes import Json
     from synthorg_tui.organisation.findings import OrgFinding
 
 _STYLES = {"error": "red", "warning": "yellow"}
 
 
-def add_check(actions: Subparsers) -> None:
-    """Add the parser of ``org check`` to the actions of ``org``."""
-    add_command(
-        actions,
-        "check",
-        run_check,
-        "find rules that contradict each other, repeat, lead nowhere, have no room, or are broken",
-        more="A\nrule such as `Never push to main.` is compared with what sessions ran; what isn't"
-        " sure is\nnot reported. The exit code is 1 when something was found.",
-        examples=("org check", "org check --json"),
-    )
-
-
-async def run_check(context: "Context") -> int:
+@Command(
+    "check",
+    "find rules that contradict each other, repeat, lead nowhere, have no room, or are broken",
+    more="A\nrule such as `Never push to main.` is compared with what sessions ran; what isn't"
+    " sure is\nnot reported. The exit code is 1 when something was found.",
+    examples=("org check", "org check --json"),
+).asks
+async def check(context: "Context", engine: "AnyEngine") -> Answer:
     """Check policies and conventions; the exit code is 1 with findings."""
-    from synthorg_tui.cli.context import cancelled_by_signal
+    with context.working() as job:
+        findings = await engine.organisation.check(
+            lambda done, total: job.show(f"Session {done} of {total}"), job.requested
+        )
+    stopped = job.requested.is_set()
 
-    line = ProgressLine(context.console)
-    async with context.engine() as engine:
-        with cancelled_by_signal(context.console) as cancellation, line:
-            findings = await engine.organisation.check(
-                lambda done, total: line.update(f"Session {done} of {total}"),
-                cancellation.requested,
-            )
-        stopped = cancellation.requested.is_set()
-    if context.wants_json:
-        found = [_finding(one) for one in findings]
-        context.console.json({"findings": found, "cancelled": stopped})
-    else:
+    def show(console: Console) -> None:
         for one in findings:
-            _show(context.console, one)
-        _show_sum(context.console, findings, stopped=stopped)
-    return CANCELLED if stopped else int(bool(findings))
+            _show(console, one)
+        _show_sum(console, findings, stopped=stopped)
+
+    found = [_finding(one) for one in findings]
+    code = CANCELLED if stopped else int(bool(findings))
+    return Answer({"findings": found, "cancelled": stopped}, show, code)
 
 
 def _show(console: Console, finding: "OrgFinding") -> None:

@@ -5,9 +5,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command, storable_path
+from synthorg_tui.cli.arguments import Argument, storable_path
+from synthorg_tui.cli.command import Answer, Command
 from synthorg_tui.cli.errors import CANCELLED
-from synthorg_tui.cli.output import Console, ProgressLine
+from synthorg_tui.cli.output import Console
 from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.text import counted
 
@@ -33,42 +34,6 @@ _MAX_LINES: Final = 6
 """Lines of a text that the plan shows."""
 
 
-def add_import(actions: Subparsers) -> None:
-    """Add the parser of ``org import`` to the actions of ``org``."""
-    parser = add_command(
-        actions,
-        "import",
-        run_import,
-        "read a project's CLAUDE.md, AGENTS.md, Cursor rules, ADRs and the like",
-        more="Without\n--apply it only shows what would change. With it you are asked, and what was"
-        " done is\none act that can be undone as a whole. What looks like an attempt to steer an"
-        " agent\n(flagged), what you changed here since (conflict) and what you retracted"
-        " (retracted) is\napplied only when --only names it.",
-        examples=(
-            "org import",
-            "org import ~/work/shop --apply",
-            "org import --only adr --apply",
-            "org import --only new,flagged --json",
-        ),
-    )
-    parser.add_argument(
-        "path",
-        metavar="PATH",
-        nargs="?",
-        type=storable_path,
-        default=Path(),
-        help="folder of the project (this one)",
-    )
-    parser.add_argument("--apply", action="store_true", help="write what the plan shows")
-    parser.add_argument(
-        "--only",
-        metavar="KIND",
-        type=_kinds,
-        default=(),
-        help=f"only these, with commas: {', '.join(KINDS)}",
-    )
-
-
 def _kinds(text: str) -> tuple[str, ...]:
     found = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     unknown = [name for name in found if name not in KINDS]
@@ -78,53 +43,69 @@ def _kinds(text: str) -> tuple[str, ...]:
     return found
 
 
-async def run_import(context: "Context") -> int:
+@Command(
+    "import",
+    "read a project's CLAUDE.md, AGENTS.md, Cursor rules, ADRs and the like",
+    more="Without\n--apply it only shows what would change. With it you are asked, and what was"
+    " done is\none act that can be undone as a whole. What looks like an attempt to steer an"
+    " agent\n(flagged), what you changed here since (conflict) and what you retracted"
+    " (retracted) is\napplied only when --only names it.",
+    examples=(
+        "org import",
+        "org import ~/work/shop --apply",
+        "org import --only adr --apply",
+        "org import --only new,flagged --json",
+    ),
+    arguments=(
+        Argument(
+            "path",
+            metavar="PATH",
+            nargs="?",
+            type=storable_path,
+            default=Path(),
+            help="folder of the project (this one)",
+        ),
+        Argument("--apply", action="store_true", help="write what the plan shows"),
+        Argument(
+            "--only",
+            metavar="KIND",
+            type=_kinds,
+            default=(),
+            help=f"only these, with commas: {', '.join(KINDS)}",
+        ),
+    ),
+).runs
+async def import_files(context: "Context") -> Answer | int:
     """Show what importing a project's files would change, and do it with ``--apply``."""
-    from synthorg_tui.cli.context import cancelled_by_signal
-
+    args = context.args
     async with context.engine() as engine:
-        line = ProgressLine(context.console)
-        with cancelled_by_signal(context.console) as cancellation, line:
+        with context.working() as job:
             plan = await engine.org_imports.plan(
-                context.args.path.absolute(),
-                progress=lambda done, total: line.update(f"file {done:,} of {total:,}"),
-                cancel=cancellation.requested,
+                args.path.absolute(),
+                progress=lambda done, total: job.show(f"file {done:,} of {total:,}"),
+                cancel=job.requested,
             )
-        if plan.cancelled:
-            context.console.note("Stopped; nothing was changed.")
-            return CANCELLED
-        chosen = plan.chosen(context.args.only)
-        if not context.args.apply or not chosen:
-            _report(context, plan, chosen, None)
-            return 0
-        if not context.wants_json:
-            _show(context.console, plan, chosen)
+    if plan.cancelled:
+        context.console.note("Stopped; nothing was changed.")
+        return CANCELLED
+    chosen = plan.chosen(args.only)
+    more = f" --only {','.join(args.only)}" if args.only else ""
+    planned = Answer(
+        _plan_shape(plan, chosen, None),
+        lambda console: _show(console, plan, chosen),
+        note=f"Next: the same with --apply{more}." if chosen else "",
+    )
+    if not args.apply or not chosen:
+        return planned
+    if not context.wants_json:
+        _show(context.console, plan, chosen)
     numbers = [change.number for change in chosen]
     async with context.deciding() as (own, terminal):
         terminal.agree(f"Apply {counted(len(chosen), 'change')} of {plan.project}?")
         outcome = await own.org_imports.apply(
             Path(plan.project), plan.mark, numbers, actor=str(terminal.person)
         )
-    if context.wants_json:
-        _report(context, plan, chosen, outcome)
-    else:
-        context.console.line(f"{str(outcome).capitalize()}.")
-    return 0
-
-
-def _report(
-    context: "Context",
-    plan: "OrgImportPlan",
-    chosen: "Sequence[PlannedChange]",
-    outcome: "ImportOutcome | None",
-) -> None:
-    if context.wants_json:
-        context.console.json(_plan_shape(plan, chosen, outcome))
-        return
-    _show(context.console, plan, chosen)
-    if chosen:
-        more = f" --only {','.join(context.args.only)}" if context.args.only else ""
-        context.console.note(f"Next: the same with --apply{more}.")
+    return Answer(_plan_shape(plan, chosen, outcome), f"{str(outcome).capitalize()}.")
 
 
 def _show(console: Console, plan: "OrgImportPlan", chosen: "Sequence[PlannedChange]") -> None:
@@ -134,8 +115,7 @@ def _show(console: Console, plan: "OrgImportPlan", chosen: "Sequence[PlannedChan
         console.line(path, "bold")
         for change in changes:
             _show_change(console, change, chosen=change.number in taken)
-    for path, reason in plan.problems:
-        console.warning(f"{path}: {reason}")
+    console.warning(*(f"{path}: {reason}" for path, reason in plan.problems))
     read = counted(len(plan.files), "file")
     if not plan.files and not plan.problems:
         console.line(f"No files of rules or decisions in {plan.project}.")
@@ -162,12 +142,10 @@ def _show_change(console: Console, change: "PlannedChange", *, chosen: bool) -> 
         ]
     )
     if change.before and change.before != change.content:
-        for line in change.before.split("\n")[:_MAX_LINES]:
-            console.line(f"     - {line}", "red")
-    for line in change.content.split("\n")[:_MAX_LINES]:
-        console.line(f"     {line}")
-    for flag in change.flags:
-        console.line(f"     ! {flag}", "red")
+        before = change.before.split("\n")[:_MAX_LINES]
+        console.lines((f"     - {line}" for line in before), "red")
+    console.lines(f"     {line}" for line in change.content.split("\n")[:_MAX_LINES])
+    console.lines((f"     ! {flag}" for flag in change.flags), "red")
 
 
 def _plan_shape(

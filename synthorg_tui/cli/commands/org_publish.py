@@ -4,15 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command, storable_path
+from synthorg_tui.cli.arguments import Argument, ArgumentGroup, storable_path
+from synthorg_tui.cli.command import Answer, Command
 from synthorg_tui.cli.errors import DeclinedError, UsageError
 from synthorg_tui.cli.output import Console, local_time
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
-
     from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.cli.shapes import Json
     from synthorg_tui.organisation.project_block import BlockPlan
@@ -30,76 +29,68 @@ _STATES: Final = {
 }
 
 
-def add_publish(actions: Subparsers) -> None:
-    """Add the parser of ``org publish`` to the actions of ``org``."""
-    parser = add_command(
-        actions,
-        "publish",
-        run_publish,
-        "write approved policies into AGENTS.md or CLAUDE.md of projects, and take them out",
-        more="They\nstand in a marked block; every other byte of the file stays. You see the change"
-        " and are\nasked at the terminal. A link, a read-only file and one that changed since are"
-        " left alone.\nWhat is published where is remembered: --check compares, --undo takes the"
-        " last time back.",
-        examples=(
-            "org publish",
-            "org publish --project ~/work/shop --file CLAUDE.md --with conventions",
-            "org publish --all",
-            "org publish --check",
-            "org publish --remove",
+@Command(
+    "publish",
+    "write approved policies into AGENTS.md or CLAUDE.md of projects, and take them out",
+    more="They\nstand in a marked block; every other byte of the file stays. You see the change"
+    " and are\nasked at the terminal. A link, a read-only file and one that changed since are"
+    " left alone.\nWhat is published where is remembered: --check compares, --undo takes the"
+    " last time back.",
+    examples=(
+        "org publish",
+        "org publish --project ~/work/shop --file CLAUDE.md --with conventions",
+        "org publish --all",
+        "org publish --check",
+        "org publish --remove",
+    ),
+    arguments=(
+        Argument(
+            "--project",
+            action="append",
+            type=storable_path,
+            metavar="PATH",
+            default=[],
+            help="folder of a project; may be repeated (default: this folder)",
         ),
-    )
-    parser.add_argument(
-        "--project",
-        action="append",
-        type=storable_path,
-        metavar="PATH",
-        default=[],
-        help="folder of a project; may be repeated (default: this folder)",
-    )
-    parser.add_argument("--all", action="store_true", help="everywhere it was published before")
-    _add_what(parser)
-    _add_acts(parser)
-
-
-def _add_what(parser: "ArgumentParser") -> None:
-    parser.add_argument(
-        "--file",
-        action="append",
-        choices=_FILES,
-        metavar="NAME",
-        default=[],
-        help=f"{', '.join(_FILES)} (default: where it is already, else the first the project has)",
-    )
-    parser.add_argument(
-        "--with",
-        action="append",
-        choices=_PARTS,
-        metavar="PART",
-        dest="parts",
-        help="conventions, adrs (titles of decisions) or nothing beside the policies (default: as "
-        "before)",
-    )
-
-
-def _add_acts(parser: "ArgumentParser") -> None:
-    act = parser.add_mutually_exclusive_group()
-    act.add_argument("--remove", action="store_true", help="take the block out again")
-    act.add_argument("--undo", action="store_true", help="take the last publishing back")
-    act.add_argument(
-        "--check", action="store_true", help="tell which blocks are out of date; exit code 1 if any"
-    )
-    parser.add_argument("--dry-run", action="store_true", help="only show what would change")
-    parser.add_argument(
-        "--force",
-        action="store_true",
-        help="replace or remove what was edited by hand, too",
-    )
-
-
-async def run_publish(context: "Context") -> int:
+        Argument("--all", action="store_true", help="everywhere it was published before"),
+        Argument(
+            "--file",
+            action="append",
+            choices=_FILES,
+            metavar="NAME",
+            default=[],
+            help=f"{', '.join(_FILES)} (default: where it is already, else the first the project "
+            "has)",
+        ),
+        Argument(
+            "--with",
+            action="append",
+            choices=_PARTS,
+            metavar="PART",
+            dest="parts",
+            help="conventions, adrs (titles of decisions) or nothing beside the policies "
+            "(default: as before)",
+        ),
+        ArgumentGroup(
+            Argument("--remove", action="store_true", help="take the block out again"),
+            Argument("--undo", action="store_true", help="take the last publishing back"),
+            Argument(
+                "--check",
+                action="store_true",
+                help="tell which blocks are out of date; exit code 1 if any",
+            ),
+        ),
+        Argument("--dry-run", action="store_true", help="only show what would change"),
+        Argument(
+            "--force",
+            action="store_true",
+            help="replace or remove what was edited by hand, too",
+        ),
+    ),
+).runs
+async def publish(context: "Context") -> Answer:
     """Publish, remove, undo or check; only a person at the terminal has anything written."""
-    from synthorg_tui.cli.terminal import controlling_terminal, require_open_to_decisions
+    from synthorg_tui.cli.terminal import deciding_person
     from synthorg_tui.organisation.publishing import take_back, write
 
     args = context.args
@@ -109,23 +100,20 @@ async def run_publish(context: "Context") -> int:
         return await _check(context)
     if args.dry_run:
         async with context.engine() as engine:
-            plans = await _plans(context, engine)
-        return _report(context, plans, written=False)
+            return _report(await _plans(context, engine), written=False)
     async with context.own_engine() as engine:
-        require_open_to_decisions(engine.settings.approvals)
-        with controlling_terminal() as terminal:
+        with deciding_person(engine.settings.approvals) as terminal:
             plans = await _plans(context, engine)
             _require_nothing_lost(context, plans)
-            changed = [plan for plan in plans if plan.is_needed]
-            if changed:
-                _show(context, changed)
+            if changed := [plan for plan in plans if plan.is_needed]:
+                _show_diffs(context, changed)
                 what = counted(len(changed), "file")
                 if terminal.ask(f"Write {what}? Type yes:").lower() != "yes":
                     raise DeclinedError("nothing was changed")
             records = engine.organisation.publications
             write_all = take_back if args.undo else write
             await write_all(plans, records, person=terminal.person)
-    return _report(context, plans, written=True)
+    return _report(plans, written=True)
 
 
 async def _plans(context: "Context", engine: "AnyEngine") -> "tuple[BlockPlan, ...]":
@@ -173,7 +161,7 @@ def _require_nothing_lost(context: "Context", plans: "Sequence[BlockPlan]") -> N
 
     lost = [plan for plan in plans if plan.would_lose]
     if lost and not context.args.force:
-        _show(context, lost)
+        _show_diffs(context, lost)
         files = ", ".join(short_path(str(plan.path)) for plan in lost)
         raise PublishError(
             f"the block in {files} isn't what was published: somebody changed it",
@@ -181,25 +169,27 @@ def _require_nothing_lost(context: "Context", plans: "Sequence[BlockPlan]") -> N
         )
 
 
-def _show(context: "Context", plans: "Sequence[BlockPlan]") -> None:
-    """Print the changes: beside the result when that is for a program."""
+def _show_diffs(context: "Context", plans: "Sequence[BlockPlan]") -> None:
+    """Print the changes before they are made: beside the result when that is for a program."""
     console = context.console
-    out = Console(console.err, console.err) if context.wants_json else console
-    for plan in plans:
-        out.diff(plan.diff())
-        out.line()
+    _show(Console(console.err, console.err) if context.wants_json else console, plans)
 
 
-def _report(context: "Context", plans: "Sequence[BlockPlan]", *, written: bool) -> int:
-    if context.wants_json:
-        files = [_file(plan, written=written) for plan in plans]
-        context.console.json({"files": files, "written": written})
-        return 0
-    if not written:
-        _show(context, [plan for plan in plans if plan.is_needed])
+def _show(console: Console, plans: "Sequence[BlockPlan]") -> None:
     for plan in plans:
-        context.console.line(f"{short_path(str(plan.path))} {_done(plan, written=written)}")
-    return 0
+        console.diff(plan.diff())
+        console.line()
+
+
+def _report(plans: "Sequence[BlockPlan]", *, written: bool) -> Answer:
+    def show(console: Console) -> None:
+        if not written:
+            _show(console, [plan for plan in plans if plan.is_needed])
+        for plan in plans:
+            console.line(f"{short_path(str(plan.path))} {_done(plan, written=written)}")
+
+    files = [_file(plan, written=written) for plan in plans]
+    return Answer({"files": files, "written": written}, show)
 
 
 def _done(plan: "BlockPlan", *, written: bool) -> str:
@@ -230,7 +220,7 @@ def _file(plan: "BlockPlan", *, written: bool) -> "Json":
     }
 
 
-async def _check(context: "Context") -> int:
+async def _check(context: "Context") -> Answer:
     """Tell how each block compares with what would be published now."""
     from synthorg_tui.organisation.publishing import Publishing
 
@@ -238,20 +228,19 @@ async def _check(context: "Context") -> int:
         entries = await engine.organisation.entries()
         standing = await engine.organisation.published()
     blocks = Publishing(entries, standing).published(context.args.project)
-    outdated = [one for one in blocks if not one.is_current]
-    if context.wants_json:
-        files = [_block(one) for one in blocks]
-        context.console.json({"files": files, "outdated": len(outdated)})
-        return int(bool(outdated))
-    for one in blocks:
-        style = "green" if one.is_current else "yellow"
-        said = one.problem or _STATES[one.state.value]
-        path = short_path(one.publication.path)
-        when = local_time(one.publication.made_at)
-        context.console.parts([(path, "bold"), (said, style), (when, "dim")])
-    if not blocks:
-        context.console.line("Nothing is published yet; `synthorg-tui org publish` does it.")
-    return int(bool(outdated))
+
+    def show(console: Console) -> None:
+        if not blocks:
+            console.line("Nothing is published yet; `synthorg-tui org publish` does it.")
+        for one in blocks:
+            style = "green" if one.is_current else "yellow"
+            said = one.problem or _STATES[one.state.value]
+            path, when = short_path(one.publication.path), local_time(one.publication.made_at)
+            console.parts([(path, "bold"), (said, style), (when, "dim")])
+
+    outdated = sum(not one.is_current for one in blocks)
+    files = [_block(one) for one in blocks]
+    return Answer({"files": files, "outdated": outdated}, show, code=int(outdated > 0))
 
 
 def _block(block: "PublishedBlock") -> "Json":

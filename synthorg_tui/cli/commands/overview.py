@@ -8,13 +8,13 @@ from dataclasses import asdict
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command
-from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.arguments import Argument
+from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.output import Console, local_time
 from synthorg_tui.figures.models import FigureSpan
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import Context
-    from synthorg_tui.cli.output import Console
+    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.figures.models import Series, StoreFigures
 
 _CELLS: Final = 24
@@ -23,36 +23,31 @@ _MAX_LISTED: Final = 12
 """Projects, lessons, models and agents that are listed; ``--json`` has all."""
 
 
-def add(commands: Subparsers) -> None:
-    """Add the parser of ``overview`` to ``commands``."""
-    parser = add_command(
-        commands,
-        "overview",
-        run_overview,
-        COMMANDS["overview"].summary,
-        more="What the app's Overview draws, printed; days are those of this machine's zone.",
-        examples=("overview", "overview --since 1y", "overview --since all --json"),
-    )
-    spans = [span.value for span in FigureSpan]
-    parser.add_argument(
-        "--since",
-        choices=spans,
-        default=FigureSpan.MONTH.value,
-        metavar="SPAN",
-        help=f"{', '.join(spans)} (default: {FigureSpan.MONTH})",
-    )
+_SPANS: Final = [span.value for span in FigureSpan]
 
 
-async def run_overview(context: "Context") -> int:
+@Command(
+    "overview",
+    more="What the app's Overview draws, printed; days are those of this machine's zone.",
+    examples=("overview", "overview --since 1y", "overview --since all --json"),
+    arguments=(
+        Argument(
+            "--since",
+            choices=_SPANS,
+            default=FigureSpan.MONTH.value,
+            metavar="SPAN",
+            help=f"{', '.join(_SPANS)} (default: {FigureSpan.MONTH})",
+        ),
+    ),
+).asks
+async def overview(context: "Context", engine: "AnyEngine") -> Answer:
     """Print the figures."""
-    span, now = FigureSpan(context.args.since), datetime.now().astimezone()
-    async with context.engine() as engine:
-        figures = await engine.figures.read(span, now)
-    if context.wants_json:
-        context.console.json(_shape(asdict(figures)))
-        return 0
-    _print(context.console, figures)
-    return 0
+    now = datetime.now().astimezone()
+    figures = await engine.figures.read(FigureSpan(context.args.since), now)
+    return Answer(_shape(asdict(figures)), lambda console: _show(console, figures))
+
+
+DECLARED: Final = (overview,)
 
 
 def _shape(value: Any) -> Any:
@@ -64,7 +59,7 @@ def _shape(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
 
-def _print(console: "Console", figures: "StoreFigures") -> None:
+def _show(console: Console, figures: "StoreFigures") -> None:
     from synthorg_tui.figures.wording import activity_words, span_words, topics
 
     unit = figures.scale.unit
@@ -87,7 +82,7 @@ def _drawn(counts: Sequence[int]) -> str:
     return columns(counts, min(len(counts), _CELLS))[0]
 
 
-def _table(console: "Console", header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def _table(console: Console, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     listed = list(rows)
     if listed:
         console.line()
@@ -100,7 +95,7 @@ def _over_time(series: "Series", total: str = "") -> tuple[str, str]:
     return total or f"{series.total:,}", _drawn(series.counts)
 
 
-def _print_memories(console: "Console", figures: "StoreFigures") -> None:
+def _print_memories(console: Console, figures: "StoreFigures") -> None:
     from synthorg_tui.memory.listing import project_names
 
     found = figures.memories
@@ -113,7 +108,7 @@ def _print_memories(console: "Console", figures: "StoreFigures") -> None:
     _table(console, ("kind", "memories", "over time"), kinds)
 
 
-def _print_lessons(console: "Console", figures: "StoreFigures") -> None:
+def _print_lessons(console: Console, figures: "StoreFigures") -> None:
     from synthorg_tui.figures.wording import failure_words, outcome_words
 
     given = [outcome for outcome in figures.hints.outcomes if outcome.given]
@@ -127,7 +122,7 @@ def _print_lessons(console: "Console", figures: "StoreFigures") -> None:
     _table(console, ("skill", "given", "over time", "its failure in sessions since"), lessons)
 
 
-def _print_models(console: "Console", figures: "StoreFigures") -> None:
+def _print_models(console: Console, figures: "StoreFigures") -> None:
     from synthorg_tui.figures.wording import money
 
     uses = [
@@ -148,9 +143,7 @@ def _print_models(console: "Console", figures: "StoreFigures") -> None:
     _table(console, ("agent", "tokens given", "over time"), given)
 
 
-def _print_state(console: "Console", figures: "StoreFigures") -> None:
-    from synthorg_tui.cli.output import local_time
-
+def _print_state(console: Console, figures: "StoreFigures") -> None:
     rows = [("ok" if mark.ok else "look", mark.name, mark.told) for mark in figures.health]
     _table(console, ("health", "of", "what was found"), rows)
     jobs = [

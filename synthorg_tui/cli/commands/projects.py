@@ -1,129 +1,89 @@
 """``projects``: what is known of each project, made by code from the sessions that show it."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command
-from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.arguments import Argument
+from synthorg_tui.cli.command import Answer, Command
 from synthorg_tui.cli.errors import CANCELLED
-from synthorg_tui.cli.output import ProgressLine, local_time
+from synthorg_tui.cli.output import Console, local_time
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import Context
+    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.cli.shapes import Json
     from synthorg_tui.knowledge.pages import PageLine, ProjectPage
 
 
-def add(commands: Subparsers) -> None:
-    """Add the parser of ``projects`` to ``commands``; without a subcommand it lists them."""
-    parser = add_command(
-        commands,
-        "projects",
-        run_list,
-        COMMANDS["projects"].summary,
-        more="Without a command\nthe projects are listed.",
-        examples=("projects", "projects show shop", "projects show shop > shop.md"),
-    )
-    actions = parser.add_subparsers(title="commands", metavar="COMMAND")
-    listing = add_command(
-        actions,
-        "list",
-        run_list,
-        "list projects with how much is known of each",
-        examples=("projects list", "projects list --all --json"),
-    )
-    for each in (parser, listing):
-        each.add_argument(
-            "--all", action="store_true", help="also those of which nothing is certain yet"
-        )
-    _add_show(actions)
-    add_command(
-        actions,
-        "refresh",
-        run_refresh,
-        "look at sessions that are new or changed; every import does so too",
-        more="Ctrl-C stops it and\nkeeps what is done.",
-        examples=("projects refresh",),
-    )
+_ALL: Final = Argument(
+    "--all", action="store_true", help="also those of which nothing is certain yet"
+)
 
 
-def _add_show(actions: Subparsers) -> None:
-    showing = add_command(
-        actions,
-        "show",
-        run_show,
-        "show what is known of a project, as Markdown",
-        more="Each line has\nits counters, how certain it is, and the lines of the sessions that"
-        " show it:\n`sessions show ID#LFIRST-LLAST` shows those. A line is a memory: change or\n"
-        "delete it with `memories edit` and `memories delete`, and it stays so.\n"
-        "The page `you` has what you said of how to work in all projects.",
-        examples=("projects show shop", "projects show ~/work/shop --json", "projects show you"),
-    )
-    showing.add_argument("name", metavar="NAME", help="a project's name, or its folder")
-
-
-async def run_list(context: "Context") -> int:
+async def _list_projects(context: "Context", engine: "AnyEngine") -> Answer:
     """List the projects of which sessions were imported."""
-    async with context.engine() as engine:
-        every = await engine.knowledge.projects()
-        waiting = await engine.knowledge.waiting()
+    every = await engine.knowledge.projects()
+    waiting = await engine.knowledge.waiting()
     pages = [page for page in every if page.lines or context.args.all]
-    if context.wants_json:
-        listed = [{**_head(page), "lines": len(page.lines)} for page in pages]
-        context.console.json({"projects": listed, "total": len(every), "waiting": waiting})
-        return 0
-    if pages:
+    others = counted(len(every) - len(pages), "project")
+
+    def show(console: Console) -> None:
         rows = [
             (
                 page.name,
                 counted(len(page.lines), "line"),
                 counted(page.sessions, "session") if page.project else "",
-                local_time(page.last) if page.last else "",
+                local_time(page.last),
                 short_path(page.project),
             )
             for page in pages
         ]
-        context.console.table(("PROJECT", "KNOWN", "FROM", "LAST", "FOLDER"), rows)
-    elif not every and not waiting:
-        context.console.line("No projects; they come with `synthorg-tui import`.")
-    if others := len(every) - len(pages):
-        more = counted(others, "project")
-        context.console.note(f"{more} of which nothing is certain yet: --all lists them.")
-    _tell_waiting(context, waiting)
-    return 0
+        if rows:
+            console.table(("PROJECT", "KNOWN", "FROM", "LAST", "FOLDER"), rows)
+        elif not every and not waiting:
+            console.line("No projects; they come with `synthorg-tui import`.")
+        if len(every) > len(pages):
+            console.note(f"{others} of which nothing is certain yet: --all lists them.")
+
+    listed = [{**_head(page), "lines": len(page.lines)} for page in pages]
+    result = {"projects": listed, "total": len(every), "waiting": waiting}
+    return Answer(result, show, note=_waiting(waiting))
 
 
-async def run_show(context: "Context") -> int:
+@Command(
+    "show",
+    "show what is known of a project, as Markdown",
+    more="Each line has\nits counters, how certain it is, and the lines of the sessions that"
+    " show it:\n`sessions show ID#LFIRST-LLAST` shows those. A line is a memory: change or\n"
+    "delete it with `memories edit` and `memories delete`, and it stays so.\n"
+    "The page `you` has what you said of how to work in all projects.",
+    examples=("projects show shop", "projects show ~/work/shop --json", "projects show you"),
+    arguments=(Argument("name", metavar="NAME", help="a project's name, or its folder"),),
+).asks
+async def show_project(context: "Context", engine: "AnyEngine") -> Answer:
     """Show one page."""
     from synthorg_tui.knowledge.pages import find_page
 
-    async with context.engine() as engine:
-        pages = await engine.knowledge.projects()
-        waiting = await engine.knowledge.waiting()
-    page = find_page(pages, context.args.name)
-    if context.wants_json:
-        lines = [_line(shown) for shown in page.lines]
-        context.console.json({**_head(page), "lines": lines})
-        return 0
-    context.console.line(page.markdown().rstrip("\n"))
-    _tell_waiting(context, waiting)
-    return 0
+    page = find_page(await engine.knowledge.projects(), context.args.name)
+    waiting = await engine.knowledge.waiting()
+    result = {**_head(page), "lines": [_line(shown) for shown in page.lines]}
+    return Answer(result, page.markdown().rstrip("\n"), note=_waiting(waiting))
 
 
-async def run_refresh(context: "Context") -> int:
+@Command(
+    "refresh",
+    "look at sessions that are new or changed; every import does so too",
+    more="Ctrl-C stops it and\nkeeps what is done.",
+    examples=("projects refresh",),
+).asks
+async def refresh(context: "Context", engine: "AnyEngine") -> Answer:
     """Look at sessions that changed."""
-    from synthorg_tui.cli.context import cancelled_by_signal
-
-    line = ProgressLine(context.console)
-    async with context.engine() as engine:
-        with cancelled_by_signal(context.console) as cancellation, line:
-            report = await engine.knowledge.refresh(
-                lambda done, total: line.update(f"Session {done} of {total}"),
-                cancellation.requested,
-            )
+    with context.working() as job:
+        report = await engine.knowledge.refresh(
+            lambda done, total: job.show(f"Session {done} of {total}"), job.requested
+        )
     change = report.change
-    result: Json = {
+    result = {
         "sessions": report.sessions,
         "added": change.added,
         "updated": change.updated,
@@ -131,14 +91,34 @@ async def run_refresh(context: "Context") -> int:
         "restored": change.restored,
         "cancelled": report.cancelled,
     }
-    context.print_result(result, f"{report}.")
-    return CANCELLED if report.cancelled else 0
+    return Answer(result, f"{report}.", code=CANCELLED if report.cancelled else 0)
 
 
-def _tell_waiting(context: "Context", waiting: int) -> None:
-    if waiting:
-        sessions = counted(waiting, "session")
-        context.console.note(f"{sessions} not looked at yet: run `synthorg-tui projects refresh`.")
+DECLARED: Final = (
+    Command(
+        "projects",
+        more="Without a command\nthe projects are listed.",
+        examples=("projects", "projects show shop", "projects show shop > shop.md"),
+        arguments=(_ALL,),
+        commands=(
+            Command(
+                "list",
+                "list projects with how much is known of each",
+                examples=("projects list", "projects list --all --json"),
+                arguments=(_ALL,),
+            ).asks(_list_projects),
+            show_project,
+            refresh,
+        ),
+    ).asks(_list_projects),
+)
+
+
+def _waiting(sessions: int) -> str:
+    if not sessions:
+        return ""
+    told = counted(sessions, "session")
+    return f"{told} not looked at yet: run `synthorg-tui projects refresh`."
 
 
 def _head(page: "ProjectPage") -> "Json":

@@ -4,13 +4,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command, agent_id, path, whole
-from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.arguments import Argument, agent_id, path, whole
+from synthorg_tui.cli.command import Answer, Command
 from synthorg_tui.cli.errors import UsageError
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context
-    from synthorg_tui.runtime.models import AgentRun, RunRequest
+    from synthorg_tui.runtime.models import RunRequest
 
 _PROFILES: Final = ("read_only", "ask", "unattended")
 _AGENTS: Final = {"claude": "claude-code"}
@@ -27,63 +27,6 @@ exit codes: 0 completed, 1 failed, 5 out of turns, 6 tokens, cost or time used u
 7 waits for a person, 130 stopped or broken off"""
 
 
-def add(commands: Subparsers) -> None:
-    """Add the parser of ``run`` to ``commands``."""
-    parser = add_command(
-        commands,
-        "run",
-        run_run,
-        COMMANDS["run"].summary,
-        more=_MORE,
-        examples=(
-            'run "say what the flaky test waits for" --profile read_only',
-            'run "fix the flaky test" --agent ada --executor claude --turns 20',
-        ),
-    )
-    parser.add_argument("task", metavar="TASK", help="what to do; - reads it from standard input")
-    _add_who_and_where(parser)
-    _add_limits(parser)
-    parser.add_argument("--no-memory", action="store_true", help="give it no memory")
-    parser.add_argument(
-        "--detach", action="store_true", help="print the run's id and leave it running"
-    )
-
-
-def _add_who_and_where(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--agent",
-        type=agent_id,
-        metavar="ID",
-        help="whose memory it has (default: the only one of the settings)",
-    )
-    parser.add_argument(
-        "--executor",
-        default="builtin",
-        metavar="NAME",
-        help="builtin (default), or an installed agent: claude, codex, opencode",
-    )
-    parser.add_argument(
-        "--workspace", type=path, metavar="DIR", help="where it works (default: this folder)"
-    )
-    parser.add_argument(
-        "--profile",
-        choices=_PROFILES,
-        default="ask",
-        metavar="NAME",
-        help=f"what it may do: {', '.join(_PROFILES)} (default: ask)",
-    )
-    parser.add_argument("--model", metavar="NAME", help="another model than the executor's own")
-
-
-def _add_limits(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--turns", type=whole(1, 1000), metavar="N", help="most answers of a model")
-    parser.add_argument("--tokens", type=whole(1), metavar="N", help="most tokens, of all answers")
-    parser.add_argument("--cost", type=_amount, metavar="N", help="most cost, as in the prices set")
-    parser.add_argument(
-        "--seconds", type=_amount, metavar="N", help="most seconds of work, without waiting for you"
-    )
-
-
 def _amount(text: str) -> float:
     try:
         number = float(text)
@@ -94,11 +37,55 @@ def _amount(text: str) -> float:
     return number
 
 
-async def run_run(context: "Context") -> int:
+@Command(
+    "run",
+    more=_MORE,
+    examples=(
+        'run "say what the flaky test waits for" --profile read_only',
+        'run "fix the flaky test" --agent ada --executor claude --turns 20',
+    ),
+    arguments=(
+        Argument("task", metavar="TASK", help="what to do; - reads it from standard input"),
+        Argument(
+            "--agent",
+            type=agent_id,
+            metavar="ID",
+            help="whose memory it has (default: the only one of the settings)",
+        ),
+        Argument(
+            "--executor",
+            default="builtin",
+            metavar="NAME",
+            help="builtin (default), or an installed agent: claude, codex, opencode",
+        ),
+        Argument(
+            "--workspace", type=path, metavar="DIR", help="where it works (default: this folder)"
+        ),
+        Argument(
+            "--profile",
+            choices=_PROFILES,
+            default="ask",
+            metavar="NAME",
+            help=f"what it may do: {', '.join(_PROFILES)} (default: ask)",
+        ),
+        Argument("--model", metavar="NAME", help="another model than the executor's own"),
+        Argument("--turns", type=whole(1, 1000), metavar="N", help="most answers of a model"),
+        Argument("--tokens", type=whole(1), metavar="N", help="most tokens, of all answers"),
+        Argument("--cost", type=_amount, metavar="N", help="most cost, as in the prices set"),
+        Argument(
+            "--seconds",
+            type=_amount,
+            metavar="N",
+            help="most seconds of work, without waiting for you",
+        ),
+        Argument("--no-memory", action="store_true", help="give it no memory"),
+        Argument("--detach", action="store_true", help="print the run's id and leave it running"),
+    ),
+).runs
+async def run_task(context: "Context") -> Answer | int:
     """Start a run and follow it to its end; return the exit code of how it ended."""
     from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.cli.commands.run_following import RunFollower
-    from synthorg_tui.host.runs import RunCalls
     from synthorg_tui.runtime.models import RunProfile
 
     request = _request(context)
@@ -107,14 +94,13 @@ async def run_run(context: "Context") -> int:
     is_unattended = request.profile is RunProfile.UNATTENDED
     if is_unattended:
         _agree(context, request)
-
-    async def begin(calls: RunCalls) -> "AgentRun":
-        return await calls.start(request)
-
     if context.args.detach:
         return await _detached(context, request)
     follower = RunFollower(context, agreed=is_unattended, own=is_unattended)
-    return await follower.follow(begin)
+    return await follower.follow(lambda calls: calls.start(request))
+
+
+DECLARED: Final = (run_task,)
 
 
 def _request(context: "Context") -> "RunRequest":
@@ -130,9 +116,9 @@ def _request(context: "Context") -> "RunRequest":
     workspace = (args.workspace or Path.cwd()).absolute()
     if not workspace.is_dir():
         raise UsageError(f"there is no folder {workspace}")
-    limits = context.settings().runtime.limits.model_dump()
-    for name in ("turns", "tokens", "cost", "seconds"):
-        limits[name] = getattr(args, name) if getattr(args, name) is not None else limits[name]
+    given = {name: getattr(args, name) for name in ("turns", "tokens", "cost", "seconds")}
+    given = {name: most for name, most in given.items() if most is not None}
+    limits = context.settings().runtime.limits.model_dump() | given
     return RunRequest(
         task=task,
         agent_id=args.agent or _default_agent(context),
@@ -157,20 +143,19 @@ def _default_agent(context: "Context") -> str:
 
 def _agree(context: "Context", request: "RunRequest") -> None:
     """Have the person at the terminal agree to a run that asks for nothing."""
-    from synthorg_tui.cli.terminal import controlling_terminal, require_open_to_decisions
+    from synthorg_tui.cli.terminal import deciding_person
 
     if context.args.detach:
         raise UsageError(
             "a run that asks for nothing isn't left alone", remedy="Leave --detach out."
         )
-    require_open_to_decisions(context.settings().approvals)
-    with controlling_terminal() as terminal:
+    with deciding_person(context.settings().approvals) as terminal:
         terminal.agree(
             f"It writes and executes in {request.workspace}, and nobody is asked before. Run it?"
         )
 
 
-async def _detached(context: "Context", request: "RunRequest") -> int:
+async def _detached(context: "Context", request: "RunRequest") -> Answer:
     """Start the run in the owner of the store, which is started if there is none."""
     from synthorg_tui.cli.commands import run_view as view
     from synthorg_tui.host.client import RemoteEngine
@@ -183,4 +168,4 @@ async def _detached(context: "Context", request: "RunRequest") -> int:
     finally:
         await connection.close()
     told = f"Started {run.id}; `synthorg-tui runs show {run.id} --steps` shows how far it is."
-    return context.print_result(view.run_shape(run), told)
+    return Answer(view.run_shape(run), told)

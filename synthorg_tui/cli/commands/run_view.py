@@ -50,8 +50,7 @@ def show_whole_step(console: Console, step: "RunStep") -> None:
             (cost(step.cost) if step.cost else "", "dim"),
         ]
     )
-    for memory_id in step.memory_ids:
-        console.line(f"    given {memory_id}", "dim")
+    console.lines((f"    given {memory_id}" for memory_id in step.memory_ids), "dim")
     console.block(step.text, indent=4, max_lines=_MAX_LINES)
 
 
@@ -98,9 +97,7 @@ def used(run: "AgentRun") -> str:
 
 def show_runs(console: Console, runs: "Sequence[AgentRun]") -> None:
     """Print runs as a table, or that there are none."""
-    if not runs:
-        console.line('No agent ran here. `synthorg-tui run "task"` gives one a task.')
-        return
+    none = 'No agent ran here. `synthorg-tui run "task"` gives one a task.'
     rows = [
         (
             run.id[:12],
@@ -116,7 +113,7 @@ def show_runs(console: Console, runs: "Sequence[AgentRun]") -> None:
         for run in runs
     ]
     header = ("RUN", "STATUS", "AGENT", "BY", "STARTED", "TURNS", "TOKENS", "COST", "TASK")
-    console.table(header, rows)
+    console.table(header, rows, empty=none)
 
 
 def show_run(console: Console, run: "AgentRun") -> None:

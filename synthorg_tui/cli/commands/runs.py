@@ -2,114 +2,65 @@
 
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command, add_group, whole
-from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.arguments import ID, Argument, limit
+from synthorg_tui.cli.command import Answer, Command
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import Context
+    from synthorg_tui.cli.context import AnyEngine, Context
+    from synthorg_tui.cli.output import Console
     from synthorg_tui.host.runs import RunCalls
     from synthorg_tui.runtime.models import AgentRun, RunStep
 
 _STATUSES: Final = ("running", "parked", "interrupted", "ended")
-_MAX_LISTED: Final = 20
 
 
-def add(commands: Subparsers) -> None:
-    """Add the parser of ``runs`` to ``commands``."""
-    actions = add_group(
-        commands,
-        "runs",
-        COMMANDS["runs"].summary,
-        "The runs of agents here: what they were asked, what they did, and how they ended.\n"
-        "An ID may be shortened to its first characters.",
-        examples=("runs list", "runs show 3f2a --steps", "runs resume 3f2a", "runs cancel 3f2a"),
-    )
-    listing = add_command(
-        actions,
-        "list",
-        run_list,
-        "list the runs, newest first",
-        examples=("runs list", "runs list --status parked --json"),
-    )
-    listing.add_argument(
-        "--status", choices=_STATUSES, metavar="NAME", help=f"only {', '.join(_STATUSES)}"
-    )
-    listing.add_argument(
-        "--limit",
-        type=whole(1, 500),
-        default=_MAX_LISTED,
-        metavar="N",
-        help=f"how many, at most (default: {_MAX_LISTED})",
-    )
-    showing = add_command(
-        actions,
-        "show",
-        run_show,
-        "show what a run was asked, how it stands and what it used",
-        examples=("runs show 3f2a", "runs show 3f2a --steps --json"),
-    )
-    showing.add_argument("id", metavar="ID")
-    showing.add_argument("--steps", action="store_true", help="each of its steps, too")
-    _add_acting(actions)
-
-
-def _add_acting(actions: Subparsers) -> None:
-    resuming = add_command(
-        actions,
-        "resume",
-        run_resume,
-        "go on with a run behind its last complete step, and follow it",
-        more="What it\nwaits for is shown, to decide it. It ends with the exit codes of `run`.\n"
-        "An agent may go on with runs that only read.",
-        examples=("runs resume 3f2a",),
-    )
-    resuming.add_argument("id", metavar="ID")
-    cancelling = add_command(
-        actions,
-        "cancel",
-        run_cancel,
-        "stop a run for good",
-        more="What it did\nstays done, and its record is kept. Only you can do that, no agent.",
-        examples=("runs cancel 3f2a",),
-    )
-    cancelling.add_argument("id", metavar="ID")
-
-
-async def run_list(context: "Context") -> int:
+@Command(
+    "list",
+    "list the runs, newest first",
+    examples=("runs list", "runs list --status parked --json"),
+    arguments=(
+        Argument(
+            "--status", choices=_STATUSES, metavar="NAME", help=f"only {', '.join(_STATUSES)}"
+        ),
+        limit(20, "how many, at most (default: {})", most=500),
+    ),
+).asks
+async def list_runs(context: "Context", engine: "AnyEngine") -> Answer:
     """List runs, newest first."""
     from synthorg_tui.cli.commands import run_view as view
     from synthorg_tui.runtime.models import RunStatus
 
     args = context.args
     status = RunStatus(args.status) if args.status else None
-    async with context.engine() as engine:
-        runs = await engine.runs.list(limit=args.limit, status=status)
-    if context.wants_json:
-        context.console.json({"runs": [view.run_shape(run) for run in runs]})
-    else:
-        view.show_runs(context.console, runs)
-    return 0
+    runs = await engine.runs.list(limit=args.limit, status=status)
+    return Answer(
+        {"runs": [view.run_shape(run) for run in runs]},
+        lambda console: view.show_runs(console, runs),
+    )
 
 
-async def run_show(context: "Context") -> int:
+@Command(
+    "show",
+    "show what a run was asked, how it stands and what it used",
+    examples=("runs show 3f2a", "runs show 3f2a --steps --json"),
+    arguments=(ID, Argument("--steps", action="store_true", help="each of its steps, too")),
+).asks
+async def show_run(context: "Context", engine: "AnyEngine") -> Answer:
     """Show a run, with each of its steps if wanted."""
     from synthorg_tui.cli.commands import run_view as view
     from synthorg_tui.cli.commands.run_following import calls_of
 
-    async with context.engine() as engine:
-        calls = calls_of(engine)
-        run = await calls.show(context.args.id)
-        steps = await _steps(calls, run.id) if context.args.steps else []
-    if context.wants_json:
-        shape = view.run_shape(run)
-        if context.args.steps:
-            shape |= {"steps": [view.step_shape(step) for step in steps]}
-        context.console.json(shape)
-        return 0
-    view.show_run(context.console, run)
-    for step in steps:
-        view.show_whole_step(context.console, step)
-    return 0
+    calls = calls_of(engine)
+    run = await calls.show(context.args.id)
+    steps = await _steps(calls, run.id) if context.args.steps else []
+
+    def show(console: "Console") -> None:
+        view.show_run(console, run)
+        for step in steps:
+            view.show_whole_step(console, step)
+
+    shown = {"steps": [view.step_shape(step) for step in steps]} if context.args.steps else {}
+    return Answer(view.run_shape(run) | shown, show)
 
 
 async def _steps(calls: "RunCalls", run_id: str) -> "list[RunStep]":
@@ -121,7 +72,15 @@ async def _steps(calls: "RunCalls", run_id: str) -> "list[RunStep]":
             return steps
 
 
-async def run_resume(context: "Context") -> int:
+@Command(
+    "resume",
+    "go on with a run behind its last complete step, and follow it",
+    more="What it\nwaits for is shown, to decide it. It ends with the exit codes of `run`.\n"
+    "An agent may go on with runs that only read.",
+    examples=("runs resume 3f2a",),
+    arguments=(ID,),
+).runs
+async def resume(context: "Context") -> int:
     """Go on with a run and follow it; return the exit code of how it ended."""
     from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.cli.commands.run_following import RunFollower, calls_of
@@ -151,11 +110,28 @@ async def run_resume(context: "Context") -> int:
     return await follower.follow(begin)
 
 
-async def run_cancel(context: "Context") -> int:
+@Command(
+    "cancel",
+    "stop a run for good",
+    more="What it did\nstays done, and its record is kept. Only you can do that, no agent.",
+    examples=("runs cancel 3f2a",),
+    arguments=(ID,),
+).asks
+async def cancel(context: "Context", engine: "AnyEngine") -> Answer:
     """Stop a run for good."""
     from synthorg_tui.cli.commands import run_view as view
     from synthorg_tui.cli.commands.run_following import calls_of
 
-    async with context.engine() as engine:
-        run = await calls_of(engine).cancel(context.args.id)
-    return context.print_result(view.run_shape(run), f"{run.id}: {view.standing(run)}")
+    run = await calls_of(engine).cancel(context.args.id)
+    return Answer(view.run_shape(run), f"{run.id}: {view.standing(run)}")
+
+
+DECLARED: Final = (
+    Command(
+        "runs",
+        about="The runs of agents here: what they were asked, what they did, and how they ended.\n"
+        "An ID may be shortened to its first characters.",
+        examples=("runs list", "runs show 3f2a --steps", "runs resume 3f2a", "runs cancel 3f2a"),
+        commands=(list_runs, show_run, resume, cancel),
+    ),
+)

@@ -6,12 +6,13 @@ help, ``--json``, and other orders of the arguments.
 
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command
-from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.arguments import Argument
+from synthorg_tui.cli.command import Answer, Command
 from synthorg_tui.connect.status_line import FORMATS, counts_in, drain, line_of, trouble_lines
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context
+    from synthorg_tui.cli.output import Console
 
 _MORE: Final = """\
 Print one line, such as "3 to review · 2 new": the proposals that wait for you, and
@@ -33,34 +34,33 @@ Claude Code, in ~/.claude/settings.json:
 `synthorg-tui config show` names DIR as memory.storage.data_dir."""
 
 
-def add(commands: Subparsers) -> None:
-    """Add the parser of ``status`` to ``commands``."""
-    parser = add_command(
-        commands,
-        "status",
-        run_status,
-        COMMANDS["status"].summary,
-        examples=("status", "status --format tmux", "status --json"),
-    )
-    parser.description = _MORE
-    parser.add_argument(
-        "--format",
-        choices=FORMATS,
-        default=FORMATS[0],
-        metavar="NAME",
-        help=f"{', '.join(FORMATS)} (default: {FORMATS[0]})",
-    )
-
-
-async def run_status(context: "Context") -> int:
+@Command(
+    "status",
+    about=_MORE,
+    examples=("status", "status --format tmux", "status --json"),
+    arguments=(
+        Argument(
+            "--format",
+            choices=FORMATS,
+            default=FORMATS[0],
+            metavar="NAME",
+            help=f"{', '.join(FORMATS)} (default: {FORMATS[0]})",
+        ),
+    ),
+).runs
+async def status(context: "Context") -> Answer:
     """Print the line, or nothing when nothing waits; returns 0."""
-    if context.args.format == "claude":
+    style = context.args.format
+    if style == "claude":
         drain()
     waiting, news = counts_in(str(context.data_dir), str(context.args.config or ""))
-    if context.wants_json:
-        context.console.json({"waiting": waiting, "news": news})
-        return 0
-    line = line_of(waiting, news, style=context.args.format)
-    for each in (*trouble_lines(context.args.format), *([line] if line else [])):
-        context.console.out.write(f"{each}\n")
-    return 0
+
+    def show(console: "Console") -> None:
+        line = line_of(waiting, news, style=style)
+        for each in filter(None, (*trouble_lines(style), line)):
+            console.out.write(f"{each}\n")
+
+    return Answer({"waiting": waiting, "news": news}, show)
+
+
+DECLARED: Final = (status,)

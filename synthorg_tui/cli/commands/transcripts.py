@@ -1,19 +1,20 @@
 """``import``, ``watch`` and ``demo``: import transcripts once, continuously, or from a sample."""
 
+from collections import Counter
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli import shapes
-from synthorg_tui.cli.arguments import Subparsers, add_command, path
-from synthorg_tui.cli.commands import COMMANDS, import_mem0
+from synthorg_tui.cli.arguments import Argument, ArgumentGroup, path
+from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.commands import import_mem0
 from synthorg_tui.cli.commands.search import hits_json, show_results, sources_of
 from synthorg_tui.cli.errors import CANCELLED, UsageError
-from synthorg_tui.cli.output import Console, ProgressLine
+from synthorg_tui.cli.output import Console
 from synthorg_tui.core.text import counted, duration
 
 if TYPE_CHECKING:
-    import argparse
     import asyncio
     from collections.abc import AsyncIterator
 
@@ -28,100 +29,77 @@ _MEGABYTE = 1_000_000
 _DEMO_QUERY = "push a branch that has no upstream"
 
 
-def add(commands: Subparsers) -> None:
-    """Add the parsers of ``import``, ``watch`` and ``demo`` to ``commands``."""
-    parser = add_command(
-        commands,
+_PATHS: Final = Argument(
+    "paths",
+    nargs="*",
+    type=path,
+    metavar="PATH",
+    help="files or folders (default: the usual places of the known coding agents)",
+)
+
+
+@Command(
+    "import",
+    more="Importing again adds only what is new.\nCtrl-C stops and keeps what is done.",
+    examples=(
         "import",
-        run_import,
-        COMMANDS["import"].summary,
-        more="Importing again adds only what is new.\nCtrl-C stops and keeps what is done.",
-        examples=(
-            "import",
-            "import ~/.claude/projects/my-project",
-            "import --json session.jsonl",
-            "import mem0 ~/.mem0 --dry-run",
+        "import ~/.claude/projects/my-project",
+        "import --json session.jsonl",
+        "import mem0 ~/.mem0 --dry-run",
+    ),
+    arguments=(
+        _PATHS,
+        ArgumentGroup(
+            Argument("--dry-run", action="store_true", help="only say what would be imported"),
+            Argument("--agent", metavar="ID", help="whose all of its memories are to be"),
+            Argument("--history", type=path, metavar="FILE", help="its history.db, if elsewhere"),
+            title="only with `import mem0 PATH`, for a store of Mem0",
         ),
-    )
-    _add_paths(parser)
-    mem0 = parser.add_argument_group("only with `import mem0 PATH`, for a store of Mem0")
-    mem0.add_argument("--dry-run", action="store_true", help="only say what would be imported")
-    mem0.add_argument("--agent", metavar="ID", help="whose all of its memories are to be")
-    mem0.add_argument("--history", type=path, metavar="FILE", help="its history.db, if elsewhere")
-    parser = add_command(
-        commands,
-        "watch",
-        run_watch,
-        COMMANDS["watch"].summary,
-        more="Ctrl-C ends it.",
-        examples=("watch", "watch ~/.codex/sessions"),
-    )
-    _add_paths(parser)
-    add_command(
-        commands,
-        "demo",
-        run_demo,
-        COMMANDS["demo"].summary,
-        more="It uses a temporary\ndirectory unless --data-dir names one.",
-        examples=("demo", "demo --data-dir /tmp/desk"),
-    )
-
-
-def _add_paths(parser: "argparse.ArgumentParser") -> None:
-    parser.add_argument(
-        "paths",
-        nargs="*",
-        type=path,
-        metavar="PATH",
-        help="files or folders (default: the usual places of the known coding agents)",
-    )
-
-
-async def run_import(context: "Context") -> int:
+    ),
+).runs
+async def import_transcripts(context: "Context") -> int:
     """Import the given transcripts, or those found in the usual places."""
     import asyncio
 
     from synthorg_tui.approvals.person import require_no_agent
-    from synthorg_tui.cli.context import cancelled_by_signal
 
     if import_mem0.is_meant(context.args.paths):
         if not context.args.dry_run:
             require_no_agent(reason="a Mem0 store may hold memories of any agent")
-        return await import_mem0.run_import_mem0(context)
+        return await import_mem0.run(context)
     if context.args.dry_run or context.args.agent or context.args.history:
         raise UsageError("--dry-run, --agent and --history are for `import mem0 PATH`")
     paths = _paths(context)
     async with context.engine(is_long=True) as engine:
         # In a thread: loading the readers takes long enough to keep a hook waiting.
         imports = await asyncio.to_thread(getattr, engine, "imports")
-        line = ProgressLine(context.console)
-        with cancelled_by_signal(context.console) as cancellation, line:
+        with context.working() as job:
             report = await imports.run(
-                paths,
-                progress=lambda step: line.update(describe(step)),
-                cancel=cancellation.requested,
+                paths, progress=lambda step: job.show(describe(step)), cancel=job.requested
             )
-    if context.wants_json:
-        context.console.json(shapes.import_report(report))
-    else:
-        _show_report(context.console, report)
+    context.print(_imported(report))
     _show_skipped(context, report)
     if not report.files and paths is None:
         context.console.note("Nothing in the usual places; name a file or folder to import.")
-    if report.cancelled:
-        context.console.error("cancelled; what is done is kept", "Import again to go on.")
-        return CANCELLED
-    return 0
+    if not report.cancelled:
+        return 0
+    context.console.error("cancelled; what is done is kept", "Import again to go on.")
+    return CANCELLED
 
 
-async def run_watch(context: "Context") -> int:
+@Command(
+    "watch",
+    more="Ctrl-C ends it.",
+    examples=("watch", "watch ~/.codex/sessions"),
+    arguments=(_PATHS,),
+).runs
+async def watch_transcripts(context: "Context") -> int:
     """Import repeatedly until Ctrl-C; prints a line for each import that added something.
 
     Where the process that has the store open does so by itself, what it imports is shown.
     """
     import asyncio
 
-    from synthorg_tui.cli.context import cancelled_by_signal
     from synthorg_tui.host.client import RemoteEngine
 
     paths = _paths(context)
@@ -129,12 +107,12 @@ async def run_watch(context: "Context") -> int:
     hear = lambda topic, data: events.put_nowait((topic, data))  # noqa: E731
     async with context.engine(on_event=hear, is_long=True) as engine:
         owner = engine if paths is None and isinstance(engine, RemoteEngine) else None
-        with cancelled_by_signal(context.console) as cancellation:
+        with context.working() as job:
             if owner is not None and (await owner.following.status()).follows:
-                reports = _followed(context, owner, events, cancellation.stop)
+                reports = _followed(context, owner, events, job.stop)
             else:
                 context.console.note("watching; Ctrl-C ends it")
-                reports = _watched(engine, paths, cancellation.stop)
+                reports = _watched(engine, paths, job.stop)
             async for report in reports:
                 if context.wants_json:
                     context.console.json(shapes.import_report(report), indent=None)
@@ -142,6 +120,50 @@ async def run_watch(context: "Context") -> int:
                     _show_report(context.console, report)
                 _show_skipped(context, report)
     return CANCELLED
+
+
+@Command(
+    "demo",
+    more="It uses a temporary\ndirectory unless --data-dir names one.",
+    examples=("demo", "demo --data-dir /tmp/desk"),
+).runs
+async def demo(context: "Context") -> Answer:
+    """Import the sample transcripts into a separate store and search it, with default settings."""
+    from importlib.resources import as_file, files
+
+    from synthorg_tui.engine import Engine
+    from synthorg_tui.memory.models import MemoryQuery
+    from synthorg_tui.settings.loader import shipped_settings
+
+    settings = context.settings() if context.args.config else shipped_settings()
+    sample = as_file(files("synthorg_tui.ingest").joinpath("sample"))
+    with _demo_directory(context.args.data_dir) as data_dir, sample as folder:
+        async with Engine.open(settings, data_dir=Path(data_dir)) as engine:
+            context.console.note("importing the sample")
+            report = await engine.imports.run([folder])
+            result = await engine.desk.find(MemoryQuery(text=_DEMO_QUERY, limit=3))
+            sources = await sources_of(result, engine.executions)
+
+    def show(console: Console) -> None:
+        _show_report(console, report)
+        console.line()
+        console.line(f'synthorg-tui search "{_DEMO_QUERY}"', "bold")
+        console.line()
+        show_results(console, result, sources, _DEMO_QUERY)
+
+    next_steps = "`synthorg-tui import` for your own sessions, `synthorg-tui` to browse."
+    return Answer(
+        {
+            "import": shapes.import_report(report),
+            "query": _DEMO_QUERY,
+            "results": hits_json(result, sources),
+        },
+        show,
+        note=f"Next: {next_steps}",
+    )
+
+
+DECLARED: Final = (import_transcripts, watch_transcripts, demo)
 
 
 async def _watched(
@@ -192,38 +214,6 @@ async def _followed(
             yield TypeAdapter(ImportReport).validate_python(data)
 
 
-async def run_demo(context: "Context") -> int:
-    """Import the sample transcripts into a separate store and search it, with default settings."""
-    from importlib.resources import as_file, files
-
-    from synthorg_tui.engine import Engine
-    from synthorg_tui.memory.models import MemoryQuery
-    from synthorg_tui.settings.loader import shipped_settings
-
-    console = context.console
-    settings = context.settings() if context.args.config else shipped_settings()
-    sample = as_file(files("synthorg_tui.ingest").joinpath("sample"))
-    with _demo_directory(context.args.data_dir) as data_dir, sample as folder:
-        async with Engine.open(settings, data_dir=Path(data_dir)) as engine:
-            console.note("importing the sample")
-            report = await engine.imports.run([folder])
-            result = await engine.desk.find(MemoryQuery(text=_DEMO_QUERY, limit=3))
-            sources = await sources_of(result, engine.executions)
-    if context.wants_json:
-        hits = hits_json(result, sources)
-        console.json(
-            {"import": shapes.import_report(report), "query": _DEMO_QUERY, "results": hits}
-        )
-    else:
-        _show_report(console, report)
-        console.line()
-        console.line(f'synthorg-tui search "{_DEMO_QUERY}"', "bold")
-        console.line()
-        show_results(console, result, sources, _DEMO_QUERY)
-        console.note("Next: `synthorg-tui import` for your own sessions, `synthorg-tui` to browse.")
-    return 0
-
-
 def _demo_directory(given: Path | None) -> AbstractContextManager[str]:
     if given is not None:
         return nullcontext(str(given))
@@ -256,6 +246,10 @@ def describe(step: "ImportProgress") -> str:
     return " · ".join(part for part in parts if part)
 
 
+def _imported(report: "ImportReport") -> Answer:
+    return Answer(shapes.import_report(report), lambda console: _show_report(console, report))
+
+
 def _show_report(console: Console, report: "ImportReport") -> None:
     if report.files and report.unchanged == report.files:
         console.line(f"{counted(report.files, 'file')}, nothing new.")
@@ -274,14 +268,13 @@ def _show_report(console: Console, report: "ImportReport") -> None:
     ]
     if calls:
         console.line(f"tool calls: {', '.join(calls)}")
-    for count, one, many in (
+    found = (
         (report.recoveries, "recovered failure", ""),
         (report.redactions, "redacted secret", ""),
         (report.malformed_lines, "malformed line", ""),
         (report.unknown_records, "record of unknown type", "records of unknown type"),
-    ):
-        if count:
-            console.line(counted(count, one, many))
+    )
+    console.lines(counted(*each) for each in found if each[0])
     if report.memories_refused:
         refused = counted(report.memories_refused, "memory was", "memories were")
         console.warning(
@@ -299,9 +292,11 @@ def _show_skipped(context: "Context", report: "ImportReport") -> None:
 
     expected = [] if context.wants_json else [why for _, why in report.skipped if why in EXPECTED]
     skipped = [each for each in report.skipped if each[1] not in expected]
-    for name, reason in skipped[:_REASONS_SHOWN]:
-        context.console.warning(f"skipped {name}: {reason}")
+    shown = skipped[:_REASONS_SHOWN]
+    context.console.warning(*(f"skipped {name}: {reason}" for name, reason in shown))
     if len(skipped) > _REASONS_SHOWN:
         context.console.note(f"and {len(skipped) - _REASONS_SHOWN} more")
-    for reason in dict.fromkeys(expected):
-        context.console.note(f"{counted(expected.count(reason), 'file')} left out: {reason}")
+    counts = Counter(expected)
+    context.console.note(
+        *(f"{counted(counts[why], 'file')} left out: {why}" for why in dict.fromkeys(expected))
+    )

@@ -3,41 +3,27 @@
 A command module declares each command on the function that answers it:
 
     @Command("calls", "list what agents called", arguments=(Argument("--agent"),)).asks
-    async def list_calls(context: "Context", engine: "AnyEngine") -> Answer: ...
+    async def list_calls(context: Context, engine: AnyEngine) -> Answer: ...
 
 Parser, help and the handling of results come from the declaration. The function doesn't print its
-result but returns it: the engine is closed by then, and ``Context.print`` prints JSON or text.
+result but returns it: it is printed as JSON or text once the engine is closed.
 """
 
 import argparse
 import textwrap
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from synthorg_tui.cli.arguments import COMMON, Argument, ArgumentGroup, Subparsers
+from synthorg_tui.cli.context import AnyEngine, Context
+from synthorg_tui.cli.output import Answer
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
-    from synthorg_tui.cli.output import Console
     from synthorg_tui.cli.terminal import Terminal
     from synthorg_tui.engine import Engine
 
-
-class Answer(NamedTuple):
-    """The result of a command: JSON for a program, text for a person, and the exit code.
-
-    ``text`` is a line, or a function that prints to the console it is called with; ``note`` is a
-    remark beside it.
-    """
-
-    json: object
-    text: "str | Callable[[Console], object]"
-    code: int = 0
-    note: str = ""
-
-
-Run: TypeAlias = "Callable[[Context], Awaitable[Answer | int]]"
+Run: TypeAlias = Callable[[Context], Awaitable[Answer | int]]
 """A command's function; an ``int`` is the exit code of one that has printed what there is."""
 
 
@@ -45,9 +31,10 @@ Run: TypeAlias = "Callable[[Context], Awaitable[Answer | int]]"
 class Command:
     """The declaration of a command, or of a group of commands that has no function of its own.
 
-    ``more`` follows the summary in the command's help; ``about`` is said there in place of both.
-    ``preset`` has values of arguments that other commands with the same function have. Of a
-    command that stands in ``COMMANDS`` that has the summary. ``is_long`` is as for ``served``.
+    ``more`` follows the summary in the command's help; ``about`` replaces both there. ``preset``
+    has the values of arguments that only other commands with the same function have. A top-level
+    command has its summary in ``commands.COMMANDS``. ``is_long`` is as for
+    ``served``. One of the methods below sets ``run``.
     """
 
     name: str
@@ -59,7 +46,7 @@ class Command:
     about: str = ""
     preset: Mapping[str, object] = field(default_factory=dict)
     is_long: bool = False
-    run: "Run | None" = None
+    run: Run | None = None
 
     def runs(self, answer: Run) -> "Command":
         """Declare the function that answers the command."""
@@ -68,7 +55,7 @@ class Command:
     def asks(self, answer: "Callable[[Context, AnyEngine], Awaitable[Answer | int]]") -> "Command":
         """Declare the function that answers from the engine, here or in the store's owner."""
 
-        async def run(context: "Context") -> Answer | int:
+        async def run(context: Context) -> Answer | int:
             async with context.engine(is_long=self.is_long) as engine:
                 return await answer(context, engine)
 
@@ -77,7 +64,7 @@ class Command:
     def owns(self, answer: "Callable[[Context, Engine], Awaitable[Answer | int]]") -> "Command":
         """Declare the function that answers from an engine of this process."""
 
-        async def run(context: "Context") -> Answer | int:
+        async def run(context: Context) -> Answer | int:
             async with context.own_engine(is_long=self.is_long) as engine:
                 return await answer(context, engine)
 
@@ -88,7 +75,7 @@ class Command:
     ) -> "Command":
         """Declare the function that has the person at the terminal decide."""
 
-        async def run(context: "Context") -> Answer | int:
+        async def run(context: Context) -> Answer | int:
             async with context.deciding() as (engine, terminal):
                 return await answer(context, engine, terminal)
 

@@ -4,14 +4,12 @@ Commands open the engine only through here, so that each works while an app has 
 Printing belongs into ``output``; the meaning of what is printed, to each command.
 """
 
-import asyncio
-import logging
 import os
 import signal
 import sys
 import threading
 from argparse import Namespace
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
@@ -22,12 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from synthorg_tui.cli.errors import DeclinedError, UsageError
-from synthorg_tui.cli.output import Console, ProgressLine
-from synthorg_tui.core.disk_space import low_space
-from synthorg_tui.core.types import LOGGER_NAME, SUSPECT
+from synthorg_tui.cli.output import Answer, Console, ProgressLine
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.command import Answer
     from synthorg_tui.cli.terminal import Terminal
     from synthorg_tui.core.actors import CodingAgent
     from synthorg_tui.engine import Engine
@@ -36,6 +31,7 @@ if TYPE_CHECKING:
     from synthorg_tui.host.wire import EventSink
     from synthorg_tui.settings.root import RootConfig
 
+_MAX_SKIPPED: Final = 20
 _PATIENCE: Final = 30.0
 """Seconds to wait for an owner that has to be started, on a busy machine."""
 
@@ -176,25 +172,25 @@ class Context:
         return cancelled_by_signal(self.console)
 
     def _warn_of_low_space(self) -> None:
+        from synthorg_tui.core.disk_space import low_space
+
         self.console.warning(low_space(self.data_dir))
 
-    def print(self, answer: "Answer") -> int:
+    def print(self, answer: Answer) -> int:
         """Print an answer as JSON if wanted, else for a person; return its exit code."""
-        if self.wants_json:
-            self.console.json(answer.json)
-            return answer.code
-        if isinstance(answer.text, str):
-            self.console.line(answer.text)
-        else:
-            answer.text(self.console)
-        self.console.note(answer.note)
-        return answer.code
+        return self.console.answer(answer, as_json=self.wants_json)
 
     def note_redacted(self, given: str | None, stored: str) -> None:
         """Say how many secrets were replaced in a text that was given, if one was."""
         from synthorg_tui.core.redaction import replaced_in
 
         self.console.note(replaced_in(given, stored) if given else "")
+
+    def warn_skipped(self, skipped: Sequence[tuple[str, str]]) -> None:
+        """Name what an import left out, each with the reason, up to twenty of them."""
+        self.console.warning(*(f"skipped {name}: {why}" for name, why in skipped[:_MAX_SKIPPED]))
+        if len(skipped) > _MAX_SKIPPED:
+            self.console.note(f"and {len(skipped) - _MAX_SKIPPED} more")
 
     def confirm(self, question: str, *, word: str = "") -> None:
         """Ask the person to confirm; with ``word``, that word must be typed in full.
@@ -218,6 +214,8 @@ class Cancellation:
     """
 
     def __init__(self, line: ProgressLine) -> None:
+        import asyncio
+
         self.requested = threading.Event()
         self.stop = asyncio.Event()
         self.show = line.update
@@ -234,6 +232,8 @@ def cancelled_by_signal(console: Console) -> Iterator[Cancellation]:
 
     The second one raises ``KeyboardInterrupt`` at once. Needs a running event loop.
     """
+    import asyncio
+
     loop, line = asyncio.get_running_loop(), ProgressLine(console)
     cancellation = Cancellation(line)
     task = asyncio.current_task()
@@ -262,33 +262,3 @@ def cancelled_by_signal(console: Console) -> Iterator[Cancellation]:
 
 def _is_interactive() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
-
-
-@contextmanager
-def routed_logs(console: Console) -> Iterator[None]:
-    """Inside the ``with``, print logged warnings about settings that have no effect.
-
-    Other log messages are shown only if ``SYNTHORG_DEBUG`` is set.
-    """
-    if os.environ.get("SYNTHORG_DEBUG"):
-        logging.basicConfig(level=logging.DEBUG, format="%(name)s: %(message)s")
-    quiet, warnings = logging.NullHandler(), _WarningHandler(console)
-    program_log, config_log = logging.getLogger("synthorg_tui"), logging.getLogger(LOGGER_NAME)
-    program_log.addHandler(quiet)
-    config_log.addHandler(warnings)
-    try:
-        yield
-    finally:
-        config_log.removeHandler(warnings)
-        program_log.removeHandler(quiet)
-
-
-class _WarningHandler(logging.Handler):
-    def __init__(self, console: Console) -> None:
-        super().__init__()
-        self._console = console
-
-    def emit(self, record: logging.LogRecord) -> None:
-        details = vars(record)
-        if details.get("event") == SUSPECT:
-            self._console.warning(f"{details['field']}: {details['reason']}")

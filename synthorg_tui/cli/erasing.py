@@ -8,16 +8,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import YES, Argument
+from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.output import Console, ProgressLine
+from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
-    from synthorg_tui.cli.shapes import Json
     from synthorg_tui.curation.erasure import Erased
     from synthorg_tui.memory.store.copies import StoreCopy
     from synthorg_tui.memory.store.residue import Remains
+
 
 WORD = "purge"
 """What a person types to confirm."""
@@ -38,7 +39,7 @@ class ErasedFiles:
     deleted: tuple["StoreCopy", ...] = ()
     holding: tuple["StoreCopy", ...] = field(default=())
 
-    def as_json(self) -> "Json":
+    def as_json(self) -> Json:
         """Return the fields that a purge adds to its result."""
         return {
             "remains": "" if self.remains.is_empty else self.remains.told,
@@ -48,8 +49,8 @@ class ErasedFiles:
 
 
 async def tell_copies(
-    context: "Context",
-    engine: "AnyEngine",
+    context: Context,
+    engine: AnyEngine,
     *,
     memory_ids: Sequence[str] = (),
     session_ids: Sequence[str] = (),
@@ -67,7 +68,7 @@ async def tell_copies(
             context.console.note(f"A backup keeps it: {path} (--backups deletes it, too)")
 
 
-async def erase_files(context: "Context", engine: "AnyEngine") -> ErasedFiles:
+async def erase_files(context: Context, engine: AnyEngine) -> ErasedFiles:
     """Write the store's files anew without what was purged, and delete copies that hold it."""
     with ProgressLine(context.console) as line:
         remains = await engine.maintenance.compact(

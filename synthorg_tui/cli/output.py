@@ -9,9 +9,9 @@ text that isn't ASCII: loading it takes longer than most answers.
 import os
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self, TextIO
+from typing import TYPE_CHECKING, Final, NamedTuple, Self, TextIO
 
 from synthorg_tui.core.text import safe_text
 
@@ -27,6 +27,19 @@ _PLAIN_SECONDS: Final = 5.0
 _CLEAR_LINE: Final = "\r\x1b[2K"
 
 
+class Answer(NamedTuple):
+    """The result of a command: JSON for a program, text for a person, and the exit code.
+
+    ``text`` is a line, or a function that prints to the console it is called with; ``note`` is a
+    remark beside it.
+    """
+
+    json: object
+    text: "str | Callable[[Console], object]"
+    code: int = 0
+    note: str = ""
+
+
 class Console:
     """Prints results to the stream ``out`` and everything else to ``err``.
 
@@ -35,8 +48,7 @@ class Console:
     """
 
     def __init__(self, out: TextIO, err: TextIO) -> None:
-        self.out = out
-        self.err = err
+        self.out, self.err = out, err
         for stream in (out, err):
             if stream in (sys.stdout, sys.stderr) and hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")
@@ -113,6 +125,18 @@ class Console:
             ]
             text = "  ".join([*fixed, cut(row[-1], room)]).rstrip()
             self.line(text, *(() if number else ("dim",)))
+
+    def answer(self, answer: Answer, *, as_json: bool) -> int:
+        """Print the result of a command for a program or for a person; return its exit code."""
+        if as_json:
+            self.json(answer.json)
+            return answer.code
+        if isinstance(answer.text, str):
+            self.line(answer.text)
+        else:
+            answer.text(self)
+        self.note(answer.note)
+        return answer.code
 
     def json(self, value: object, *, indent: int | None = 2) -> None:
         """Print JSON in ASCII, so that no control character in it can act on a terminal."""

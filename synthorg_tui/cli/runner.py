@@ -8,18 +8,18 @@ import importlib
 import os
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
 
 from synthorg_tui import __version__
 from synthorg_tui.cli.arguments import COMMON, Parser, Subparsers
+from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.context import Context
 from synthorg_tui.cli.errors import CANCELLED
+from synthorg_tui.cli.output import Answer, Console
 from synthorg_tui.core.errors import DomainError
-
-if TYPE_CHECKING:
-    from synthorg_tui.cli.command import Answer
-    from synthorg_tui.cli.output import Console
 
 _OVERVIEW: Final = """\
 examples:
@@ -72,9 +72,10 @@ def build_parser(argv: Sequence[str] | None = None) -> ArgumentParser:
 
 def _add_modules(commands: Subparsers, names: Iterable[str]) -> None:
     for module in dict.fromkeys(COMMANDS[name].module for name in names):
-        declaring = importlib.import_module(f"synthorg_tui.cli.commands.{module}")
-        for command in declaring.DECLARED:
-            command.add_to(commands, COMMANDS[command.name].summary)
+        found = vars(importlib.import_module(f"synthorg_tui.cli.commands.{module}")).values()
+        declared = {each.name: each for each in found if isinstance(each, Command)}
+        for name in (name for name, entry in COMMANDS.items() if entry.module == module):
+            declared[name].add_to(commands, COMMANDS[name].summary)
 
 
 def _command_in(argv: Sequence[str]) -> str:
@@ -94,8 +95,6 @@ def run(argv: Sequence[str]) -> int:
     ``--help`` lists the exit codes.
     """
     args = build_parser(argv).parse_args(argv)
-    from synthorg_tui.cli.output import Console
-
     console = Console(sys.stdout, sys.stderr)
     try:
         code = _run(args, console)
@@ -107,7 +106,7 @@ def run(argv: Sequence[str]) -> int:
     return code
 
 
-def _run(args: Namespace, console: "Console") -> int:
+def _run(args: Namespace, console: Console) -> int:
     try:
         if args.handler is None:
             return _open_app(args, console)
@@ -141,18 +140,47 @@ def _trace() -> None:
         sys.excepthook(*sys.exc_info())
 
 
-async def _run_command(args: Namespace, console: "Console") -> int:
+async def _run_command(args: Namespace, console: Console) -> int:
     from synthorg_tui.cli.agent_rules import require_allowed
-    from synthorg_tui.cli.context import Context, routed_logs
 
     require_allowed(args)
-    context = Context(args, console)
-    with routed_logs(console):
-        answer: Answer | int = await args.handler(context)
-        return answer if isinstance(answer, int) else context.print(answer)
+    with _routed_logs(console):
+        answer: Answer | int = await args.handler(Context(args, console))
+        if isinstance(answer, int):
+            return answer
+        return console.answer(answer, as_json=args.json)
 
 
-def _open_app(args: Namespace, console: "Console") -> int:
+@contextmanager
+def _routed_logs(console: Console) -> Iterator[None]:
+    """Inside the ``with``, print logged warnings about settings that have no effect.
+
+    Other log messages are shown only if ``SYNTHORG_DEBUG`` is set.
+    """
+    import logging
+
+    from synthorg_tui.core.types import LOGGER_NAME, SUSPECT
+
+    class Warnings(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            details = vars(record)
+            if details.get("event") == SUSPECT:
+                console.warning(f"{details['field']}: {details['reason']}")
+
+    if os.environ.get("SYNTHORG_DEBUG"):
+        logging.basicConfig(level=logging.DEBUG, format="%(name)s: %(message)s")
+    quiet, warnings = logging.NullHandler(), Warnings()
+    program_log, config_log = logging.getLogger("synthorg_tui"), logging.getLogger(LOGGER_NAME)
+    program_log.addHandler(quiet)
+    config_log.addHandler(warnings)
+    try:
+        yield
+    finally:
+        config_log.removeHandler(warnings)
+        program_log.removeHandler(quiet)
+
+
+def _open_app(args: Namespace, console: Console) -> int:
     # Textual draws on standard error: with that in a file the screen would stay blank.
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         console.error("the app needs a terminal", "See synthorg-tui --help for commands.")

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.output import Console, cell_width, cut, local_time, wrap
+from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.core.text import counted, size
 from synthorg_tui.executions.conversation import Conversation, Entry, EntryKind
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.shapes import Json
     from synthorg_tui.executions.sessions import StoredSession
+
 
 _CALLS: Final[Mapping[CallOutcome | None, tuple[str, str]]] = {
     CallOutcome.OK: ("✓", "green"),
@@ -152,7 +153,7 @@ def markdown(
             yield from _fenced(outputs.get(index, ""))
 
 
-def entry_shape(entry: Entry, output: str | None = None) -> "Json":
+def entry_shape(entry: Entry, output: str | None = None) -> Json:
     """Return an entry as JSON; ``output`` is a call's whole output."""
     return {
         "kind": entry.kind.value,

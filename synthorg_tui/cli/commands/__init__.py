@@ -1,9 +1,9 @@
 """The commands, one module for each or for a few related ones: declarations with functions.
 
-Each module has ``DECLARED``, the commands that ``cli.runner`` builds the parser of, each a
-``cli.command.Command`` with the function that answers it. Only the module of the command that is
-called is loaded; it imports the engine inside these functions, so that help and errors in arguments
-don't wait for it. Commands only call the engine and print; rules belong into the layers below.
+Each module has a ``cli.command.Command`` for each entry of ``COMMANDS`` that names the module;
+``cli.runner`` finds it by its name. Only the module of the command that is called is loaded; it
+imports the engine inside its functions, so that help and errors in arguments don't wait for it.
+Commands only call the engine and print; rules belong into the layers below.
 """
 
 from collections.abc import Mapping

@@ -9,17 +9,18 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import Argument, whole
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import Console, cut, local_time
+from synthorg_tui.cli.output import Answer, Console, cut, local_time
 from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.models import AgentRights, CallRecord
-    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.engine import Engine
     from synthorg_tui.settings.roster import AgentFacts
+
 
 MAX_CALLS: Final = 200
 _ARGUMENTS_WIDTH: Final = 60
@@ -44,7 +45,7 @@ def _number(text: str) -> int:
     examples=("agents show claude-code",),
     arguments=(_AGENT,),
 ).asks
-async def show_agent(context: "Context", engine: "AnyEngine") -> Answer:
+async def show_agent(context: Context, engine: AnyEngine) -> Answer:
     """Show one agent: its place, memories, rights, own settings, and whom its lessons reach."""
     from synthorg_tui.settings.roster import roster
 
@@ -61,7 +62,25 @@ async def show_agent(context: "Context", engine: "AnyEngine") -> Answer:
             f"there is no agent {context.args.agent!r}",
             remedy="`synthorg-tui agents` lists them.",
         )
-    return Answer(_facts(agent), lambda console: _show(console, agent))
+    return Answer(
+        {
+            "id": agent.id,
+            "role": agent.role,
+            "department": agent.department,
+            "seniority": agent.seniority.value if agent.seniority else None,
+            "level": agent.level.value,
+            "declared": agent.declared,
+            "memories": agent.memories,
+            "is_full": agent.is_full,
+            "sessions": agent.sessions,
+            "last_seen": agent.last_seen.isoformat() if agent.last_seen else None,
+            "paused": agent.paused,
+            "read_only": agent.read_only,
+            "own_settings": list(agent.own_settings),
+            "reach": {scope.value: list(ids) for scope, ids in agent.reach.items()},
+        },
+        lambda console: _show(console, agent),
+    )
 
 
 def _show(console: Console, agent: "AgentFacts") -> None:
@@ -85,25 +104,6 @@ def _show(console: Console, agent: "AgentFacts") -> None:
     )
 
 
-def _facts(agent: "AgentFacts") -> Json:
-    return {
-        "id": agent.id,
-        "role": agent.role,
-        "department": agent.department,
-        "seniority": agent.seniority.value if agent.seniority else None,
-        "level": agent.level.value,
-        "declared": agent.declared,
-        "memories": agent.memories,
-        "is_full": agent.is_full,
-        "sessions": agent.sessions,
-        "last_seen": agent.last_seen.isoformat() if agent.last_seen else None,
-        "paused": agent.paused,
-        "read_only": agent.read_only,
-        "own_settings": list(agent.own_settings),
-        "reach": {scope.value: list(ids) for scope, ids in agent.reach.items()},
-    }
-
-
 @Command(
     "pause",
     "refuse everything to an agent until it is resumed",
@@ -111,7 +111,7 @@ def _facts(agent: "AgentFacts") -> Json:
     examples=("agents pause claude-code",),
     arguments=(_AGENT,),
 ).asks
-async def pause(context: "Context", engine: "AnyEngine") -> Answer:
+async def pause(context: Context, engine: AnyEngine) -> Answer:
     """Pause an agent, which is refused every call from then on."""
     await _note_unknown(context, engine)
     await engine.gateway.restrict(context.args.agent, paused=True)
@@ -125,7 +125,7 @@ async def pause(context: "Context", engine: "AnyEngine") -> Answer:
     examples=("agents resume claude-code",),
     arguments=(_AGENT,),
 ).owns
-async def resume(context: "Context", engine: "Engine") -> Answer:
+async def resume(context: Context, engine: "Engine") -> Answer:
     """Let a paused agent go on."""
     await _require_open(context, engine)
     await engine.gateway.set_paused(context.args.agent, False)
@@ -142,7 +142,7 @@ async def resume(context: "Context", engine: "Engine") -> Answer:
         Argument("state", nargs="?", choices=("on", "off"), default="on", help="on unless given"),
     ),
 ).runs
-async def read_only(context: "Context") -> Answer:
+async def read_only(context: Context) -> Answer:
     """Refuse writes to an agent, or allow them again."""
     agent = context.args.agent
     if context.args.state == "on":
@@ -163,7 +163,7 @@ async def read_only(context: "Context") -> Answer:
     examples=("agents disconnect claude-code",),
     arguments=(_AGENT,),
 ).asks
-async def disconnect(context: "Context", engine: "AnyEngine") -> Answer:
+async def disconnect(context: Context, engine: AnyEngine) -> Answer:
     """End all connections of an agent, which may connect again."""
     agent = context.args.agent
     count = await engine.gateway.hang_up(agent)
@@ -188,10 +188,11 @@ async def disconnect(context: "Context", engine: "AnyEngine") -> Answer:
         ),
     ),
 ).asks
-async def list_calls(context: "Context", engine: "AnyEngine") -> Answer:
+async def list_calls(context: Context, engine: AnyEngine) -> Answer:
     """List the recorded calls of agents, newest first."""
-    args = context.args
-    calls = await engine.gateway.calls(limit=args.limit, agent=args.agent, text=args.text)
+    calls = await engine.gateway.calls(
+        limit=context.args.limit, agent=context.args.agent, text=context.args.text
+    )
     rows = [
         (
             str(record.number),
@@ -203,10 +204,11 @@ async def list_calls(context: "Context", engine: "AnyEngine") -> Answer:
         )
         for record in calls
     ]
-    header = ("CALL", "WHEN", "AGENT", "NAME", "", "ARGUMENTS")
     return Answer(
         {"calls": [_call(record) for record in calls]},
-        lambda console: console.table(header, rows, empty="No calls."),
+        lambda console: console.table(
+            ("CALL", "WHEN", "AGENT", "NAME", "", "ARGUMENTS"), rows, empty="No calls."
+        ),
     )
 
 
@@ -217,7 +219,7 @@ async def list_calls(context: "Context", engine: "AnyEngine") -> Answer:
     examples=("agents undo 412",),
     arguments=(Argument("number", metavar="NUMBER", type=_number, help="see `agents calls`"),),
 ).asks
-async def undo_call(context: "Context", engine: "AnyEngine") -> Answer:
+async def undo_call(context: Context, engine: AnyEngine) -> Answer:
     """Delete the memories that a call wrote, or restore those that it deleted."""
     await _require_open(context, engine)
     undone = await engine.gateway.undo_call(context.args.number, actor=context.actor)
@@ -233,7 +235,7 @@ async def undo_call(context: "Context", engine: "AnyEngine") -> Answer:
     "list the agents whose sessions `import` reads, and what is found of them here",
     examples=("agents readers",),
 ).runs
-async def list_readers(context: "Context") -> Answer:
+async def list_readers(context: Context) -> Answer:
     """List the agents whose sessions are read: where they are, and what of them isn't known."""
     import os
     from pathlib import Path
@@ -260,17 +262,19 @@ async def list_readers(context: "Context") -> Answer:
         )
         for at in (*found, *sorted(missing, key=lambda at: at.reader))
     ]
-    result = {
-        "readers": [
-            {"reader": name, "verified": tried, "unknown": unknown.get(name, {})}
-            for name, tried in verified.items()
-        ],
-        "places": [
-            {"reader": at.reader, "path": str(at.root), "files": at.files, "bytes": at.bytes}
-            for at in places
-        ],
-    }
-    return Answer(result, lambda console: console.table(header, rows))
+    return Answer(
+        {
+            "readers": [
+                {"reader": name, "verified": tried, "unknown": unknown.get(name, {})}
+                for name, tried in verified.items()
+            ],
+            "places": [
+                {"reader": at.reader, "path": str(at.root), "files": at.files, "bytes": at.bytes}
+                for at in places
+            ],
+        },
+        lambda console: console.table(header, rows),
+    )
 
 
 @Command(
@@ -293,7 +297,7 @@ async def list_readers(context: "Context") -> Answer:
         list_readers,
     ),
 ).asks
-async def list_agents(context: "Context", engine: "AnyEngine") -> Answer:
+async def list_agents(context: Context, engine: AnyEngine) -> Answer:
     """List the agents: those in the settings, and those that imports added."""
     agents = await engine.agents()
     restricted = await engine.gateway.restrictions()
@@ -308,19 +312,24 @@ async def list_agents(context: "Context", engine: "AnyEngine") -> Answer:
             )
             for agent in agents
         ]
-        none = "No agents yet; they come with `synthorg-tui import`."
-        console.table(("AGENT", "MEMORIES", "LEVEL", "ROLE"), rows, empty=none)
+        console.table(
+            ("AGENT", "MEMORIES", "LEVEL", "ROLE"),
+            rows,
+            empty="No agents yet; they come with `synthorg-tui import`.",
+        )
         for agent, rights in restricted.items():
             console.note(f"{agent} {_in_words(rights)}")
 
-    limits = [_rights(agent, rights) for agent, rights in restricted.items()]
-    return Answer({"agents": [asdict(agent) for agent in agents], "restricted": limits}, show)
+    return Answer(
+        {
+            "agents": [asdict(agent) for agent in agents],
+            "restricted": [_rights(agent, rights) for agent, rights in restricted.items()],
+        },
+        show,
+    )
 
 
-DECLARED: Final = (list_agents,)
-
-
-async def _unknown_kinds(context: "Context") -> dict[str, dict[str, int]]:
+async def _unknown_kinds(context: Context) -> dict[str, dict[str, int]]:
     """How many records of which kinds each reader didn't know in what was imported."""
     from synthorg_tui.persistence.lock import has_store
 
@@ -341,14 +350,14 @@ def _unknown_words(kinds: dict[str, int]) -> str:
     return f"{sum(kinds.values()):,} ({named}{more})"
 
 
-async def _require_open(context: "Context", engine: "AnyEngine") -> None:
+async def _require_open(context: Context, engine: AnyEngine) -> None:
     """Refuse where the command line decides nothing."""
     from synthorg_tui.cli.terminal import require_open_to_decisions
 
     require_open_to_decisions((await context.held_settings(engine)).approvals)
 
 
-async def _note_unknown(context: "Context", engine: "AnyEngine") -> None:
+async def _note_unknown(context: Context, engine: AnyEngine) -> None:
     """Say when nobody of this name was here yet: an id is easily mistyped."""
     agent = context.args.agent
     known = {summary.id for summary in await engine.agents()}
@@ -356,7 +365,7 @@ async def _note_unknown(context: "Context", engine: "AnyEngine") -> None:
         context.console.note(f"no agent named {agent} was here yet; it holds once one is")
 
 
-async def _rights_now(context: "Context", engine: "AnyEngine") -> Answer:
+async def _rights_now(context: Context, engine: AnyEngine) -> Answer:
     from synthorg_tui.agents.models import AgentRights
 
     agent = context.args.agent

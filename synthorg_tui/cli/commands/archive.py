@@ -1,10 +1,10 @@
 """``archive``: memories that are kept as they are and given to nobody, and how they come back."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.cli.arguments import IDS, MEMORY_FILTERS, OFFSET, Argument, limit
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands import search
 from synthorg_tui.cli.commands.memories_reading import (
     SHORT_ID,
@@ -15,14 +15,11 @@ from synthorg_tui.cli.commands.memories_reading import (
     page_json,
     title_of,
 )
-from synthorg_tui.cli.output import Console, cut, local_time
+from synthorg_tui.cli.context import AnyEngine, Context
+from synthorg_tui.cli.output import Answer, Console, cut, local_time
 from synthorg_tui.core.text import counted
 from synthorg_tui.memory.enums import ArchiveReason
 from synthorg_tui.memory.errors import MemoryNotFoundError
-
-if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
-    from synthorg_tui.memory.listing import MemoryPage
 
 _REASONS: Final = tuple(reason.value for reason in ArchiveReason)
 _ABOUT: Final = """\
@@ -42,36 +39,33 @@ _UNDO: Final = "`synthorg-tui memories undo` takes it back."
         limit(50),
     ),
 ).asks
-async def list_archived(context: "Context", engine: "AnyEngine") -> Answer:
+async def list_archived(context: Context, engine: AnyEngine) -> Answer:
     """Print archived memories with when and why they were archived."""
-    args = context.args
-    why = (ArchiveReason(args.why),) if args.why else ()
+    why = (ArchiveReason(context.args.why),) if context.args.why else ()
     what = replace(await filter_of(context, engine), states=("archived",), archived_for=why)
-    page = await engine.desk.browse(what, offset=args.offset, limit=args.limit)
+    page = await engine.desk.browse(what, offset=context.args.offset, limit=context.args.limit)
+
+    def show(console: Console) -> None:
+        rows = [
+            (
+                entry.id[:SHORT_ID],
+                local_time(entry.archived_at),
+                (entry.archived_why or "").replace("_", " "),
+                entry.kind.value,
+                cut(title_of(entry)[0], console.width),
+            )
+            for entry in page.entries
+        ]
+        console.table(("ID", "ARCHIVED", "WHY", "KIND", "TITLE"), rows)
+        total = counted(page.total, "archived memory", "archived memories")
+        console.line(f"{len(rows):,} of {total}")
+
     none = "Nothing that far down." if page.total else "No archived memory matches."
-    return Answer(
-        await page_json(page, engine),
-        (lambda console: _show_page(console, page)) if page.entries else none,
-    )
-
-
-def _show_page(console: Console, page: "MemoryPage") -> None:
-    rows = [
-        (
-            entry.id[:SHORT_ID],
-            local_time(entry.archived_at),
-            (entry.archived_why or "").replace("_", " "),
-            entry.kind.value,
-            cut(title_of(entry)[0], console.width),
-        )
-        for entry in page.entries
-    ]
-    console.table(("ID", "ARCHIVED", "WHY", "KIND", "TITLE"), rows)
-    console.line(f"{len(rows):,} of {counted(page.total, 'archived memory', 'archived memories')}")
+    return Answer(await page_json(page, engine), show if page.entries else none)
 
 
 @Command("add", "archive memories by hand", more=_UNDO, arguments=(IDS,)).asks
-async def add_memories(context: "Context", engine: "AnyEngine") -> Answer:
+async def add_memories(context: Context, engine: AnyEngine) -> Answer:
     """Archive live memories."""
     entries = [await find_one(engine.desk, start) for start in context.args.ids]
     count = await engine.desk.archive(ids_of(entries), actor=context.actor)
@@ -84,7 +78,7 @@ async def add_memories(context: "Context", engine: "AnyEngine") -> Answer:
     more=_UNDO,
     arguments=(IDS,),
 ).asks
-async def restore(context: "Context", engine: "AnyEngine") -> Answer:
+async def restore(context: Context, engine: AnyEngine) -> Answer:
     """Make archived memories live again."""
     entries = [await find_one(engine.desk, start, archived=True) for start in context.args.ids]
     for entry in entries:
@@ -97,26 +91,24 @@ async def restore(context: "Context", engine: "AnyEngine") -> Answer:
     return changed("restored", count)
 
 
-DECLARED: Final = (
-    Command(
-        "archive",
-        about=_ABOUT,
-        examples=(
-            "archive list --why expired",
-            'archive search "release checklist"',
-            "archive add 3f2a && synthorg-tui archive restore 3f2a",
-        ),
-        commands=(
-            list_archived,
-            Command(
-                "search",
-                "find archived memories by meaning and by words",
-                more="`synthorg-tui search --archived` is the same.",
-                arguments=(search.QUERY, *MEMORY_FILTERS, limit(10)),
-                preset={"archived": True, "as_of": None},
-            ).asks(search.find_memories),
-            add_memories,
-            restore,
-        ),
+GROUP: Final = Command(
+    "archive",
+    about=_ABOUT,
+    examples=(
+        "archive list --why expired",
+        'archive search "release checklist"',
+        "archive add 3f2a && synthorg-tui archive restore 3f2a",
+    ),
+    commands=(
+        list_archived,
+        Command(
+            "search",
+            "find archived memories by meaning and by words",
+            more="`synthorg-tui search --archived` is the same.",
+            arguments=(search.QUERY, *MEMORY_FILTERS, limit(10)),
+            preset={"archived": True, "as_of": None},
+        ).runs(search.find_memories),
+        add_memories,
+        restore,
     ),
 )

@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import Argument, limit
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import Context
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import Console, local_time
+from synthorg_tui.cli.output import Answer, Console, local_time
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.paths import expand_home, short_path
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import Context
-    from synthorg_tui.cli.shapes import Json
     from synthorg_tui.executions.blame import Blame, FileTouch
+
 
 _PLACE: Final = re.compile(r"(?P<path>.+?)(?::(?P<line>\d+)(?::\d+)?)?")
 _MAX_LISTED: Final = 10_000
@@ -51,22 +51,33 @@ def file_place(text: str) -> tuple[str, int | None]:
         limit(20, most=_MAX_LISTED),
     ),
 ).runs
-async def blame_file(context: "Context") -> Answer:
+async def blame_file(context: Context) -> Answer:
     """Print the calls that changed a file, the latest first."""
     target, number = context.args.place
     text = _line_of(Path(target), number) if number else None
     async with context.engine() as engine:
         blame = await engine.sessions.blame(target, text)
     shown = blame.touches[: context.args.limit]
-    touches = [_shape(touch) for touch in shown]
+    touches = [
+        {
+            "session_id": touch.session_id,
+            "agent_id": touch.agent_id,
+            "title": touch.title,
+            "at": touch.at.isoformat() if touch.at else None,
+            "line": touch.line,
+            "call": touch.call,
+            "request": touch.request,
+            "path": touch.path,
+            "elsewhere": touch.elsewhere,
+            "wrote_line": touch.wrote_line,
+        }
+        for touch in shown
+    ]
     result = {"path": target, "line": number, "text": text, "touches": touches}
     return Answer(
         result | {"total": len(blame.touches), "unseen": blame.unseen},
         lambda console: _show(console, blame, shown, short_path(target), text),
     )
-
-
-DECLARED: Final = (blame_file,)
 
 
 def _line_of(path: Path, number: int) -> str:
@@ -126,18 +137,3 @@ def _show_session(console: Console, touch: "FileTouch") -> None:
         console.parts([("  there", "dim"), (short_path(touch.path),)])
     ref = f"{touch.session_id}#L{touch.line}"
     console.line(f"  synthorg-tui sessions show '{ref}'", "dim")
-
-
-def _shape(touch: "FileTouch") -> "Json":
-    return {
-        "session_id": touch.session_id,
-        "agent_id": touch.agent_id,
-        "title": touch.title,
-        "at": touch.at.isoformat() if touch.at else None,
-        "line": touch.line,
-        "call": touch.call,
-        "request": touch.request,
-        "path": touch.path,
-        "elsewhere": touch.elsewhere,
-        "wrote_line": touch.wrote_line,
-    }

@@ -3,14 +3,14 @@
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from synthorg_tui.cli.arguments import Argument
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands import config_changes
+from synthorg_tui.cli.context import Context
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import Console
+from synthorg_tui.cli.output import Answer, Console
 from synthorg_tui.core.errors import ConfigError, DomainError
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import Context
     from synthorg_tui.settings.kept import KeptSetting
     from synthorg_tui.settings.safety import Loosened
 
@@ -22,7 +22,7 @@ class _OfStore(NamedTuple):
     waiting: "tuple[Loosened, ...]" = ()
 
 
-async def _of_store(context: "Context") -> _OfStore:
+async def _of_store(context: Context) -> _OfStore:
     """What the store keeps, and what is looser than it holds to; nothing without a store."""
     from synthorg_tui.core.types import warn
     from synthorg_tui.host.client import RemoteEngine
@@ -49,7 +49,7 @@ async def _of_store(context: "Context") -> _OfStore:
 
 
 @Command("check", "say what is wrong with the settings").runs
-async def check(context: "Context") -> Answer:
+async def check(context: Context) -> Answer:
     """Check settings and themes by loading them; raises ``ConfigError`` with every problem."""
     from synthorg_tui.settings.environment import config_file, themes_folder
     from synthorg_tui.settings.theme_files import read_themes
@@ -68,7 +68,7 @@ async def check(context: "Context") -> Answer:
 
 
 @Command("show", "show the settings in force").runs
-async def show_settings(context: "Context") -> Answer:
+async def show_settings(context: Context) -> Answer:
     """Print the settings in force for the store, with secrets hidden."""
     import yaml
 
@@ -97,7 +97,7 @@ async def show_settings(context: "Context") -> Answer:
         ),
     ),
 ).runs
-async def explain(context: "Context") -> Answer:
+async def explain(context: Context) -> Answer:
     """Print every setting with its value, its source (default, file and line, or variable)."""
     from synthorg_tui.settings.listing import list_settings
 
@@ -131,7 +131,7 @@ async def explain(context: "Context") -> Answer:
 
 
 @Command("path", "say where the settings file is").runs
-async def show_path(context: "Context") -> Answer:
+async def show_path(context: Context) -> Answer:
     """Print the path of the settings file in force, or the path where one would be searched."""
     from synthorg_tui.settings.environment import config_file, default_config_file
 
@@ -141,9 +141,7 @@ async def show_path(context: "Context") -> Answer:
     return Answer({"path": path, "exists": source is not None}, path, note=note)
 
 
-DECLARED: Final = (
-    Command(
-        "config",
-        commands=(check, show_settings, explain, show_path, *config_changes.DECLARED),
-    ),
+GROUP: Final = Command(
+    "config",
+    commands=(check, show_settings, explain, show_path, *config_changes.DECLARED),
 )

@@ -9,13 +9,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import Argument, limit
-from synthorg_tui.cli.command import Answer, Command
-from synthorg_tui.cli.output import local_time
+from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import AnyEngine, Context
+from synthorg_tui.cli.output import Answer, local_time
 from synthorg_tui.cli.shapes import Json
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.settings.changes import SettingChange
+
 
 _TOLD: Final = {
     "now": "holds now",
@@ -44,7 +45,7 @@ _SWITCH: Final = Argument(
         Argument("value", metavar="VALUE", help="the value"),
     ),
 ).asks
-async def set_value(context: "Context", engine: "AnyEngine") -> Answer:
+async def set_value(context: Context, engine: AnyEngine) -> Answer:
     """Keep a value; raises ``ConfigError`` with what is allowed."""
     name, value = context.args.name, context.args.value
     return _changed(engine, await engine.kept.set(name, value, actor=context.actor))
@@ -55,12 +56,12 @@ async def set_value(context: "Context", engine: "AnyEngine") -> Answer:
     "forget a changed value: the file holds, or the default",
     arguments=(_NAME,),
 ).asks
-async def unset(context: "Context", engine: "AnyEngine") -> Answer:
+async def unset(context: Context, engine: AnyEngine) -> Answer:
     """Keep nothing of a setting any more."""
     return _changed(engine, await engine.kept.unset(context.args.name, actor=context.actor))
 
 
-async def _step(context: "Context", engine: "AnyEngine", *, undoes: bool) -> Answer:
+async def _step(context: Context, engine: AnyEngine, *, undoes: bool) -> Answer:
     """Undo the last change of a setting, or make the one again that was undone last."""
     step = engine.kept.undo if undoes else engine.kept.redo
     return _changed(engine, await step(actor=context.actor))
@@ -71,7 +72,7 @@ async def _step(context: "Context", engine: "AnyEngine", *, undoes: bool) -> Ans
     "list who changed which setting, when",
     arguments=(limit(50, "how many, at most (default: {})"),),
 ).asks
-async def list_changes(context: "Context", engine: "AnyEngine") -> Answer:
+async def list_changes(context: Context, engine: AnyEngine) -> Answer:
     """List the latest changes, newest first."""
     from synthorg_tui.core.actors import actor_words
 
@@ -81,14 +82,15 @@ async def list_changes(context: "Context", engine: "AnyEngine") -> Answer:
         (local_time(it.at), it.path, it.before or "–", it.after or "–", it.done, actor_words(it.by))
         for it in changes
     ]
-    none = "No setting was changed in the app or by a command."
     return Answer(
         {"changes": [_shape(change) for change in changes]},
-        lambda console: console.table(header, rows, empty=none),
+        lambda console: console.table(
+            header, rows, empty="No setting was changed in the app or by a command."
+        ),
     )
 
 
-async def _switch(context: "Context", engine: "AnyEngine", *, on: bool) -> Answer:
+async def _switch(context: Context, engine: AnyEngine, *, on: bool) -> Answer:
     """Switch something on or off; without a name, list the switches."""
     from synthorg_tui.settings.kept import with_kept
     from synthorg_tui.settings.switches import switches, turned
@@ -130,7 +132,7 @@ DECLARED: Final = (
 """The commands that change settings, for ``config``."""
 
 
-def _changed(engine: "AnyEngine", change: "SettingChange") -> Answer:
+def _changed(engine: AnyEngine, change: "SettingChange") -> Answer:
     """Say what was changed, and from when on it holds."""
     from synthorg_tui.host.client import RemoteEngine
     from synthorg_tui.settings.changes import Takes

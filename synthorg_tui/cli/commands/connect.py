@@ -1,13 +1,15 @@
 """``connect``, ``disconnect`` and ``hook``: this program's entries in coding agents' settings."""
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import YES, Argument, ArgumentGroup, agent_id
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import Context
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import Console
+from synthorg_tui.cli.output import Answer, Console
 from synthorg_tui.cli.shapes import Json
 from synthorg_tui.connect import CLIENT_NAMES, HOOK_EVENTS
 from synthorg_tui.core.enums import SkillState
@@ -16,7 +18,6 @@ from synthorg_tui.core.paths import short_path
 from synthorg_tui.persistence.lock import has_store
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import Context
     from synthorg_tui.connect.changes import ClientInstaller, FileChange
     from synthorg_tui.connect.skills import PlacedSkills
 
@@ -61,7 +62,7 @@ def _scope(default: str) -> ArgumentGroup:
         _scope("default: --project for cursor and vscode, --user for the others"),
     ),
 ).runs
-async def connect(context: "Context") -> Answer:
+async def connect(context: Context) -> Answer:
     """Add the MCP server, and hooks if asked, to a client's configuration; link skills for it.
 
     Refused where an agent runs it, as it is in the app.
@@ -102,13 +103,18 @@ async def connect(context: "Context") -> Answer:
         console.note(client.notes.get(scope, ""))
         console.line(f"Start {client.title} again to use it.")
 
-    files = [
-        {**_file(change), "backup": str(backup) if backup else None}
-        for change, backup in zip(changes, backups, strict=True)
-    ]
-    linked = {"root": str(root), **asdict(placed), "unapproved": unapproved}
-    result = {"client": client.name, "agent": call.agent_id, "files": files, "skills": linked}
-    return Answer(result, show)
+    return Answer(
+        {
+            "client": client.name,
+            "agent": call.agent_id,
+            "files": [
+                {**_file(change), "backup": str(backup) if backup else None}
+                for change, backup in zip(changes, backups, strict=True)
+            ],
+            "skills": {"root": str(root)} | asdict(placed) | {"unapproved": unapproved},
+        },
+        show,
+    )
 
 
 @Command(
@@ -117,7 +123,7 @@ async def connect(context: "Context") -> Answer:
     examples=("disconnect claude-code", "disconnect cursor --project"),
     arguments=(_CLIENT, YES, _scope("default: wherever it was connected")),
 ).runs
-async def disconnect(context: "Context") -> Answer:
+async def disconnect(context: Context) -> Answer:
     """Remove the entries and links that ``connect`` added to a client's configuration.
 
     Refused where an agent runs it.
@@ -145,9 +151,14 @@ async def disconnect(context: "Context") -> Answer:
         if not changes and not cleared:
             console.line(f"{client.title} isn't connected here.")
 
-    files = [{**_file(change), "restored": change.is_whole} for change in changes]
-    skills = [{"root": str(root), "removed": names} for root, names in cleared.items()]
-    return Answer({"client": client.name, "files": files, "skills": skills}, show)
+    return Answer(
+        {
+            "client": client.name,
+            "files": [{**_file(change), "restored": change.is_whole} for change in changes],
+            "skills": [{"root": str(root), "removed": names} for root, names in cleared.items()],
+        },
+        show,
+    )
 
 
 @Command(
@@ -165,7 +176,7 @@ async def disconnect(context: "Context") -> Answer:
         ),
     ),
 ).runs
-async def hook(context: "Context") -> int:
+async def hook(context: Context) -> int:
     """Run a hook that was called with options before its name.
 
     Without such options the hook is run before this parser is loaded, to save time.
@@ -173,29 +184,24 @@ async def hook(context: "Context") -> int:
     from synthorg_tui.connect.hook import main
 
     args = context.args
-    words = [args.client, args.event]
     options = {
         "--data-dir": args.data_dir,
         "--config": args.config,
         "--agent": args.agent,
         "--token-budget": args.token_budget,
     }
-    for name, value in options.items():
-        words += [name, str(value)] if value is not None else []
-    return main(words)
+    given = [(name, str(value)) for name, value in options.items() if value is not None]
+    return main([args.client, args.event, *chain.from_iterable(given)])
 
 
-DECLARED: Final = (connect, disconnect, hook)
-
-
-def _installer(context: "Context") -> "ClientInstaller":
+def _installer(context: Context) -> "ClientInstaller":
     from synthorg_tui.connect.changes import ClientInstaller
     from synthorg_tui.connect.clients import here
 
     return ClientInstaller(context.data_dir.absolute(), here())
 
 
-async def _approved(context: "Context", agent_id: str) -> dict[str, str] | None:
+async def _approved(context: Context, agent_id: str) -> dict[str, str] | None:
     """The agent's skills: SHA-256 by name; ``None``, with a warning, when nobody can be asked."""
     from synthorg_tui.connect.skills import approved
 
@@ -208,7 +214,7 @@ async def _approved(context: "Context", agent_id: str) -> dict[str, str] | None:
         return None
 
 
-async def _rejected(context: "Context") -> set[str]:
+async def _rejected(context: Context) -> set[str]:
     """The names of shipped skills whose text the person refused; none when nobody can be asked."""
     if not has_store(context.data_dir):
         return set()
@@ -220,7 +226,7 @@ async def _rejected(context: "Context") -> set[str]:
     return {row.name for row in rows if row.was_rejected and row.state is SkillState.SHIPPED}
 
 
-def _confirmed(context: "Context", changes: "Sequence[FileChange]") -> bool:
+def _confirmed(context: Context, changes: "Sequence[FileChange]") -> bool:
     """Have the person agree to changes after they were shown; whether there are any."""
     needed = [change for change in changes if change.is_needed]
     for change in needed if not context.wants_json else ():
@@ -279,8 +285,7 @@ def _show_placed(console: Console, root: Path, placed: "PlacedSkills") -> None:
 def _show_unapproved(console: Console, names: Sequence[str]) -> None:
     """Name the skills that the program ships and nobody approved."""
     if names:
-        one = len(names) == 1
-        come, are = ("skill comes", "isn't") if one else ("skills come", "aren't")
+        come, are = ("skill comes", "isn't") if len(names) == 1 else ("skills come", "aren't")
         listed = ", ".join(names)
         console.line(f"{len(names)} {come} with synthorg-tui and {are} in force: {listed}.")
         console.line("`synthorg-tui skills review NAME` puts one up for your approval.")

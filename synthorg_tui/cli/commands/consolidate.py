@@ -5,20 +5,21 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import Argument, whole
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import CANCELLED, UsageError
-from synthorg_tui.cli.output import Console, local_time
+from synthorg_tui.cli.output import Answer, Console, local_time
 from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.memory.consolidation.plan import (
         ConsolidationPlan,
         PlannedGroup,
         PlanOutcome,
     )
     from synthorg_tui.memory.listing import ListedMemory
+
 
 _PERSON_ONLY: Final = "Only a person at a terminal decides, not an agent."
 _SHOWN: Final = 3
@@ -52,14 +53,16 @@ _GROUPS: Final = Argument("--groups", metavar="1,3", type=_numbers, help="only t
     examples=("consolidate plan", "consolidate plan --agent claude-code --json"),
     arguments=(Argument("--agent", metavar="ID", help="only memories of this agent"),),
 ).asks
-async def make_plan(context: "Context", engine: "AnyEngine") -> Answer | int:
+async def make_plan(context: Context, engine: AnyEngine) -> Answer | int:
     """Make a plan, with progress; the first Ctrl-C stops it."""
     with context.working() as job:
         plan = await engine.consolidation.plan(
             context.args.agent,
             actor=context.actor,
             cancel=job.requested,
-            progress=lambda done, total: job.show(_share(done, total)),
+            progress=lambda done, total: job.show(
+                f"looking, {100 * done // total if total else 0} %"
+            ),
         )
     if plan.cancelled:
         context.console.note("Stopped; no plan was made.")
@@ -75,7 +78,7 @@ async def make_plan(context: "Context", engine: "AnyEngine") -> Answer | int:
     "list the latest plans and what became of them",
     arguments=(Argument("--limit", metavar="N", type=whole(1, 1000), default=20),),
 ).asks
-async def list_plans(context: "Context", engine: "AnyEngine") -> Answer:
+async def list_plans(context: Context, engine: AnyEngine) -> Answer:
     """List the latest plans, newest first."""
     found = await engine.consolidation.latest(context.args.limit)
     rows = [
@@ -88,11 +91,13 @@ async def list_plans(context: "Context", engine: "AnyEngine") -> Answer:
         )
         for plan in found
     ]
-    header = ("PLAN", "MADE", "AGENT", "MEMORIES", "GROUPS")
-    none = "No plans; `synthorg-tui consolidate plan` makes one."
     return Answer(
         [_plan_shape(plan) for plan in found],
-        lambda console: console.table(header, rows, empty=none),
+        lambda console: console.table(
+            ("PLAN", "MADE", "AGENT", "MEMORIES", "GROUPS"),
+            rows,
+            empty="No plans; `synthorg-tui consolidate plan` makes one.",
+        ),
     )
 
 
@@ -101,7 +106,7 @@ async def list_plans(context: "Context", engine: "AnyEngine") -> Answer:
     "show a plan: what stays, what leaves and why",
     arguments=(Argument("plan", metavar="N", type=whole(1), help="number of the plan"),),
 ).asks
-async def show_plan(context: "Context", engine: "AnyEngine") -> Answer:
+async def show_plan(context: Context, engine: AnyEngine) -> Answer:
     """Show a plan with beginnings of the memories that are concerned."""
     return await _shown(engine, await engine.consolidation.show(context.args.plan))
 
@@ -113,7 +118,7 @@ async def show_plan(context: "Context", engine: "AnyEngine") -> Answer:
     examples=("consolidate apply 4", "consolidate apply 4 --groups 1,3"),
     arguments=(_PLAN, _GROUPS),
 ).asks
-async def apply_plan(context: "Context", engine: "AnyEngine") -> Answer:
+async def apply_plan(context: Context, engine: AnyEngine) -> Answer:
     """Apply a plan or some of its groups, once a person at the terminal has agreed."""
     from synthorg_tui.cli.terminal import deciding_person
 
@@ -145,7 +150,7 @@ async def apply_plan(context: "Context", engine: "AnyEngine") -> Answer:
     examples=("consolidate drop 4", "consolidate drop 4 --groups 1,3"),
     arguments=(_PLAN, _GROUPS),
 ).asks
-async def drop_plan(context: "Context", engine: "AnyEngine") -> Answer:
+async def drop_plan(context: Context, engine: AnyEngine) -> Answer:
     """Drop groups of a plan; no memory is changed, so nobody is asked."""
     plan = await _plan_of(context, engine)
     groups = context.args.groups
@@ -161,7 +166,7 @@ async def drop_plan(context: "Context", engine: "AnyEngine") -> Answer:
     examples=("consolidate undo 4",),
     arguments=(_PLAN,),
 ).asks
-async def undo_plan(context: "Context", engine: "AnyEngine") -> Answer:
+async def undo_plan(context: Context, engine: AnyEngine) -> Answer:
     """Take back what was applied of a plan, once a person at the terminal has agreed."""
     from synthorg_tui.cli.terminal import deciding_person
 
@@ -178,16 +183,14 @@ async def undo_plan(context: "Context", engine: "AnyEngine") -> Answer:
     return _outcome(outcome, "live again")
 
 
-DECLARED: Final = (
-    Command(
-        "consolidate",
-        commands=(make_plan, list_plans, show_plan, apply_plan, drop_plan, undo_plan),
-    ),
+GROUP: Final = Command(
+    "consolidate",
+    commands=(make_plan, list_plans, show_plan, apply_plan, drop_plan, undo_plan),
 )
 
 
 async def _plan_of(
-    context: "Context", engine: "AnyEngine", *, applied: bool = False
+    context: Context, engine: AnyEngine, *, applied: bool = False
 ) -> "ConsolidationPlan":
     """The plan that was named, else the latest of which something is open, or was applied."""
     if context.args.plan is not None:
@@ -200,7 +203,7 @@ async def _plan_of(
     raise UsageError(what, remedy="See `synthorg-tui consolidate list`.")
 
 
-async def _shown(engine: "AnyEngine", plan: "ConsolidationPlan") -> Answer:
+async def _shown(engine: AnyEngine, plan: "ConsolidationPlan") -> Answer:
     """A plan, with beginnings of the memories that are concerned."""
     ids = [key for group in plan.groups for key in (*group.kept[:1], *group.archived[:_SHOWN])]
     found = await engine.desk.entries(ids, deleted=True) if ids else ()
@@ -272,7 +275,22 @@ def _outcome(outcome: "PlanOutcome", done: str, undo: str = "") -> Answer:
             console.note(f"In Approvals: {', '.join(outcome.waiting)}")
 
     code = 1 if outcome.left and not outcome.done else 0
-    return Answer(_outcome_shape(outcome), show, CANCELLED if outcome.cancelled else code, undo)
+    return Answer(
+        {
+            "plan": outcome.number,
+            "groups": list(outcome.done),
+            "left": [{"group": number, "reason": why} for number, why in outcome.left],
+            "memories": outcome.memories,
+            "live": {"before": outcome.live_before, "after": outcome.live_after},
+            "tokens": {"before": outcome.tokens_before, "after": outcome.tokens_after},
+            "untouched": [{"id": key, "reason": why} for key, why in outcome.untouched],
+            "waiting": list(outcome.waiting),
+            "cancelled": outcome.cancelled,
+        },
+        show,
+        CANCELLED if outcome.cancelled else code,
+        undo,
+    )
 
 
 def _plan_shape(plan: "ConsolidationPlan") -> Json:
@@ -310,20 +328,6 @@ def _group_shape(group: "PlannedGroup") -> Json:
     }
 
 
-def _outcome_shape(outcome: "PlanOutcome") -> Json:
-    return {
-        "plan": outcome.number,
-        "groups": list(outcome.done),
-        "left": [{"group": number, "reason": why} for number, why in outcome.left],
-        "memories": outcome.memories,
-        "live": {"before": outcome.live_before, "after": outcome.live_after},
-        "tokens": {"before": outcome.tokens_before, "after": outcome.tokens_after},
-        "untouched": [{"id": key, "reason": why} for key, why in outcome.untouched],
-        "waiting": list(outcome.waiting),
-        "cancelled": outcome.cancelled,
-    }
-
-
 def _states(plan: "ConsolidationPlan") -> str:
     states = Counter(group.state.value for group in plan.groups)
     return ", ".join(f"{count:,} {state}" for state, count in states.items())
@@ -331,10 +335,6 @@ def _states(plan: "ConsolidationPlan") -> str:
 
 def _line_of(memory: "ListedMemory | None") -> str:
     return "(purged)" if memory is None else " ".join(memory.content.split())[:_WIDTH]
-
-
-def _share(done: int, total: int) -> str:
-    return f"looking, {100 * done // total if total else 0} %"
 
 
 def _count(memories: int) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import Argument, ArgumentGroup, past_moment, path
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands.digest_output import (
     digest_json,
     place_of,
@@ -15,18 +15,19 @@ from synthorg_tui.cli.commands.digest_output import (
     why_nothing,
 )
 from synthorg_tui.cli.commands.memories_reading import any_id, find_one
+from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import UsageError, usage_errors
-from synthorg_tui.cli.output import Console, cut
+from synthorg_tui.cli.output import Answer, Console, cut
 from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.text import counted
 from synthorg_tui.memory.enums import InjectionStrategy
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.memory.index.protocol import Visibility
     from synthorg_tui.memory.retrieval.explanation import Explanation
     from synthorg_tui.memory.scenarios import Question, Scenario, ScenarioOutcome
     from synthorg_tui.memory.strategies.service import InjectionRequest
+
 
 CHANGED: Final = 1
 """Exit code of ``scenarios run`` when an agent would get something else."""
@@ -131,7 +132,7 @@ _QUESTION: Final = (
         ),
     ),
 ).asks
-async def digest(context: "Context", engine: "AnyEngine") -> Answer:
+async def digest(context: Context, engine: AnyEngine) -> Answer:
     """Print the digest exactly as an agent would get it; with ``--explain`` also the reasons.
 
     Memories that are no longer given are looked up for a person only.
@@ -166,15 +167,18 @@ async def digest(context: "Context", engine: "AnyEngine") -> Answer:
 
 
 @Command("list", "list the scenarios").asks
-async def list_scenarios(context: "Context", engine: "AnyEngine") -> Answer:
+async def list_scenarios(context: Context, engine: AnyEngine) -> Answer:
     """List the saved scenarios."""
     saved = await engine.scenarios.list()
     questions = [(scenario.name, scenario.question) for scenario in saved]
     rows = [(name, it.agent_id, str(it.token_budget), it.query) for name, it in questions]
-    none = "No scenarios yet; `synthorg-tui scenarios save` keeps one."
     return Answer(
         {"scenarios": [_scenario(scenario) for scenario in saved]},
-        lambda console: console.table(("NAME", "AGENT", "BUDGET", "QUERY"), rows, empty=none),
+        lambda console: console.table(
+            ("NAME", "AGENT", "BUDGET", "QUERY"),
+            rows,
+            empty="No scenarios yet; `synthorg-tui scenarios save` keeps one.",
+        ),
     )
 
 
@@ -185,7 +189,7 @@ async def list_scenarios(context: "Context", engine: "AnyEngine") -> Answer:
     examples=("scenarios save push git push --agent claude-code --token-budget 800",),
     arguments=(Argument("name", metavar="NAME", help="what to call it"), *_QUESTION),
 ).asks
-async def save(context: "Context", engine: "AnyEngine") -> Answer:
+async def save(context: Context, engine: AnyEngine) -> Answer:
     """Save a question as a scenario, with the memories that its digest includes now.
 
     Like deleting one, refused where an agent runs it: scenarios are a person's own tests.
@@ -198,7 +202,7 @@ async def save(context: "Context", engine: "AnyEngine") -> Answer:
 
 
 @Command("delete", "forget a scenario", arguments=(Argument("name", metavar="NAME"),)).asks
-async def delete(context: "Context", engine: "AnyEngine") -> Answer:
+async def delete(context: Context, engine: AnyEngine) -> Answer:
     """Delete a saved scenario."""
     name = context.args.name
     if not await engine.scenarios.delete(name):
@@ -214,7 +218,7 @@ async def delete(context: "Context", engine: "AnyEngine") -> Answer:
     more="Exits with 1 when an agent would get something else.",
     arguments=(Argument("names", nargs="*", metavar="NAME", help="only these (default: all)"),),
 ).asks
-async def run_scenarios(context: "Context", engine: "AnyEngine") -> Answer:
+async def run_scenarios(context: Context, engine: AnyEngine) -> Answer:
     """Run the saved scenarios again; return 1 when a digest changed, else 0."""
     outcomes = await engine.scenarios.run(context.args.names)
     changed = sum(outcome.is_changed for outcome in outcomes)
@@ -224,22 +228,36 @@ async def run_scenarios(context: "Context", engine: "AnyEngine") -> Answer:
             _show_outcome(console, outcome)
         console.line(f"{changed} of {counted(len(outcomes), 'scenario')} changed", "dim")
 
-    result = {"changed": changed, "scenarios": [_outcome(outcome) for outcome in outcomes]}
-    return Answer(result, show, code=CHANGED if changed else 0)
+    return Answer(
+        {
+            "changed": changed,
+            "scenarios": [
+                {
+                    "name": outcome.scenario.name,
+                    "changed": outcome.is_changed,
+                    "included": list(outcome.included),
+                    "added": list(outcome.added),
+                    "removed": list(outcome.removed),
+                    "reordered": outcome.is_reordered,
+                    "error": outcome.error,
+                }
+                for outcome in outcomes
+            ],
+        },
+        show,
+        code=CHANGED if changed else 0,
+    )
 
 
-DECLARED: Final = (
-    digest,
-    Command(
-        "scenarios",
-        about="Keep questions with what they include, and ask them again after a change.",
-        commands=(list_scenarios, save, delete, run_scenarios),
-    ),
+SCENARIOS: Final = Command(
+    "scenarios",
+    about="Keep questions with what they include, and ask them again after a change.",
+    commands=(list_scenarios, save, delete, run_scenarios),
 )
 
 
 async def _explanation(
-    context: "Context", engine: "AnyEngine", request: "InjectionRequest", found: "Explanation"
+    context: Context, engine: AnyEngine, request: "InjectionRequest", found: "Explanation"
 ) -> "Explanation":
     """The explanation with authors, and for a person who asks with what is no longer given."""
     from synthorg_tui.memory.retrieval.explanation import with_authors
@@ -252,7 +270,7 @@ async def _explanation(
     return with_authors(found, await engine.desk.authors(ids))
 
 
-async def _question(context: "Context", engine: "AnyEngine") -> "Question":
+async def _question(context: Context, engine: AnyEngine) -> "Question":
     from synthorg_tui.memory.scenarios import Question
 
     args = context.args
@@ -276,7 +294,7 @@ async def _question(context: "Context", engine: "AnyEngine") -> "Question":
         )
 
 
-async def _view(context: "Context", engine: "AnyEngine") -> "Visibility | None":
+async def _view(context: Context, engine: AnyEngine) -> "Visibility | None":
     """The project and session of the options, or the agent's usual project, which is named."""
     from synthorg_tui.memory.index.protocol import Visibility
 
@@ -306,18 +324,6 @@ def _scenario(scenario: "Scenario") -> Json:
         "pinned": list(question.pinned),
         "excluded": list(question.excluded),
         "expected": list(scenario.expected),
-    }
-
-
-def _outcome(outcome: "ScenarioOutcome") -> Json:
-    return {
-        "name": outcome.scenario.name,
-        "changed": outcome.is_changed,
-        "included": list(outcome.included),
-        "added": list(outcome.added),
-        "removed": list(outcome.removed),
-        "reordered": outcome.is_reordered,
-        "error": outcome.error,
     }
 
 

@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.command import Answer
-from synthorg_tui.cli.output import Console
+from synthorg_tui.cli.output import Answer, Console
 from synthorg_tui.cli.shapes import Json, rounded
 from synthorg_tui.core.actors import actor_words
 
@@ -12,6 +11,7 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.index.protocol import Visibility
     from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation, OrgCandidate
     from synthorg_tui.memory.strategies.service import Injection
+
 
 FORMER: Final = "No longer given, though they fit the question by words:"
 

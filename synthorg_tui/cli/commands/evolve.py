@@ -3,17 +3,18 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands import skills_eval
+from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import Console, ProgressLine
+from synthorg_tui.cli.output import Answer, Console, ProgressLine
 from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
     from synthorg_tui.approvals.models import ApprovalItem
-    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.learning.promotion import Evolution
+
 
 _NEXT: Final = "Next: `synthorg-tui proposals list`, or the app's Approvals."
 
@@ -22,7 +23,7 @@ _WAITS: Final = "Nothing changes before you approve it:\n`synthorg-tui proposals
 
 
 @Command("evolve", more=_WAITS, examples=("evolve", "evolve --json")).runs
-async def evolve(context: "Context") -> Answer:
+async def evolve(context: Context) -> Answer:
     """Run one cycle of the evolver now, regardless of the schedule."""
     if not context.settings().memory.procedural.evolver.enabled:
         setting = "Set memory.procedural.evolver.enabled to true"
@@ -43,7 +44,7 @@ async def evolve(context: "Context") -> Answer:
 
 
 @Command("prune", more=_WAITS, examples=("prune", "prune --json")).asks
-async def prune(context: "Context", engine: "AnyEngine") -> Answer:
+async def prune(context: Context, engine: AnyEngine) -> Answer:
     """Propose active skills for removal, chosen by the configured pruning strategy."""
     with ProgressLine(context.console) as line:
         report = await engine.pruning.propose(
@@ -59,16 +60,15 @@ async def prune(context: "Context", engine: "AnyEngine") -> Answer:
         console.lines((f"{item_id}  revised" for item_id in report.revised), "bold")
         console.note(_NEXT)
 
-    result = {
-        "skills": report.skills,
-        "chosen": report.chosen,
-        "proposed": list(report.proposed),
-        "revised": list(report.revised),
-    }
-    return Answer(result, show)
-
-
-DECLARED: Final = (evolve, prune)
+    return Answer(
+        {
+            "skills": report.skills,
+            "chosen": report.chosen,
+            "proposed": list(report.proposed),
+            "revised": list(report.revised),
+        },
+        show,
+    )
 
 
 def _evolution_shape(evolution: "Evolution", helps: Mapping[str, str]) -> Json:
@@ -85,19 +85,18 @@ def _evolution_shape(evolution: "Evolution", helps: Mapping[str, str]) -> Json:
             "decided": report.decided,
             "over_limit": report.over_limit,
         },
-        "items": [_item_shape(item, evolution, helps) for item in report.items],
-    }
-
-
-def _item_shape(item: "ApprovalItem", evolution: "Evolution", helps: Mapping[str, str]) -> Json:
-    return {
-        "id": item.id,
-        "kind": item.action_type,
-        "title": item.title,
-        "confidence": float(item.metadata["confidence"]),
-        "recurrence": int(item.metadata["recurrence"]),
-        "state": _state(item, evolution),
-        "helps": helps.get(item.id, ""),
+        "items": [
+            {
+                "id": item.id,
+                "kind": item.action_type,
+                "title": item.title,
+                "confidence": float(item.metadata["confidence"]),
+                "recurrence": int(item.metadata["recurrence"]),
+                "state": _state(item, evolution),
+                "helps": helps.get(item.id, ""),
+            }
+            for item in report.items
+        ],
     }
 
 

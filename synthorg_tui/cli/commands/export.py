@@ -4,14 +4,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import Argument, path
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import Console, ProgressLine
+from synthorg_tui.cli.output import Answer, Console, ProgressLine
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.memory.consolidation.wiki_export import WikiExport
 
 
@@ -30,21 +30,20 @@ if TYPE_CHECKING:
         ),
     ),
 ).runs
-async def export_data(context: "Context") -> Answer:
+async def export_data(context: Context) -> Answer:
     """Write the tables to a folder, also while the store is in use."""
     from synthorg_tui.persistence.export import TABLES, ExportFormat
 
-    args = context.args
-    if unknown := sorted(set(args.tables) - set(TABLES)):
+    if unknown := sorted(set(context.args.tables) - set(TABLES)):
         raise UsageError(
             f"there is no table {unknown[0]!r}", remedy=f"There are: {', '.join(TABLES)}."
         )
     async with context.engine() as engine:
         with context.working() as job:
             done = await engine.maintenance.export(
-                args.to,
-                format=ExportFormat(args.format),
-                tables=tuple(args.tables),
+                context.args.to,
+                format=ExportFormat(context.args.format),
+                tables=tuple(context.args.tables),
                 progress=lambda done, total: job.show(f"{done:,} of {total:,} rows"),
                 cancel=job.requested,
             )
@@ -54,8 +53,9 @@ async def export_data(context: "Context") -> Answer:
         console.line(f"Wrote {total} to {short_path(str(done.path))}", "bold")
         console.lines(f"{rows:>9,}  {name}" for name, rows in done.rows.items())
 
-    shape = {"path": str(done.path), "format": done.format.value, "tables": dict(done.rows)}
-    return Answer(shape, show)
+    return Answer(
+        {"path": str(done.path), "format": done.format.value, "tables": dict(done.rows)}, show
+    )
 
 
 @Command(
@@ -81,7 +81,7 @@ async def export_data(context: "Context") -> Answer:
         ),
     ),
 ).asks
-async def export_wiki(context: "Context", engine: "AnyEngine") -> Answer:
+async def export_wiki(context: Context, engine: AnyEngine) -> Answer:
     """Write the folder; returns 1 when a file couldn't be written."""
     from synthorg_tui.memory.consolidation.wiki_export import export_memories, export_root
 
@@ -123,10 +123,8 @@ def _show(console: Console, done: "WikiExport") -> None:
     console.warning(*(f"{name} couldn't be written" for name in done.failed))
 
 
-DECLARED: Final = (
-    Command(
-        "export",
-        examples=("export wiki", "export data --to desk --format csv"),
-        commands=(export_data, export_wiki),
-    ),
+GROUP: Final = Command(
+    "export",
+    examples=("export wiki", "export data --to desk --format csv"),
+    commands=(export_data, export_wiki),
 )

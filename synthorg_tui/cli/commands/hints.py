@@ -8,15 +8,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import Argument
-from synthorg_tui.cli.command import Answer, Command
-from synthorg_tui.cli.output import local_time
+from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import AnyEngine, Context
+from synthorg_tui.cli.output import Answer, local_time
 from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.paths import expand_home
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.silenced import Silence
-    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.engine import Engine
+
 
 KINDS: Final = ("command", "lesson", "project")
 _PERSON_ONLY: Final = (
@@ -35,7 +36,7 @@ _SUBJECT: Final = (
 )
 
 
-async def _change(context: "Context", engine: "Engine", *, silence: bool) -> Answer:
+async def _change(context: Context, engine: "Engine", *, silence: bool) -> Answer:
     """Give agents no more hints about a subject, or allow them again."""
     from synthorg_tui.agents.silenced import SilencedKind
     from synthorg_tui.cli.terminal import require_open_to_decisions
@@ -75,7 +76,7 @@ async def _change(context: "Context", engine: "Engine", *, silence: bool) -> Ans
         ).owns(partial(_change, silence=False)),
     ),
 ).asks
-async def list_silenced(context: "Context", engine: "AnyEngine") -> Answer:
+async def list_silenced(context: Context, engine: AnyEngine) -> Answer:
     """List what is silenced, the latest first."""
     silenced = await engine.gateway.silenced()
     rows = [(each.kind.value, each.subject, local_time(each.at), each.actor) for each in silenced]
@@ -85,9 +86,6 @@ async def list_silenced(context: "Context", engine: "AnyEngine") -> Answer:
             ("KIND", "WHAT", "SINCE", "BY"), rows, empty="Nothing is silenced."
         ),
     )
-
-
-DECLARED: Final = (list_silenced,)
 
 
 async def _subject(engine: "AnyEngine | Engine", kind: str, given: str) -> str:

@@ -1,18 +1,16 @@
 """``import mem0``: bring over the memories of an existing Mem0 store, with their history."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from synthorg_tui.cli.command import Answer
+from synthorg_tui.cli.context import Context
 from synthorg_tui.cli.errors import CANCELLED, UsageError
-from synthorg_tui.cli.output import Console
+from synthorg_tui.cli.output import Answer, Console
+from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import Context
     from synthorg_tui.ingest.mem0 import Mem0Report
-
-_REASONS_SHOWN = 20
 
 
 def is_meant(paths: list[Path]) -> bool:
@@ -20,7 +18,7 @@ def is_meant(paths: list[Path]) -> bool:
     return len(paths) > 0 and str(paths[0]) == "mem0"
 
 
-async def run(context: "Context") -> int:
+async def run(context: Context) -> int:
     """Import a Mem0 store once; a second import adds only what is new there."""
     import asyncio
 
@@ -53,10 +51,7 @@ async def run(context: "Context") -> int:
                 cancel=job.requested,
             )
     context.print(Answer(_json(report), lambda console: _show(console, report)))
-    shown = report.skipped[:_REASONS_SHOWN]
-    context.console.warning(*(f"skipped {memory_id}: {reason}" for memory_id, reason in shown))
-    if len(report.skipped) > _REASONS_SHOWN:
-        context.console.note(f"and {len(report.skipped) - _REASONS_SHOWN} more")
+    context.warn_skipped(report.skipped)
     if not report.cancelled:
         return 0
     context.console.error("cancelled; what is done is kept", "Import again to go on.")
@@ -83,7 +78,7 @@ def _show(console: Console, report: "Mem0Report") -> None:
     console.lines(f"  {agent}  {count:,}" for agent, count in sorted(report.agents.items()))
 
 
-def _json(report: "Mem0Report") -> dict[str, Any]:
+def _json(report: "Mem0Report") -> Json:
     return {
         "dry_run": report.dry_run,
         "memories": report.memories,

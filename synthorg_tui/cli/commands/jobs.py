@@ -7,15 +7,16 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import Argument, limit
-from synthorg_tui.cli.command import Answer, Command
-from synthorg_tui.cli.output import Console, local_time
+from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import AnyEngine, Context
+from synthorg_tui.cli.output import Answer, Console, local_time
 from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import duration
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.jobs.models import JobRun, JobStatus, RunProgress
+
 
 _CODES: Final = {"done": 0, "nothing": 0, "cancelled": 130}
 """Exit codes of runs by how they ended; 1 for the others."""
@@ -24,22 +25,25 @@ _CODES: Final = {"done": 0, "nothing": 0, "cancelled": 130}
 _JOB: Final = Argument("job", nargs="?", metavar="JOB", help="(default: all)")
 
 
-async def _list_jobs(context: "Context", engine: "AnyEngine") -> Answer:
+async def _list_jobs(context: Context, engine: AnyEngine) -> Answer:
     """List all jobs."""
     jobs = await engine.jobs.list()
     rows = [
         (
             job.name,
             "all the time" if job.interval is None else job.interval.value,
-            _last(job.last),
+            f"{local_time(job.last.started_at)}  {_told(job.last)}" if job.last else "not yet",
             _next(job),
         )
         for job in jobs
     ]
-    none = "Nothing runs by itself with this backend."
     return Answer(
         {"jobs": [_job_shape(job) for job in jobs]},
-        lambda console: console.table(("JOB", "HOW OFTEN", "LAST RUN", "NEXT"), rows, empty=none),
+        lambda console: console.table(
+            ("JOB", "HOW OFTEN", "LAST RUN", "NEXT"),
+            rows,
+            empty="Nothing runs by itself with this backend.",
+        ),
     )
 
 
@@ -49,7 +53,7 @@ async def _list_jobs(context: "Context", engine: "AnyEngine") -> Answer:
     examples=("jobs log", "jobs log backup --limit 1 --json"),
     arguments=(_JOB, limit(20, "how many, at most (default: {})")),
 ).asks
-async def show_log(context: "Context", engine: "AnyEngine") -> Answer:
+async def show_log(context: Context, engine: AnyEngine) -> Answer:
     """Show the latest runs, newest first, each with what happened in it."""
     runs = await engine.jobs.runs(context.args.job, limit=context.args.limit)
 
@@ -70,7 +74,7 @@ async def show_log(context: "Context", engine: "AnyEngine") -> Answer:
     examples=("jobs run reembedding",),
     arguments=(Argument("job", metavar="JOB", help="its name, as `jobs list` shows it"),),
 ).asks
-async def run_job(context: "Context", engine: "AnyEngine") -> Answer:
+async def run_job(context: Context, engine: AnyEngine) -> Answer:
     """Run a job and wait for its end; return 1 when it failed and 130 when it was stopped."""
     name = context.args.job
     with context.working() as working:
@@ -92,30 +96,28 @@ async def run_job(context: "Context", engine: "AnyEngine") -> Answer:
     examples=("jobs cancel", "jobs cancel backup"),
     arguments=(_JOB,),
 ).asks
-async def cancel(context: "Context", engine: "AnyEngine") -> Answer:
+async def cancel(context: Context, engine: AnyEngine) -> Answer:
     """Stop a job or all; return 1 when none was running."""
     stopped = await engine.jobs.cancel(context.args.job)
     told = f"Stopping {', '.join(stopped)}; what is done is kept." if stopped else "Nothing runs."
     return Answer({"stopped": list(stopped)}, told, code=0 if stopped else 1)
 
 
-DECLARED: Final = (
-    Command(
-        "jobs",
-        more="Without a command\nthey are listed. They run while the app or an owner is open.",
-        examples=("jobs", "jobs run backup", "jobs log backup", "jobs cancel"),
-        commands=(
-            Command(
-                "list",
-                "list what runs by itself, with its last and its next run",
-                examples=("jobs list", "jobs list --json"),
-            ).asks(_list_jobs),
-            show_log,
-            run_job,
-            cancel,
-        ),
-    ).asks(_list_jobs),
-)
+GROUP: Final = Command(
+    "jobs",
+    more="Without a command\nthey are listed. They run while the app or an owner is open.",
+    examples=("jobs", "jobs run backup", "jobs log backup", "jobs cancel"),
+    commands=(
+        Command(
+            "list",
+            "list what runs by itself, with its last and its next run",
+            examples=("jobs list", "jobs list --json"),
+        ).asks(_list_jobs),
+        show_log,
+        run_job,
+        cancel,
+    ),
+).asks(_list_jobs)
 
 
 def _progress(now: "RunProgress") -> str:
@@ -125,10 +127,6 @@ def _progress(now: "RunProgress") -> str:
     rate = f" · {now.rate:,.1f}/s" if now.rate else ""
     left = f" · {duration(now.seconds_left)} left" if now.seconds_left is not None else ""
     return f"{share}{rate}{left}"
-
-
-def _last(run: "JobRun | None") -> str:
-    return f"{local_time(run.started_at)}  {_told(run)}" if run is not None else "not yet"
 
 
 def _told(run: "JobRun") -> str:

@@ -3,15 +3,15 @@
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import SINCE, Argument
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import CANCELLED
-from synthorg_tui.cli.output import Console
-from synthorg_tui.cli.shapes import Json
+from synthorg_tui.cli.output import Answer, Console
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.learning.models import Learned, LearnProgress, LearnReport
+
 
 _VERDICTS: Final = {
     "proposed": "new",
@@ -35,7 +35,7 @@ _VERDICTS: Final = {
         ),
     ),
 ).asks
-async def learn(context: "Context", engine: "AnyEngine") -> Answer:
+async def learn(context: Context, engine: AnyEngine) -> Answer:
     """Draw lessons from imported executions and put them into the queue of proposals."""
     with context.working() as job:
         if await engine.executions.unlearnt():  # knowledge has yet to be drawn from them, too
@@ -49,37 +49,34 @@ async def learn(context: "Context", engine: "AnyEngine") -> Answer:
     if context.wants_json:
         context.console.warning(*report.warnings)
     code = CANCELLED if report.cancelled else 0
-    return Answer(_shape(report), lambda console: _show(console, report), code)
-
-
-DECLARED: Final = (learn,)
+    return Answer(
+        {
+            "executions": report.executions,
+            "lessons": [
+                {
+                    "id": lesson.item_id,
+                    "title": lesson.title,
+                    "verdict": lesson.verdict.value,
+                    "recurrence": lesson.recurrence,
+                    "confidence": lesson.confidence,
+                    "worded": list(lesson.worded),
+                    "refused": list(lesson.refused),
+                    "seconds": lesson.seconds,
+                }
+                for lesson in report.lessons
+            ],
+            "notes": list(report.notes),
+            "warnings": list(report.warnings),
+            "cancelled": report.cancelled,
+        },
+        lambda console: _show(console, report),
+        code,
+    )
 
 
 def _progress(step: "LearnProgress") -> str:
     unit = "sessions" if step.stage == "reading" else "lessons"
     return f"{step.stage} {step.done:,} of {step.total:,} {unit}"
-
-
-def _shape(report: "LearnReport") -> Json:
-    return {
-        "executions": report.executions,
-        "lessons": [
-            {
-                "id": lesson.item_id,
-                "title": lesson.title,
-                "verdict": lesson.verdict.value,
-                "recurrence": lesson.recurrence,
-                "confidence": lesson.confidence,
-                "worded": list(lesson.worded),
-                "refused": list(lesson.refused),
-                "seconds": lesson.seconds,
-            }
-            for lesson in report.lessons
-        ],
-        "notes": list(report.notes),
-        "warnings": list(report.warnings),
-        "cancelled": report.cancelled,
-    }
 
 
 def _show(console: Console, report: "LearnReport") -> None:

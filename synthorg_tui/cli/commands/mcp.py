@@ -2,16 +2,16 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from synthorg_tui.cli.arguments import Argument, agent_id
 from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import Context
 from synthorg_tui.cli.errors import UsageError
 from synthorg_tui.core.paths import expand_home
 from synthorg_tui.mcp import DEFAULT_PORT
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import Context
     from synthorg_tui.mcp.connections import ActingAgent
 
 
@@ -58,7 +58,7 @@ def _folder(text: str) -> Path:
         ),
     ),
 ).runs
-async def serve_mcp(context: "Context") -> int:
+async def serve_mcp(context: Context) -> int:
     """Serve until the client closes the connection or, over HTTP, until Ctrl-C."""
     import asyncio
 
@@ -91,10 +91,7 @@ async def serve_mcp(context: "Context") -> int:
     return 0
 
 
-DECLARED: Final = (serve_mcp,)
-
-
-async def _serve_http(context: "Context", acting: "ActingAgent") -> None:
+async def _serve_http(context: Context, acting: "ActingAgent") -> None:
     import shlex
 
     from synthorg_tui.mcp import bridge

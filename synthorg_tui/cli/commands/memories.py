@@ -3,7 +3,6 @@
 The subcommands that only read are in ``memories_reading``.
 """
 
-import argparse
 from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
@@ -24,7 +23,7 @@ from synthorg_tui.cli.arguments import (
     path,
     tags,
 )
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands import memories_as_agent as as_agent
 from synthorg_tui.cli.commands import memories_changes as changes
 from synthorg_tui.cli.commands.memories_reading import (
@@ -37,18 +36,18 @@ from synthorg_tui.cli.commands.memories_reading import (
     show_history,
     show_memory,
 )
+from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.erasing import ERASING, WORD, erase_files, print_erased, tell_copies
+from synthorg_tui.cli.output import Answer, Console
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.text import counted
 from synthorg_tui.memory.enums import Sensitivity
 from synthorg_tui.memory.errors import MemoryCapabilityError
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
-    from synthorg_tui.cli.output import Console
     from synthorg_tui.curation.erasure import ErasureReview
     from synthorg_tui.memory.listing import ListedMemory
-    from synthorg_tui.memory.models import MemoryEdit
+
 
 REDACT: Final = "redact"
 FORGET: Final = "forget"
@@ -94,7 +93,7 @@ _VALIDITY: Final = (
         *_VALIDITY,
     ),
 ).runs
-async def add_memory(context: "Context") -> Answer:
+async def add_memory(context: Context) -> Answer:
     """Store a memory as one of an agent's.
 
     Run by an agent, this and the other changes are the agent's, on its own memory.
@@ -151,9 +150,11 @@ async def add_memory(context: "Context") -> Answer:
         *_VALIDITY,
     ),
 ).runs
-async def edit_memory(context: "Context") -> Answer:
+async def edit_memory(context: Context) -> Answer:
     """Change a memory by the given options or, without any, in ``$EDITOR``."""
     import asyncio
+
+    from synthorg_tui.memory.extensions import MemoryEdit
 
     args = context.args
     content = given_text(args.content) if args.content is not None else None
@@ -165,7 +166,16 @@ async def edit_memory(context: "Context") -> Answer:
         entry = await find_one(engine.desk, args.id)
         if all(getattr(args, field) is None for field in _EDITABLE):
             content = await asyncio.to_thread(edited_text, entry.content, "memory.md")
-        change = _change(args, content)
+        change = MemoryEdit(
+            content=content,
+            category=MemoryCategory(args.category) if args.category else None,
+            tags=args.tags,
+            confidence=args.confidence,
+            sensitivity=Sensitivity(args.sensitivity) if args.sensitivity else None,
+            fact_key=args.fact_key,
+            valid_from=args.valid_from,
+            valid_to=args.valid_to,
+        )
         if acting is None:
             edited = await engine.desk.edit(entry.id, change, actor=context.actor)
         else:
@@ -176,28 +186,13 @@ async def edit_memory(context: "Context") -> Answer:
     return Answer(shapes.memory(edited, source), f"Changed {edited.id}")
 
 
-def _change(args: argparse.Namespace, content: str | None) -> "MemoryEdit":
-    from synthorg_tui.memory.extensions import MemoryEdit
-
-    return MemoryEdit(
-        content=content,
-        category=MemoryCategory(args.category) if args.category else None,
-        tags=args.tags,
-        confidence=args.confidence,
-        sensitivity=Sensitivity(args.sensitivity) if args.sensitivity else None,
-        fact_key=args.fact_key,
-        valid_from=args.valid_from,
-        valid_to=args.valid_to,
-    )
-
-
 @Command(
     "delete",
     "delete memories",
     more="They can be restored until they are purged.",
     arguments=(IDS, YES),
 ).runs
-async def delete(context: "Context") -> Answer:
+async def delete(context: Context) -> Answer:
     """Delete memories after a confirmation; ``restore`` brings them back."""
     if (agent := context.agent) is not None:
         return await as_agent.delete(context, agent)
@@ -212,7 +207,7 @@ async def delete(context: "Context") -> Answer:
 
 
 @Command("restore", "bring deleted and archived memories back", arguments=(IDS,)).runs
-async def restore(context: "Context") -> Answer:
+async def restore(context: Context) -> Answer:
     """Restore deleted memories."""
     if (agent := context.agent) is not None:
         return await as_agent.restore(context, agent)
@@ -236,7 +231,7 @@ async def restore(context: "Context") -> Answer:
         ),
     ),
 ).asks
-async def purge(context: "Context", engine: "AnyEngine") -> Answer:
+async def purge(context: Context, engine: AnyEngine) -> Answer:
     """Erase memories for ever, and all that derives from them, after a typed confirmation."""
     args = context.args
     entries = [await find_one(engine.desk, start, deleted=True) for start in args.ids]
@@ -254,7 +249,7 @@ async def purge(context: "Context", engine: "AnyEngine") -> Answer:
         forgotten = (await engine.sessions.purge(sessions, actor=context.actor)).sessions
     files = await erase_files(context, engine)
 
-    def show(console: "Console") -> None:
+    def show(console: Console) -> None:
         done = f"Purged {counted(erased.memories, 'memory', 'memories')}."
         print_erased(console, done, erased, files)
         if forgotten:
@@ -268,34 +263,32 @@ async def purge(context: "Context", engine: "AnyEngine") -> Answer:
     return Answer(result | {"forgotten": list(forgotten)} | files.as_json(), show)
 
 
-DECLARED: Final = (
-    Command(
-        "memories",
-        about="Work on memories. An ID may be shortened to its first characters.",
-        examples=(
-            "memories list --agent claude-code",
-            "memories show 3f2a",
-            "memories edit 3f2a --tags git,push",
-            "memories delete 3f2a && synthorg-tui memories restore 3f2a",
-        ),
-        commands=(
-            list_memories,
-            show_memory,
-            show_history,
-            add_memory,
-            edit_memory,
-            delete,
-            restore,
-            purge,
-            *changes.DECLARED,
-        ),
+GROUP: Final = Command(
+    "memories",
+    about="Work on memories. An ID may be shortened to its first characters.",
+    examples=(
+        "memories list --agent claude-code",
+        "memories show 3f2a",
+        "memories edit 3f2a --tags git,push",
+        "memories delete 3f2a && synthorg-tui memories restore 3f2a",
+    ),
+    commands=(
+        list_memories,
+        show_memory,
+        show_history,
+        add_memory,
+        edit_memory,
+        delete,
+        restore,
+        purge,
+        *changes.DECLARED,
     ),
 )
 
 
 async def _tell_purge(
-    context: "Context",
-    engine: "AnyEngine",
+    context: Context,
+    engine: AnyEngine,
     review: "ErasureReview",
     ids: list[str],
     sessions: list[str],
@@ -311,7 +304,7 @@ async def _tell_purge(
     await tell_copies(context, engine, memory_ids=ids)
 
 
-def _name(context: "Context", entries: "Sequence[ListedMemory]") -> None:
+def _name(context: Context, entries: "Sequence[ListedMemory]") -> None:
     if context.args.yes:
         return
     for entry in entries[:MAX_NAMED]:

@@ -6,22 +6,21 @@ a person may do is refused by ``cli.agent_rules``. Reading is the same for every
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from synthorg_tui.cli.command import Answer
 from synthorg_tui.cli.commands.memories_reading import changed, find_one, ids_of
+from synthorg_tui.cli.context import Context
+from synthorg_tui.cli.output import Answer
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from synthorg_tui.agents.models import CallReply
-    from synthorg_tui.cli.context import Context
     from synthorg_tui.core.actors import CodingAgent
     from synthorg_tui.memory.models import MemoryStoreRequest
 
 
-def refuse_times(agent: "CodingAgent", times: Sequence["datetime | None"]) -> None:
+def refuse_times(agent: "CodingAgent", times: Sequence[datetime | None]) -> None:
     """Raise ``DecisionRefusedError`` when an agent says from when until when a fact is true."""
     from synthorg_tui.approvals.models import DecisionRefusedError
 
@@ -33,7 +32,7 @@ def refuse_times(agent: "CodingAgent", times: Sequence["datetime | None"]) -> No
 
 
 async def add(
-    context: "Context", agent: "CodingAgent", request: "MemoryStoreRequest", project: str | None
+    context: Context, agent: "CodingAgent", request: "MemoryStoreRequest", project: str | None
 ) -> Answer:
     """Add a memory to the agent's own, or propose it."""
     from synthorg_tui.approvals.models import DecisionRefusedError
@@ -56,7 +55,7 @@ async def add(
     return Answer({"id": memory_id}, f"Added {memory_id}")
 
 
-async def delete(context: "Context", agent: "CodingAgent") -> Answer:
+async def delete(context: Context, agent: "CodingAgent") -> Answer:
     """Delete memories that the agent wrote, or propose it."""
     async with context.acting_as(agent) as acting:
         reply = await acting.delete_memories(await _named(context, deleted=False))
@@ -65,14 +64,14 @@ async def delete(context: "Context", agent: "CodingAgent") -> Answer:
     return changed("deleted", len(reply.memory_ids))
 
 
-async def restore(context: "Context", agent: "CodingAgent") -> Answer:
+async def restore(context: Context, agent: "CodingAgent") -> Answer:
     """Bring back memories that the agent wrote and itself deleted."""
     async with context.acting_as(agent) as acting:
         reply = await acting.restore_memories(await _named(context, deleted=True))
     return changed("restored", len(reply.memory_ids))
 
 
-async def _named(context: "Context", *, deleted: bool) -> list[str]:
+async def _named(context: Context, *, deleted: bool) -> list[str]:
     """The full ids of the memories that the arguments name, each once."""
     async with context.engine() as engine:
         found = [await find_one(engine.desk, start, deleted=deleted) for start in context.args.ids]

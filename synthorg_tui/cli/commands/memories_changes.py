@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli import shapes
 from synthorg_tui.cli.arguments import ID, IDS, Argument, limit, whole
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands.memories_reading import SHORT_ID, find_one, ids_of
-from synthorg_tui.cli.output import Console, local_time
+from synthorg_tui.cli.context import AnyEngine, Context
+from synthorg_tui.cli.output import Answer, Console, local_time
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.memory.listing import UndoneAct
+
 
 _TITLE: Final = 70
 _DONE: Final = {
@@ -31,7 +32,7 @@ _STEPS: Final = "Changes of agents and imports stay, and so does what was change
 _LIMIT: Final = limit(20, "at most N (default {})")
 
 
-async def _share(context: "Context", engine: "AnyEngine", *, done: str) -> Answer:
+async def _share(context: Context, engine: AnyEngine, *, done: str) -> Answer:
     """Publish memories to all agents, or withdraw published ones; ``done`` is the result."""
     entries = [await find_one(engine.desk, start) for start in context.args.ids]
     act = engine.desk.publish if done == "published" else engine.desk.retract
@@ -42,14 +43,16 @@ async def _share(context: "Context", engine: "AnyEngine", *, done: str) -> Answe
     return Answer({done: list(ids)}, told, note=_UNDO if ids else "")
 
 
-async def _step(context: "Context", engine: "AnyEngine", *, done: str) -> Answer:
+async def _step(context: Context, engine: AnyEngine, *, done: str) -> Answer:
     """Undo the last change of a person, or make the one again that was undone last."""
     step = engine.desk.undo if done == "undone" else engine.desk.redo
     act = await step(actor=context.actor)
     if act is None:
         return Answer({done: None}, f"Nothing can be {done}.")
-    told = {"kind": act.kind.value, "ids": list(act.memory_ids), "at": act.at.isoformat()}
-    return Answer({done: told}, f"{done.capitalize()}: {_words(act)}")
+    return Answer(
+        {done: {"kind": act.kind.value, "ids": list(act.memory_ids), "at": act.at.isoformat()}},
+        f"{done.capitalize()}: {_words(act)}",
+    )
 
 
 def _words(act: "UndoneAct") -> str:
@@ -69,7 +72,7 @@ def _words(act: "UndoneAct") -> str:
         Argument("version", metavar="N", type=whole(1), help="number of the version"),
     ),
 ).asks
-async def restore_version(context: "Context", engine: "AnyEngine") -> Answer:
+async def restore_version(context: Context, engine: AnyEngine) -> Answer:
     """Restore an older version of a memory as its newest."""
     version = context.args.version
     entry = await find_one(engine.desk, context.args.id)
@@ -84,7 +87,7 @@ async def restore_version(context: "Context", engine: "AnyEngine") -> Answer:
     "list the digests and replies that a memory was given with",
     arguments=(ID, _LIMIT),
 ).asks
-async def list_uses(context: "Context", engine: "AnyEngine") -> Answer:
+async def list_uses(context: Context, engine: AnyEngine) -> Answer:
     """List the calls of agents that were given a memory, newest first."""
     entry = await find_one(engine.desk, context.args.id)
     uses = await engine.desk.uses(entry.id, limit=context.args.limit)
@@ -111,7 +114,7 @@ async def list_uses(context: "Context", engine: "AnyEngine") -> Answer:
 
 
 @Command("similar", "list memories that say nearly the same", arguments=(ID, _LIMIT)).asks
-async def list_similar(context: "Context", engine: "AnyEngine") -> Answer:
+async def list_similar(context: Context, engine: AnyEngine) -> Answer:
     """List memories that say nearly the same, most similar first."""
     entry = await find_one(engine.desk, context.args.id)
     found = await engine.desk.similar(entry.id, limit=context.args.limit)

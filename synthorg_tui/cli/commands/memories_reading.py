@@ -14,9 +14,10 @@ from synthorg_tui.cli.arguments import (
     limit,
     whole,
 )
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import Console, cut, local_time
+from synthorg_tui.cli.output import Answer, Console, cut, local_time
 from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.paths import expand_home, short_path
@@ -24,11 +25,11 @@ from synthorg_tui.core.text import counted
 from synthorg_tui.memory.errors import MemoryNotFoundError
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.executions.models import Execution, SourceRef
     from synthorg_tui.executions.store import Excerpt
     from synthorg_tui.memory.extensions import MemoryAdmin
     from synthorg_tui.memory.listing import BrowseFilter, ListedMemory, MemoryPage
+
 
 SHORT_ID: Final = 8
 """Characters of an id that are shown where it stands for a memory among others."""
@@ -63,7 +64,7 @@ _SORTS: Final = ("newest", "oldest", "agent", "category", "confidence")
         limit(50),
     ),
 ).asks
-async def list_memories(context: "Context", engine: "AnyEngine") -> Answer:
+async def list_memories(context: Context, engine: AnyEngine) -> Answer:
     """Print the matching memories, from ``--offset`` on and at most ``--limit`` of them."""
     args = context.args
     wanted = replace(
@@ -81,30 +82,43 @@ async def list_memories(context: "Context", engine: "AnyEngine") -> Answer:
     if not page.total and not facets.agents:
         first = "agents write them" if facets.final else "they come with `synthorg-tui import`"
         reason = f"No memories yet; {first}."
-    return Answer(None, reason if not page.entries else lambda console: _print_rows(console, page))
+    return Answer(None, reason if not page.entries else lambda console: _show_page(console, page))
 
 
-async def page_json(page: "MemoryPage", engine: "AnyEngine") -> shapes.Json:
+async def page_json(page: "MemoryPage", engine: AnyEngine) -> shapes.Json:
     """Return a page of memories as JSON, with their sources."""
     resolver = shapes.SourceResolver(engine.executions)
-    memories = [shapes.memory(each, await resolver.resolve(each.source)) for each in page.entries]
-    return {"total": page.total, "offset": page.offset, "memories": memories}
+    return {
+        "total": page.total,
+        "offset": page.offset,
+        "memories": [
+            shapes.memory(each, await resolver.resolve(each.source)) for each in page.entries
+        ],
+    }
 
 
-def _print_rows(console: Console, page: "MemoryPage") -> None:
+def _show_page(console: Console, page: "MemoryPage") -> None:
     """A table in which the title has most of the room; an agent is named where it changes."""
-    agents = {entry.agent_id for entry in page.entries}
-    rows, before = [], ""
-    for entry in page.entries:
-        agent = cut(_whose(entry), MAX_AGENT) if entry.agent_id != before else ""
-        title, _ = title_of(entry)
-        cells = entry.id[:SHORT_ID], local_time(entry.created_at), agent, entry.kind.value, title
-        rows.append(cells if len(agents) > 1 else (*cells[:2], *cells[3:]))
-        before = entry.agent_id
-    header = ("ID", "CREATED", "AGENT", "KIND", "TITLE")
-    console.table(header if len(agents) > 1 else (*header[:2], *header[3:]), rows)
-    whose = "" if len(agents) > 1 else f", {_of(page.entries[0])}"
-    console.line(f"{len(rows):,} of {counted(page.total, 'memory', 'memories')}{whose}", "dim")
+    from synthorg_tui.memory.listing import SHARED_OWNER
+
+    owners = [entry.agent_id for entry in page.entries]
+    rows = [
+        (
+            entry.id[:SHORT_ID],
+            local_time(entry.created_at),
+            cut(_whose(entry), MAX_AGENT) if entry.agent_id != before else "",
+            entry.kind.value,
+            title_of(entry)[0],
+        )
+        for entry, before in zip(page.entries, ["", *owners], strict=False)
+    ]
+    table: list[tuple[str, ...]] = [("ID", "CREATED", "AGENT", "KIND", "TITLE"), *rows]
+    told = f"{len(rows):,} of {counted(page.total, 'memory', 'memories')}"
+    if len(set(owners)) == 1:
+        table = [(*row[:2], *row[3:]) for row in table]
+        told += ", for all agents" if owners[0] == SHARED_OWNER else f", all of {owners[0]}"
+    console.table(table[0], table[1:])
+    console.line(told, "dim")
 
 
 def title_of(entry: "ListedMemory") -> tuple[str, str]:
@@ -115,7 +129,7 @@ def title_of(entry: "ListedMemory") -> tuple[str, str]:
     return title.removeprefix(TITLE_STARTS.get(entry.kind, "")), rest
 
 
-async def filter_of(context: "Context", engine: "AnyEngine") -> "BrowseFilter":
+async def filter_of(context: Context, engine: AnyEngine) -> "BrowseFilter":
     """Return the filter that the options ``MEMORY_FILTERS`` make."""
     from synthorg_tui.cli.commands.sessions_reading import find_session
     from synthorg_tui.memory.kinds import MemoryKind
@@ -134,7 +148,7 @@ async def filter_of(context: "Context", engine: "AnyEngine") -> "BrowseFilter":
     )
 
 
-async def _projects(context: "Context", desk: "MemoryAdmin") -> tuple[str, ...]:
+async def _projects(context: Context, desk: "MemoryAdmin") -> tuple[str, ...]:
     from synthorg_tui.memory.listing import project_name, projects_named
 
     known = [path for path, _ in (await desk.facets()).projects]
@@ -166,7 +180,7 @@ async def _projects(context: "Context", desk: "MemoryAdmin") -> tuple[str, ...]:
         ),
     ),
 ).asks
-async def show_memory(context: "Context", engine: "AnyEngine") -> Answer:
+async def show_memory(context: Context, engine: AnyEngine) -> Answer:
     """Print one memory, its metadata and the transcript lines it comes from."""
     from synthorg_tui.executions.models import SourceRef
 
@@ -298,7 +312,7 @@ def archived_words(entry: "ListedMemory") -> str:
 
 
 @Command("history", "show every change to a memory", arguments=(ID,)).asks
-async def show_history(context: "Context", engine: "AnyEngine") -> Answer:
+async def show_history(context: Context, engine: AnyEngine) -> Answer:
     """Print every change to a memory, newest first."""
     memory_id = await any_id(engine.desk, context.args.id)
     changes = await engine.desk.history(memory_id)
@@ -319,8 +333,9 @@ async def show_history(context: "Context", engine: "AnyEngine") -> Answer:
                 before, after = change.before.get(field), change.after.get(field)
                 console.block(f"{field}: {_shown(before)} -> {_shown(after)}", indent=4)
 
-    history = [shapes.revision(change) for change in changes]
-    return Answer({"id": memory_id, "history": history}, show)
+    return Answer(
+        {"id": memory_id, "history": [shapes.revision(change) for change in changes]}, show
+    )
 
 
 async def find_one(
@@ -351,8 +366,10 @@ async def any_id(desk: "MemoryAdmin", id_start: str) -> str:
 
 
 def _not_found(id_start: str) -> MemoryNotFoundError:
-    remedy = "See `synthorg-tui memories list`, also with --deleted."
-    return MemoryNotFoundError(f"no memory has an id that starts with {id_start!r}", remedy=remedy)
+    return MemoryNotFoundError(
+        f"no memory has an id that starts with {id_start!r}",
+        remedy="See `synthorg-tui memories list`, also with --deleted.",
+    )
 
 
 def _shown(value: object) -> str:
@@ -365,12 +382,6 @@ def _whose(entry: "ListedMemory") -> str:
     from synthorg_tui.memory.listing import owner_words
 
     return owner_words(entry.agent_id)
-
-
-def _of(entry: "ListedMemory") -> str:
-    from synthorg_tui.memory.listing import SHARED_OWNER
-
-    return "for all agents" if entry.agent_id == SHARED_OWNER else f"all of {entry.agent_id}"
 
 
 def ids_of(entries: "Sequence[ListedMemory]") -> list[str]:

@@ -8,16 +8,17 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands import models_evaluate, models_tune
-from synthorg_tui.cli.output import Console, ProgressLine
+from synthorg_tui.cli.context import Context
+from synthorg_tui.cli.output import Answer, Console, ProgressLine
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import Context
     from synthorg_tui.persistence.usage import UsageTotal
     from synthorg_tui.providers.inspection import FoundModel, Measured
+
 
 _DAYS = 30
 _MEGABYTE = 1_000_000
@@ -28,7 +29,7 @@ _MEGABYTE = 1_000_000
     "list the models found, and what they were used for",
     more="Servers are looked for\non this machine only, besides those in the settings.",
 ).runs
-async def list_models(context: "Context") -> Answer:
+async def list_models(context: Context) -> Answer:
     """List the models, and the tokens used today and in the last 30 days."""
     from synthorg_tui.core.clock import SystemClock
     from synthorg_tui.providers.completion.usage import start_of_day
@@ -47,15 +48,17 @@ async def list_models(context: "Context") -> Answer:
         _show_models(console, models)
         _show_usage(console, used_today, limit, used)
 
-    result = {
-        "models": [asdict(model) | {"purpose": model.purpose.value} for model in models],
-        "usage": {
-            "today_tokens": used_today,
-            "daily_token_limit": limit,
-            "last_30_days": [asdict(total) for total in used],
+    return Answer(
+        {
+            "models": [asdict(model) | {"purpose": model.purpose.value} for model in models],
+            "usage": {
+                "today_tokens": used_today,
+                "daily_token_limit": limit,
+                "last_30_days": [asdict(total) for total in used],
+            },
         },
-    }
-    return Answer(result, show)
+        show,
+    )
 
 
 @Command(
@@ -63,7 +66,7 @@ async def list_models(context: "Context") -> Answer:
     "load the configured models and measure them",
     more="Exits with 1 when one\ndoesn't work.",
 ).runs
-async def check(context: "Context") -> Answer:
+async def check(context: Context) -> Answer:
     """Load the configured models and time them; return 1 when one doesn't work, else 0."""
     from synthorg_tui.providers.completion.config import NoModelConfig
     from synthorg_tui.providers.completion.factory import create_completion_provider
@@ -102,12 +105,10 @@ async def check(context: "Context") -> Answer:
     return Answer({"ok": works, "checks": checks}, show, code=0 if works else 1)
 
 
-DECLARED: Final = (
-    Command(
-        "models",
-        examples=("models list", "models check", "models evaluate", "models tune"),
-        commands=(list_models, check, models_evaluate.evaluate, *models_tune.DECLARED),
-    ),
+GROUP: Final = Command(
+    "models",
+    examples=("models list", "models check", "models evaluate", "models tune"),
+    commands=(list_models, check, models_evaluate.evaluate, *models_tune.DECLARED),
 )
 
 

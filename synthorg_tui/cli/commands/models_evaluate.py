@@ -3,21 +3,19 @@
 from typing import TYPE_CHECKING
 
 from synthorg_tui.cli.arguments import Argument, path, whole
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import Context
 from synthorg_tui.cli.errors import CANCELLED, UsageError
-from synthorg_tui.cli.output import Console
+from synthorg_tui.cli.output import Answer, Console
 from synthorg_tui.cli.shapes import Json
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import Context
     from synthorg_tui.memory.evaluation.comparing import ComparisonPlan
     from synthorg_tui.memory.evaluation.metrics import Interval
     from synthorg_tui.memory.evaluation.report import (
         ComparisonReport,
-        EmbedderFigures,
         RankingFigures,
         SetFigures,
-        TaskFigures,
     )
 
 
@@ -68,7 +66,7 @@ def _bound(name: str, most: int, usual: int, told: str) -> Argument:
         _bound("--minutes", 1_440, 10, "to embed with one model; fewer memories then"),
     ),
 ).runs
-async def evaluate(context: "Context") -> Answer:
+async def evaluate(context: Context) -> Answer:
     """Compare embedders; returns 1 when one doesn't work, ``CANCELLED`` when stopped, else 0."""
     plan = _plan(context)
     _ask_before_sending(plan)
@@ -80,10 +78,36 @@ async def evaluate(context: "Context") -> Answer:
                 cancel=job.requested,
             )
     code = int(any(each.problem for each in report.embedders)) if report.is_complete else CANCELLED
-    return Answer(_shape(report), lambda console: _show(console, report), code)
+    return Answer(
+        {
+            "complete": report.is_complete,
+            "seconds": round(report.seconds, 1),
+            "sets": [each.model_dump(mode="json") for each in report.sets],
+            "embedders": [
+                {
+                    "name": each.name,
+                    "active": each.is_active,
+                    "reranker": each.reranker,
+                    "problem": each.problem,
+                    "fingerprint": each.fingerprint,
+                    "dims": each.dims,
+                    "load_seconds": round(each.load_seconds, 2),
+                    "texts_per_second": round(each.texts_per_second, 1),
+                    "pairs_per_second": round(each.pairs_per_second, 1),
+                    "memory_bytes": each.memory,
+                    "sets": [_set_shape(figures) for figures in each.sets],
+                }
+                for each in report.embedders
+            ],
+            "notes": list(report.notes),
+            "advice": list(report.advice),
+        },
+        lambda console: _show(console, report),
+        code,
+    )
 
 
-def _plan(context: "Context") -> "ComparisonPlan":
+def _plan(context: Context) -> "ComparisonPlan":
     from synthorg_tui.memory.evaluation.comparing import ComparisonPlan
     from synthorg_tui.memory.evaluation.contenders import parse_embedder, parse_reranker
 
@@ -140,33 +164,6 @@ def _show(console: Console, report: "ComparisonReport") -> None:
         console.note("It was stopped: what isn't in the tables wasn't tried.")
 
 
-def _shape(report: "ComparisonReport") -> Json:
-    return {
-        "complete": report.is_complete,
-        "seconds": round(report.seconds, 1),
-        "sets": [each.model_dump(mode="json") for each in report.sets],
-        "embedders": [_embedder_shape(each) for each in report.embedders],
-        "notes": list(report.notes),
-        "advice": list(report.advice),
-    }
-
-
-def _embedder_shape(each: "EmbedderFigures") -> Json:
-    return {
-        "name": each.name,
-        "active": each.is_active,
-        "reranker": each.reranker,
-        "problem": each.problem,
-        "fingerprint": each.fingerprint,
-        "dims": each.dims,
-        "load_seconds": round(each.load_seconds, 2),
-        "texts_per_second": round(each.texts_per_second, 1),
-        "pairs_per_second": round(each.pairs_per_second, 1),
-        "memory_bytes": each.memory,
-        "sets": [_set_shape(figures) for figures in each.sets],
-    }
-
-
 def _set_shape(figures: "SetFigures") -> Json:
     gain = figures.gain
     return {
@@ -182,16 +179,15 @@ def _set_shape(figures: "SetFigures") -> Json:
             "ndcg_10": _interval(gain.ndcg_10),
             "mrr": _interval(gain.mrr),
         },
-        "tasks": [_task_shape(task) for task in figures.tasks],
-    }
-
-
-def _task_shape(figures: "TaskFigures") -> Json:
-    return {
-        "task": figures.task.value if figures.task is not None else "all",
-        "questions": figures.questions,
-        "given": _ranking_shape(figures.fused),
-        "by_meaning": _ranking_shape(figures.dense),
+        "tasks": [
+            {
+                "task": task.task.value if task.task is not None else "all",
+                "questions": task.questions,
+                "given": _ranking_shape(task.fused),
+                "by_meaning": _ranking_shape(task.dense),
+            }
+            for task in figures.tasks
+        ],
     }
 
 

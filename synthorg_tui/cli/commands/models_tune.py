@@ -1,17 +1,17 @@
 """``models tune`` and what follows it: runs, checkpoints, deploying one and taking it back."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Final, TypeAlias
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from synthorg_tui.cli.arguments import Argument, limit, path, whole
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import CANCELLED, UsageError, usage_errors
-from synthorg_tui.cli.output import Console, local_time
+from synthorg_tui.cli.output import Answer, Console, local_time
 from synthorg_tui.cli.shapes import Json
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.cli.terminal import Terminal
     from synthorg_tui.engine import Engine
     from synthorg_tui.memory.fine_tune.models import (
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         FineTuneRun,
     )
     from synthorg_tui.memory.service import MemoryService
+
 
 _LOOK_EVERY: Final = 0.3
 _MOST: Final = 500
@@ -36,6 +37,7 @@ _VALUES: Final = (
 _CHECKPOINT: Final = Argument("checkpoint", metavar="ID", help="its id, or how that begins")
 _LIMIT: Final = limit(20, "how many, at most (default {})", most=_MOST)
 Begin: TypeAlias = "Callable[[MemoryService], Awaitable[FineTuneRun]]"
+_Record = TypeVar("_Record", "CheckpointRecord", "FineTuneRun")
 
 
 @Command(
@@ -75,7 +77,7 @@ Begin: TypeAlias = "Callable[[MemoryService], Awaitable[FineTuneRun]]"
         *(Argument(option, type=kind, metavar="N", help=told) for option, kind, told in _VALUES),
     ),
 ).runs
-async def tune(context: "Context") -> Answer:
+async def tune(context: Context) -> Answer:
     """Train a checkpoint; returns 1 when the run fails or can't begin, 130 when it is cancelled."""
     plan = _plan(context)
     if context.args.check:
@@ -88,19 +90,18 @@ async def tune(context: "Context") -> Answer:
     "go on with a run that was interrupted",
     arguments=(Argument("run", metavar="RUN", help="its id, or how that begins"),),
 ).runs
-async def resume(context: "Context") -> Answer:
+async def resume(context: Context) -> Answer:
     """Go on with a run; the exit codes are those of ``tune``."""
 
     async def begin(service: "MemoryService") -> "FineTuneRun":
         runs, _ = await service.list_runs(limit=_MOST, offset=0)
-        run_id = _meant([run.id for run in runs], context.args.run)
-        return await service.resume_fine_tune(run_id)
+        return await service.resume_fine_tune(_meant(runs, context.args.run).id)
 
     return await _follow(context, begin)
 
 
 @Command("cancel", "cancel the run at work; it can be resumed").asks
-async def cancel(context: "Context", engine: "AnyEngine") -> Answer:
+async def cancel(context: Context, engine: AnyEngine) -> Answer:
     """Cancel the run at work; returns 0 also when there is none."""
     cancelled = await engine.memory_service.cancel_fine_tune()
     told = f"Cancelled run {cancelled[:_SHORT]}." if cancelled else "No run is at work."
@@ -108,7 +109,7 @@ async def cancel(context: "Context", engine: "AnyEngine") -> Answer:
 
 
 @Command("runs", "list the runs of tuning, newest first", arguments=(_LIMIT,)).asks
-async def list_runs(context: "Context", engine: "AnyEngine") -> Answer:
+async def list_runs(context: Context, engine: AnyEngine) -> Answer:
     """List runs, newest first."""
     runs, total = await engine.memory_service.list_runs(limit=context.args.limit, offset=0)
     rows = [
@@ -121,11 +122,13 @@ async def list_runs(context: "Context", engine: "AnyEngine") -> Answer:
         )
         for run in runs
     ]
-    header = ("RUN", "STARTED", "STAGE", "QUESTIONS", "")
-    none = "Nothing was trained yet; `synthorg-tui models tune` does it."
     return Answer(
         {"runs": [run_shape(run) for run in runs], "total": total},
-        lambda console: console.table(header, rows, empty=none),
+        lambda console: console.table(
+            ("RUN", "STARTED", "STAGE", "QUESTIONS", ""),
+            rows,
+            empty="Nothing was trained yet; `synthorg-tui models tune` does it.",
+        ),
     )
 
 
@@ -134,7 +137,7 @@ async def list_runs(context: "Context", engine: "AnyEngine") -> Answer:
     "list what was trained, with figures, and what is used",
     arguments=(_LIMIT,),
 ).asks
-async def list_checkpoints(context: "Context", engine: "AnyEngine") -> Answer:
+async def list_checkpoints(context: Context, engine: AnyEngine) -> Answer:
     """List checkpoints, newest first, and say which embedder is in force."""
     service = engine.memory_service
     active = await service.get_active_embedder()
@@ -142,24 +145,28 @@ async def list_checkpoints(context: "Context", engine: "AnyEngine") -> Answer:
 
     def show(console: Console) -> None:
         if found:
-            header = ("CHECKPOINT", "MADE", "NDCG@10", "RECALL@10", "GAIN", "")
-            console.table(header, [_row(each) for each in found])
+            console.table(
+                ("CHECKPOINT", "MADE", "NDCG@10", "RECALL@10", "GAIN", ""),
+                [_row(each) for each in found],
+            )
             console.line()
         tuned = f" with checkpoint {active.checkpoint_id[:_SHORT]}" if active.checkpoint_id else ""
         console.line(f"In force: {active.model}{tuned}.")
         if active.problem:
             console.warning(f"the base is used: {active.problem}")
 
-    shape = {
-        "active": active.model_dump(mode="json"),
-        "checkpoints": [checkpoint_shape(each) for each in found],
-        "total": total,
-    }
-    return Answer(shape, show)
+    return Answer(
+        {
+            "active": active.model_dump(mode="json"),
+            "checkpoints": [checkpoint_shape(each) for each in found],
+            "total": total,
+        },
+        show,
+    )
 
 
 @Command("deploy", "put a checkpoint in force; it asks you first", arguments=(_CHECKPOINT,)).decides
-async def deploy(context: "Context", engine: "Engine", terminal: "Terminal") -> Answer:
+async def deploy(context: Context, engine: "Engine", terminal: "Terminal") -> Answer:
     """Put a checkpoint in force after a person at the terminal agreed."""
     from synthorg_tui.memory.fine_tune.deployment import require_better
 
@@ -176,7 +183,7 @@ async def deploy(context: "Context", engine: "Engine", terminal: "Terminal") -> 
     "take the checkpoint in force back; it asks you first",
     arguments=(_CHECKPOINT,),
 ).decides
-async def roll_back(context: "Context", engine: "Engine", terminal: "Terminal") -> Answer:
+async def roll_back(context: Context, engine: "Engine", terminal: "Terminal") -> Answer:
     """Take the checkpoint in force back after a person at the terminal agreed."""
     record = await _named(context, engine.memory_service)
     _agree(terminal, "Take checkpoint {} back? {}", record)
@@ -190,7 +197,7 @@ async def roll_back(context: "Context", engine: "Engine", terminal: "Terminal") 
     "delete a checkpoint that isn't in force; it asks you first",
     arguments=(_CHECKPOINT,),
 ).decides
-async def delete(context: "Context", engine: "Engine", terminal: "Terminal") -> Answer:
+async def delete(context: Context, engine: "Engine", terminal: "Terminal") -> Answer:
     """Delete a checkpoint after a person at the terminal agreed."""
     record = await _named(context, engine.memory_service)
     _agree(terminal, "Delete checkpoint {} with its file? {}", record)
@@ -211,11 +218,10 @@ DECLARED: Final = (
 """The commands of fine-tuning, for ``models``."""
 
 
-async def _named(context: "Context", service: "MemoryService") -> "CheckpointRecord":
+async def _named(context: Context, service: "MemoryService") -> "CheckpointRecord":
     """The checkpoint that the argument names."""
     known, _ = await service.list_checkpoints(limit=_MOST, offset=0)
-    record_id = _meant([each.id for each in known], context.args.checkpoint)
-    return next(each for each in known if each.id == record_id)
+    return _meant(known, context.args.checkpoint)
 
 
 def _agree(terminal: "Terminal", question: str, record: "CheckpointRecord") -> None:
@@ -225,7 +231,7 @@ def _agree(terminal: "Terminal", question: str, record: "CheckpointRecord") -> N
     terminal.agree(question.format(record.id[:_SHORT], told).strip())
 
 
-def _plan(context: "Context") -> "FineTunePlan":
+def _plan(context: Context) -> "FineTunePlan":
     from synthorg_tui.memory.fine_tune.models import FineTunePlan
 
     args = context.args
@@ -243,7 +249,7 @@ def _plan(context: "Context") -> "FineTunePlan":
         )
 
 
-async def _check(context: "Context", plan: "FineTunePlan") -> Answer:
+async def _check(context: Context, plan: "FineTunePlan") -> Answer:
     """Show what was found for a plan; 1 when it couldn't begin."""
     async with context.engine() as engine:
         found = await engine.memory_service.run_preflight(plan)
@@ -257,7 +263,7 @@ async def _check(context: "Context", plan: "FineTunePlan") -> Answer:
     return Answer(found.model_dump(mode="json"), show, code=0 if found.can_proceed else 1)
 
 
-async def _follow(context: "Context", begin: Begin) -> Answer:
+async def _follow(context: Context, begin: Begin) -> Answer:
     """Begin a run and show its stages until it is over; Ctrl-C cancels it."""
     async with context.engine() as engine:
         service = engine.memory_service
@@ -267,12 +273,10 @@ async def _follow(context: "Context", begin: Begin) -> Answer:
                 if job.requested.is_set():
                     await service.cancel_fine_tune()
                 run = await service.get_run(run.id)
-                stage = run.stage.value.replace("_", " ")
-                job.show(f"{stage} {run.progress or 0:.0%}{_latest(run)}")
+                job.show(_progress(run))
                 await asyncio.sleep(_LOOK_EVERY if run.stage.is_active else 0)
-    code = 0
-    if run.error is not None:
-        code = CANCELLED if run.error.startswith("cancelled") else 1
+    failed = CANCELLED if (run.error or "").startswith("cancelled") else 1
+    code = 0 if run.error is None else failed
     return Answer(run_shape(run), lambda console: _show(console, run), code)
 
 
@@ -281,18 +285,18 @@ def _show(console: Console, run: "FineTuneRun") -> None:
         console.error(run.error, f"`synthorg-tui models resume {run.id[:_SHORT]}` goes on with it.")
         return
     written = f", {run.written} of them written by your model," if run.written else ""
-    took = f"in {run.duration_seconds or 0:.0f} s."
-    console.line(f"Trained on {run.pairs} questions{written} {took}")
+    seconds = run.duration_seconds or 0
+    console.line(f"Trained on {run.pairs} questions{written} in {seconds:.0f} s.")
     console.block(f"It is {run.note}.")
     if run.metrics is not None and run.metrics.is_surely_better and run.checkpoint_id:
         console.line(f"`synthorg-tui models deploy {run.checkpoint_id[:_SHORT]}` uses it.")
 
 
-def _latest(run: "FineTuneRun") -> str:
-    if not run.curve:
-        return ""
-    point = run.curve[-1]
-    return f" · step {point.step} · loss {point.loss:.3f} · NDCG {point.metric:.3f}"
+def _progress(run: "FineTuneRun") -> str:
+    told = f"{run.stage.value.replace('_', ' ')} {run.progress or 0:.0%}"
+    for point in run.curve[-1:]:
+        told += f" · step {point.step} · loss {point.loss:.3f} · NDCG {point.metric:.3f}"
+    return told
 
 
 def _row(record: "CheckpointRecord") -> tuple[str, ...]:
@@ -314,7 +318,7 @@ def _row(record: "CheckpointRecord") -> tuple[str, ...]:
 
 def run_shape(run: "FineTuneRun") -> Json:
     """Return a run as JSON."""
-    shape: Json = {
+    return {
         "id": run.id,
         "stage": run.stage.value,
         "progress": run.progress,
@@ -327,7 +331,6 @@ def run_shape(run: "FineTuneRun") -> Json:
         "metrics": _figures(run.metrics),
         "curve": [point.model_dump(mode="json") for point in run.curve],
     }
-    return shape
 
 
 def checkpoint_shape(record: "CheckpointRecord") -> Json:
@@ -352,9 +355,9 @@ def _figures(metrics: "EvalMetrics | None") -> Json | None:
     return None if metrics is None else metrics.model_dump(mode="json")
 
 
-def _meant(ids: "list[str]", start: str) -> str:
-    """The one id that begins so; raises ``UsageError`` for none or several."""
-    found = [each for each in ids if each.startswith(start)]
+def _meant(known: "Sequence[_Record]", start: str) -> "_Record":
+    """The one whose id begins so; raises ``UsageError`` for none or several."""
+    found = [each for each in known if each.id.startswith(start)]
     if len(found) != 1:
         raise UsageError(
             f"{'no' if not found else 'more than one'} id begins with {start!r}",

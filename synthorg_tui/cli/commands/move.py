@@ -1,20 +1,21 @@
 """``move``: copies the whole store to a server or back into the data directory."""
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import YES, Argument
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import Context
 from synthorg_tui.cli.errors import UsageError
+from synthorg_tui.cli.output import Answer, Console
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from synthorg_tui.cli.context import Context
-    from synthorg_tui.cli.output import Console
     from synthorg_tui.persistence.config import PersistenceConfig
     from synthorg_tui.persistence.moving import MovePlan, MoveReport, MoveStep, NamedStore
+
 
 _POSTGRES: Final = "postgres"
 _LOCAL: Final = "local"
@@ -44,12 +45,11 @@ _MOVED: Final = "the store is being moved, and what changes now would stay behin
         YES,
     ),
 ).runs
-async def move(context: "Context") -> Answer:
+async def move(context: Context) -> Answer:
     """Copy the store, compare both, and say which settings make it the one that is used."""
     from synthorg_tui.persistence.moving import StoreMove
 
-    server = _server(context)
-    async with _stores(context, server) as (source, target):
+    async with _stores(context, _server(context)) as (source, target):
         plan = await StoreMove(source, target).plan()
         if context.args.dry_run:
             return _planned(source, target, plan)
@@ -66,10 +66,7 @@ async def move(context: "Context") -> Answer:
     return _moved(context, source, target, report)
 
 
-DECLARED: Final = (move,)
-
-
-def _server(context: "Context") -> "PersistenceConfig":
+def _server(context: Context) -> "PersistenceConfig":
     """The settings of the server; raises ``UsageError`` where nothing names one."""
     from synthorg_tui.persistence.config import PersistenceConfig
 
@@ -86,7 +83,7 @@ def _server(context: "Context") -> "PersistenceConfig":
 
 @asynccontextmanager
 async def _stores(
-    context: "Context", server: "PersistenceConfig"
+    context: Context, server: "PersistenceConfig"
 ) -> "AsyncIterator[tuple[NamedStore, NamedStore]]":
     """Both stores, open, with the data directory owned: from where, and to where."""
     import platform
@@ -127,48 +124,56 @@ async def _stores(
 
 
 def _told(step: "MoveStep") -> str:
-    deed = "compared" if step.is_comparing else "copied"
-    return f"{step.done:,} of {step.total:,} rows {deed} ({step.table})"
+    return (
+        f"{step.done:,} of {step.total:,} rows "
+        f"{'compared' if step.is_comparing else 'copied'} ({step.table})"
+    )
 
 
 def _planned(source: "NamedStore", target: "NamedStore", plan: "MovePlan") -> Answer:
-    shape = {
-        "from": source.name,
-        "to": target.name,
-        "rows": dict(plan.rows),
-        "present": plan.present,
-        "is_continued": plan.is_continued,
-    }
-    there = f" {plan.present:,} are there already." if plan.is_continued else ""
     told = f"{counted(plan.total, 'row')} would be copied from {source.name} to {target.name}."
-    return Answer(shape, told + there)
+    if plan.is_continued:
+        told += f" {plan.present:,} are there already."
+    return Answer(
+        {
+            "from": source.name,
+            "to": target.name,
+            "rows": dict(plan.rows),
+            "present": plan.present,
+            "is_continued": plan.is_continued,
+        },
+        told,
+    )
 
 
 def _moved(
-    context: "Context", source: "NamedStore", target: "NamedStore", report: "MoveReport"
+    context: Context, source: "NamedStore", target: "NamedStore", report: "MoveReport"
 ) -> Answer:
     lines = _settings_for(context)
 
-    def show(console: "Console") -> None:
-        rows = counted(sum(report.rows.values()), "row")
-        same = f"{rows} are the same in {source.name} and {target.name}"
-        console.line(f"{same} ({report.copied:,} copied).")
+    def show(console: Console) -> None:
+        console.line(
+            f"{counted(sum(report.rows.values()), 'row')} are the same in {source.name} and "
+            f"{target.name} ({report.copied:,} copied)."
+        )
         if report.redone:
             console.note(f"changed meanwhile, copied anew: {', '.join(report.redone)}")
         _tell_settings(context, lines)
 
-    shape = {
-        "from": source.name,
-        "to": target.name,
-        "rows": dict(report.rows),
-        "copied": report.copied,
-        "redone": list(report.redone),
-        "settings": lines,
-    }
-    return Answer(shape, show)
+    return Answer(
+        {
+            "from": source.name,
+            "to": target.name,
+            "rows": dict(report.rows),
+            "copied": report.copied,
+            "redone": list(report.redone),
+            "settings": lines,
+        },
+        show,
+    )
 
 
-def _settings_for(context: "Context") -> list[str]:
+def _settings_for(context: Context) -> list[str]:
     """The lines that make the target the store in use; none where the settings say so already."""
     configured = context.settings().persistence
     if context.args.to == _LOCAL:
@@ -178,7 +183,7 @@ def _settings_for(context: "Context") -> list[str]:
     return ["persistence:", f"  backend: {_POSTGRES}", f"  url_env: {context.args.url_env}"]
 
 
-def _tell_settings(context: "Context", lines: list[str]) -> None:
+def _tell_settings(context: Context, lines: list[str]) -> None:
     from synthorg_tui.settings.environment import config_file, default_config_file
 
     if not lines:

@@ -10,21 +10,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import ID, Argument, edited_text, given_text, path, tags
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands import org_reading
 from synthorg_tui.cli.commands.org_check import check
 from synthorg_tui.cli.commands.org_import import import_files
 from synthorg_tui.cli.commands.org_publish import publish
 from synthorg_tui.cli.commands.org_reading import KINDS, entry_shape
+from synthorg_tui.cli.context import Context
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import cut
+from synthorg_tui.cli.output import Answer, cut
 from synthorg_tui.core.enums import OrgFactCategory
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import Context
     from synthorg_tui.cli.terminal import Terminal
     from synthorg_tui.engine import Engine
     from synthorg_tui.organisation.models import OrgEntry
+
 
 _ASKS: Final = "It asks at the terminal: only a person decides what every agent is told."
 _SHOWN: Final = 60
@@ -49,7 +50,7 @@ _SHOWN: Final = 60
         ),
     ),
 ).runs
-async def add_fact(context: "Context") -> Answer:
+async def add_fact(context: Context) -> Answer:
     """Write a new fact."""
     from synthorg_tui.memory.org.models import OrgFactWriteRequest
     from synthorg_tui.memory.org.tags import OrgTraits
@@ -94,7 +95,7 @@ def _told(category: OrgFactCategory, project: str) -> str:
         Argument("--tags", metavar="A,B", type=tags, help="new tags, by commas or blanks"),
     ),
 ).runs
-async def edit_fact(context: "Context") -> Answer:
+async def edit_fact(context: Context) -> Answer:
     """Write a new version by the given options or, without any, in ``$EDITOR``."""
     import asyncio
 
@@ -129,7 +130,7 @@ async def edit_fact(context: "Context") -> Answer:
     examples=("org retract 3f2a",),
     arguments=(ID,),
 ).decides
-async def retract(context: "Context", engine: "Engine", terminal: "Terminal") -> Answer:
+async def retract(context: Context, engine: "Engine", terminal: "Terminal") -> Answer:
     """Take a fact out of use."""
     entry = await engine.organisation.entry(context.args.id)
     terminal.agree(f"Retract {_short(entry)}, {_quoted(entry.content)}?")
@@ -145,7 +146,7 @@ async def retract(context: "Context", engine: "Engine", terminal: "Terminal") ->
     examples=("org revive 3f2a",),
     arguments=(ID,),
 ).decides
-async def revive(context: "Context", engine: "Engine", terminal: "Terminal") -> Answer:
+async def revive(context: Context, engine: "Engine", terminal: "Terminal") -> Answer:
     """Bring a retracted fact back."""
     entry = await engine.organisation.entry(context.args.id)
     terminal.agree(f"Bring {_short(entry)} back, {_quoted(entry.content)}?")
@@ -159,36 +160,34 @@ async def revive(context: "Context", engine: "Engine", terminal: "Terminal") -> 
     more="Again, it takes back the one before. What was approved is taken back with"
     " `proposals undo`. It asks at the terminal.",
 ).decides
-async def undo(context: "Context", engine: "Engine", terminal: "Terminal") -> Answer:
+async def undo(context: Context, engine: "Engine", terminal: "Terminal") -> Answer:
     """Take back the last act of a person on facts."""
     terminal.agree("Take back what was last done to facts?")
     undone = await engine.organisation.undo(actor=str(terminal.person))
     return Answer({"undone": undone.told, **entry_shape(undone)}, undone.told)
 
 
-DECLARED: Final = (
-    Command(
-        "org",
-        about="See and write what every agent is to know and to follow: policies, which are in "
-        "every\nprompt, and decisions (ADRs), procedures and conventions, which agents find when "
-        "they\nask. An ID may be shortened to its first characters.",
-        examples=(
-            "org list",
-            'org add "Never push to main." --category core_policy',
-            "org edit 3f2a",
-            "org history 3f2a",
-        ),
-        commands=(
-            *org_reading.DECLARED,
-            add_fact,
-            edit_fact,
-            retract,
-            revive,
-            undo,
-            import_files,
-            publish,
-            check,
-        ),
+GROUP: Final = Command(
+    "org",
+    about="See and write what every agent is to know and to follow: policies, which are in "
+    "every\nprompt, and decisions (ADRs), procedures and conventions, which agents find when "
+    "they\nask. An ID may be shortened to its first characters.",
+    examples=(
+        "org list",
+        'org add "Never push to main." --category core_policy',
+        "org edit 3f2a",
+        "org history 3f2a",
+    ),
+    commands=(
+        *org_reading.DECLARED,
+        add_fact,
+        edit_fact,
+        retract,
+        revive,
+        undo,
+        import_files,
+        publish,
+        check,
     ),
 )
 

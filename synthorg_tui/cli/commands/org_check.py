@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import CANCELLED
-from synthorg_tui.cli.output import Console, local_time
+from synthorg_tui.cli.output import Answer, Console, local_time
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
-    from synthorg_tui.cli.shapes import Json
     from synthorg_tui.organisation.findings import OrgFinding
+
 
 _STYLES = {"error": "red", "warning": "yellow"}
 
@@ -22,7 +22,7 @@ _STYLES = {"error": "red", "warning": "yellow"}
     " sure is\nnot reported. The exit code is 1 when something was found.",
     examples=("org check", "org check --json"),
 ).asks
-async def check(context: "Context", engine: "AnyEngine") -> Answer:
+async def check(context: Context, engine: AnyEngine) -> Answer:
     """Check policies and conventions; the exit code is 1 with findings."""
     with context.working() as job:
         findings = await engine.organisation.check(
@@ -35,7 +35,31 @@ async def check(context: "Context", engine: "AnyEngine") -> Answer:
             _show(console, one)
         _show_sum(console, findings, stopped=stopped)
 
-    found = [_finding(one) for one in findings]
+    found = [
+        {
+            "severity": one.severity.value,
+            "kind": one.kind.value,
+            "id": one.entry_id,
+            "text": one.text,
+            "why": one.why,
+            "remedy": one.remedy,
+            "others": list(one.others),
+            "times": one.count,
+            "sessions": one.sessions,
+            "before_written": one.earlier,
+            "evidence": [
+                {
+                    "session": one.execution_id,
+                    "line": one.line,
+                    "did": one.did,
+                    "ended": one.ended,
+                    "at": one.at.isoformat() if one.at else None,
+                }
+                for one in one.evidence
+            ],
+        }
+        for one in findings
+    ]
     code = CANCELLED if stopped else int(bool(findings))
     return Answer({"findings": found, "cancelled": stopped}, show, code)
 
@@ -68,28 +92,3 @@ def _show_sum(console: Console, findings: "tuple[OrgFinding, ...]", *, stopped: 
         console.note("`synthorg-tui sessions show ID#LLINE` shows a line with what is around it.")
     if stopped:
         console.note("Stopped: not all sessions were looked at.")
-
-
-def _finding(finding: "OrgFinding") -> "Json":
-    return {
-        "severity": finding.severity.value,
-        "kind": finding.kind.value,
-        "id": finding.entry_id,
-        "text": finding.text,
-        "why": finding.why,
-        "remedy": finding.remedy,
-        "others": list(finding.others),
-        "times": finding.count,
-        "sessions": finding.sessions,
-        "before_written": finding.earlier,
-        "evidence": [
-            {
-                "session": one.execution_id,
-                "line": one.line,
-                "did": one.did,
-                "ended": one.ended,
-                "at": one.at.isoformat() if one.at else None,
-            }
-            for one in finding.evidence
-        ],
-    }

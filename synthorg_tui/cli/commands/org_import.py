@@ -1,23 +1,23 @@
 """``org import``: the rules and decisions that a project keeps in files become facts."""
 
 import argparse
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import Argument, storable_path
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import Context
 from synthorg_tui.cli.errors import CANCELLED
-from synthorg_tui.cli.output import Console
+from synthorg_tui.cli.output import Answer, Console
 from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from synthorg_tui.cli.context import Context
     from synthorg_tui.organisation.import_plan import OrgImportPlan, PlannedChange
     from synthorg_tui.organisation.importing import ImportOutcome
+
 
 KINDS: Final = (
     *("new", "changed", "gone", "conflict", "retracted", "flagged"),
@@ -75,7 +75,7 @@ def _kinds(text: str) -> tuple[str, ...]:
         ),
     ),
 ).runs
-async def import_files(context: "Context") -> Answer | int:
+async def import_files(context: Context) -> Answer | int:
     """Show what importing a project's files would change, and do it with ``--apply``."""
     args = context.args
     async with context.engine() as engine:

@@ -5,17 +5,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import Argument, ArgumentGroup, storable_path
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import DeclinedError, UsageError
-from synthorg_tui.cli.output import Console, local_time
+from synthorg_tui.cli.output import Answer, Console, local_time
+from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
-    from synthorg_tui.cli.shapes import Json
     from synthorg_tui.organisation.project_block import BlockPlan
     from synthorg_tui.organisation.publishing import PublishedBlock, Publishing
+
 
 _FILES: Final = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursor/rules/synthorg.mdc")
 _PARTS: Final = ("conventions", "adrs", "nothing")
@@ -88,7 +89,7 @@ _STATES: Final = {
         ),
     ),
 ).runs
-async def publish(context: "Context") -> Answer:
+async def publish(context: Context) -> Answer:
     """Publish, remove, undo or check; only a person at the terminal has anything written."""
     from synthorg_tui.cli.terminal import deciding_person
     from synthorg_tui.organisation.publishing import take_back, write
@@ -111,12 +112,11 @@ async def publish(context: "Context") -> Answer:
                 if terminal.ask(f"Write {what}? Type yes:").lower() != "yes":
                     raise DeclinedError("nothing was changed")
             records = engine.organisation.publications
-            write_all = take_back if args.undo else write
-            await write_all(plans, records, person=terminal.person)
+            await (take_back if args.undo else write)(plans, records, person=terminal.person)
     return _report(plans, written=True)
 
 
-async def _plans(context: "Context", engine: "AnyEngine") -> "tuple[BlockPlan, ...]":
+async def _plans(context: Context, engine: AnyEngine) -> "tuple[BlockPlan, ...]":
     """What the arguments ask for, file by file; nothing is written."""
     from synthorg_tui.organisation.publishing import Publishing, plan_undo
 
@@ -140,23 +140,21 @@ async def _plans(context: "Context", engine: "AnyEngine") -> "tuple[BlockPlan, .
     return tuple(publishing.plan(project, name, parts) for project, name in places)
 
 
-def _places(context: "Context", publishing: "Publishing") -> list[tuple[Path, str]]:
+def _places(context: Context, publishing: "Publishing") -> list[tuple[Path, str]]:
     """The files that are meant, each with its project."""
     from synthorg_tui.organisation.publishing import usual_file
 
-    args = context.args
     found: list[tuple[Path, str]] = []
-    for project in args.project or [Path()]:
-        names = args.file or publishing.names_in(project)
-        if not names and args.remove:
+    for project in context.args.project or [Path()]:
+        names = context.args.file or publishing.names_in(project)
+        if not names and context.args.remove:
             paths = {name: Path(project) / name for name in _FILES}
-            names = [name for name, path in paths.items() if path.is_file()]
-            names = [name for name in names if not paths[name].is_symlink()]
+            names = [n for n, file in paths.items() if file.is_file() and not file.is_symlink()]
         found += [(project, name) for name in names or [usual_file(project)]]
     return list(dict.fromkeys(found))
 
 
-def _require_nothing_lost(context: "Context", plans: "Sequence[BlockPlan]") -> None:
+def _require_nothing_lost(context: Context, plans: "Sequence[BlockPlan]") -> None:
     from synthorg_tui.organisation.project_block import PublishError
 
     lost = [plan for plan in plans if plan.would_lose]
@@ -169,7 +167,7 @@ def _require_nothing_lost(context: "Context", plans: "Sequence[BlockPlan]") -> N
         )
 
 
-def _show_diffs(context: "Context", plans: "Sequence[BlockPlan]") -> None:
+def _show_diffs(context: Context, plans: "Sequence[BlockPlan]") -> None:
     """Print the changes before they are made: beside the result when that is for a program."""
     console = context.console
     _show(Console(console.err, console.err) if context.wants_json else console, plans)
@@ -188,8 +186,25 @@ def _report(plans: "Sequence[BlockPlan]", *, written: bool) -> Answer:
         for plan in plans:
             console.line(f"{short_path(str(plan.path))} {_done(plan, written=written)}")
 
-    files = [_file(plan, written=written) for plan in plans]
-    return Answer({"files": files, "written": written}, show)
+    return Answer(
+        {
+            "files": [
+                {
+                    "path": str(plan.path),
+                    "project": str(plan.project),
+                    "state": plan.state.value,
+                    "changed": plan.is_needed,
+                    "written": written and plan.is_needed,
+                    "would_lose": plan.would_lose,
+                    "entries": list(plan.publication.entries),
+                    "diff": plan.diff(),
+                }
+                for plan in plans
+            ],
+            "written": written,
+        },
+        show,
+    )
 
 
 def _done(plan: "BlockPlan", *, written: bool) -> str:
@@ -203,24 +218,14 @@ def _done(plan: "BlockPlan", *, written: bool) -> str:
         return f"has {counted(len(entries), 'entry', 'entries')} now."
     if plan.publication.written:
         return "has its former block again."
-    gone = "has no block of ours any more."
-    return gone if plan.after is not None else "is removed: it was made for this."
+    return (
+        "has no block of ours any more."
+        if plan.after is not None
+        else "is removed: it was made for this."
+    )
 
 
-def _file(plan: "BlockPlan", *, written: bool) -> "Json":
-    return {
-        "path": str(plan.path),
-        "project": str(plan.project),
-        "state": plan.state.value,
-        "changed": plan.is_needed,
-        "written": written and plan.is_needed,
-        "would_lose": plan.would_lose,
-        "entries": list(plan.publication.entries),
-        "diff": plan.diff(),
-    }
-
-
-async def _check(context: "Context") -> Answer:
+async def _check(context: Context) -> Answer:
     """Tell how each block compares with what would be published now."""
     from synthorg_tui.organisation.publishing import Publishing
 
@@ -239,11 +244,14 @@ async def _check(context: "Context") -> Answer:
             console.parts([(path, "bold"), (said, style), (when, "dim")])
 
     outdated = sum(not one.is_current for one in blocks)
-    files = [_block(one) for one in blocks]
-    return Answer({"files": files, "outdated": outdated}, show, code=int(outdated > 0))
+    return Answer(
+        {"files": [_block(one) for one in blocks], "outdated": outdated},
+        show,
+        code=int(outdated > 0),
+    )
 
 
-def _block(block: "PublishedBlock") -> "Json":
+def _block(block: "PublishedBlock") -> Json:
     one = block.publication
     return {
         "path": one.path,

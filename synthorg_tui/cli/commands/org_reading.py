@@ -3,25 +3,25 @@
 Reading is the same for everybody, an agent's commands included; what is written is in ``org``.
 """
 
+from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import ID, Argument, limit, past_moment
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import Console, cut, local_time
+from synthorg_tui.cli.output import Answer, Console, cut, local_time
+from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.paths import expand_home
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    from synthorg_tui.cli.context import AnyEngine, Context
-    from synthorg_tui.cli.shapes import Json
     from synthorg_tui.memory.org.models import OrgFact
-    from synthorg_tui.organisation.models import OrgEntry, OrgVersion
+    from synthorg_tui.organisation.models import OrgEntry
+
 
 KINDS: Final = tuple(category.value for category in OrgFactCategory)
 _SHORT_ID: Final = 8
@@ -43,7 +43,7 @@ _FILTERS: Final = (
 )
 
 
-async def _list(context: "Context", engine: "AnyEngine") -> Answer:
+async def _list(context: Context, engine: AnyEngine) -> Answer:
     """List the entries, as they are or were."""
     args = context.args
     kinds = frozenset(map(OrgFactCategory, args.category)) or None
@@ -63,7 +63,7 @@ async def _list(context: "Context", engine: "AnyEngine") -> Answer:
 
 
 @Command("show", "show one of them whole", examples=("org show 3f2a",), arguments=(ID,)).asks
-async def show_entry(context: "Context", engine: "AnyEngine") -> Answer:
+async def show_entry(context: Context, engine: AnyEngine) -> Answer:
     """Show one entry with all that is known of it."""
     entry = await engine.organisation.entry(context.args.id)
     return Answer(entry_shape(entry), lambda console: _show(console, entry))
@@ -75,7 +75,7 @@ async def show_entry(context: "Context", engine: "AnyEngine") -> Answer:
     examples=("org history 3f2a",),
     arguments=(ID,),
 ).asks
-async def show_history(context: "Context", engine: "AnyEngine") -> Answer:
+async def show_history(context: Context, engine: AnyEngine) -> Answer:
     """Show the versions of a fact, the first one first."""
     entry = await engine.organisation.entry(context.args.id)
     versions = await engine.organisation.history(entry.id)
@@ -95,7 +95,23 @@ async def show_history(context: "Context", engine: "AnyEngine") -> Answer:
             else:
                 console.block(version.content, indent=2)
 
-    return Answer({"id": entry.id, "versions": [_version_shape(each) for each in versions]}, show)
+    return Answer(
+        {
+            "id": entry.id,
+            "versions": [
+                {
+                    "version": each.version,
+                    "at": each.at.isoformat(),
+                    "author": each.author,
+                    "content": each.content,
+                    "category": each.category.value,
+                    "tags": list(each.tags),
+                }
+                for each in versions
+            ],
+        },
+        show,
+    )
 
 
 @Command(
@@ -111,7 +127,7 @@ async def show_history(context: "Context", engine: "AnyEngine") -> Answer:
         limit(10, "at most N (default {})", most=100),
     ),
 ).runs
-async def search_facts(context: "Context") -> Answer:
+async def search_facts(context: Context) -> Answer:
     """Find facts, the best first, each with the reason."""
     from synthorg_tui.memory.org.models import OrgMemoryQuery
 
@@ -139,8 +155,18 @@ async def search_facts(context: "Context") -> Answer:
             console.line(f"      {hit.why}", "dim")
 
     return Answer(
-        [{**_fact_shape(hit.fact), "score": hit.score, "why": hit.why} for hit in found], show
+        [_fact_shape(hit.fact) | {"score": hit.score, "why": hit.why} for hit in found], show
     )
+
+
+def _fact_shape(fact: "OrgFact") -> Json:
+    return {
+        "id": fact.id,
+        "category": fact.category.value,
+        "content": fact.content,
+        "tags": list(fact.tags),
+        "created_at": fact.created_at.isoformat(),
+    }
 
 
 DECLARED: Final = (
@@ -184,10 +210,10 @@ def _holds_in(entry: "OrgEntry", project: str | None) -> bool:
     return named.rstrip("/") == path.rstrip("/") or Path(named).name == project
 
 
-def _show_list(console: Console, found: "Sequence[OrgEntry]", *, at: "datetime | None") -> None:
+def _show_list(console: Console, found: "Sequence[OrgEntry]", *, at: datetime | None) -> None:
     rows = [
         (
-            _short_id(entry),
+            entry.id if entry.origin.value in ("settings", "skill") else entry.id[:_SHORT_ID],
             entry.category.value.replace("_", " "),
             _state(entry),
             Path(entry.traits.project).name or "all",
@@ -239,12 +265,7 @@ def _show(console: Console, entry: "OrgEntry") -> None:
     console.block(entry.content)
 
 
-def _short_id(entry: "OrgEntry") -> str:
-    """The id of an entry as lists show it: of a fact or memory its start, else the whole."""
-    return entry.id if entry.origin.value in ("settings", "skill") else entry.id[:_SHORT_ID]
-
-
-def entry_shape(entry: "OrgEntry") -> "Json":
+def entry_shape(entry: "OrgEntry") -> Json:
     """Return an entry as JSON."""
     traits = entry.traits
     return {
@@ -264,25 +285,4 @@ def entry_shape(entry: "OrgEntry") -> "Json":
         "changed_at": entry.changed_at.isoformat(),
         "version": entry.version,
         "retracted_at": entry.retracted_at.isoformat() if entry.retracted_at else None,
-    }
-
-
-def _version_shape(version: "OrgVersion") -> "Json":
-    return {
-        "version": version.version,
-        "at": version.at.isoformat(),
-        "author": version.author,
-        "content": version.content,
-        "category": version.category.value,
-        "tags": list(version.tags),
-    }
-
-
-def _fact_shape(fact: "OrgFact") -> "Json":
-    return {
-        "id": fact.id,
-        "category": fact.category.value,
-        "content": fact.content,
-        "tags": list(fact.tags),
-        "created_at": fact.created_at.isoformat(),
     }

@@ -9,13 +9,14 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from synthorg_tui.cli.arguments import Argument
-from synthorg_tui.cli.command import Answer, Command
-from synthorg_tui.cli.output import Console, local_time
+from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import AnyEngine, Context
+from synthorg_tui.cli.output import Answer, Console, local_time
 from synthorg_tui.figures.models import FigureSpan
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.figures.models import Series, StoreFigures
+
 
 _CELLS: Final = 24
 """Cells of a picture over time."""
@@ -40,14 +41,11 @@ _SPANS: Final = [span.value for span in FigureSpan]
         ),
     ),
 ).asks
-async def overview(context: "Context", engine: "AnyEngine") -> Answer:
+async def overview(context: Context, engine: AnyEngine) -> Answer:
     """Print the figures."""
     now = datetime.now().astimezone()
     figures = await engine.figures.read(FigureSpan(context.args.since), now)
     return Answer(_shape(asdict(figures)), lambda console: _show(console, figures))
-
-
-DECLARED: Final = (overview,)
 
 
 def _shape(value: Any) -> Any:
@@ -137,8 +135,9 @@ def _print_models(console: Console, figures: "StoreFigures") -> None:
         )
         for use in figures.models.uses
     ]
-    header = ("model", "for", "answers", "read", "written", "cost", "tokens over time")
-    _table(console, header, uses)
+    _table(
+        console, ("model", "for", "answers", "read", "written", "cost", "tokens over time"), uses
+    )
     given = [(series.name, *_over_time(series)) for series in figures.models.given]
     _table(console, ("agent", "tokens given", "over time"), given)
 

@@ -3,15 +3,15 @@
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import Argument
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import CANCELLED
-from synthorg_tui.cli.output import Console, local_time
+from synthorg_tui.cli.output import Answer, Console, local_time
+from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
-    from synthorg_tui.cli.shapes import Json
     from synthorg_tui.knowledge.pages import PageLine, ProjectPage
 
 
@@ -20,7 +20,7 @@ _ALL: Final = Argument(
 )
 
 
-async def _list_projects(context: "Context", engine: "AnyEngine") -> Answer:
+async def _list_projects(context: Context, engine: AnyEngine) -> Answer:
     """List the projects of which sessions were imported."""
     every = await engine.knowledge.projects()
     waiting = await engine.knowledge.waiting()
@@ -45,9 +45,15 @@ async def _list_projects(context: "Context", engine: "AnyEngine") -> Answer:
         if len(every) > len(pages):
             console.note(f"{others} of which nothing is certain yet: --all lists them.")
 
-    listed = [{**_head(page), "lines": len(page.lines)} for page in pages]
-    result = {"projects": listed, "total": len(every), "waiting": waiting}
-    return Answer(result, show, note=_waiting(waiting))
+    return Answer(
+        {
+            "projects": [{**_head(page), "lines": len(page.lines)} for page in pages],
+            "total": len(every),
+            "waiting": waiting,
+        },
+        show,
+        note=_waiting(waiting),
+    )
 
 
 @Command(
@@ -60,14 +66,17 @@ async def _list_projects(context: "Context", engine: "AnyEngine") -> Answer:
     examples=("projects show shop", "projects show ~/work/shop --json", "projects show you"),
     arguments=(Argument("name", metavar="NAME", help="a project's name, or its folder"),),
 ).asks
-async def show_project(context: "Context", engine: "AnyEngine") -> Answer:
+async def show_project(context: Context, engine: AnyEngine) -> Answer:
     """Show one page."""
     from synthorg_tui.knowledge.pages import find_page
 
     page = find_page(await engine.knowledge.projects(), context.args.name)
     waiting = await engine.knowledge.waiting()
-    result = {**_head(page), "lines": [_line(shown) for shown in page.lines]}
-    return Answer(result, page.markdown().rstrip("\n"), note=_waiting(waiting))
+    return Answer(
+        {**_head(page), "lines": [_line(shown) for shown in page.lines]},
+        page.markdown().rstrip("\n"),
+        note=_waiting(waiting),
+    )
 
 
 @Command(
@@ -76,42 +85,43 @@ async def show_project(context: "Context", engine: "AnyEngine") -> Answer:
     more="Ctrl-C stops it and\nkeeps what is done.",
     examples=("projects refresh",),
 ).asks
-async def refresh(context: "Context", engine: "AnyEngine") -> Answer:
+async def refresh(context: Context, engine: AnyEngine) -> Answer:
     """Look at sessions that changed."""
     with context.working() as job:
         report = await engine.knowledge.refresh(
             lambda done, total: job.show(f"Session {done} of {total}"), job.requested
         )
     change = report.change
-    result = {
-        "sessions": report.sessions,
-        "added": change.added,
-        "updated": change.updated,
-        "withdrawn": change.withdrawn,
-        "restored": change.restored,
-        "cancelled": report.cancelled,
-    }
-    return Answer(result, f"{report}.", code=CANCELLED if report.cancelled else 0)
+    return Answer(
+        {
+            "sessions": report.sessions,
+            "added": change.added,
+            "updated": change.updated,
+            "withdrawn": change.withdrawn,
+            "restored": change.restored,
+            "cancelled": report.cancelled,
+        },
+        f"{report}.",
+        code=CANCELLED if report.cancelled else 0,
+    )
 
 
-DECLARED: Final = (
-    Command(
-        "projects",
-        more="Without a command\nthe projects are listed.",
-        examples=("projects", "projects show shop", "projects show shop > shop.md"),
-        arguments=(_ALL,),
-        commands=(
-            Command(
-                "list",
-                "list projects with how much is known of each",
-                examples=("projects list", "projects list --all --json"),
-                arguments=(_ALL,),
-            ).asks(_list_projects),
-            show_project,
-            refresh,
-        ),
-    ).asks(_list_projects),
-)
+GROUP: Final = Command(
+    "projects",
+    more="Without a command\nthe projects are listed.",
+    examples=("projects", "projects show shop", "projects show shop > shop.md"),
+    arguments=(_ALL,),
+    commands=(
+        Command(
+            "list",
+            "list projects with how much is known of each",
+            examples=("projects list", "projects list --all --json"),
+            arguments=(_ALL,),
+        ).asks(_list_projects),
+        show_project,
+        refresh,
+    ),
+).asks(_list_projects)
 
 
 def _waiting(sessions: int) -> str:
@@ -121,7 +131,7 @@ def _waiting(sessions: int) -> str:
     return f"{told} not looked at yet: run `synthorg-tui projects refresh`."
 
 
-def _head(page: "ProjectPage") -> "Json":
+def _head(page: "ProjectPage") -> Json:
     return {
         "name": page.name,
         "project": page.project or None,
@@ -130,7 +140,7 @@ def _head(page: "ProjectPage") -> "Json":
     }
 
 
-def _line(shown: "PageLine") -> "Json":
+def _line(shown: "PageLine") -> Json:
     line = shown.line
     return {
         "section": line.section,

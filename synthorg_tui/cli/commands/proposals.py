@@ -1,31 +1,30 @@
 """``proposals``: lists what waits for a decision, and lets a person at the terminal decide."""
 
-from collections.abc import AsyncIterator
+from argparse import Namespace
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli import shapes
-from synthorg_tui.cli.arguments import ID, Argument, coming_moment
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.arguments import ID, Argument, coming_moment, limit
+from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands import proposals_view as view
 from synthorg_tui.cli.commands.proposals_edit import edit_proposals, find, find_pending
-from synthorg_tui.cli.commands.proposals_trail import list_trail
+from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import DeclinedError, UsageError
-from synthorg_tui.cli.output import Console, cut, local_time
+from synthorg_tui.cli.output import Answer, Console, cut, local_time
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Callable
-    from datetime import datetime
-
-    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.cli.terminal import Terminal
     from synthorg_tui.curation.review import Decision, InboxEntry, Review
     from synthorg_tui.curation.service import EditProposal
     from synthorg_tui.engine import Engine
 
+
 _STATUSES: Final = ("pending", "approved", "rejected", "expired", "all")
 _NOW: Final = "now"
+_LAST: Final = "last"
 _SCOPES: Final = ("agent", "role", "department", "org")
 _TITLE_WIDTH: Final = 60
 _ASKS: Final = "It asks at the terminal for the hash\nthat `proposals show` printed."
@@ -42,7 +41,7 @@ def _bound(text: str) -> "Callable[[float], bool]":
     return bound
 
 
-def _is_wanted(entry: "InboxEntry", args: "Namespace") -> bool:
+def _is_wanted(entry: "InboxEntry", args: Namespace) -> bool:
     """Whether an item passes the filters of the arguments."""
     certain = entry.confidence
     return (
@@ -52,7 +51,7 @@ def _is_wanted(entry: "InboxEntry", args: "Namespace") -> bool:
     )
 
 
-def _until(text: str) -> "datetime | None":
+def _until(text: str) -> datetime | None:
     return None if text == _NOW else coming_moment(text)
 
 
@@ -80,7 +79,7 @@ def _until(text: str) -> "datetime | None":
         ),
     ),
 ).asks
-async def list_proposals(context: "Context", engine: "AnyEngine") -> Answer:
+async def list_proposals(context: Context, engine: AnyEngine) -> Answer:
     """List proposals, newest first."""
     from synthorg_tui.approvals.models import ApprovalStatus
     from synthorg_tui.approvals.proposals import crowding
@@ -90,8 +89,7 @@ async def list_proposals(context: "Context", engine: "AnyEngine") -> Answer:
     entries = await engine.reviews.inbox(include_snoozed=args.snoozed, status=status)
     entries = tuple(entry for entry in entries if _is_wanted(entry, args))
     snoozed = 0 if args.snoozed else (await engine.approvals.counts()).snoozed
-    waiting = await engine.reviews.inbox(include_snoozed=True)
-    crowded = crowding(entry.item for entry in waiting)
+    crowded = crowding(each.item for each in await engine.reviews.inbox(include_snoozed=True))
     if context.wants_json:
         context.console.note(crowded)
 
@@ -116,7 +114,7 @@ async def list_proposals(context: "Context", engine: "AnyEngine") -> Answer:
         ),
     ),
 ).asks
-async def show_proposal(context: "Context", engine: "AnyEngine") -> Answer:
+async def show_proposal(context: Context, engine: AnyEngine) -> Answer:
     """Show one proposal with every effect that approving it would have."""
     entry = await find(engine, context.args.id)
     review = await engine.reviews.review(entry.item.id)
@@ -126,6 +124,63 @@ async def show_proposal(context: "Context", engine: "AnyEngine") -> Answer:
     return Answer(
         shapes.review(review, trail),
         lambda console: view.show_review(console, review, trail, excerpts),
+    )
+
+
+@Command(
+    "trail",
+    "list what was decided, adopted by a setting, or refused",
+    more="Newest first. Listing doesn't count as telling you: the app tells it still.",
+    examples=("proposals trail", "proposals trail --since last --json"),
+    arguments=(
+        Argument(
+            "--since",
+            choices=(_LAST,),
+            metavar="WHEN",
+            help=f"`{_LAST}`: what the app hasn't told you yet, and you didn't decide in it",
+        ),
+        limit(50, "at most that many (default: {})", most=10_000),
+    ),
+).asks
+async def list_trail(context: Context, engine: AnyEngine) -> Answer:
+    """List decisions and refusals, newest first."""
+    from synthorg_tui.approvals.trail import summary
+    from synthorg_tui.core.actors import actor_words, deed_of
+
+    if context.args.since == _LAST:
+        entries = (await engine.trail.news())[: context.args.limit]
+    else:
+        entries = await engine.trail.entries(limit=context.args.limit)
+    rows = [
+        (
+            local_time(entry.at),
+            deed_of(entry.kind, entry.actor),
+            actor_words(entry.actor),
+            entry.item_id,
+            cut(entry.title, _TITLE_WIDTH),
+            cut(entry.reason, _TITLE_WIDTH),
+        )
+        for entry in entries
+    ]
+    header, none = ("WHEN", "WHAT", "BY", "ID", "TITLE", "WHY"), "Nothing was decided or refused."
+    return Answer(
+        {
+            "entries": [
+                {
+                    "number": entry.number,
+                    "id": entry.item_id,
+                    "title": entry.title,
+                    "at": entry.at.isoformat(),
+                    "event": entry.kind.value,
+                    "actor": entry.actor,
+                    "how": entry.how.value,
+                    "reason": entry.reason,
+                }
+                for entry in entries
+            ]
+        },
+        lambda console: console.table(header, rows, empty=none),
+        note=summary(entries) if entries else "",
     )
 
 
@@ -144,7 +199,7 @@ async def show_proposal(context: "Context", engine: "AnyEngine") -> Answer:
         ),
     ),
 ).owns
-async def approve(context: "Context", engine: "Engine") -> Answer:
+async def approve(context: Context, engine: "Engine") -> Answer:
     """Approve a proposal, once the person has typed the hash of what was shown."""
     from synthorg_tui.approvals.models import DecisionRefusedError
 
@@ -170,8 +225,7 @@ def _scoped(name: str | None) -> "EditProposal | None":
 
     if name is None:
         return None
-    scope = ProceduralMemoryScope(name)
-    return lambda _: ProposalEdit(scope=scope)
+    return lambda _: ProposalEdit(scope=ProceduralMemoryScope(name))
 
 
 @Command(
@@ -183,7 +237,7 @@ def _scoped(name: str | None) -> "EditProposal | None":
         Argument("--reason", required=True, metavar="TEXT", help="why; it is kept"),
     ),
 ).runs
-async def reject(context: "Context") -> Answer:
+async def reject(context: Context) -> Answer:
     """Reject a proposal for good, with the reason given."""
     reason = context.args.reason.strip()
     if not reason:
@@ -214,7 +268,7 @@ async def reject(context: "Context") -> Answer:
         ),
     ),
 ).owns
-async def snooze(context: "Context", engine: "Engine") -> Answer:
+async def snooze(context: Context, engine: "Engine") -> Answer:
     """Hide a proposal until a given time, or show it again at once."""
     until = context.args.until
     review = await find_pending(engine, context.args.id)
@@ -232,7 +286,7 @@ async def snooze(context: "Context", engine: "Engine") -> Answer:
     "take the last decision back",
     more="It asks at the terminal.\nAgain, it takes back the one before.",
 ).owns
-async def undo(context: "Context", engine: "Engine") -> Answer:
+async def undo(context: Context, engine: "Engine") -> Answer:
     """Undo the most recent decision."""
     async with person_at_terminal(context, engine, None) as terminal:
         titles = await engine.reviews.undoable()
@@ -245,34 +299,32 @@ async def undo(context: "Context", engine: "Engine") -> Answer:
     return _decided(decision)
 
 
-DECLARED: Final = (
-    Command(
-        "proposals",
-        about="See and decide what waits for your approval. An ID may be shortened to its\n"
-        "first characters. Decisions are taken at a terminal, by you and not by an agent.",
-        examples=(
-            "proposals list",
-            "proposals show lesson-3f2a",
-            "proposals approve lesson-3f2a",
-            'proposals reject lesson-3f2a --reason "only true for one project"',
-        ),
-        commands=(
-            list_proposals,
-            show_proposal,
-            list_trail,
-            approve,
-            reject,
-            snooze,
-            undo,
-            edit_proposals,
-        ),
+GROUP: Final = Command(
+    "proposals",
+    about="See and decide what waits for your approval. An ID may be shortened to its\n"
+    "first characters. Decisions are taken at a terminal, by you and not by an agent.",
+    examples=(
+        "proposals list",
+        "proposals show lesson-3f2a",
+        "proposals approve lesson-3f2a",
+        'proposals reject lesson-3f2a --reason "only true for one project"',
+    ),
+    commands=(
+        list_proposals,
+        show_proposal,
+        list_trail,
+        approve,
+        reject,
+        snooze,
+        undo,
+        edit_proposals,
     ),
 )
 
 
 @asynccontextmanager
 async def person_at_terminal(
-    context: "Context", engine: "Engine", review: "Review | None"
+    context: Context, engine: "Engine", review: "Review | None"
 ) -> "AsyncIterator[Terminal]":
     """The person at the terminal; what is refused to them stands in the proposal's trail."""
     from synthorg_tui.approvals.models import ApprovalError

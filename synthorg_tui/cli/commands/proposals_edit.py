@@ -7,17 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import Argument
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import DeclinedError, UsageError
-from synthorg_tui.cli.output import Console
+from synthorg_tui.cli.output import Answer, Console
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.cli.terminal import Terminal
     from synthorg_tui.curation.review import InboxEntry, Review
     from synthorg_tui.curation.review_sheet import SheetVerdict
     from synthorg_tui.engine import Engine
+
 
 _MAX_NAMED: Final = 10
 _FOLDER: Final = "command"
@@ -39,7 +40,7 @@ LEFT: Final = 1
         ),
     ),
 ).owns
-async def edit_proposals(context: "Context", engine: "Engine") -> Answer:
+async def edit_proposals(context: Context, engine: "Engine") -> Answer:
     """Open proposals in the editor and carry out what was saved, once the person agrees.
 
     Returns ``LEFT`` when an item changed meanwhile or was refused, else 0.
@@ -65,12 +66,11 @@ async def edit_proposals(context: "Context", engine: "Engine") -> Answer:
         console.warning(*(f"{item_id} still waits: {why}" for item_id, why in left))
 
     decided = [{"id": each.item_id, "decision": each.kind.value} for each in outcome.decisions]
-    undo = "`synthorg-tui proposals undo` takes all of it back at once"
     return Answer(
         {"decided": decided, "left": [{"id": item_id, "why": why} for item_id, why in left]},
         show,
         code=LEFT if left else 0,
-        note=undo if decided else "",
+        note="`synthorg-tui proposals undo` takes all of it back at once" if decided else "",
     )
 
 
@@ -94,7 +94,7 @@ async def find_pending(engine: "Engine", id_start: str) -> "Review":
     return await engine.reviews.review(entry.item.id)
 
 
-async def find(engine: "AnyEngine", id_start: str) -> "InboxEntry":
+async def find(engine: AnyEngine, id_start: str) -> "InboxEntry":
     """Return the one proposal whose id is this or starts so."""
     from synthorg_tui.approvals.models import ApprovalNotFoundError
 
@@ -113,7 +113,7 @@ async def find(engine: "AnyEngine", id_start: str) -> "InboxEntry":
 
 
 async def _edited(
-    context: "Context", terminal: "Terminal", reviews: Sequence["Review"]
+    context: Context, terminal: "Terminal", reviews: Sequence["Review"]
 ) -> tuple["SheetVerdict", ...]:
     """What the person saved and confirmed; raises ``DeclinedError`` for nothing."""
     from synthorg_tui.core.editor import run_editor

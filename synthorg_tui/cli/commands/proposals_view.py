@@ -40,8 +40,9 @@ def show_list(console: Console, entries: "Sequence[InboxEntry]") -> None:
         )
         for entry in entries
     ]
-    header = ("ID", "STATUS", "KIND", "SCOPE", "RUNS", "CONFIDENCE", "TITLE")
-    console.table(header, rows, empty=none)
+    console.table(
+        ("ID", "STATUS", "KIND", "SCOPE", "RUNS", "CONFIDENCE", "TITLE"), rows, empty=none
+    )
 
 
 def show_review(

@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import Argument, agent_id, path, whole
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import Context
 from synthorg_tui.cli.errors import UsageError
+from synthorg_tui.cli.output import Answer
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import Context
     from synthorg_tui.runtime.models import RunRequest
+
 
 _PROFILES: Final = ("read_only", "ask", "unattended")
 _AGENTS: Final = {"claude": "claude-code"}
@@ -82,7 +84,7 @@ def _amount(text: str) -> float:
         Argument("--detach", action="store_true", help="print the run's id and leave it running"),
     ),
 ).runs
-async def run_task(context: "Context") -> Answer | int:
+async def run_task(context: Context) -> Answer | int:
     """Start a run and follow it to its end; return the exit code of how it ended."""
     from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.cli.commands.run_following import RunFollower
@@ -100,10 +102,7 @@ async def run_task(context: "Context") -> Answer | int:
     return await follower.follow(lambda calls: calls.start(request))
 
 
-DECLARED: Final = (run_task,)
-
-
-def _request(context: "Context") -> "RunRequest":
+def _request(context: Context) -> "RunRequest":
     import sys
 
     from synthorg_tui.runtime import RunLimits
@@ -131,7 +130,7 @@ def _request(context: "Context") -> "RunRequest":
     )
 
 
-def _default_agent(context: "Context") -> str:
+def _default_agent(context: Context) -> str:
     from synthorg_tui.host.runs import UNNAMED_AGENT
 
     executor = context.args.executor
@@ -141,7 +140,7 @@ def _default_agent(context: "Context") -> str:
     return str(declared[0].id) if len(declared) == 1 else UNNAMED_AGENT
 
 
-def _agree(context: "Context", request: "RunRequest") -> None:
+def _agree(context: Context, request: "RunRequest") -> None:
     """Have the person at the terminal agree to a run that asks for nothing."""
     from synthorg_tui.cli.terminal import deciding_person
 
@@ -155,7 +154,7 @@ def _agree(context: "Context", request: "RunRequest") -> None:
         )
 
 
-async def _detached(context: "Context", request: "RunRequest") -> Answer:
+async def _detached(context: Context, request: "RunRequest") -> Answer:
     """Start the run in the owner of the store, which is started if there is none."""
     from synthorg_tui.cli.commands import run_view as view
     from synthorg_tui.host.client import RemoteEngine

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from synthorg_tui.cli.commands import run_view as view
-from synthorg_tui.cli.context import Cancellation, cancelled_by_signal
+from synthorg_tui.cli.context import AnyEngine, Cancellation, Context, cancelled_by_signal
 from synthorg_tui.core.enums import TerminationReason
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.host.client import connect
@@ -23,8 +23,8 @@ from synthorg_tui.host.runs import RunCalls
 from synthorg_tui.runtime.models import AgentRun, RunStatus, StepKind
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.engine import Engine
+
 
 EXIT_CODES: Final = {
     TerminationReason.COMPLETED: 0,
@@ -69,7 +69,7 @@ class RunPlace:
 
 @asynccontextmanager
 async def run_place(
-    context: "Context", *, agreed: bool = False, own: bool = False
+    context: Context, *, agreed: bool = False, own: bool = False
 ) -> AsyncIterator[RunPlace]:
     """Reach the owner of the store, or own it here and answer others meanwhile.
 
@@ -104,14 +104,14 @@ async def run_place(
         yield place
 
 
-def calls_of(engine: "AnyEngine") -> RunCalls:
+def calls_of(engine: AnyEngine) -> RunCalls:
     """Return the runs of an engine, here or in the process that owns the store."""
     from synthorg_tui.engine import Engine
 
     return RunCalls(engine.runs) if isinstance(engine, Engine) else engine.runs
 
 
-async def _taken_over(context: "Context") -> None:
+async def _taken_over(context: Context) -> None:
     """Return once the app that asked for the store has it, or doesn't come for it."""
     deadline = time.monotonic() + _TAKEN_OVER_WITHIN
     while time.monotonic() < deadline:
@@ -132,7 +132,7 @@ async def _ended(task: "asyncio.Task[None]") -> None:
 class RunFollower:
     """Follows one run to where it rests, printing each step, and ends it at Ctrl-C."""
 
-    def __init__(self, context: "Context", *, agreed: bool = False, own: bool = False) -> None:
+    def __init__(self, context: Context, *, agreed: bool = False, own: bool = False) -> None:
         self._context = context
         self._agreed = agreed
         self._own = own
@@ -261,7 +261,7 @@ async def _any_of(*events: asyncio.Event) -> None:
             task.cancel()
 
 
-def _person_is_here(context: "Context") -> bool:
+def _person_is_here(context: Context) -> bool:
     """Whether somebody at the terminal may decide: no agent's command, no pipe, no JSON."""
     from synthorg_tui.approvals.models import ApprovalError
     from synthorg_tui.cli.terminal import controlling_terminal, require_open_to_decisions
@@ -276,7 +276,7 @@ def _person_is_here(context: "Context") -> bool:
         return False
 
 
-async def _decided(context: "Context", engine: "Engine", item_id: str) -> bool:
+async def _decided(context: Context, engine: "Engine", item_id: str) -> bool:
     """Show what waits and have it approved by its hash, or rejected; whether it was decided."""
     from synthorg_tui.cli import shapes
     from synthorg_tui.cli.commands import proposals_view

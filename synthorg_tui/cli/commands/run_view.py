@@ -1,5 +1,6 @@
 """A run of an agent as text and as JSON; what agents, models and tools say is made safe."""
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.output import Console, cut, local_time
@@ -7,9 +8,8 @@ from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.text import counted, duration
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from synthorg_tui.runtime.models import AgentRun, RunStep
+
 
 _GLYPHS: Final = {"given": "▤", "answer": "“", "parked": "◆", "note": "·"}
 _STYLES: Final = {"given": "cyan", "parked": "yellow", "note": "dim"}
@@ -112,8 +112,11 @@ def show_runs(console: Console, runs: "Sequence[AgentRun]") -> None:
         )
         for run in runs
     ]
-    header = ("RUN", "STATUS", "AGENT", "BY", "STARTED", "TURNS", "TOKENS", "COST", "TASK")
-    console.table(header, rows, empty=none)
+    console.table(
+        ("RUN", "STATUS", "AGENT", "BY", "STARTED", "TURNS", "TOKENS", "COST", "TASK"),
+        rows,
+        empty=none,
+    )
 
 
 def show_run(console: Console, run: "AgentRun") -> None:

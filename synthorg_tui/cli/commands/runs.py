@@ -3,13 +3,14 @@
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import ID, Argument, limit
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import AnyEngine, Context
+from synthorg_tui.cli.output import Answer, Console
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
-    from synthorg_tui.cli.output import Console
     from synthorg_tui.host.runs import RunCalls
     from synthorg_tui.runtime.models import AgentRun, RunStep
+
 
 _STATUSES: Final = ("running", "parked", "interrupted", "ended")
 
@@ -25,14 +26,13 @@ _STATUSES: Final = ("running", "parked", "interrupted", "ended")
         limit(20, "how many, at most (default: {})", most=500),
     ),
 ).asks
-async def list_runs(context: "Context", engine: "AnyEngine") -> Answer:
+async def list_runs(context: Context, engine: AnyEngine) -> Answer:
     """List runs, newest first."""
     from synthorg_tui.cli.commands import run_view as view
     from synthorg_tui.runtime.models import RunStatus
 
-    args = context.args
-    status = RunStatus(args.status) if args.status else None
-    runs = await engine.runs.list(limit=args.limit, status=status)
+    status = RunStatus(context.args.status) if context.args.status else None
+    runs = await engine.runs.list(limit=context.args.limit, status=status)
     return Answer(
         {"runs": [view.run_shape(run) for run in runs]},
         lambda console: view.show_runs(console, runs),
@@ -45,7 +45,7 @@ async def list_runs(context: "Context", engine: "AnyEngine") -> Answer:
     examples=("runs show 3f2a", "runs show 3f2a --steps --json"),
     arguments=(ID, Argument("--steps", action="store_true", help="each of its steps, too")),
 ).asks
-async def show_run(context: "Context", engine: "AnyEngine") -> Answer:
+async def show_run(context: Context, engine: AnyEngine) -> Answer:
     """Show a run, with each of its steps if wanted."""
     from synthorg_tui.cli.commands import run_view as view
     from synthorg_tui.cli.commands.run_following import calls_of
@@ -54,7 +54,7 @@ async def show_run(context: "Context", engine: "AnyEngine") -> Answer:
     run = await calls.show(context.args.id)
     steps = await _steps(calls, run.id) if context.args.steps else []
 
-    def show(console: "Console") -> None:
+    def show(console: Console) -> None:
         view.show_run(console, run)
         for step in steps:
             view.show_whole_step(console, step)
@@ -80,7 +80,7 @@ async def _steps(calls: "RunCalls", run_id: str) -> "list[RunStep]":
     examples=("runs resume 3f2a",),
     arguments=(ID,),
 ).runs
-async def resume(context: "Context") -> int:
+async def resume(context: Context) -> int:
     """Go on with a run and follow it; return the exit code of how it ended."""
     from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.cli.commands.run_following import RunFollower, calls_of
@@ -117,7 +117,7 @@ async def resume(context: "Context") -> int:
     examples=("runs cancel 3f2a",),
     arguments=(ID,),
 ).asks
-async def cancel(context: "Context", engine: "AnyEngine") -> Answer:
+async def cancel(context: Context, engine: AnyEngine) -> Answer:
     """Stop a run for good."""
     from synthorg_tui.cli.commands import run_view as view
     from synthorg_tui.cli.commands.run_following import calls_of
@@ -126,12 +126,10 @@ async def cancel(context: "Context", engine: "AnyEngine") -> Answer:
     return Answer(view.run_shape(run), f"{run.id}: {view.standing(run)}")
 
 
-DECLARED: Final = (
-    Command(
-        "runs",
-        about="The runs of agents here: what they were asked, what they did, and how they ended.\n"
-        "An ID may be shortened to its first characters.",
-        examples=("runs list", "runs show 3f2a --steps", "runs resume 3f2a", "runs cancel 3f2a"),
-        commands=(list_runs, show_run, resume, cancel),
-    ),
+GROUP: Final = Command(
+    "runs",
+    about="The runs of agents here: what they were asked, what they did, and how they ended.\n"
+    "An ID may be shortened to its first characters.",
+    examples=("runs list", "runs show 3f2a --steps", "runs resume 3f2a", "runs cancel 3f2a"),
+    commands=(list_runs, show_run, resume, cancel),
 )

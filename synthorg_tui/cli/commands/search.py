@@ -7,43 +7,45 @@ from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli import shapes
 from synthorg_tui.cli.arguments import MEMORY_FILTERS, Argument, limit, past_moment
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands.memories_reading import filter_of, title_of
+from synthorg_tui.cli.context import Context
 from synthorg_tui.cli.errors import UsageError, usage_errors
-from synthorg_tui.cli.output import Console, cut, local_time, wrap
+from synthorg_tui.cli.output import Answer, Console, cut, local_time, wrap
 from synthorg_tui.core.text import counted, safe_text
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.memory.listing import Facets, FoundMemories, ListedMemory
     from synthorg_tui.memory.models import MemoryQuery
     from synthorg_tui.memory.retrieval.passages import Passage, PassageFinder
+
 
 QUERY: Final = Argument("query", nargs="+", metavar="QUERY", help="what to look for")
 _BAR: Final = 8
 """Columns of the bar that shows a relevance from 0 to 1."""
 
 
-async def find_memories(context: "Context", engine: "AnyEngine") -> Answer:
+async def find_memories(context: Context) -> Answer:
     """Find memories, best first."""
     args = context.args
     query = _query(context)
     if args.as_of is not None and (args.project or args.kind or args.session or args.tag):
         raise UsageError("--as-of goes with --agent, --category, --since and --until only")
-    started = time.perf_counter()
-    within = await filter_of(context, engine)
-    if args.archived:
-        within = replace(within, states=("archived",))
-    agents = frozenset(within.agents) or None
-    if args.as_of is None:
-        result = await engine.desk.find(query, agents=agents, within=within)
-    else:
-        result = await engine.desk.find(query, agents=agents, as_of=args.as_of)
-    took_ms = round((time.perf_counter() - started) * 1000, 1)
-    sources = await sources_of(result, engine.executions)
-    if not result.hits:
-        _explain_nothing(context, await engine.desk.facets())
+    async with context.engine() as engine:
+        started = time.perf_counter()
+        within = await filter_of(context, engine)
+        if args.archived:
+            within = replace(within, states=("archived",))
+        agents = frozenset(within.agents) or None
+        if args.as_of is None:
+            result = await engine.desk.find(query, agents=agents, within=within)
+        else:
+            result = await engine.desk.find(query, agents=agents, as_of=args.as_of)
+        took_ms = round((time.perf_counter() - started) * 1000, 1)
+        sources = await sources_of(result, engine.executions)
+        if not result.hits:
+            _explain_nothing(context, await engine.desk.facets())
     context.console.warning(result.degraded)
     return Answer(
         {
@@ -56,32 +58,30 @@ async def find_memories(context: "Context", engine: "AnyEngine") -> Answer:
     )
 
 
-DECLARED: Final = (
-    Command(
-        "search",
-        examples=(
-            'search "push a branch that has no upstream"',
-            "search migration failed --agent claude-code --since 7d",
-            "search --json --limit 3 flaky test",
+GROUP: Final = Command(
+    "search",
+    examples=(
+        'search "push a branch that has no upstream"',
+        "search migration failed --agent claude-code --since 7d",
+        "search --json --limit 3 flaky test",
+    ),
+    arguments=(
+        QUERY,
+        *MEMORY_FILTERS,
+        Argument(
+            "--as-of",
+            metavar="WHEN",
+            type=past_moment,
+            help="what was known then, and which facts held (slower: it reads the whole store)",
         ),
-        arguments=(
-            QUERY,
-            *MEMORY_FILTERS,
-            Argument(
-                "--as-of",
-                metavar="WHEN",
-                type=past_moment,
-                help="what was known then, and which facts held (slower: it reads the whole store)",
-            ),
-            limit(10),
-            Argument(
-                "--archived",
-                action="store_true",
-                help="search the archive instead of live memories",
-            ),
+        limit(10),
+        Argument(
+            "--archived",
+            action="store_true",
+            help="search the archive instead of live memories",
         ),
-    ).asks(find_memories),
-)
+    ),
+).runs(find_memories)
 
 
 async def sources_of(
@@ -97,7 +97,7 @@ def hits_json(result: "FoundMemories", sources: Iterable[shapes.Json | None]) ->
     return [shapes.hit(hit, source) for hit, source in zip(result.hits, sources, strict=True)]
 
 
-def _explain_nothing(context: "Context", facets: "Facets") -> None:
+def _explain_nothing(context: Context, facets: "Facets") -> None:
     """Say why nothing can be found: nothing is there, or nobody of that name."""
     from synthorg_tui.memory.listing import owner_named
 
@@ -177,7 +177,7 @@ def _show_passage(console: Console, passage: "Passage") -> None:
         console.parts([*parts, (passage.text[start:at],)], separator="")
 
 
-def _query(context: "Context") -> "MemoryQuery":
+def _query(context: Context) -> "MemoryQuery":
     """What is searched for; raises ``UsageError`` for what can't be."""
     from synthorg_tui.memory.models import MemoryQuery
 

@@ -5,16 +5,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import ID, IDS, Argument
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands.sessions_list import list_sessions
 from synthorg_tui.cli.commands.sessions_reading import export, find_session, show_session
+from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.erasing import ERASING, erase_files, print_erased, tell_copies
+from synthorg_tui.cli.output import Answer
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.executions.resuming import Resumption
+
 
 _WORD: Final = "delete"
 """What a person types to confirm."""
@@ -34,22 +36,24 @@ _WORD: Final = "delete"
         *ERASING,
     ),
 ).asks
-async def delete(context: "Context", engine: "AnyEngine") -> Answer:
+async def delete(context: Context, engine: AnyEngine) -> Answer:
     """Delete sessions for good, with what was made of them, after a typed confirmation.
 
     Refused where an agent runs it.
     """
-    args = context.args
-    found = [await find_session(engine, start) for start in args.ids]
+    found = [await find_session(engine, start) for start in context.args.ids]
     ids = list(dict.fromkeys(session.id for session in found))
-    review = await engine.sessions.review(ids, keep_memories=args.keep_memories)
-    if not args.yes:
+    keep = context.args.keep_memories
+    review = await engine.sessions.review(ids, keep_memories=keep)
+    if not context.args.yes:
         context.console.note(*review.told)
         memories = await engine.sessions.memories_of(ids)
         await tell_copies(context, engine, memory_ids=memories, session_ids=ids)
     count = counted(len(review.sessions), "session", "sessions")
     context.confirm(f"Delete {count} for good?", word=_WORD)
-    done = await engine.sessions.purge(ids, actor=context.actor, keep_memories=args.keep_memories)
+    done = await engine.sessions.purge(
+        ids, actor=context.actor, keep_memories=context.args.keep_memories
+    )
     files = await erase_files(context, engine)
     memories_too = counted(done.erased.memories, "memory", "memories")
     told = f"Deleted {counted(len(done.sessions), 'session', 'sessions')} and {memories_too}."
@@ -77,7 +81,7 @@ async def delete(context: "Context", engine: "AnyEngine") -> Answer:
         ),
     ),
 ).runs
-async def resume(context: "Context") -> Answer:
+async def resume(context: Context) -> Answer:
     """Print the command that resumes a session, or run it."""
     from synthorg_tui.executions.resuming import resumption
 
@@ -89,27 +93,28 @@ async def resume(context: "Context") -> Answer:
         raise DomainError(how.problem, remedy=remedy)
     if context.args.run:
         _run(how)
-    result = {
-        "id": session.id,
-        "command": list(how.command),
-        "directory": how.directory or None,
-        "line": how.line,
-        "problem": how.problem,
-    }
-    return Answer(result, how.line, code=1 if how.problem else 0)
+    return Answer(
+        {
+            "id": session.id,
+            "command": list(how.command),
+            "directory": how.directory or None,
+            "line": how.line,
+            "problem": how.problem,
+        },
+        how.line,
+        code=1 if how.problem else 0,
+    )
 
 
-DECLARED: Final = (
-    Command(
-        "sessions",
-        about="Work on imported sessions. An ID may be shortened to its first characters.",
-        examples=(
-            "sessions list",
-            "sessions show claude_code:258c",
-            "sessions delete codex:019a",
-        ),
-        commands=(list_sessions, show_session, export, resume, delete),
+GROUP: Final = Command(
+    "sessions",
+    about="Work on imported sessions. An ID may be shortened to its first characters.",
+    examples=(
+        "sessions list",
+        "sessions show claude_code:258c",
+        "sessions delete codex:019a",
     ),
+    commands=(list_sessions, show_session, export, resume, delete),
 )
 
 

@@ -1,5 +1,6 @@
 """``sessions list``: the imported sessions by project and agent, with what happened in each."""
 
+from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -7,19 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import SINCE, UNTIL, Argument, limit
-from synthorg_tui.cli.command import Answer, Command
-from synthorg_tui.cli.output import Console, cut, local_time
+from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import AnyEngine, Context
+from synthorg_tui.cli.output import Answer, Console, cut, local_time
+from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.enums import ExecutionOutcome
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted, size
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from synthorg_tui.cli.context import AnyEngine, Context
-    from synthorg_tui.cli.shapes import Json
     from synthorg_tui.executions.forgotten import AgedSessions
     from synthorg_tui.executions.sessions import StoredSession
+
 
 MAX_LISTED: Final = 10_000
 _SHORT_ID: Final = 8
@@ -70,24 +70,22 @@ class SessionFamily:
         limit(20, most=MAX_LISTED),
     ),
 ).asks
-async def list_sessions(context: "Context", engine: "AnyEngine") -> Answer:
+async def list_sessions(context: Context, engine: AnyEngine) -> Answer:
     """List the imported sessions, and how much all of them take."""
-    args = context.args
     sessions = await engine.sessions.list()
     aged = await engine.sessions.aged()
-    families = [family for family in families_of(sessions) if _fits(family, args)]
-    shown = families[: args.limit]
+    families = [family for family in families_of(sessions) if _fits(family, context.args)]
+    shown = families[: context.args.limit]
 
     def show(console: Console) -> None:
         if not sessions:
             console.line("No sessions; they come with `synthorg-tui import`.")
         elif not families:
             console.line(f"None of {counted(len(sessions), 'session')} is like that.")
-        ids = short_ids([session.id for session in sessions])
-        _show(console, shown, ids, with_parts=args.subagents)
+        _show(console, shown, short_ids([each.id for each in sessions]), context.args.subagents)
         _show_sizes(console, shown, families, aged)
 
-    return Answer(_result(shown, families, aged, with_parts=args.subagents), show)
+    return Answer(_result(shown, families, aged, with_parts=context.args.subagents), show)
 
 
 def families_of(sessions: "Sequence[StoredSession]") -> list[SessionFamily]:
@@ -107,7 +105,7 @@ def families_of(sessions: "Sequence[StoredSession]") -> list[SessionFamily]:
     return [SessionFamily(root, tuple(parts.get(root.id, ()))) for root in roots]
 
 
-def session_shape(session: "StoredSession") -> "Json":
+def session_shape(session: "StoredSession") -> Json:
     """Return a session as JSON."""
     return {
         "id": session.id,
@@ -139,8 +137,8 @@ def short_ids(ids: Sequence[str]) -> dict[str, str]:
         shared = max(_shared(each, before), _shared(each, after))
         least = each.find(":") + 1 + _SHORT_ID
         short[each] = each[: max(shared + 1, least)]
-    parted = ((each, *each.partition("/")) for each in ids)
-    return {each: f"{short[root]}{slash}{part}" for each, root, slash, part in parted}
+    parted = (each.partition("/") for each in ids)
+    return {f"{root}{slash}{part}": f"{short[root]}{slash}{part}" for root, slash, part in parted}
 
 
 def _shared(first: str, second: str) -> int:
@@ -148,7 +146,7 @@ def _shared(first: str, second: str) -> int:
     return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
 
 
-def _fits(family: SessionFamily, args: "Namespace") -> bool:
+def _fits(family: SessionFamily, args: Namespace) -> bool:
     root = family.root
     members = (root, *family.parts)
     titles = " ".join(session.title for session in members).lower()
@@ -168,16 +166,14 @@ def _is_in(project: str | None, asked: str) -> bool:
     return asked == place.name or place.is_relative_to(folder) or folder.is_relative_to(place)
 
 
-def _is_between(
-    moment: "datetime | None", since: "datetime | None", until: "datetime | None"
-) -> bool:
+def _is_between(moment: datetime | None, since: datetime | None, until: datetime | None) -> bool:
     if moment is None:
         return since is None and until is None
     return (since is None or moment >= since) and (until is None or moment < until)
 
 
 def _show(
-    console: Console, shown: Sequence[SessionFamily], ids: dict[str, str], *, with_parts: bool
+    console: Console, shown: Sequence[SessionFamily], ids: dict[str, str], with_parts: bool
 ) -> None:
     """Print the sessions; project and agent stand above the first one that has them."""
     heading = ""
@@ -207,8 +203,8 @@ def _show_session(
     glyph, style = outcome_mark(session.outcome)
     started = f"  +{parts}" if is_narrow else f"  (+{counted(parts, 'subagent')})"
     started = started if parts else ""
-    width = _ID_WIDTH - len(indent)
-    before = f"{indent}{_short_time(session.latest):<11}  {ids[session.id]:<{width}}  "
+    before = f"{indent}{_short_time(session.latest):<11}  {ids[session.id]}".ljust(_ID_WIDTH + 13)
+    before = f"{before}  "
     state = f"{glyph}  " if is_narrow else f"{glyph} {session.outcome.value:<11}  "
     taken = f"{size(session.size):>8}  "
     room = max(20, console.width - len(before + state + taken + started))
@@ -224,7 +220,7 @@ def _show_session(
     )
 
 
-def _short_time(moment: "datetime | None") -> str:
+def _short_time(moment: datetime | None) -> str:
     """A time of this year without the year, another one without the hour."""
     told = local_time(moment)
     return told[5:] if told.startswith(f"{datetime.now().astimezone().year}-") else told[:10]
@@ -274,7 +270,7 @@ def _result(
     aged: "AgedSessions",
     *,
     with_parts: bool,
-) -> "Json":
+) -> Json:
     listed = []
     for family in shown:
         listed.append(session_shape(family.root) | {"subagents": len(family.parts)})

@@ -7,17 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import ID, Argument, ArgumentGroup, path
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands.sessions_list import session_shape
+from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import Console
+from synthorg_tui.cli.output import Answer, Console
 from synthorg_tui.cli.pager import NO_PAGER, paged
 from synthorg_tui.core.errors import DomainError
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.executions.conversation import Conversation
     from synthorg_tui.executions.sessions import StoredSession
+
 
 _AROUND: Final = 10
 """Entries shown before and after the one that ``--at`` names."""
@@ -46,7 +47,7 @@ def place(text: str) -> int:
     return int(found["first"])
 
 
-async def find_session(engine: "AnyEngine", id_start: str) -> "StoredSession":
+async def find_session(engine: AnyEngine, id_start: str) -> "StoredSession":
     """Return the session whose id starts so, before the slash of a subagent's and after it.
 
     Raises ``DomainError`` for none, and ``UsageError`` for several.
@@ -63,8 +64,10 @@ async def find_session(engine: "AnyEngine", id_start: str) -> "StoredSession":
     if exact or (len(whole) == 1 and not slash):
         return (exact or whole)[0]
     if not found:
-        remedy = "See `synthorg-tui sessions list`."
-        raise DomainError(f"no session has an id that starts with {id_start!r}", remedy=remedy)
+        raise DomainError(
+            f"no session has an id that starts with {id_start!r}",
+            remedy="See `synthorg-tui sessions list`.",
+        )
     if len(found) > 1:
         names = ", ".join(session.id for session in found[:5])
         raise UsageError(f"several ids start with {id_start!r}: {names}")
@@ -100,7 +103,7 @@ def _is_part(session_id: str, start: str, part: str) -> bool:
         NO_PAGER,
     ),
 ).asks
-async def show_session(context: "Context", engine: "AnyEngine") -> Answer | int:
+async def show_session(context: Context, engine: AnyEngine) -> Answer | int:
     """Show one session as a conversation, or its lines."""
     args = context.args
     named = _PLACE.fullmatch(args.id)
@@ -123,19 +126,23 @@ async def show_session(context: "Context", engine: "AnyEngine") -> Answer | int:
             console.line(session.title, "bold")
             console.facts(session_facts(session))
             console.line()
-            is_cut = terminal.out.isatty()
-            print_entries(console, told, chosen, outputs, marked=marked, is_cut=is_cut)
+            print_entries(
+                console, told, chosen, outputs, marked=marked, is_cut=terminal.out.isatty()
+            )
             if len(chosen) < len(told.entries):
                 first, last = told.entries[chosen[0]], told.entries[chosen[-1]]
                 shown = f"{first.first_line:,} to {last.last_line:,} of {told.line_count:,}"
                 console.line(f"Lines {shown}", "dim")
 
-    entries = [entry_shape(told.entries[index], outputs.get(index)) for index in chosen]
-    return Answer(session_shape(session) | {"entries": entries}, show)
+    return Answer(
+        session_shape(session)
+        | {"entries": [entry_shape(told.entries[index], outputs.get(index)) for index in chosen]},
+        show,
+    )
 
 
 async def outputs_of(
-    engine: "AnyEngine", told: "Conversation", chosen: Sequence[int]
+    engine: AnyEngine, told: "Conversation", chosen: Sequence[int]
 ) -> dict[int, str]:
     """Return the whole outputs of the calls with these indices, by index."""
     from synthorg_tui.executions.conversation import EntryKind
@@ -164,7 +171,7 @@ async def outputs_of(
         Argument("--force", action="store_true", help="replace a file that is there"),
     ),
 ).asks
-async def export(context: "Context", engine: "AnyEngine") -> Answer | int:
+async def export(context: Context, engine: AnyEngine) -> Answer | int:
     """Write one session to a file, whole or not at all."""
     args = context.args
     by_name = "jsonl" if args.path and args.path.suffix in (".jsonl", ".json") else "markdown"
@@ -174,19 +181,21 @@ async def export(context: "Context", engine: "AnyEngine") -> Answer | int:
     if str(args.path) == "-":
         context.console.exact(text)
         return 0
-    suffix = ".jsonl" if kind == "jsonl" else ".md"
-    target = args.path or Path(re.sub(r"[^A-Za-z0-9._-]+", "-", session.id) + suffix)
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", session.id)
+    target = args.path or Path(f"{name}.{'jsonl' if kind == 'jsonl' else 'md'}")
     _write(target, text, force=args.force)
-    result = {
-        "id": session.id,
-        "path": str(target.absolute()),
-        "format": kind,
-        "bytes": len(text),
-    }
-    return Answer(result, f"Wrote {target}")
+    return Answer(
+        {
+            "id": session.id,
+            "path": str(target.absolute()),
+            "format": kind,
+            "bytes": len(text),
+        },
+        f"Wrote {target}",
+    )
 
 
-async def session_file(engine: "AnyEngine", session: "StoredSession", kind: str) -> str:
+async def session_file(engine: AnyEngine, session: "StoredSession", kind: str) -> str:
     """Return a session as the text of a file, ``markdown`` or ``jsonl``."""
     return await (_jsonl if kind == "jsonl" else _markdown)(engine, session)
 
@@ -204,7 +213,7 @@ def _write(target: Path, text: str, *, force: bool) -> None:
         raise DomainError(f"{target} can't be written: {error.strerror or error}") from error
 
 
-async def _markdown(engine: "AnyEngine", session: "StoredSession") -> str:
+async def _markdown(engine: AnyEngine, session: "StoredSession") -> str:
     from synthorg_tui.cli.session_text import markdown
 
     told = await _conversation(engine, session)
@@ -212,14 +221,13 @@ async def _markdown(engine: "AnyEngine", session: "StoredSession") -> str:
     return "\n".join([*markdown(session, told.entries, outputs), ""])
 
 
-async def _jsonl(engine: "AnyEngine", session: "StoredSession") -> str:
+async def _jsonl(engine: AnyEngine, session: "StoredSession") -> str:
     """The stored lines; one that is no JSON, as of a Markdown history, becomes an object."""
     import json
 
     lines = []
     async for number, line in _all_lines(engine, session, 1, session.lines):
-        is_json = line.startswith(("{", "[")) and _is_json(line)
-        lines.append(line if is_json else json.dumps({"line": number, "text": line}))
+        lines.append(line if _is_json(line) else json.dumps({"line": number, "text": line}))
     return "\n".join([*lines, ""])
 
 
@@ -227,13 +235,12 @@ def _is_json(line: str) -> bool:
     import json
 
     try:
-        json.loads(line)
+        return line.startswith(("{", "[")) and json.loads(line) is not None
     except (ValueError, RecursionError):
         return False
-    return True
 
 
-async def _conversation(engine: "AnyEngine", session: "StoredSession") -> "Conversation":
+async def _conversation(engine: AnyEngine, session: "StoredSession") -> "Conversation":
     told = await engine.sessions.conversation(session.id)
     if told is None:
         raise DomainError(f"session {session.id} was deleted meanwhile")
@@ -252,27 +259,35 @@ def _chosen(
     first, last = lines[0], lines[1] or told.line_count
     if first > told.line_count:
         raise UsageError(f"the session has {told.line_count:,} lines")
-    entries = enumerate(told.entries)
-    return [i for i, each in entries if each.first_line <= last and each.last_line >= first]
+    return [
+        index
+        for index, each in enumerate(told.entries)
+        if each.first_line <= last and each.last_line >= first
+    ]
 
 
 async def _show_raw(
-    context: "Context", engine: "AnyEngine", session: "StoredSession", at: int | None
+    context: Context, engine: AnyEngine, session: "StoredSession", at: int | None
 ) -> Answer | int:
     first, last = (at, at) if at else context.args.lines or (1, None)
     if first > session.lines:
         raise UsageError(f"the session has {session.lines:,} lines")
     last = min(last or session.lines, session.lines)
     if context.wants_json:
-        lines = [[n, text] async for n, text in _all_lines(engine, session, first, last)]
-        return Answer({"id": session.id, "lines": lines}, "")
+        return Answer(
+            {
+                "id": session.id,
+                "lines": [[n, text] async for n, text in _all_lines(engine, session, first, last)],
+            },
+            "",
+        )
     async for _, text in _all_lines(engine, session, first, last):
         context.console.exact(f"{text}\n")
     return 0
 
 
 async def _all_lines(
-    engine: "AnyEngine", session: "StoredSession", first: int, last: int
+    engine: AnyEngine, session: "StoredSession", first: int, last: int
 ) -> AsyncIterator[tuple[int, str]]:
     for start in range(first, last + 1, _CHUNK):
         for pair in await _lines(engine, session.id, start, min(last, start + _CHUNK - 1)):
@@ -280,7 +295,7 @@ async def _all_lines(
 
 
 async def _lines(
-    engine: "AnyEngine", session_id: str, first: int, last: int
+    engine: AnyEngine, session_id: str, first: int, last: int
 ) -> Sequence[tuple[int, str]]:
     from synthorg_tui.executions.models import SourceRef
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from synthorg_tui.cli import shapes
 from synthorg_tui.cli.arguments import Argument, path
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands import skills_eval
+from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import Console, ProgressLine, cut, local_time
+from synthorg_tui.cli.output import Answer, Console, ProgressLine, cut, local_time
 from synthorg_tui.core.actors import actor_words, deed_of
 from synthorg_tui.core.enums import SkillState
 from synthorg_tui.core.errors import DomainError
@@ -18,11 +19,11 @@ from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.curation.effects import LessonEffect
     from synthorg_tui.curation.overview import SkillDetail, SkillOverviewRow
     from synthorg_tui.engine import Engine
     from synthorg_tui.skills.document import Finding, SkillFile
+
 
 INVALID: Final = 1
 """Exit code of ``validate`` when something is wrong."""
@@ -54,15 +55,17 @@ class _Checked(NamedTuple):
     more="Those of projects come\nbefore yours, those before approved lessons, and "
     "those before what is shipped; of one name the first wins.",
 ).asks
-async def list_skills(context: "Context", engine: "AnyEngine") -> Answer:
+async def list_skills(context: Context, engine: AnyEngine) -> Answer:
     """List the skills in every folder, and those that have no file but only a memory."""
     overview = await engine.skills.overview()
     is_shipped = [row.state is SkillState.SHIPPED for row in overview.rows]
 
     def show(console: Console) -> None:
         if overview.rows:
-            header = ("STATE", "NAME", "WHOSE", "GIVEN", "DESCRIPTION")
-            console.table(header, [_cells(row) for row in overview.rows])
+            console.table(
+                ("STATE", "NAME", "WHOSE", "GIVEN", "DESCRIPTION"),
+                [_cells(row) for row in overview.rows],
+            )
         if any(is_shipped):
             console.note("`synthorg-tui skills review NAME` puts one that is shipped up for review")
         if all(is_shipped):
@@ -71,11 +74,17 @@ async def list_skills(context: "Context", engine: "AnyEngine") -> Answer:
             )
             own = [state.root for state in overview.roots if state.root.scope.value != "shipped"]
             console.lines(f"  {short_path(str(root.path))}" for root in own)
-        troubled = [state for state in overview.roots if state.problem]
-        console.warning(*(f"{state.root.path}: {state.problem}" for state in troubled))
+        console.warning(
+            *(f"{state.root.path}: {state.problem}" for state in overview.roots if state.problem)
+        )
 
-    roots = [shapes.skill_root(state) for state in overview.roots]
-    return Answer({"roots": roots, "skills": [shapes.skill(row) for row in overview.rows]}, show)
+    return Answer(
+        {
+            "roots": [shapes.skill_root(state) for state in overview.roots],
+            "skills": [shapes.skill(row) for row in overview.rows],
+        },
+        show,
+    )
 
 
 @Command(
@@ -84,7 +93,7 @@ async def list_skills(context: "Context", engine: "AnyEngine") -> Answer:
     examples=("skills show push-new-branch", "skills show .claude/skills/release/SKILL.md"),
     arguments=(Argument("skill", metavar="NAME", help=_NAMED),),
 ).asks
-async def show_skill(context: "Context", engine: "AnyEngine") -> Answer:
+async def show_skill(context: Context, engine: AnyEngine) -> Answer:
     """Show one skill in full."""
     skill = await engine.skills.skill(await _path_of(engine, context.args.skill))
     with ProgressLine(context.console) as line:
@@ -118,7 +127,7 @@ async def show_skill(context: "Context", engine: "AnyEngine") -> Answer:
         ),
     ),
 ).runs
-async def validate(context: "Context") -> Answer:
+async def validate(context: Context) -> Answer:
     """Print the problems of the named skills, or of all on disk.
 
     Returns ``INVALID`` when a skill is unusable or, with ``--strict``, has any problem; else 0.
@@ -133,16 +142,18 @@ async def validate(context: "Context") -> Answer:
             rows = (await engine.skills.overview()).rows
         checked = [_Checked(row.path, row.findings) for row in rows if row.scope is not None]
     is_ok = not any(skill.is_bad(strict=strict) for skill in checked)
-    skills = [
-        {
-            "path": skill.path,
-            "ok": not skill.is_bad(strict=strict),
-            "findings": [shapes.finding(finding) for finding in skill.findings],
-        }
-        for skill in checked
-    ]
     return Answer(
-        {"ok": is_ok, "skills": skills},
+        {
+            "ok": is_ok,
+            "skills": [
+                {
+                    "path": skill.path,
+                    "ok": not skill.is_bad(strict=strict),
+                    "findings": [shapes.finding(finding) for finding in skill.findings],
+                }
+                for skill in checked
+            ],
+        },
         lambda console: _show_checked(console, checked),
         code=0 if is_ok else INVALID,
     )
@@ -153,7 +164,7 @@ async def validate(context: "Context") -> Answer:
     "put skills that changed on disk up for review",
     more="Nothing counts\nbefore you have approved it; see `synthorg-tui proposals`.",
 ).asks
-async def sync(context: "Context", engine: "AnyEngine") -> Answer:
+async def sync(context: Context, engine: AnyEngine) -> Answer:
     """Propose the changes of skill files on disk since the last look, for a person's review."""
     report = await engine.skills.sync()
     changes = {"added": list(report.added), "withdrawn": list(report.withdrawn)}
@@ -182,7 +193,7 @@ async def sync(context: "Context", engine: "AnyEngine") -> Answer:
     examples=("skills review release",),
     arguments=(Argument("skills", nargs="+", metavar="NAME", help=_NAMED),),
 ).asks
-async def review(context: "Context", engine: "AnyEngine") -> Answer:
+async def review(context: Context, engine: AnyEngine) -> Answer:
     """Put skills up for review that were here before, or that are shipped."""
     paths = [await _path_of(engine, named) for named in context.args.skills]
     offered = [(path, await engine.skills.offer(path)) for path in paths]
@@ -192,9 +203,11 @@ async def review(context: "Context", engine: "AnyEngine") -> Answer:
             remark = item_id or "nothing to decide: it is in memory as it is, decided, or shadowed"
             console.parts([(short_path(skill_path),), (remark, "bold" if item_id else "dim")])
 
-    items = [{"path": path, "item": item_id or None} for path, item_id in offered]
-    is_any = any(item_id for _, item_id in offered)
-    return Answer({"skills": items}, show, note=_NEXT if is_any else "")
+    return Answer(
+        {"skills": [{"path": path, "item": item_id or None} for path, item_id in offered]},
+        show,
+        note=_NEXT if any(dict(offered).values()) else "",
+    )
 
 
 @Command(
@@ -212,7 +225,7 @@ async def review(context: "Context", engine: "AnyEngine") -> Answer:
         ),
     ),
 ).owns
-async def restore(context: "Context", engine: "Engine") -> Answer:
+async def restore(context: Context, engine: "Engine") -> Answer:
     """Write the approved text of skills whose files are gone, once the person agrees.
 
     Returns 1 when one of them can't be written, else 0.
@@ -236,7 +249,7 @@ async def restore(context: "Context", engine: "Engine") -> Answer:
     examples=("skills retire push-new-branch",),
     arguments=(Argument("skill", metavar="NAME", help=_NAMED),),
 ).owns
-async def retire(context: "Context", engine: "Engine") -> Answer:
+async def retire(context: Context, engine: "Engine") -> Answer:
     """Take a skill out of use, file and memories, once the person agrees; returns 0."""
     from synthorg_tui.cli.terminal import controlling_terminal, require_open_to_decisions
 
@@ -246,30 +259,31 @@ async def retire(context: "Context", engine: "Engine") -> Answer:
         context.console.note(short_path(path))
         terminal.agree("Agents are no longer given it. Retire it?")
         decision = await engine.reviews.retire(path, terminal.person)
-    note = "`synthorg-tui proposals undo` brings it back"
-    return Answer({"retired": path}, f"Retired: {decision.title}", note=note)
+    return Answer(
+        {"retired": path},
+        f"Retired: {decision.title}",
+        note="`synthorg-tui proposals undo` brings it back",
+    )
 
 
-DECLARED: Final = (
-    Command(
-        "skills",
-        about="Skills are SKILL.md files: of projects, of yours, of approved lessons, and shipped.",
-        commands=(
-            list_skills,
-            show_skill,
-            validate,
-            skills_eval.evaluate,
-            sync,
-            review,
-            restore,
-            retire,
-        ),
+GROUP: Final = Command(
+    "skills",
+    about="Skills are SKILL.md files: of projects, of yours, of approved lessons, and shipped.",
+    commands=(
+        list_skills,
+        show_skill,
+        validate,
+        skills_eval.evaluate,
+        sync,
+        review,
+        restore,
+        retire,
     ),
 )
 
 
 async def _written_again(
-    context: "Context", engine: "Engine", paths: Sequence[str]
+    context: Context, engine: "Engine", paths: Sequence[str]
 ) -> tuple[list[str], list[str]]:
     """Ask the person and write; returns what was written, and what is wrong with the others."""
     from synthorg_tui.cli.terminal import deciding_person
@@ -287,7 +301,7 @@ async def _written_again(
     return written, refused
 
 
-async def _gone(engine: "AnyEngine", named: Sequence[str]) -> list[str]:
+async def _gone(engine: AnyEngine, named: Sequence[str]) -> list[str]:
     """The paths of those skills, or of all, that are approved and have no file."""
     rows = (await engine.skills.overview()).rows
     gone = [row.path for row in rows if row.state is SkillState.GONE]
@@ -297,7 +311,7 @@ async def _gone(engine: "AnyEngine", named: Sequence[str]) -> list[str]:
     return paths or gone
 
 
-async def _path_of(engine: "AnyEngine", named: str) -> str:
+async def _path_of(engine: AnyEngine, named: str) -> str:
     """The path of the file that a name or a path stands for."""
     found = skills_eval.path_named((await engine.skills.overview()).rows, named)
     if not found:
@@ -391,16 +405,19 @@ def _effect_facts(effect: "LessonEffect") -> list[tuple[str, str]]:
     """How it was given, and whether its failure came again."""
     from synthorg_tui.curation.effects import NO_PROOF
 
-    bars = "  ".join(f"{name} {line}" for name, line in effect.lines_over_time)
     return [
         ("by way", effect.given_words),
         ("since", f"{effect.failure_words} ({NO_PROOF})"),
-        ("by week", bars),
+        ("by week", "  ".join(f"{name} {line}" for name, line in effect.lines_over_time)),
     ]
 
 
 def _cells(row: "SkillOverviewRow") -> tuple[str, ...]:
-    whose = row.scope.value if row.scope else ""
     errors = [finding.message for finding in row.findings if finding.severity.value == "error"]
-    description = row.description or "; ".join(errors)
-    return (row.state.value, row.name, whose, str(row.applied or ""), description)
+    return (
+        row.state.value,
+        row.name,
+        row.scope.value if row.scope else "",
+        str(row.applied or ""),
+        row.description or "; ".join(errors),
+    )

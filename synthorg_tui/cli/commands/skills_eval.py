@@ -5,20 +5,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import Argument, ArgumentGroup, path
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import CANCELLED, UsageError
-from synthorg_tui.cli.output import Console, local_time
-from synthorg_tui.cli.shapes import Json
+from synthorg_tui.cli.output import Answer, Console, local_time
 from synthorg_tui.core.paths import expand_home, short_path
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.curation.overview import SkillOverviewRow
-    from synthorg_tui.evaluation.dialects import Benchmark
     from synthorg_tui.evaluation.models import ReplayResult, SkillEvaluation
     from synthorg_tui.evaluation.replay import ReplayPlan
     from synthorg_tui.evaluation.service import EvaluationService
+
 
 HARMS: Final = 1
 """Exit code when a text has errors, or runs with the skill went worse."""
@@ -71,7 +70,7 @@ _LEVELS: Final = ("lint", "trigger", _REPLAY, "recurrence")
         ),
     ),
 ).runs
-async def evaluate(context: "Context") -> Answer:
+async def evaluate(context: Context) -> Answer:
     """Evaluate one skill, or all that are approved; returns ``HARMS``, ``CANCELLED`` or 0."""
     args = context.args
     if args.folder is not None:
@@ -95,16 +94,17 @@ async def evaluate(context: "Context") -> Answer:
     return _answer({named: wanted}, HARMS if _has_errors(wanted) else 0)
 
 
-async def _named_by(engine: "AnyEngine", text: str) -> str:
+async def _named_by(engine: AnyEngine, text: str) -> str:
     """The path of a skill's file, or the id of a waiting proposal, that a text names."""
     if found := path_named((await engine.skills.overview()).rows, text):
         return found
-    entries = await engine.reviews.inbox(include_snoozed=True)
-    ids = [entry.item.id for entry in entries if entry.item.id.startswith(text)]
+    waiting = [entry.item.id for entry in await engine.reviews.inbox(include_snoozed=True)]
+    ids = [item_id for item_id in waiting if item_id.startswith(text)]
     if len(ids) != 1:
         problem = "several proposals begin so" if ids else "no skill and no waiting proposal"
-        remedy = "`skills list` and `proposals list` name them."
-        raise UsageError(f"{text!r}: {problem}", remedy=remedy)
+        raise UsageError(
+            f"{text!r}: {problem}", remedy="`skills list` and `proposals list` name them."
+        )
     return ids[0]
 
 
@@ -133,7 +133,7 @@ def in_words(known: "Sequence[SkillEvaluation]") -> str:
     return help_words(each for each in known if each.is_current)
 
 
-async def _all(context: "Context") -> Answer:
+async def _all(context: Context) -> Answer:
     if context.args.level not in (None, "trigger"):
         raise UsageError(
             f"--all looks at no single level but trigger, not at {context.args.level}",
@@ -148,7 +148,7 @@ async def _all(context: "Context") -> Answer:
     return _answer(found, CANCELLED if job.requested.is_set() else 0)
 
 
-async def _write_cases(context: "Context") -> Answer:
+async def _write_cases(context: Context) -> Answer:
     async with context.own_engine() as engine:
         named = await _named_by(engine, context.args.skill)
         file, count = await engine.evaluation.write_cases(named, context.args.cases)
@@ -156,14 +156,13 @@ async def _write_cases(context: "Context") -> Answer:
     return Answer({"path": str(file), "cases": count}, told)
 
 
-async def _replay(context: "Context") -> Answer:
+async def _replay(context: Context) -> Answer:
     """Show what a replay takes, have the person agree at the terminal, and run it."""
     from synthorg_tui.cli.terminal import controlling_terminal
     from synthorg_tui.evaluation.models import ReplayResult, ReplayVerdict
 
-    args = context.args
     async with context.own_engine() as engine:
-        named = await _named_by(engine, args.skill)
+        named = await _named_by(engine, context.args.skill)
         plan = await _plan(context, engine.evaluation, named)
         context.console.note(*plan.cost_words)
         with controlling_terminal() as terminal:
@@ -172,7 +171,7 @@ async def _replay(context: "Context") -> Answer:
             found = await engine.evaluation.replay(
                 named,
                 plan,
-                to=args.to,
+                to=context.args.to,
                 progress=lambda step: job.show(f"{step.done} of {step.total}: {step.told}"),
                 cancel=job.requested,
             )
@@ -182,7 +181,7 @@ async def _replay(context: "Context") -> Answer:
     return _answer({named: [found]}, code)
 
 
-async def _plan(context: "Context", evaluation: "EvaluationService", named: str) -> "ReplayPlan":
+async def _plan(context: Context, evaluation: "EvaluationService", named: str) -> "ReplayPlan":
     from synthorg_tui.runtime import RunLimits
 
     args = context.args
@@ -204,27 +203,46 @@ def _files(folder: Path) -> Answer:
     from synthorg_tui.evaluation import dialects
 
     benchmark = dialects.read_benchmark(dialects.read_file(folder / dialects.BENCHMARK))
+
+    def show(console: Console) -> None:
+        for arm, measures in benchmark.figures.items():
+            told = [f"{name} {each.mean:.2f} ±{each.stddev:.2f}" for name, each in measures.items()]
+            console.line(f"{arm.replace('_', ' ')}: {', '.join(told)}")
+        delta = benchmark.delta.items()
+        console.lines(f"difference in {measure}: {value:+.2f}" for measure, value in delta)
+
     figures = {
         arm: {name: figure.model_dump() for name, figure in measures.items()}
         for arm, measures in benchmark.figures.items()
     }
-    delta = dict(benchmark.delta)
-    return Answer(
-        {"figures": figures, "delta": delta}, lambda console: _show_benchmark(console, benchmark)
-    )
-
-
-def _show_benchmark(console: Console, benchmark: "Benchmark") -> None:
-    for arm, measures in benchmark.figures.items():
-        told = [f"{name} {each.mean:.2f} ±{each.stddev:.2f}" for name, each in measures.items()]
-        console.line(f"{arm.replace('_', ' ')}: {', '.join(told)}")
-    for measure, value in benchmark.delta.items():
-        console.line(f"difference in {measure}: {value:+.2f}")
+    return Answer({"figures": figures, "delta": dict(benchmark.delta)}, show)
 
 
 def _answer(found: "Mapping[str, Sequence[SkillEvaluation]]", code: int) -> Answer:
-    skills = [_shape(named, known) for named, known in found.items()]
-    return Answer({"skills": skills}, lambda console: _show(console, found), code)
+    return Answer(
+        {
+            "skills": [
+                {
+                    "named": named,
+                    "evaluations": [
+                        {
+                            "level": each.level.value,
+                            "sha256": each.sha256,
+                            "current": each.is_current,
+                            "made_at": each.made_at.isoformat(),
+                            "words": each.result.words,
+                            "result": each.result.model_dump(mode="json"),
+                            "figures": each.result.figures,
+                        }
+                        for each in known
+                    ],
+                }
+                for named, known in found.items()
+            ]
+        },
+        lambda console: _show(console, found),
+        code,
+    )
 
 
 def _show(console: Console, found: "Mapping[str, Sequence[SkillEvaluation]]") -> None:
@@ -269,23 +287,4 @@ def _print_replay(console: Console, result: "ReplayResult") -> None:
 def _has_errors(known: "Sequence[SkillEvaluation]") -> bool:
     from synthorg_tui.evaluation.models import LintResult
 
-    lints = [each.result for each in known if isinstance(each.result, LintResult)]
-    return any(lint.errors for lint in lints)
-
-
-def _shape(named: str, known: "Sequence[SkillEvaluation]") -> Json:
-    return {
-        "named": named,
-        "evaluations": [
-            {
-                "level": each.level.value,
-                "sha256": each.sha256,
-                "current": each.is_current,
-                "made_at": each.made_at.isoformat(),
-                "words": each.result.words,
-                "result": each.result.model_dump(mode="json"),
-                "figures": each.result.figures,
-            }
-            for each in known
-        ],
-    }
+    return any(isinstance(each.result, LintResult) and each.result.errors for each in known)

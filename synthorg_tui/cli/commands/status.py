@@ -4,15 +4,13 @@ As a status bar asks, ``connect.status_line`` answers without any of this being 
 help, ``--json``, and other orders of the arguments.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.cli.arguments import Argument
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import Context
+from synthorg_tui.cli.output import Answer, Console
 from synthorg_tui.connect.status_line import FORMATS, counts_in, drain, line_of, trouble_lines
-
-if TYPE_CHECKING:
-    from synthorg_tui.cli.context import Context
-    from synthorg_tui.cli.output import Console
 
 _MORE: Final = """\
 Print one line, such as "3 to review · 2 new": the proposals that wait for you, and
@@ -48,19 +46,16 @@ Claude Code, in ~/.claude/settings.json:
         ),
     ),
 ).runs
-async def status(context: "Context") -> Answer:
+async def status(context: Context) -> Answer:
     """Print the line, or nothing when nothing waits; returns 0."""
     style = context.args.format
     if style == "claude":
         drain()
     waiting, news = counts_in(str(context.data_dir), str(context.args.config or ""))
 
-    def show(console: "Console") -> None:
+    def show(console: Console) -> None:
         line = line_of(waiting, news, style=style)
         for each in filter(None, (*trouble_lines(style), line)):
             console.out.write(f"{each}\n")
 
     return Answer({"waiting": waiting, "news": news}, show)
-
-
-DECLARED: Final = (status,)

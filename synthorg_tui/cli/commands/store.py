@@ -1,19 +1,19 @@
 """Commands about the store as a whole: ``doctor``, ``reindex``, ``serve``, backups."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from synthorg_tui.cli.arguments import YES, Argument, path, storable_path, whole
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
+from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import DeclinedError
-from synthorg_tui.cli.output import Console, local_time
+from synthorg_tui.cli.output import Answer, Console, local_time
 from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.errors import DamagedLogError, DomainError
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted, safe_text
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.curation.secrets import SecretReport
     from synthorg_tui.engine import Engine
     from synthorg_tui.memory.store.doctor import DoctorReport
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         ),
     ),
 ).runs
-async def doctor(context: "Context") -> Answer:
+async def doctor(context: Context) -> Answer:
     """Check the store; return 1 when a problem remains that was not repaired, else 0."""
     args = context.args
     if args.secrets:
@@ -67,13 +67,20 @@ async def doctor(context: "Context") -> Answer:
 
     if context.wants_json:
         _tell_older_hooks(context)
-    checks = [
-        {"name": check.name, "ok": check.ok, "detail": check.detail} for check in report.checks
-    ]
-    return Answer({"ok": report.ok, "checks": checks}, show, code=0 if report.ok else 1)
+    return Answer(
+        {
+            "ok": report.ok,
+            "checks": [
+                {"name": check.name, "ok": check.ok, "detail": check.detail}
+                for check in report.checks
+            ],
+        },
+        show,
+        code=0 if report.ok else 1,
+    )
 
 
-def _tell_older_hooks(context: "Context") -> None:
+def _tell_older_hooks(context: Context) -> None:
     """Name the settings of Claude Code that lack hooks which this version has."""
     from synthorg_tui.connect.changes import ClientInstaller
     from synthorg_tui.connect.clients import CLIENTS, here
@@ -91,7 +98,7 @@ def _tell_older_hooks(context: "Context") -> None:
         )
 
 
-async def _examined(context: "Context") -> "DoctorReport":
+async def _examined(context: Context) -> "DoctorReport":
     from synthorg_tui.memory.store.doctor import with_sessions
 
     async with context.engine() as engine:
@@ -108,7 +115,7 @@ def _rows(read: "RowsRead") -> str:
     return f"{read.done:,} of {read.total:,} rows read"
 
 
-async def _do_without_log(context: "Context") -> None:
+async def _do_without_log(context: Context) -> None:
     """Set the damaged log aside, once the person knows what is lost with it."""
     import asyncio
     from datetime import UTC, datetime
@@ -126,20 +133,21 @@ async def _do_without_log(context: "Context") -> None:
     context.console.note(f"the log is now {aside}")
 
 
-async def _find_secrets(context: "Context") -> Answer:
+async def _find_secrets(context: Context) -> Answer:
     """What kinds of secrets are stored where; the exit code is 1 when there are any."""
     async with context.engine() as engine:
         report = await engine.secrets.search()
-    fix = "`synthorg-tui doctor --secrets --fix` redacts them everywhere"
     return Answer(
         _secrets_shape(report),
         lambda console: _show_secrets(console, report),
         code=1 if report.tables else 0,
-        note=fix if report.tables else "",
+        note="`synthorg-tui doctor --secrets --fix` redacts them everywhere"
+        if report.tables
+        else "",
     )
 
 
-async def _redact_secrets(context: "Context") -> Answer:
+async def _redact_secrets(context: Context) -> Answer:
     """Redact what is stored, once a person typed so; return 1 when something is left to do."""
     from synthorg_tui.cli.terminal import controlling_terminal
 
@@ -149,8 +157,7 @@ async def _redact_secrets(context: "Context") -> Answer:
             if report.tables:
                 context.console.note(*_found(report))
                 secrets = counted(report.total, "secret")
-                question = f"Redact {secrets} for good, everywhere? Type redact:"
-                if terminal.ask(question) != "redact":
+                if terminal.ask(f"Redact {secrets} for good, everywhere? Type redact:") != "redact":
                     raise DeclinedError("nothing was changed")
                 report = await engine.secrets.redact(actor=context.actor)
     return Answer(
@@ -186,7 +193,7 @@ def _secrets_shape(report: "SecretReport") -> Json:
 
 
 @Command("reindex", more="Nothing is lost: it is made from the database.").owns
-async def reindex(context: "Context", engine: "Engine") -> Answer:
+async def reindex(context: Context, engine: "Engine") -> Answer:
     """Rebuild the search index from the database."""
     with context.working() as job:
         count = await engine.maintenance.reindex(
@@ -211,21 +218,20 @@ async def reindex(context: "Context", engine: "Engine") -> Answer:
         ),
     ),
 ).runs
-async def serve_store(context: "Context") -> int:
+async def serve_store(context: Context) -> int:
     """Own the store and answer other processes, until Ctrl-C or until an app asks for the store.
 
     With ``--until-idle`` it also ends when no client has been connected for that many seconds.
     """
     from synthorg_tui.host.headless import serve
 
-    told = f"serving {context.data_dir}; Ctrl-C ends it"
     with context.working() as job:
         await serve(
             context.settings(),
             data_dir=context.data_dir,
             stop=job.stop,
             until_idle=context.args.until_idle,
-            on_ready=lambda _: context.console.note(told),
+            on_ready=lambda _: context.console.note(f"serving {context.data_dir}; Ctrl-C ends it"),
         )
         if job.stop.is_set() and not job.requested.is_set():
             context.console.note("the app asked for the store and has it now")
@@ -245,7 +251,7 @@ async def serve_store(context: "Context") -> int:
         ),
     ),
 ).asks
-async def backup(context: "Context", engine: "AnyEngine") -> Answer:
+async def backup(context: Context, engine: AnyEngine) -> Answer:
     """Copy the database to a file, also while it is in use, and read the copy whole."""
     with context.working() as job:
         copy = await engine.maintenance.backup(
@@ -272,7 +278,7 @@ async def backup(context: "Context", engine: "AnyEngine") -> Answer:
         YES,
     ),
 ).runs
-async def restore(context: "Context") -> Answer:
+async def restore(context: Context) -> Answer:
     """Replace the database by a backup, or list the backups; an agent may only list them."""
     from synthorg_tui.host import opening
     from synthorg_tui.persistence.backups import backups_in, newest_backup
@@ -305,20 +311,20 @@ def _listed(backups: "Sequence[Backup]") -> Answer:
         if not backups:
             console.line("No backups yet. `synthorg-tui backup` makes one.")
         for backup in backups:
-            daily = "daily" if backup.is_daily else "     "
-            size = f"{backup.size / 1e6:10,.1f} MB"
-            console.line(f"{local_time(backup.made_at)} {size}  {daily}  {backup.path}")
+            size = f"{backup.size / 1e6:10,.1f} MB  {'daily' if backup.is_daily else '':5}"
+            console.line(f"{local_time(backup.made_at)} {size}  {backup.path}")
 
-    listed = [
+    return Answer(
         {
-            "path": str(backup.path),
-            "made_at": backup.made_at.isoformat(),
-            "bytes": backup.size,
-            "daily": backup.is_daily,
-        }
-        for backup in backups
-    ]
-    return Answer({"backups": listed}, show)
-
-
-DECLARED: Final = (doctor, reindex, serve_store, backup, restore)
+            "backups": [
+                {
+                    "path": str(backup.path),
+                    "made_at": backup.made_at.isoformat(),
+                    "bytes": backup.size,
+                    "daily": backup.is_daily,
+                }
+                for backup in backups
+            ]
+        },
+        show,
+    )

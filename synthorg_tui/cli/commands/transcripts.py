@@ -1,28 +1,28 @@
 """``import``, ``watch`` and ``demo``: import transcripts once, continuously, or from a sample."""
 
 from collections import Counter
+from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli import shapes
 from synthorg_tui.cli.arguments import Argument, ArgumentGroup, path
-from synthorg_tui.cli.command import Answer, Command
+from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands import import_mem0
 from synthorg_tui.cli.commands.search import hits_json, show_results, sources_of
+from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import CANCELLED, UsageError
-from synthorg_tui.cli.output import Console
+from synthorg_tui.cli.output import Answer, Console
 from synthorg_tui.core.text import counted, duration
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import AsyncIterator
 
-    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.host.client import RemoteEngine
     from synthorg_tui.ingest.service import ImportProgress, ImportReport
 
-_REASONS_SHOWN = 20
+
 _LOOK_EVERY = 0.5
 """Seconds between two looks whether the owner of the store, or the person, has ended it."""
 _MEGABYTE = 1_000_000
@@ -57,7 +57,7 @@ _PATHS: Final = Argument(
         ),
     ),
 ).runs
-async def import_transcripts(context: "Context") -> int:
+async def import_transcripts(context: Context) -> int:
     """Import the given transcripts, or those found in the usual places."""
     import asyncio
 
@@ -77,7 +77,9 @@ async def import_transcripts(context: "Context") -> int:
             report = await imports.run(
                 paths, progress=lambda step: job.show(describe(step)), cancel=job.requested
             )
-    context.print(_imported(report))
+    context.print(
+        Answer(shapes.import_report(report), lambda console: _show_report(console, report))
+    )
     _show_skipped(context, report)
     if not report.files and paths is None:
         context.console.note("Nothing in the usual places; name a file or folder to import.")
@@ -93,7 +95,7 @@ async def import_transcripts(context: "Context") -> int:
     examples=("watch", "watch ~/.codex/sessions"),
     arguments=(_PATHS,),
 ).runs
-async def watch_transcripts(context: "Context") -> int:
+async def watch_transcripts(context: Context) -> int:
     """Import repeatedly until Ctrl-C; prints a line for each import that added something.
 
     Where the process that has the store open does so by itself, what it imports is shown.
@@ -127,7 +129,7 @@ async def watch_transcripts(context: "Context") -> int:
     more="It uses a temporary\ndirectory unless --data-dir names one.",
     examples=("demo", "demo --data-dir /tmp/desk"),
 ).runs
-async def demo(context: "Context") -> Answer:
+async def demo(context: Context) -> Answer:
     """Import the sample transcripts into a separate store and search it, with default settings."""
     from importlib.resources import as_file, files
 
@@ -151,7 +153,6 @@ async def demo(context: "Context") -> Answer:
         console.line()
         show_results(console, result, sources, _DEMO_QUERY)
 
-    next_steps = "`synthorg-tui import` for your own sessions, `synthorg-tui` to browse."
     return Answer(
         {
             "import": shapes.import_report(report),
@@ -159,15 +160,12 @@ async def demo(context: "Context") -> Answer:
             "results": hits_json(result, sources),
         },
         show,
-        note=f"Next: {next_steps}",
+        note="Next: `synthorg-tui import` for your own sessions, `synthorg-tui` to browse.",
     )
 
 
-DECLARED: Final = (import_transcripts, watch_transcripts, demo)
-
-
 async def _watched(
-    engine: "AnyEngine", paths: "list[Path] | None", stop: "asyncio.Event"
+    engine: AnyEngine, paths: "list[Path] | None", stop: "asyncio.Event"
 ) -> "AsyncIterator[ImportReport]":
     """Watch here; the imports are done where the store is open."""
     import os
@@ -183,7 +181,7 @@ async def _watched(
 
 
 async def _followed(
-    context: "Context",
+    context: Context,
     engine: "RemoteEngine",
     events: "asyncio.Queue[tuple[str, object]]",
     stop: "asyncio.Event",
@@ -207,8 +205,9 @@ async def _followed(
             topic, data = await asyncio.wait_for(events.get(), _LOOK_EVERY)
         except TimeoutError:
             if engine.is_gone:
-                remedy = "`synthorg-tui watch` again imports what comes."
-                raise OwnerGoneError(f"{owner} has ended.", remedy=remedy) from None
+                raise OwnerGoneError(
+                    f"{owner} has ended.", remedy="`synthorg-tui watch` again imports what comes."
+                ) from None
             continue
         if topic == FOLLOWED:
             yield TypeAdapter(ImportReport).validate_python(data)
@@ -222,7 +221,7 @@ def _demo_directory(given: Path | None) -> AbstractContextManager[str]:
     return tempfile.TemporaryDirectory(prefix="synthorg-demo-")
 
 
-def _paths(context: "Context") -> list[Path] | None:
+def _paths(context: Context) -> list[Path] | None:
     for given in context.args.paths:
         if not given.exists():
             raise UsageError(f"{given}: no such file or folder")
@@ -244,10 +243,6 @@ def describe(step: "ImportProgress") -> str:
         step.current,
     )
     return " · ".join(part for part in parts if part)
-
-
-def _imported(report: "ImportReport") -> Answer:
-    return Answer(shapes.import_report(report), lambda console: _show_report(console, report))
 
 
 def _show_report(console: Console, report: "ImportReport") -> None:
@@ -282,20 +277,19 @@ def _show_report(console: Console, report: "ImportReport") -> None:
             "Delete some, or raise memory.options.max_memories_per_agent."
         )
     if report.lessons_proposed:
-        proposed = counted(report.lessons_proposed, "lesson")
-        console.line(f"{proposed} proposed; `synthorg-tui proposals list` shows them")
+        console.line(
+            f"{counted(report.lessons_proposed, 'lesson')} proposed; "
+            "`synthorg-tui proposals list` shows them"
+        )
 
 
-def _show_skipped(context: "Context", report: "ImportReport") -> None:
+def _show_skipped(context: Context, report: "ImportReport") -> None:
     """Say what was left out; what is expected is only counted, where nobody reads JSON."""
     from synthorg_tui.ingest.reading import EXPECTED
 
     expected = [] if context.wants_json else [why for _, why in report.skipped if why in EXPECTED]
     skipped = [each for each in report.skipped if each[1] not in expected]
-    shown = skipped[:_REASONS_SHOWN]
-    context.console.warning(*(f"skipped {name}: {reason}" for name, reason in shown))
-    if len(skipped) > _REASONS_SHOWN:
-        context.console.note(f"and {len(skipped) - _REASONS_SHOWN} more")
+    context.warn_skipped(skipped)
     counts = Counter(expected)
     context.console.note(
         *(f"{counted(counts[why], 'file')} left out: {why}" for why in dict.fromkeys(expected))

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.store.copies import StoreCopy
     from synthorg_tui.memory.store.residue import Remains
 
-
 WORD = "purge"
 """What a person types to confirm."""
 

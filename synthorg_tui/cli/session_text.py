@@ -16,7 +16,6 @@ from synthorg_tui.executions.conversation import Conversation, Entry, EntryKind
 if TYPE_CHECKING:
     from synthorg_tui.executions.sessions import StoredSession
 
-
 _CALLS: Final[Mapping[CallOutcome | None, tuple[str, str]]] = {
     CallOutcome.OK: ("✓", "green"),
     CallOutcome.FAILED: ("✗", "red"),

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
     from synthorg_tui.settings.roster import AgentFacts
 
-
 MAX_CALLS: Final = 200
 _ARGUMENTS_WIDTH: Final = 60
 _PLACE_WIDTH: Final = 44
@@ -167,8 +166,10 @@ async def disconnect(context: Context, engine: AnyEngine) -> Answer:
     """End all connections of an agent, which may connect again."""
     agent = context.args.agent
     count = await engine.gateway.hang_up(agent)
-    told = f"Ended {counted(count, 'connection')} of {agent}."
-    return Answer({"agent_id": agent, "disconnected": count}, told)
+    return Answer(
+        {"agent_id": agent, "disconnected": count},
+        f"Ended {counted(count, 'connection')} of {agent}.",
+    )
 
 
 @Command(

@@ -19,7 +19,6 @@ from synthorg_tui.core.text import counted
 if TYPE_CHECKING:
     from synthorg_tui.executions.blame import Blame, FileTouch
 
-
 _PLACE: Final = re.compile(r"(?P<path>.+?)(?::(?P<line>\d+)(?::\d+)?)?")
 _MAX_LISTED: Final = 10_000
 _MAX_FILE: Final = 64 * 1024 * 1024

@@ -58,13 +58,14 @@ async def check(context: Context) -> Answer:
     waiting = (await _of_store(context)).waiting
     if problems := read_themes(themes_folder(context.args.config)).problems:
         raise ConfigError("\n".join(problems))
-    result = {
-        "ok": True,
-        "path": str(source) if source else None,
-        "not_taken": [found._asdict() for found in waiting],
-    }
-    told = f"{source}: ok" if source else "No settings file; the defaults hold."
-    return Answer(result, told)
+    return Answer(
+        {
+            "ok": True,
+            "path": str(source) if source else None,
+            "not_taken": [found._asdict() for found in waiting],
+        },
+        f"{source}: ok" if source else "No settings file; the defaults hold.",
+    )
 
 
 @Command("show", "show the settings in force").runs
@@ -137,8 +138,11 @@ async def show_path(context: Context) -> Answer:
 
     source = config_file(context.args.config)
     path = str(source or default_config_file())
-    note = "" if source else "not there yet; the defaults hold"
-    return Answer({"path": path, "exists": source is not None}, path, note=note)
+    return Answer(
+        {"path": path, "exists": source is not None},
+        path,
+        note="" if source else "not there yet; the defaults hold",
+    )
 
 
 GROUP: Final = Command(

@@ -17,7 +17,6 @@ from synthorg_tui.cli.shapes import Json
 if TYPE_CHECKING:
     from synthorg_tui.settings.changes import SettingChange
 
-
 _TOLD: Final = {
     "now": "holds now",
     "restart": "holds from the next start of the app on",
@@ -100,8 +99,10 @@ async def _switch(context: Context, engine: AnyEngine, *, on: bool) -> Answer:
         change = await turned(engine.kept, settings, name, on=on, actor=context.actor)
         if change is not None:
             return _changed(engine, change)
-        told = f"{name} is {'on' if on else 'off'} already."
-        return Answer({"switch": name, "on": on, "change": None}, told)
+        return Answer(
+            {"switch": name, "on": on, "change": None},
+            f"{name} is {'on' if on else 'off'} already.",
+        )
     kept = {each.path: each for each in await engine.kept.kept()}
     found = switches(with_kept(settings, kept).settings)
     rows = [(it.name, "on" if is_on else "OFF", it.path, it.title) for it, is_on in found]

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from synthorg_tui.connect.changes import ClientInstaller, FileChange
     from synthorg_tui.connect.skills import PlacedSkills
 
-
 _CLIENT: Final = Argument(
     "client", choices=CLIENT_NAMES, metavar="CLIENT", help=", ".join(CLIENT_NAMES)
 )

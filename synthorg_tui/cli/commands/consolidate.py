@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     )
     from synthorg_tui.memory.listing import ListedMemory
 
-
 _PERSON_ONLY: Final = "Only a person at a terminal decides, not an agent."
 _SHOWN: Final = 3
 """Memories that leave which `show` quotes of each group."""
@@ -68,8 +67,7 @@ async def make_plan(context: Context, engine: AnyEngine) -> Answer | int:
         context.console.note("Stopped; no plan was made.")
         return CANCELLED
     if not plan.groups:
-        none = f"{_count(plan.memories_before)}: nothing to consolidate."
-        return Answer(_plan_shape(plan), none)
+        return Answer(_plan_shape(plan), f"{_count(plan.memories_before)}: nothing to consolidate.")
     return await _shown(engine, plan)
 
 
@@ -155,8 +153,10 @@ async def drop_plan(context: Context, engine: AnyEngine) -> Answer:
     plan = await _plan_of(context, engine)
     groups = context.args.groups
     dropped = await engine.consolidation.drop(plan.number, groups, actor=context.actor)
-    line = f"Dropped {counted(len(dropped), 'group')} of plan {plan.number}."
-    return Answer({"plan": plan.number, "dropped": list(dropped)}, line)
+    return Answer(
+        {"plan": plan.number, "dropped": list(dropped)},
+        f"Dropped {counted(len(dropped), 'group')} of plan {plan.number}.",
+    )
 
 
 @Command(

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.scenarios import Question, Scenario, ScenarioOutcome
     from synthorg_tui.memory.strategies.service import InjectionRequest
 
-
 CHANGED: Final = 1
 """Exit code of ``scenarios run`` when an agent would get something else."""
 _MAX_TOKENS: Final = 1_000_000

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation, OrgCandidate
     from synthorg_tui.memory.strategies.service import Injection
 
-
 FORMER: Final = "No longer given, though they fit the question by words:"
 
 

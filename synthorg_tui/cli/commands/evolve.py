@@ -15,10 +15,7 @@ if TYPE_CHECKING:
     from synthorg_tui.approvals.models import ApprovalItem
     from synthorg_tui.learning.promotion import Evolution
 
-
 _NEXT: Final = "Next: `synthorg-tui proposals list`, or the app's Approvals."
-
-
 _WAITS: Final = "Nothing changes before you approve it:\n`synthorg-tui proposals list` shows it."
 
 

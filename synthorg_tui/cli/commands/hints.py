@@ -18,14 +18,11 @@ if TYPE_CHECKING:
     from synthorg_tui.agents.silenced import Silence
     from synthorg_tui.engine import Engine
 
-
 KINDS: Final = ("command", "lesson", "project")
 _PERSON_ONLY: Final = (
     "Only you can do that: it is refused where an agent runs it.\n"
     "While the app is open, do it there."
 )
-
-
 _SUBJECT: Final = (
     Argument("kind", choices=KINDS, metavar="KIND", help=", ".join(KINDS)),
     Argument(

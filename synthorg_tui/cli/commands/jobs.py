@@ -17,7 +17,6 @@ from synthorg_tui.core.text import duration
 if TYPE_CHECKING:
     from synthorg_tui.jobs.models import JobRun, JobStatus, RunProgress
 
-
 _CODES: Final = {"done": 0, "nothing": 0, "cancelled": 130}
 """Exit codes of runs by how they ended; 1 for the others."""
 
@@ -99,8 +98,11 @@ async def run_job(context: Context, engine: AnyEngine) -> Answer:
 async def cancel(context: Context, engine: AnyEngine) -> Answer:
     """Stop a job or all; return 1 when none was running."""
     stopped = await engine.jobs.cancel(context.args.job)
-    told = f"Stopping {', '.join(stopped)}; what is done is kept." if stopped else "Nothing runs."
-    return Answer({"stopped": list(stopped)}, told, code=0 if stopped else 1)
+    return Answer(
+        {"stopped": list(stopped)},
+        f"Stopping {', '.join(stopped)}; what is done is kept." if stopped else "Nothing runs.",
+        code=0 if stopped else 1,
+    )
 
 
 GROUP: Final = Command(

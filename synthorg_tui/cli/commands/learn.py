@@ -12,7 +12,6 @@ from synthorg_tui.core.text import counted
 if TYPE_CHECKING:
     from synthorg_tui.learning.models import Learned, LearnProgress, LearnReport
 
-
 _VERDICTS: Final = {
     "proposed": "new",
     "seen_again": "seen again",

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from synthorg_tui.curation.erasure import ErasureReview
     from synthorg_tui.memory.listing import ListedMemory
 
-
 REDACT: Final = "redact"
 FORGET: Final = "forget"
 _SENSITIVITIES: Final = tuple(sensitivity.value for sensitivity in Sensitivity)

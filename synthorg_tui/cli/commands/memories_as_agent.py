@@ -81,5 +81,6 @@ async def _named(context: Context, *, deleted: bool) -> list[str]:
 def _waits(reply: "CallReply") -> Answer:
     """Say that nothing was changed yet: a person decides on what was proposed."""
     count, ids = counted(len(reply.waiting), "proposal"), ", ".join(reply.waiting)
-    told = f"Waits for the person's approval: {count}, {ids}"
-    return Answer({"waiting": list(reply.waiting)}, told)
+    return Answer(
+        {"waiting": list(reply.waiting)}, f"Waits for the person's approval: {count}, {ids}"
+    )

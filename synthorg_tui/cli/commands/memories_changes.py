@@ -4,7 +4,7 @@ What a person changed, taken back in order; an older version; and what to know b
 """
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.cli import shapes
 from synthorg_tui.cli.arguments import ID, IDS, Argument, limit, whole
@@ -13,10 +13,6 @@ from synthorg_tui.cli.commands.memories_reading import SHORT_ID, find_one, ids_o
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.output import Answer, Console, local_time
 from synthorg_tui.core.text import counted
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.listing import UndoneAct
-
 
 _TITLE: Final = 70
 _DONE: Final = {
@@ -49,17 +45,12 @@ async def _step(context: Context, engine: AnyEngine, *, done: str) -> Answer:
     act = await step(actor=context.actor)
     if act is None:
         return Answer({done: None}, f"Nothing can be {done}.")
-    return Answer(
-        {done: {"kind": act.kind.value, "ids": list(act.memory_ids), "at": act.at.isoformat()}},
-        f"{done.capitalize()}: {_words(act)}",
-    )
-
-
-def _words(act: "UndoneAct") -> str:
-    """Say what was done, to how many memories, and when."""
     count = len(act.memory_ids)
     what = f'"{act.title[:_TITLE]}"' if count == 1 else counted(count, "memory", "memories")
-    return f"{_DONE[act.kind.value]} {what}, {local_time(act.at)}"
+    return Answer(
+        {done: {"kind": act.kind.value, "ids": list(act.memory_ids), "at": act.at.isoformat()}},
+        f"{done.capitalize()}: {_DONE[act.kind.value]} {what}, {local_time(act.at)}",
+    )
 
 
 @Command(
@@ -78,8 +69,10 @@ async def restore_version(context: Context, engine: AnyEngine) -> Answer:
     entry = await find_one(engine.desk, context.args.id)
     restored = await engine.desk.restore_version(entry.id, version, actor=context.actor)
     source = await shapes.SourceResolver(engine.executions).resolve(restored.source)
-    done = f"Restored version {version} of {entry.id}. Undo with: synthorg-tui memories undo"
-    return Answer(shapes.memory(restored, source), done)
+    return Answer(
+        shapes.memory(restored, source),
+        f"Restored version {version} of {entry.id}. Undo with: synthorg-tui memories undo",
+    )
 
 
 @Command(
@@ -109,8 +102,11 @@ async def list_uses(context: Context, engine: AnyEngine) -> Answer:
             parts = (use.agent_id, use.name, score, " ".join(use.task.split())[:_TITLE])
             console.parts([(local_time(use.at), "dim"), *((part,) for part in parts)])
 
-    none = "" if uses else "No agent was given it, as far as the recorded calls go."
-    return Answer({"id": entry.id, "uses": listed}, show, note=none)
+    return Answer(
+        {"id": entry.id, "uses": listed},
+        show,
+        note="" if uses else "No agent was given it, as far as the recorded calls go.",
+    )
 
 
 @Command("similar", "list memories that say nearly the same", arguments=(ID, _LIMIT)).asks
@@ -129,8 +125,11 @@ async def list_similar(context: Context, engine: AnyEngine) -> Answer:
             parts = (f"{hit.dense or 0:.2f}", hit.agent_id, title)
             console.parts([(hit.id[:SHORT_ID], "dim"), *((part,) for part in parts)])
 
-    none = "" if found else "No memory says nearly the same."
-    return Answer({"id": entry.id, "similar": listed}, show, note=none)
+    return Answer(
+        {"id": entry.id, "similar": listed},
+        show,
+        note="" if found else "No memory says nearly the same.",
+    )
 
 
 DECLARED: Final = (

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.extensions import MemoryAdmin
     from synthorg_tui.memory.listing import BrowseFilter, ListedMemory, MemoryPage
 
-
 SHORT_ID: Final = 8
 """Characters of an id that are shown where it stands for a memory among others."""
 MAX_AGENT: Final = 12
@@ -391,5 +390,8 @@ def ids_of(entries: "Sequence[ListedMemory]") -> list[str]:
 
 def changed(done: str, count: int, hint: str = "") -> Answer:
     """Say how many memories were ``done``, such as "deleted"; ``hint`` says how to undo it."""
-    told = f"{done.capitalize()} {counted(count, 'memory', 'memories')}."
-    return Answer({done: count}, told, note=hint if count else "")
+    return Answer(
+        {done: count},
+        f"{done.capitalize()} {counted(count, 'memory', 'memories')}.",
+        note=hint if count else "",
+    )

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from synthorg_tui.persistence.usage import UsageTotal
     from synthorg_tui.providers.inspection import FoundModel, Measured
 
-
 _DAYS = 30
 _MEGABYTE = 1_000_000
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     )
     from synthorg_tui.memory.service import MemoryService
 
-
 _LOOK_EVERY: Final = 0.3
 _MOST: Final = 500
 _SHORT: Final = 8
@@ -104,8 +103,10 @@ async def resume(context: Context) -> Answer:
 async def cancel(context: Context, engine: AnyEngine) -> Answer:
     """Cancel the run at work; returns 0 also when there is none."""
     cancelled = await engine.memory_service.cancel_fine_tune()
-    told = f"Cancelled run {cancelled[:_SHORT]}." if cancelled else "No run is at work."
-    return Answer({"cancelled": cancelled}, told)
+    return Answer(
+        {"cancelled": cancelled},
+        f"Cancelled run {cancelled[:_SHORT]}." if cancelled else "No run is at work.",
+    )
 
 
 @Command("runs", "list the runs of tuning, newest first", arguments=(_LIMIT,)).asks
@@ -174,8 +175,7 @@ async def deploy(context: Context, engine: "Engine", terminal: "Terminal") -> An
     require_better(record)  # before a question that nothing could come of
     _agree(terminal, "Use checkpoint {} for all searches? {}", record)
     changed = await engine.memory_service.deploy_checkpoint(record.id, actor=str(terminal.person))
-    told = f"Deployed {record.id[:_SHORT]}; it is used at once."
-    return Answer(checkpoint_shape(changed), told)
+    return Answer(checkpoint_shape(changed), f"Deployed {record.id[:_SHORT]}; it is used at once.")
 
 
 @Command(
@@ -188,8 +188,9 @@ async def roll_back(context: Context, engine: "Engine", terminal: "Terminal") ->
     record = await _named(context, engine.memory_service)
     _agree(terminal, "Take checkpoint {} back? {}", record)
     changed = await engine.memory_service.rollback_checkpoint(record.id, actor=str(terminal.person))
-    told = f"Took {record.id[:_SHORT]} back; what was before it is used."
-    return Answer(checkpoint_shape(changed), told)
+    return Answer(
+        checkpoint_shape(changed), f"Took {record.id[:_SHORT]} back; what was before it is used."
+    )
 
 
 @Command(
@@ -276,8 +277,9 @@ async def _follow(context: Context, begin: Begin) -> Answer:
                 job.show(_progress(run))
                 await asyncio.sleep(_LOOK_EVERY if run.stage.is_active else 0)
     failed = CANCELLED if (run.error or "").startswith("cancelled") else 1
-    code = 0 if run.error is None else failed
-    return Answer(run_shape(run), lambda console: _show(console, run), code)
+    return Answer(
+        run_shape(run), lambda console: _show(console, run), 0 if run.error is None else failed
+    )
 
 
 def _show(console: Console, run: "FineTuneRun") -> None:

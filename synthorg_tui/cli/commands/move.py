@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from synthorg_tui.persistence.config import PersistenceConfig
     from synthorg_tui.persistence.moving import MovePlan, MoveReport, MoveStep, NamedStore
 
-
 _POSTGRES: Final = "postgres"
 _LOCAL: Final = "local"
 _MOVED: Final = "the store is being moved, and what changes now would stay behind"

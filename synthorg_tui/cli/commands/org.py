@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
     from synthorg_tui.organisation.models import OrgEntry
 
-
 _ASKS: Final = "It asks at the terminal: only a person decides what every agent is told."
 _SHOWN: Final = 60
 
@@ -119,8 +118,10 @@ async def edit_fact(context: Context) -> Answer:
             actor=str(terminal.person),
         )
     context.note_redacted(content, edited.content)
-    done = f"Version {edited.version} of {edited.id}. Undo with: synthorg-tui org undo"
-    return Answer(entry_shape(edited), done)
+    return Answer(
+        entry_shape(edited),
+        f"Version {edited.version} of {edited.id}. Undo with: synthorg-tui org undo",
+    )
 
 
 @Command(
@@ -135,8 +136,10 @@ async def retract(context: Context, engine: "Engine", terminal: "Terminal") -> A
     entry = await engine.organisation.entry(context.args.id)
     terminal.agree(f"Retract {_short(entry)}, {_quoted(entry.content)}?")
     gone = await engine.organisation.retract(entry.id, actor=str(terminal.person))
-    done = f"Retracted {gone.id}. Bring it back with: synthorg-tui org revive {gone.id[:8]}"
-    return Answer(entry_shape(gone), done)
+    return Answer(
+        entry_shape(gone),
+        f"Retracted {gone.id}. Bring it back with: synthorg-tui org revive {gone.id[:8]}",
+    )
 
 
 @Command(

@@ -11,7 +11,6 @@ from synthorg_tui.core.text import counted
 if TYPE_CHECKING:
     from synthorg_tui.organisation.findings import OrgFinding
 
-
 _STYLES = {"error": "red", "warning": "yellow"}
 
 
@@ -60,8 +59,11 @@ async def check(context: Context, engine: AnyEngine) -> Answer:
         }
         for one in findings
     ]
-    code = CANCELLED if stopped else int(bool(findings))
-    return Answer({"findings": found, "cancelled": stopped}, show, code)
+    return Answer(
+        {"findings": found, "cancelled": stopped},
+        show,
+        CANCELLED if stopped else int(bool(findings)),
+    )
 
 
 def _show(console: Console, finding: "OrgFinding") -> None:

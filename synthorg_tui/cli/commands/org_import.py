@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from synthorg_tui.organisation.import_plan import OrgImportPlan, PlannedChange
     from synthorg_tui.organisation.importing import ImportOutcome
 
-
 KINDS: Final = (
     *("new", "changed", "gone", "conflict", "retracted", "flagged"),
     *("core_policy", "adr", "procedure", "convention"),

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from synthorg_tui.organisation.project_block import BlockPlan
     from synthorg_tui.organisation.publishing import PublishedBlock, Publishing
 
-
 _FILES: Final = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursor/rules/synthorg.mdc")
 _PARTS: Final = ("conventions", "adrs", "nothing")
 _STATES: Final = {

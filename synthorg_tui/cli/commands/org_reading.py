@@ -22,12 +22,9 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.org.models import OrgFact
     from synthorg_tui.organisation.models import OrgEntry
 
-
 KINDS: Final = tuple(category.value for category in OrgFactCategory)
 _SHORT_ID: Final = 8
 _FACT: Final = "fact"
-
-
 _CATEGORY: Final = Argument(
     "--category",
     action="append",

@@ -17,7 +17,6 @@ from synthorg_tui.figures.models import FigureSpan
 if TYPE_CHECKING:
     from synthorg_tui.figures.models import Series, StoreFigures
 
-
 _CELLS: Final = 24
 """Cells of a picture over time."""
 _MAX_LISTED: Final = 12

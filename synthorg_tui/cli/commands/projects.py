@@ -14,7 +14,6 @@ from synthorg_tui.core.text import counted
 if TYPE_CHECKING:
     from synthorg_tui.knowledge.pages import PageLine, ProjectPage
 
-
 _ALL: Final = Argument(
     "--all", action="store_true", help="also those of which nothing is certain yet"
 )

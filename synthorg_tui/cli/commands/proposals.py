@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from synthorg_tui.curation.service import EditProposal
     from synthorg_tui.engine import Engine
 
-
 _STATUSES: Final = ("pending", "approved", "rejected", "expired", "all")
 _NOW: Final = "now"
 _LAST: Final = "last"
@@ -277,8 +276,10 @@ async def snooze(context: Context, engine: "Engine") -> Answer:
         terminal.agree(f"{what} {_title(review)}?")
         item = await engine.reviews.snooze(review.item.id, until, terminal.person)
     moment = item.snoozed_until.isoformat() if item.snoozed_until else None
-    told = f"Snoozed until {local_time(until)}." if until else "It waits again."
-    return Answer({"id": item.id, "snoozed_until": moment}, told)
+    return Answer(
+        {"id": item.id, "snoozed_until": moment},
+        f"Snoozed until {local_time(until)}." if until else "It waits again.",
+    )
 
 
 @Command(

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from synthorg_tui.curation.review_sheet import SheetVerdict
     from synthorg_tui.engine import Engine
 
-
 _MAX_NAMED: Final = 10
 _FOLDER: Final = "command"
 """Its own, so that an app that runs meanwhile doesn't tidy the file away."""

@@ -105,8 +105,7 @@ def shown_again(console: Console) -> Iterator[None]:
 def _head(console: Console, review: "Review") -> None:
     item, entry = review.item, review.entry
     console.line(" ".join(item.title.split()), "bold")
-    if item.description:
-        console.block(item.description)
+    console.block(item.description)
     console.line()
     only_reported = "no run that was recorded" if entry.evidence else ""
     seen = counted(entry.recurrence, "run") if entry.recurrence else only_reported

@@ -13,7 +13,6 @@ from synthorg_tui.cli.output import Answer
 if TYPE_CHECKING:
     from synthorg_tui.runtime.models import RunRequest
 
-
 _PROFILES: Final = ("read_only", "ask", "unattended")
 _AGENTS: Final = {"claude": "claude-code"}
 """Agents that an executor stands for, where it isn't named as they are."""
@@ -84,7 +83,7 @@ def _amount(text: str) -> float:
         Argument("--detach", action="store_true", help="print the run's id and leave it running"),
     ),
 ).runs
-async def run_task(context: Context) -> Answer | int:
+async def run_task(context: Context) -> Answer:
     """Start a run and follow it to its end; return the exit code of how it ended."""
     from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.cli.commands.run_following import RunFollower
@@ -166,5 +165,7 @@ async def _detached(context: Context, request: "RunRequest") -> Answer:
         run = await RemoteEngine(connection, context.settings()).runs.start(request)
     finally:
         await connection.close()
-    told = f"Started {run.id}; `synthorg-tui runs show {run.id} --steps` shows how far it is."
-    return Answer(view.run_shape(run), told)
+    return Answer(
+        view.run_shape(run),
+        f"Started {run.id}; `synthorg-tui runs show {run.id} --steps` shows how far it is.",
+    )

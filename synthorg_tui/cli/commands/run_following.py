@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from synthorg_tui.cli.commands import run_view as view
 from synthorg_tui.cli.context import AnyEngine, Cancellation, Context, cancelled_by_signal
+from synthorg_tui.cli.output import Answer, Console
 from synthorg_tui.core.enums import TerminationReason
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.host.client import connect
@@ -24,7 +25,6 @@ from synthorg_tui.runtime.models import AgentRun, RunStatus, StepKind
 
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
-
 
 EXIT_CODES: Final = {
     TerminationReason.COMPLETED: 0,
@@ -141,8 +141,8 @@ class RunFollower:
         self._answer = ""
         self._told_of = ""
 
-    async def follow(self, begin: Begin) -> int:
-        """Begin a run and follow it; return the exit code."""
+    async def follow(self, begin: Begin) -> Answer:
+        """Begin a run and follow it; return how it ended, with the exit code."""
         with cancelled_by_signal(self._context.console) as cancellation:
             for _ in range(_MAX_HANDOVERS):
                 with suppress(OwnerGoneError):  # another process owns the store now
@@ -153,7 +153,7 @@ class RunFollower:
                         await self._go_on(place, begin)
                         run = await self._until_rest(place, cancellation)
                     if run is not None:
-                        return self._report(run)
+                        return self._result(run)
                     await _taken_over(self._context)
         raise DomainError(
             f"the run {self._run_id} broke off too often",
@@ -223,24 +223,21 @@ class RunFollower:
             return False
         return not await _decided(self._context, place.engine, run.item_id)
 
-    def _report(self, run: AgentRun) -> int:
-        code = _code(run)
-        context = self._context
-        if context.wants_json:
-            context.console.json(view.run_shape(run) | {"answer": self._answer})
-            return code
-        told = f": {run.told}" if run.told else ""
-        context.console.note(f"{view.standing(run)}{told} · {view.used(run)}")
-        if run.status is RunStatus.PARKED:
-            item = run.item_id
-            context.console.note(
-                f"It waits for you. `synthorg-tui proposals show {item}` shows for what, "
-                f"`synthorg-tui proposals approve {item}` or the app's Approvals decide; it goes "
-                f"on in the app, or with `synthorg-tui runs resume {run.id}`."
-            )
-        if self._answer and run.reason is TerminationReason.COMPLETED:
-            context.console.block(self._answer)
-        return code
+    def _result(self, run: AgentRun) -> Answer:
+        def show(console: Console) -> None:
+            told = f": {run.told}" if run.told else ""
+            console.note(f"{view.standing(run)}{told} · {view.used(run)}")
+            if run.status is RunStatus.PARKED:
+                item = run.item_id
+                console.note(
+                    f"It waits for you. `synthorg-tui proposals show {item}` shows for what, "
+                    f"`synthorg-tui proposals approve {item}` or the app's Approvals decide; it "
+                    f"goes on in the app, or with `synthorg-tui runs resume {run.id}`."
+                )
+            if run.reason is TerminationReason.COMPLETED:
+                console.block(self._answer)
+
+        return Answer(view.run_shape(run) | {"answer": self._answer}, show, _code(run))
 
 
 def _code(run: AgentRun) -> int:
@@ -264,13 +261,12 @@ async def _any_of(*events: asyncio.Event) -> None:
 def _person_is_here(context: Context) -> bool:
     """Whether somebody at the terminal may decide: no agent's command, no pipe, no JSON."""
     from synthorg_tui.approvals.models import ApprovalError
-    from synthorg_tui.cli.terminal import controlling_terminal, require_open_to_decisions
+    from synthorg_tui.cli.terminal import deciding_person
 
     if context.wants_json or not context.console.err.isatty():
         return False
     try:
-        require_open_to_decisions(context.settings().approvals)
-        with controlling_terminal():
+        with deciding_person(context.settings().approvals):
             return True
     except ApprovalError:
         return False

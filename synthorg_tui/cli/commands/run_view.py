@@ -10,7 +10,6 @@ from synthorg_tui.core.text import counted, duration
 if TYPE_CHECKING:
     from synthorg_tui.runtime.models import AgentRun, RunStep
 
-
 _GLYPHS: Final = {"given": "▤", "answer": "“", "parked": "◆", "note": "·"}
 _STYLES: Final = {"given": "cyan", "parked": "yellow", "note": "dim"}
 _OUTCOMES: Final = {"ok": ("✓", "green"), "failed": ("✗", "red"), "unknown": ("·", "dim")}

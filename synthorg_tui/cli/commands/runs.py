@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from synthorg_tui.host.runs import RunCalls
     from synthorg_tui.runtime.models import AgentRun, RunStep
 
-
 _STATUSES: Final = ("running", "parked", "interrupted", "ended")
 
 
@@ -80,7 +79,7 @@ async def _steps(calls: "RunCalls", run_id: str) -> "list[RunStep]":
     examples=("runs resume 3f2a",),
     arguments=(ID,),
 ).runs
-async def resume(context: Context) -> int:
+async def resume(context: Context) -> Answer:
     """Go on with a run and follow it; return the exit code of how it ended."""
     from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.cli.commands.run_following import RunFollower, calls_of

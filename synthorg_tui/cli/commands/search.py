@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.models import MemoryQuery
     from synthorg_tui.memory.retrieval.passages import Passage, PassageFinder
 
-
 QUERY: Final = Argument("query", nargs="+", metavar="QUERY", help="what to look for")
 _BAR: Final = 8
 """Columns of the bar that shows a relevance from 0 to 1."""

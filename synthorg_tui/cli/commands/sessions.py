@@ -17,7 +17,6 @@ from synthorg_tui.core.text import counted
 if TYPE_CHECKING:
     from synthorg_tui.executions.resuming import Resumption
 
-
 _WORD: Final = "delete"
 """What a person types to confirm."""
 

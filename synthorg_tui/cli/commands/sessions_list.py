@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from synthorg_tui.executions.forgotten import AgedSessions
     from synthorg_tui.executions.sessions import StoredSession
 
-
 MAX_LISTED: Final = 10_000
 _SHORT_ID: Final = 8
 """Characters after the reader's name that a listed id has at least."""

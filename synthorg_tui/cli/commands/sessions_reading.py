@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from synthorg_tui.executions.conversation import Conversation
     from synthorg_tui.executions.sessions import StoredSession
 
-
 _AROUND: Final = 10
 """Entries shown before and after the one that ``--at`` names."""
 _CHUNK: Final = 1_000

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
     from synthorg_tui.skills.document import Finding, SkillFile
 
-
 INVALID: Final = 1
 """Exit code of ``validate`` when something is wrong."""
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from synthorg_tui.evaluation.replay import ReplayPlan
     from synthorg_tui.evaluation.service import EvaluationService
 
-
 HARMS: Final = 1
 """Exit code when a text has errors, or runs with the skill went worse."""
 _REPLAY: Final = "replay"
@@ -152,8 +151,10 @@ async def _write_cases(context: Context) -> Answer:
     async with context.own_engine() as engine:
         named = await _named_by(engine, context.args.skill)
         file, count = await engine.evaluation.write_cases(named, context.args.cases)
-    told = f"Wrote {counted(count, 'case')} to {short_path(str(file))}"
-    return Answer({"path": str(file), "cases": count}, told)
+    return Answer(
+        {"path": str(file), "cases": count},
+        f"Wrote {counted(count, 'case')} to {short_path(str(file))}",
+    )
 
 
 async def _replay(context: Context) -> Answer:

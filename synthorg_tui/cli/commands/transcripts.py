@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from synthorg_tui.host.client import RemoteEngine
     from synthorg_tui.ingest.service import ImportProgress, ImportReport
 
-
 _LOOK_EVERY = 0.5
 """Seconds between two looks whether the owner of the store, or the person, has ended it."""
 _MEGABYTE = 1_000_000

@@ -47,6 +47,7 @@ _GROUPS: Final = Argument("--groups", metavar="1,3", type=_numbers, help="only t
 @Command(
     "plan",
     "make a plan of what could leave or be merged; changes no memory",
+    is_long=True,
     more="At most 5 % of\nan agent's memories leave by one plan, and none that is pinned.\n"
     "What a model wrote waits in `proposals`.",
     examples=("consolidate plan", "consolidate plan --agent claude-code --json"),

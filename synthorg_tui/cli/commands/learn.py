@@ -25,6 +25,7 @@ _VERDICTS: Final = {
 
 @Command(
     "learn",
+    is_long=True,
     more="They wait for you:\n`synthorg-tui proposals list` shows them.",
     examples=("learn", "learn --since 7d --no-model"),
     arguments=(

@@ -192,7 +192,7 @@ def _secrets_shape(report: "SecretReport") -> Json:
     }
 
 
-@Command("reindex", more="Nothing is lost: it is made from the database.").owns
+@Command("reindex", is_long=True, more="Nothing is lost: it is made from the database.").owns
 async def reindex(context: Context, engine: "Engine") -> Answer:
     """Rebuild the search index from the database."""
     with context.working() as job:

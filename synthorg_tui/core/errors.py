@@ -1,7 +1,6 @@
 """The root of every error this application raises on purpose."""
 
 from enum import IntEnum, StrEnum
-from typing import ClassVar
 
 
 class ErrorCategory(StrEnum):
@@ -28,8 +27,8 @@ class DomainError(Exception):
     """
 
     exit_code = 1
-    error_code: ClassVar[ErrorCode] = ErrorCode.INTERNAL_ERROR
-    error_category: ClassVar[ErrorCategory] = ErrorCategory.INTERNAL
+    error_code = ErrorCode.INTERNAL_ERROR
+    error_category = ErrorCategory.INTERNAL
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
         super().__init__(message)

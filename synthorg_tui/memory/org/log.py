@@ -159,6 +159,7 @@ STATE_THEN: Final = """
             AS retracted_at,
         max(version) AS version
     FROM org_operations WHERE made_at <= ? AND {some} GROUP BY fact_id
+    HAVING count(*) FILTER (operation_type = 'PUBLISH') > 0
 """
 """The state of each fact at a moment, by the log up to then; ``some`` says of which facts."""
 _EVER: Final = datetime.max.replace(tzinfo=UTC)

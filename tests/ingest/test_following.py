@@ -129,7 +129,7 @@ async def desk(tmp_path: Path, database: StoreDatabase) -> Desk:
 
 
 async def test_a_session_written_line_by_line_comes_in_once(desk: Desk) -> None:
-    text = session(2).write(desk.home / "draft").read_text()
+    text, before = session(2).write(desk.home / "draft").read_text(), len(desk.backend.drafts)
     async with desk.followed():
         with (desk.home / ".claude/projects/spotter/2.jsonl").open("a") as stream:
             for line in text.splitlines(keepends=True):
@@ -141,9 +141,14 @@ async def test_a_session_written_line_by_line_comes_in_once(desk: Desk) -> None:
             done = await desk.executions.get("claude_code:00000002-2222-4333-8444-555555555555")
             return done is not None and done.line_count == len(text.splitlines())
 
+        async def is_reported() -> bool:
+            return sum(report.memories_added for report in desk.reports) >= 4
+
         await desk.until(is_whole)
         desk.project(3)
         await desk.knows(3)
+        assert len(desk.backend.drafts) == before + 4
+        await desk.until(is_reported)
     done = await desk.executions.get("claude_code:00000002-2222-4333-8444-555555555555")
     assert done is not None
     assert sum(report.memories_added for report in desk.reports) == 4

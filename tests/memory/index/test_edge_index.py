@@ -246,7 +246,9 @@ async def test_the_log_that_a_checkpoint_syncs_holds_the_changes(path: Path) -> 
     index = EdgeIndex(path, checkpoint_changes=1)
     await index.open(fingerprint="mini", dims=4)
     await index.apply([replace(point(7), agent_id="marked-agent")], [], revision=1)
-    log = b"".join(file.read_bytes() for file in sorted((path / "shard" / "wal").iterdir()))
+    # A segment that is only being prepared has another name until it is ready.
+    segments = (path / "shard" / "wal").glob("open-*")
+    log = b"".join(file.read_bytes() for file in sorted(segments))
     assert b"marked-agent" in log
     await index.close()
 

@@ -31,10 +31,10 @@ Run: TypeAlias = Callable[[Context], Awaitable[Answer | int]]
 class Command:
     """The declaration of a command, or of a group of commands that has no function of its own.
 
-    ``more`` follows the summary in the command's help; ``about`` replaces both there. ``preset``
-    has the values of arguments that only other commands with the same function have. A top-level
-    command has its summary in ``commands.COMMANDS``. ``is_long`` is as for
-    ``served``. One of the methods below sets ``run``.
+    In the command's help ``more`` follows the summary, and ``about`` replaces both. ``preset`` has
+    the values of arguments that only other commands with the same function have. The summary of a
+    top-level command is in ``commands.COMMANDS``. ``is_long`` says that the work takes long, so
+    that what agents call is loaded before it begins. One of the methods below sets ``run``.
     """
 
     name: str
@@ -82,12 +82,12 @@ class Command:
         return replace(self, run=run)
 
     def add_to(self, commands: Subparsers, summary: str = "") -> None:
-        """Add the command's parser to those of a parser; ``summary`` stands for its own."""
-        told = self.summary or summary
-        sentence = f"{told[0].upper()}{told[1:]}.{' ' if self.more else ''}{self.more}"
+        """Add the parser to ``commands``; ``summary`` is for a command that has none itself."""
+        summary = self.summary or summary
+        sentence = f"{summary[0].upper()}{summary[1:]}.{' ' if self.more else ''}{self.more}"
         parser = commands.add_parser(
             self.name,
-            help=told,
+            help=summary,
             description=self.about or _wrapped(sentence),
             epilog=_epilog(self.examples),
             formatter_class=argparse.RawDescriptionHelpFormatter,

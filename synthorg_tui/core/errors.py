@@ -4,7 +4,7 @@ from enum import IntEnum, StrEnum
 
 
 class ErrorCategory(StrEnum):
-    """Groups of error codes; the first digit of a code says to which it belongs."""
+    """Groups of error codes."""
 
     INTERNAL = "internal"
 

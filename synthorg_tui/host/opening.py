@@ -79,11 +79,11 @@ async def served(
 ) -> AsyncIterator["Engine"]:
     """Answer other processes with an engine of this one until the ``async with`` ends.
 
-    Its end waits for the calls that others made, and where agents were among them, for an owner
-    that goes on with it. With ``on_yield`` this process makes room for an app, as an owner without
-    a screen does. What agents need is loaded at once where the work ``is_long``, else when one
-    comes. ``refuses`` says why changes are refused, if they are. Without a socket the engine works
-    all the same, for this process.
+    The end waits for the calls of other processes and, if agents were among these, until the next
+    owner of the store is loaded. With ``on_yield`` this process makes room for an app, as an owner
+    without a screen does. With ``is_long`` what agents call is loaded before this listens, else at
+    the first call. A text in ``refuses`` is the reason for which every change is refused. Where no
+    socket can be made, the engine serves this process alone.
     """
     kind: OwnerKind = "command" if on_yield is None else "headless"
     layers = engine.settings.layers  # none in a program whose settings no other process can read
@@ -159,8 +159,8 @@ async def reads_served(
 ) -> AsyncIterator[None]:
     """Answer other processes from a database of this process until the ``async with`` ends.
 
-    It is opened and closed here. Changes are refused, and ``why`` says why. From a database that
-    can't be opened nobody is answered. The caller owns the data directory.
+    Opens and closes the database; the caller owns the data directory. Every change is refused with
+    the reason ``why``. If the database can't be opened, other processes get no answer.
     """
     stack = AsyncExitStack()
     stack.push_async_callback(database.close)

@@ -36,7 +36,9 @@ def holding(folder: Path, word: str = WORD) -> list[str]:
     return [
         file.name
         for file in folder.rglob("*")
-        if file.is_file() and (word.encode() in file.read_bytes().lower() or word in str(file))
+        if not file.name.startswith("tmp-open-")  # a log segment that is renamed once it is ready
+        and file.is_file()
+        and (word.encode() in file.read_bytes().lower() or word in str(file))
     ]
 
 

@@ -30,6 +30,9 @@ def load_runtime() -> ModuleType:
     """Import ONNX Runtime with telemetry disabled and return it; takes 0.2 s the first time."""
     # It reports its use to its makers unless it is told not to before it is loaded.
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    # Its binary part imports a submodule of NumPy, and doesn't wait, as a plain import does, for a
+    # thread that is importing NumPy: both imports then fail, and so does each later one.
+    import numpy  # noqa: F401
     import onnxruntime
 
     runtime: ModuleType = onnxruntime

@@ -57,7 +57,7 @@ class AgentConnection(Calls):
         await self._connected()
 
     def __getattr__(self, name: str) -> Any:
-        if name not in AGENT_CALLS.methods("agent"):
+        if name not in AGENT_CALLS.groups["agent"].methods:
             raise AttributeError(name)
         return partial(self._call, name)
 

@@ -81,6 +81,11 @@ class ApiGroup(NamedTuple):
     reads: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
 
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The names of all methods, those that only read first."""
+        return (*self.reads, *self.changes)
+
 
 class RemoteApi(Mapping[str, RemoteCall]):
     """A mapping of names to calls, each built from its method's signature when first used.
@@ -90,36 +95,26 @@ class RemoteApi(Mapping[str, RemoteCall]):
     """
 
     def __init__(self, groups: Mapping[str, ApiGroup]) -> None:
-        self._groups = groups
+        self.groups = groups
         self._calls: dict[str, RemoteCall] = {}
 
     def __getitem__(self, name: str) -> RemoteCall:
-        call = self._calls.get(name)
-        return call if call is not None else self._make(name)
+        if name not in self._calls:
+            part, _, method = name.partition(".")
+            group = self.groups[part]
+            if method not in group.methods:
+                raise KeyError(name)
+            module, _, owner = group.owner.partition(":")
+            function = getattr(getattr(importlib.import_module(module), owner), method)
+            self._calls[name] = _call(name, function, changes=method in group.changes)
+        return self._calls[name]
 
     def __iter__(self) -> Iterator[str]:
-        for group in self._groups:
-            yield from (f"{group}.{method}" for method in self.methods(group))
+        for name, group in self.groups.items():
+            yield from (f"{name}.{method}" for method in group.methods)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
-
-    def methods(self, group: str) -> tuple[str, ...]:
-        """Return the names of a group's methods, without the group's name before them."""
-        return (*self._groups[group].reads, *self._groups[group].changes)
-
-    def reads(self, group: str) -> tuple[str, ...]:
-        """Return the names of a group's methods that only read the store."""
-        return self._groups[group].reads
-
-    def _make(self, name: str) -> RemoteCall:
-        group, _, method = name.partition(".")
-        if group not in self._groups or method not in self.methods(group):
-            raise KeyError(name)
-        module, _, owner = self._groups[group].owner.partition(":")
-        function = getattr(getattr(importlib.import_module(module), owner), method)
-        self._calls[name] = _call(name, function, changes=method in self._groups[group].changes)
-        return self._calls[name]
 
 
 _MEMORY: Final = "synthorg_tui.memory"

@@ -6,55 +6,23 @@ The list of calls is in ``calls``; waiting for an owner, or starting one, is in 
 import asyncio
 import dataclasses
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from synthorg_tui import __version__
+from synthorg_tui.core.events import Events
 from synthorg_tui.host import endpoint, wire
 from synthorg_tui.host.calls import CALLS, CANCEL, PROGRESS, RemoteCall
-from synthorg_tui.host.errors import NoOwnerError
+from synthorg_tui.host.errors import NoOwnerError, RefusedError
 from synthorg_tui.host.owner import HANDED_OVER, HELLO, HELLO_TIMEOUT, YIELD, OwnerKind
 from synthorg_tui.host.wire import EventSink, Peer
 
 if TYPE_CHECKING:
-    from synthorg_tui.agents.gateway import AgentGateway
     from synthorg_tui.agents.models import AgentIdentity
-    from synthorg_tui.approvals.queue import ApprovalQueue
-    from synthorg_tui.approvals.trail import DecisionTrail
-    from synthorg_tui.curation.consolidating import ConsolidationRuns
-    from synthorg_tui.curation.erasure import Erasure
-    from synthorg_tui.curation.forgetting import SessionErasure
-    from synthorg_tui.curation.overview import SkillOverview
-    from synthorg_tui.curation.pruning import PruneService
-    from synthorg_tui.curation.secrets import SecretSearch
-    from synthorg_tui.curation.service import ReviewService
-    from synthorg_tui.evaluation.service import EvaluationService
-    from synthorg_tui.executions.store import ExecutionStore
-    from synthorg_tui.figures.service import FigureService
-    from synthorg_tui.host.runs import RunCalls
-    from synthorg_tui.ingest.following import Following
-    from synthorg_tui.ingest.service import ImportService
-    from synthorg_tui.jobs.scheduler import JobScheduler
-    from synthorg_tui.knowledge.service import KnowledgeService
-    from synthorg_tui.learning.promotion import EvolutionService
-    from synthorg_tui.learning.service import LearnService
-    from synthorg_tui.memory.absences import Absences
-    from synthorg_tui.memory.evaluation.comparing import EmbedderComparison
-    from synthorg_tui.memory.extensions import MemoryAdmin
     from synthorg_tui.memory.listing import AgentSummary
-    from synthorg_tui.memory.protocol import MemoryBackend
-    from synthorg_tui.memory.scenarios import ScenarioService
-    from synthorg_tui.memory.service import MemoryService
-    from synthorg_tui.memory.store.maintenance import Maintenance
-    from synthorg_tui.memory.strategies.service import InjectionService
-    from synthorg_tui.organisation.importing import OrgImports
-    from synthorg_tui.organisation.service import OrganisationService
-    from synthorg_tui.persistence.usage import UsageStore
-    from synthorg_tui.settings.agreed import AgreedSettings
-    from synthorg_tui.settings.changes import SettingChanges
     from synthorg_tui.settings.root import RootConfig
 
 
@@ -163,45 +131,26 @@ async def _greet(peer: Peer, hello: dict[str, Any], path: str) -> Any:
 
 
 class RemoteEngine:
-    """The owner's engine as seen by a client: each listed call is made over the connection."""
+    """The owner's engine as seen by a client: the groups of ``CALLS`` are its attributes.
 
-    def __init__(self, connection: OwnerConnection, settings: "RootConfig") -> None:
+    With ``read_only``, which says who has the store open, only calls that read are made; all others
+    raise ``RefusedError``. ``events`` emits nothing: an owner tells a client through ``on_event``.
+    """
+
+    def __init__(
+        self,
+        connection: OwnerConnection,
+        settings: "RootConfig",
+        *,
+        data_dir: Path | None = None,
+        read_only: str = "",
+    ) -> None:
         self._connection = connection
+        self._read_only = read_only
         self.settings = settings
+        self.data_dir = data_dir
         self.owner = connection.owner
-        self.desk = cast("MemoryAdmin", self._group("desk"))
-        self.erasure = cast("Erasure", self._group("erasure"))
-        self.sessions = cast("SessionErasure", self._group("sessions"))
-        self.evaluation = cast("EvaluationService", self._group("evaluation"))
-        self.comparison = cast("EmbedderComparison", self._group("comparison"))
-        self.memory_service = cast("MemoryService", self._group("memory_service"))
-        self.knowledge = cast("KnowledgeService", self._group("knowledge"))
-        self.organisation = cast("OrganisationService", self._group("organisation"))
-        self.memory = cast("MemoryBackend", self._group("memory"))
-        self.executions = cast("ExecutionStore", self._group("executions"))
-        self.injection = cast("InjectionService", self._group("injection"))
-        self.absences = cast("Absences", self._group("absences"))
-        self.skills = cast("SkillOverview", self._group("skills"))
-        self.scenarios = cast("ScenarioService", self._group("scenarios"))
-        self.imports = cast("ImportService", self._group("imports"))
-        self.org_imports = cast("OrgImports", self._group("org_imports"))
-        self.following = cast("Following", self._group("following"))
-        self.evolution = cast("EvolutionService", self._group("evolution"))
-        self.pruning = cast("PruneService", self._group("pruning"))
-        self.usage = cast("UsageStore", self._group("usage"))
-        self.learning = cast("LearnService", self._group("learning"))
-        self.reviews = cast("ReviewService", self._group("reviews"))
-        self.approvals = cast("ApprovalQueue", self._group("approvals"))
-        self.trail = cast("DecisionTrail", self._group("trail"))
-        self.safety = cast("AgreedSettings", self._group("safety"))
-        self.kept = cast("SettingChanges", self._group("kept"))
-        self.gateway = cast("AgentGateway", self._group("gateway"))
-        self.maintenance = cast("Maintenance", self._group("maintenance"))
-        self.consolidation = cast("ConsolidationRuns", self._group("consolidation"))
-        self.jobs = cast("JobScheduler", self._group("jobs"))
-        self.figures = cast("FigureService", self._group("figures"))
-        self.runs = cast("RunCalls", self._group("runs"))
-        self.secrets = cast("SecretSearch", self._group("secrets"))
+        self.events = Events()
 
     @property
     def is_gone(self) -> bool:
@@ -210,21 +159,38 @@ class RemoteEngine:
 
     async def agents(self) -> tuple["AgentSummary", ...]:
         """Return the agents in the settings and those that imports added, sorted by id."""
-        agents: tuple[AgentSummary, ...] = await self._connection.call(
-            CALLS["engine.agents"], (), {}
-        )
+        call = CALLS["engine.agents"]
+        agents: tuple[AgentSummary, ...] = await self._connection.call(call, (), {})
         return agents
 
-    def _group(self, group: str) -> object:
-        """An object with the calls of one group as methods, so that protocols recognise it."""
-        methods = {method: _method(f"{group}.{method}") for method in CALLS.methods(group)}
+    def __getattr__(self, group: str) -> Any:
+        """Return an object with the calls of a group as methods, so that protocols recognise it."""
+        if group not in CALLS.groups:
+            raise AttributeError(group)
+        listed = CALLS.groups[group]
+        names = listed.reads if self._read_only else listed.methods
+        methods = {name: _method(f"{group}.{name}") for name in names}
         kind = type(f"Remote{group.title()}", (_RemoteGroup,), methods)
-        return kind(self._connection)
+        return kind(self._connection, self._read_only)
 
 
 class _RemoteGroup:
-    def __init__(self, connection: OwnerConnection) -> None:
+    def __init__(self, connection: OwnerConnection, read_only: str) -> None:
         self.connection = connection
+        self.read_only = read_only
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[None]]:
+        """Return a method that refuses a change where the store can only be looked at."""
+        if not self.read_only:
+            raise AttributeError(name)
+
+        async def refuse(*_: object, **__: object) -> None:
+            raise RefusedError(
+                f"Read-only here: the store is {self.read_only}.",
+                remedy="Change it there, or close that one: this one takes over.",
+            )
+
+        return refuse
 
 
 def _method(name: str) -> Callable[..., Any]:

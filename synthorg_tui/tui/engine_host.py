@@ -271,7 +271,6 @@ class SharingHost(LocalEngineHost):
 
     async def _look_along(self) -> EngineAdapter:
         from synthorg_tui.host.client import RemoteEngine, connect
-        from synthorg_tui.host.reading import ReadingEngine
         from synthorg_tui.persistence.lock import holder
         from synthorg_tui.settings.loader import load_settings
         from synthorg_tui.tui.beside import ReadingAdapter
@@ -281,7 +280,7 @@ class SharingHost(LocalEngineHost):
         self._connection = await connect(data_dir, role="reader")
         self._stack.push_async_callback(self._connection.close)
         why = f"open in another terminal ({holder(data_dir)})"
-        engine = ReadingEngine(RemoteEngine(self._connection, settings), data_dir, why)
+        engine = RemoteEngine(self._connection, settings, data_dir=data_dir, read_only=why)
         self.read_only = f"read-only: {why}"
         self._desk = ReadingAdapter(cast("Engine", engine))
         return self._desk

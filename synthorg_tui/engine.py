@@ -8,15 +8,18 @@ together is in ``wiring``; what it does belongs into a room of its own, not here
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from dataclasses import fields
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthorg_tui import wiring
 from synthorg_tui.core.clock import Clock
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.capabilities import Feature
 from synthorg_tui.memory.listing import AgentSummary as AgentSummary
+from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.settings_kv import has_due
 from synthorg_tui.providers.embedding.protocol import Embedder
@@ -120,22 +123,27 @@ class Engine:
             yield engine
 
     async def _prepare(self) -> None:
-        """Bring up what was left at the last end, and what has to be there before a question."""
+        """Finish interrupted decisions and load the deployed model."""
         if self._base.may_be_tuned:
             from synthorg_tui.wiring.tuning import follow_deployed
 
             await follow_deployed(self._base)
-        await wiring.finish_decisions(self._base, partial(getattr, self))
+        await wiring.finish_decisions(self._base, lambda: self._curation.journal)
         if await self._database.read(has_due):
             await self.consolidation.resume()
         if self._base.memory.backend_name == "local":
             await self.org.connect()
-            _ = self._base.is_shared and self._curation  # has others' skills here from now on
+            _ = self._base.is_shared and self._curation.follower
 
     @cached_property
     def desk(self) -> "MemoryAdmin":
         """Memory administration across agents; the memories of a skill change by review only."""
-        return wiring.guarded_desk(self._base)
+        from synthorg_tui.curation.registry import require_no_skill
+        from synthorg_tui.memory.store.admin import StoreAdmin
+
+        if not isinstance(self.memory, LocalMemoryBackend):  # nor does it have any
+            return self._base.admin()
+        return StoreAdmin(self.memory.core, may_edit=require_no_skill)
 
     @cached_property
     def model(self) -> "CompletionProvider | None":
@@ -152,7 +160,13 @@ class Engine:
 
     def _model_named(self, name: str | None) -> "CompletionProvider | None":
         """``model``, or another of its server; a model file is what it is, whatever the name."""
-        return wiring.other_model(self._base, self.usage, name) or self.model
+        from synthorg_tui.memory.config import ANY_MODEL
+        from synthorg_tui.providers.completion.config import OpenAIModelConfig
+
+        config = self.settings.providers.completion
+        if not isinstance(config, OpenAIModelConfig) or name in (None, ANY_MODEL, config.model):
+            return self.model
+        return wiring.build_model(self._base, self.usage, name=name)
 
     @cached_property
     def executions(self) -> "ExecutionStore":
@@ -171,7 +185,9 @@ class Engine:
     @cached_property
     def operations(self) -> "PersistenceBackend":
         """The repositories of operational data, on the store's own database."""
-        return wiring.build_operations(self._base)
+        from synthorg_tui.persistence.operational import DuckDBPersistence
+
+        return DuckDBPersistence(self._database)
 
     @cached_property
     def kept(self) -> "SettingChanges":
@@ -202,12 +218,20 @@ class Engine:
     @property
     def evolution(self) -> "EvolutionService":
         """The service that proposes lessons for all agents that several have learnt."""
-        return wiring.build_evolution(self._base, self.executions, self.ledger, self.approvals)
+        from synthorg_tui.learning.promotion import EvolutionService
+
+        memory, clock = self.settings.memory, self._base.clock
+        return EvolutionService(memory, self.executions, self.ledger, self.approvals, clock)
 
     @cached_property
     def pruning(self) -> "PruneService":
         """The service that proposes which skills to remove, and counts what came of each."""
-        return wiring.build_pruning(self._base, self.ledger, self.approvals)
+        from synthorg_tui.curation.pruning import PruneService
+        from synthorg_tui.learning.effects import LessonEffects
+
+        clock, config = self._base.clock, self.settings.memory.procedural
+        effects = LessonEffects(self._database, self.ledger, clock)
+        return PruneService(config, self.ledger, self.approvals, clock, effects.all)
 
     @cached_property
     def injection(self) -> "InjectionService":
@@ -217,9 +241,19 @@ class Engine:
     @cached_property
     def evaluation(self) -> "EvaluationService":
         """The service that evaluates whether skills help, proposed or approved ones."""
-        from synthorg_tui.wiring.evaluation import evaluation_of
+        from synthorg_tui.wiring.evaluation import build_evaluation
 
-        return evaluation_of(self._base, partial(getattr, self))
+        return build_evaluation(
+            self._base,
+            executions=self.executions,
+            registry=self.ledger,
+            overview=self.skills,
+            injection=lambda: self.injection,
+            pruning=lambda: self.pruning,
+            reviews=lambda: self.reviews,
+            runs=lambda: self.runs,
+            sessions=lambda: self.sessions,
+        )
 
     @cached_property
     def comparison(self) -> "EmbedderComparison":
@@ -252,6 +286,7 @@ class Engine:
     def _tools(self) -> "ToolServices":
         return wiring.build_tools(
             self._base,
+            desk=lambda: self.desk,
             injection=self.injection,
             queue=self.approvals,
             registry=self.ledger,
@@ -291,10 +326,10 @@ class Engine:
 
     @cached_property
     def _curation(self) -> "CurationServices":
-        from synthorg_tui.wiring.curation import curation_of
+        from synthorg_tui.wiring.curation import CurationServices
 
         parts = (self.approvals, self.ledger, self.skill_library, self.executions)
-        return curation_of(self._base, *parts, lambda: self.memory_service)
+        return CurationServices(self._base, *parts, lambda: self.memory_service)
 
     @cached_property
     def skills(self) -> "SkillOverview":
@@ -327,7 +362,12 @@ class Engine:
         return self._imports_into(self._base.local(Feature.IMPORTS))
 
     def _imports_into(self, store: "BatchStore") -> "ImportService":
-        return wiring.build_imports(self._base, store, self.executions, self._learn_from)
+        from synthorg_tui.ingest.service import ImportService
+
+        executions, clock = self.executions, self._base.clock
+        return ImportService(
+            backend=store, executions=executions, clock=clock, learner=self._learn_from
+        )
 
     @cached_property
     def following(self) -> "Following":
@@ -417,15 +457,28 @@ class Engine:
     @cached_property
     def jobs(self) -> "JobScheduler":
         """The service that runs by itself what is due, while its ``keep`` is awaited."""
-        return wiring.build_scheduler(self._base, partial(getattr, self))
+        from synthorg_tui.jobs.registry import JOB_SERVICES, JobParts, build_jobs
+
+        return build_jobs(
+            self._database,
+            JobParts(
+                settings=self.settings,
+                data_dir=self.data_dir,
+                clock=self._base.clock,
+                events=self.events,
+                **{name: partial(getattr, self, name) for name in JOB_SERVICES},
+            ),
+            agent_waits=lambda: self.gateway.is_waited_for,
+            tokens_since=self.usage.tokens_since,
+        )
 
     @cached_property
     def runs(self) -> "RunService":
         """The service that runs agents here; needs the local backend."""
-        from synthorg_tui.wiring.runs import RUN_SERVICES, RunParts, build_runs
+        from synthorg_tui.wiring.runs import RunParts, build_runs
 
-        services = {name: partial(getattr, self, name) for name in RUN_SERVICES}
-        return build_runs(self._base, RunParts(**services, model_named=self._model_named))
+        late = {each.name: partial(getattr, self, each.name) for each in fields(RunParts)}
+        return build_runs(self._base, RunParts(**late | {"model_named": self._model_named}))
 
     @cached_property
     def figures(self) -> "FigureService":
@@ -454,12 +507,20 @@ class Engine:
 
     async def warm_up(self) -> None:
         """Load the index and the model and embed what has no vector; the search reports errors."""
-        await wiring.warm_up(self._base)
+        if not isinstance(self.memory, LocalMemoryBackend):
+            return
+        core = self.memory.core
+        with suppress(DomainError):
+            # The model loads outside the interpreter's lock for most of its time, the index inside.
+            await asyncio.gather(
+                core.embedder.embed_query("warm up"), core.indexed(), core.unembedded()
+            )
 
     @property
     def index_progress(self) -> float | None:
         """The progress of building the search index, 0 to 1; ``None`` when it isn't being built."""
-        return wiring.index_progress(self._base)
+        local = self.memory if isinstance(self.memory, LocalMemoryBackend) else None
+        return local.core.index_progress if local else None
 
     async def agents(self) -> tuple[AgentSummary, ...]:
         """Return all agents that are declared or have memories, sorted by id."""

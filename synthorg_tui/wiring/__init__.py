@@ -10,12 +10,10 @@ pushed on ``Foundation.closing`` by its builder.
 import asyncio
 import shutil
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.persistence import EVALUATIONS_DIR, SCRATCH_DIR
 from synthorg_tui.persistence.settings_kv import former_roots, has_open
@@ -27,28 +25,24 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.agents.gateway import AgentGateway
     from synthorg_tui.agents.toolbox import ToolServices
     from synthorg_tui.approvals.queue import ApprovalQueue
-    from synthorg_tui.curation.pruning import PruneService
+    from synthorg_tui.curation.journal import Journal
     from synthorg_tui.curation.registry import SkillRegistry
-    from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.figures.service import FigureService
-    from synthorg_tui.ingest.service import ImportService, Learner
+    from synthorg_tui.ingest.service import ImportService
     from synthorg_tui.jobs.scheduler import JobScheduler
-    from synthorg_tui.learning.promotion import EvolutionService
     from synthorg_tui.memory.extensions import BatchStore, MemoryAdmin
     from synthorg_tui.memory.service import MemoryService
     from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.organisation.service import OrganisationService
     from synthorg_tui.persistence.port import Connection
-    from synthorg_tui.persistence.protocol import PersistenceBackend
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
     from synthorg_tui.providers.reranking.cross_encoder import CrossEncoder
 
 
-async def finish_decisions(base: Foundation, part: Callable[[str], Any]) -> None:
+async def finish_decisions(base: Foundation, journal: "Callable[[], Journal]") -> None:
     """Finish decisions that were interrupted when the program last stopped.
 
-    ``part`` returns a service of the engine by its name.
     When the data directory has been moved, the registered paths are changed to the new place first.
     Files of evaluations go whose results were erased, and what an interrupted one left.
     """
@@ -60,12 +54,7 @@ async def finish_decisions(base: Foundation, part: Callable[[str], Any]) -> None
 
         await relocate(base.database, base.own_skills)
     if is_open:
-        from synthorg_tui.curation.administration import AdminActs
-        from synthorg_tui.curation.journal import Journal
-
-        acts = AdminActs(lambda: part("memory_service"))
-        journal = Journal(base.database, part("approvals"), acts.perform, base.has_skills_in)
-        await journal.roll_forward()
+        await journal().roll_forward()
     if (scratch := base.data_dir / SCRATCH_DIR).is_dir():  # a process was killed at its work
         await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
     if (evaluations := base.data_dir / EVALUATIONS_DIR).is_dir():
@@ -94,44 +83,6 @@ def build_model(
     if model is not None:
         base.closing.push_async_callback(model.close)
     return model
-
-
-def build_operations(base: Foundation) -> "PersistenceBackend":
-    """Build the repositories of operational data, which are connected as long as the store is."""
-    from synthorg_tui.persistence.operational import DuckDBPersistence
-
-    return DuckDBPersistence(base.database)
-
-
-def other_model(
-    base: Foundation, usage: "UsageStore", name: str | None
-) -> "CompletionProvider | None":
-    """Build another model of the configured server; ``None`` where ``name`` stands for the same."""
-    from synthorg_tui.memory.config import ANY_MODEL
-    from synthorg_tui.providers.completion.config import OpenAIModelConfig
-
-    config = base.settings.providers.completion
-    if not isinstance(config, OpenAIModelConfig) or name in (None, ANY_MODEL, config.model):
-        return None
-    return build_model(base, usage, name=name)
-
-
-async def warm_up(base: Foundation) -> None:
-    """Load the index and the embedding model and embed what has no vector; errors are ignored."""
-    if not isinstance(base.memory, LocalMemoryBackend):
-        return
-    core = base.memory.core
-    with suppress(DomainError):
-        # The model loads outside the interpreter's lock for most of its time, the index inside.
-        await asyncio.gather(
-            core.embedder.embed_query("warm up"), core.indexed(), core.unembedded()
-        )
-
-
-def index_progress(base: Foundation) -> float | None:
-    """The progress of building the index, 0 to 1; ``None`` without one, or when none is built."""
-    local = base.memory if isinstance(base.memory, LocalMemoryBackend) else None
-    return local.core.index_progress if local else None
 
 
 def build_queue(base: Foundation) -> "ApprovalQueue":
@@ -234,6 +185,7 @@ def build_gateway(
 def build_tools(
     base: Foundation,
     *,
+    desk: "Callable[[], MemoryAdmin]",
     injection: "InjectionService",
     queue: "ApprovalQueue",
     registry: "SkillRegistry",
@@ -259,7 +211,7 @@ def build_tools(
         injection=injection,
         reports=Reports(store, imports, queue=queue, data_dir=base.data_dir, clock=base.clock),
         skills=ApprovedSkills(registry),
-        own=OwnStores(lambda: guarded_desk(base), store, base.settings.level, pending),
+        own=OwnStores(desk, store, base.settings.level, pending),
         recall=Recall(registry, injection, SilencedHints(base.database, clock=base.clock)),
         org=lambda: OrgServices(
             organisation().reads, queue, settings.org_memory, settings.seniority
@@ -287,67 +239,6 @@ def _admin(
         source_dir=str(base.data_dir.absolute()),
         pending=PendingWrites(queue, clock=base.clock, level=base.settings.level),
         begun=begun,
-    )
-
-
-def build_evolution(
-    base: Foundation,
-    executions: "ExecutionStore",
-    registry: "SkillRegistry",
-    queue: "ApprovalQueue",
-) -> "EvolutionService":
-    """Build the service that proposes for all agents what several have learnt."""
-    from synthorg_tui.learning.promotion import EvolutionService
-
-    return EvolutionService(base.settings.memory, executions, registry, queue, base.clock)
-
-
-def build_pruning(
-    base: Foundation, registry: "SkillRegistry", queue: "ApprovalQueue"
-) -> "PruneService":
-    """Build the service that proposes which skills to remove."""
-    from synthorg_tui.curation.pruning import PruneService
-    from synthorg_tui.learning.effects import LessonEffects
-
-    effects = LessonEffects(base.database, registry, base.clock).all
-    return PruneService(base.settings.memory.procedural, registry, queue, base.clock, effects)
-
-
-def build_imports(
-    base: Foundation, store: "BatchStore", executions: "ExecutionStore", learner: "Learner | None"
-) -> "ImportService":
-    """Build the service that imports sessions into ``store``; ``learner`` draws from them."""
-    from synthorg_tui.ingest.service import ImportService
-
-    return ImportService(backend=store, executions=executions, clock=base.clock, learner=learner)
-
-
-def guarded_desk(base: Foundation) -> "MemoryAdmin":
-    """Return the access to all agents' memories, which edits no memory of an approved skill."""
-    if not isinstance(base.memory, LocalMemoryBackend):  # nor does it have any
-        return base.admin()
-    from synthorg_tui.curation.registry import require_no_skill
-    from synthorg_tui.memory.store.admin import StoreAdmin
-
-    return StoreAdmin(base.memory.core, may_edit=require_no_skill)
-
-
-def build_scheduler(base: Foundation, service: Callable[[str], Any]) -> "JobScheduler":
-    """Build the service that runs by itself what is due; ``service`` returns one by its name."""
-    from synthorg_tui.jobs.registry import JOB_SERVICES, JobParts, build_jobs
-
-    parts = JobParts(
-        settings=base.settings,
-        data_dir=base.data_dir,
-        clock=base.clock,
-        events=base.events,
-        **{name: partial(service, name) for name in JOB_SERVICES},
-    )
-    return build_jobs(
-        base.database,
-        parts,
-        agent_waits=lambda: service("gateway").is_waited_for,
-        tokens_since=service("usage").tokens_since,
     )
 
 

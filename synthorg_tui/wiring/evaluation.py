@@ -1,11 +1,10 @@
 """Builds the services that evaluate skills and embedders, and what keeps experiments apart."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from synthorg_tui.core.actors import Actor, ActorKind
 from synthorg_tui.evaluation.replay import EVALUATOR
@@ -15,6 +14,7 @@ from synthorg_tui.evaluation.trigger import TriggerEvaluation
 from synthorg_tui.memory.capabilities import Feature
 from synthorg_tui.persistence import EVALUATIONS_DIR, SCRATCH_DIR
 from synthorg_tui.persistence.work_texts import forget_work
+from synthorg_tui.runtime.executors import installed_executors
 from synthorg_tui.runtime.models import BUILT_IN
 from synthorg_tui.wiring.foundation import Foundation
 
@@ -27,49 +27,42 @@ if TYPE_CHECKING:
     from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.memory.evaluation.comparing import EmbedderComparison
     from synthorg_tui.memory.strategies.service import InjectionService
-    from synthorg_tui.runtime.protocol import RunExecutor
     from synthorg_tui.runtime.service import RunService
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluatedServices:
-    """Functions that return services of the engine, each built when it is first needed."""
+def build_evaluation(
+    base: Foundation,
+    *,
+    executions: "ExecutionStore",
+    registry: "SkillRegistry",
+    overview: "SkillOverview",
+    injection: "Callable[[], InjectionService]",
+    pruning: "Callable[[], PruneService]",
+    reviews: "Callable[[], ReviewService]",
+    runs: "Callable[[], RunService]",
+    sessions: "Callable[[], SessionErasure]",
+) -> EvaluationService:
+    """Build the service that evaluates the skills of one open data directory.
 
-    executions: "Callable[[], ExecutionStore]"
-    injection: "Callable[[], InjectionService]"
-    ledger: "Callable[[], SkillRegistry]"
-    pruning: "Callable[[], PruneService]"
-    reviews: "Callable[[], ReviewService]"
-    runs: "Callable[[], RunService]"
-    sessions: "Callable[[], SessionErasure]"
-    skills: "Callable[[], SkillOverview]"
-
-
-def evaluation_of(base: Foundation, service: Callable[[str], Any]) -> EvaluationService:
-    """Build the service of the engine whose other services ``service`` returns by name."""
-    names = (field.name for field in fields(EvaluatedServices))
-    return build_evaluation(base, EvaluatedServices(**{n: partial(service, n) for n in names}))
-
-
-def build_evaluation(base: Foundation, services: EvaluatedServices) -> EvaluationService:
-    """Build the service that evaluates the skills of one open data directory."""
+    The functions return services of the engine, each built when it is first needed.
+    """
     return EvaluationService(
         EvaluationParts(
             store=EvaluationStore(base.database),
-            registry=services.ledger(),
-            overview=services.skills(),
-            executions=services.executions(),
-            review=lambda item_id: services.reviews().review(item_id),
+            registry=registry,
+            overview=overview,
+            executions=executions,
+            review=lambda item_id: reviews().review(item_id),
             trigger=lambda: TriggerEvaluation(
                 base.database,
                 base.local(Feature.EVALUATION).core,
-                services.injection(),
+                injection(),
                 base.settings.agent_access.digest_token_budget,
             ),
-            effects=lambda: services.pruning().effects(),
-            executors=lambda: _executors(services),
+            effects=lambda: pruning().effects(),
+            executors=lambda: {BUILT_IN: runs().by_name[BUILT_IN], **installed_executors()},
             worktrees=_worktree,
-            forget=lambda *ids: _forget(base, services, *ids),
+            forget=partial(_forget, base, executions, sessions),
             folder=base.data_dir / EVALUATIONS_DIR,
             clock=base.clock,
         )
@@ -98,13 +91,6 @@ def build_comparison(
     )
 
 
-def _executors(services: EvaluatedServices) -> "Mapping[str, RunExecutor]":
-    """Our own loop, and the agents of others with nothing that would keep or import their runs."""
-    from synthorg_tui.runtime.executors import installed_executors
-
-    return {BUILT_IN: services.runs().by_name[BUILT_IN], **installed_executors()}
-
-
 @asynccontextmanager
 async def _worktree(source: Path, ref: str | None) -> AsyncIterator[Path]:
     """A clean copy of a project; of a branch that isn't there any more, as the project lies.
@@ -125,10 +111,14 @@ async def _worktree(source: Path, ref: str | None) -> AsyncIterator[Path]:
 
 
 async def _forget(
-    base: Foundation, services: EvaluatedServices, run_id: str, execution_id: str
+    base: Foundation,
+    executions: "ExecutionStore",
+    sessions: "Callable[[], SessionErasure]",
+    run_id: str,
+    execution_id: str,
 ) -> None:
     """Erase what a run of an experiment left in the store, and let no import bring it back."""
     await base.database.write(lambda db: forget_work(db, [run_id]))
-    if execution_id and await services.executions().get(execution_id) is not None:
+    if execution_id and await executions.get(execution_id) is not None:
         actor = str(Actor(ActorKind.PROGRAM, EVALUATOR))
-        await services.sessions().purge([execution_id], actor=actor)
+        await sessions().purge([execution_id], actor=actor)

@@ -83,7 +83,8 @@ def _row(db: "Connection", sql: str) -> tuple[object, ...]:
 async def hearing(database: StoreDatabase, events: Events, clock: Clock) -> AsyncIterator[None]:
     """Tell ``events`` of what others change, and of a lost connection, while the block lasts."""
     ears = StoreEars(database, events, clock)
-    tasks = [asyncio.create_task(work()) for work in (ears.hear, ears.watch, ears.look)]
+    works = (ears.hear, ears.compare, ears.watch, ears.look)
+    tasks = [asyncio.create_task(work()) for work in works]
     try:
         yield
     finally:
@@ -93,7 +94,7 @@ async def hearing(database: StoreDatabase, events: Events, clock: Clock) -> Asyn
 
 
 class StoreEars:
-    """The three tasks of hearing: changes, the connection's state, and asking for it."""
+    """The tasks of hearing: notices, comparing, the connection's state, and regular looks."""
 
     def __init__(self, database: StoreDatabase, events: Events, clock: Clock) -> None:
         self._database = database
@@ -102,14 +103,9 @@ class StoreEars:
         self._changed = asyncio.Event()
 
     async def hear(self) -> None:
-        """Tell what changed whenever the database says that something did."""
-        telling = asyncio.create_task(self._tell_changes())
-        try:
-            async for _ in self._database.changes():
-                self._changed.set()
-        finally:
-            telling.cancel()
-            await asyncio.gather(telling, return_exceptions=True)
+        """Have the marks compared whenever the database says that something changed."""
+        async for _ in self._database.changes():
+            self._changed.set()
 
     async def watch(self) -> None:
         """Tell when the connection is lost and when it is there again."""
@@ -130,7 +126,8 @@ class StoreEars:
             self._changed.set()
             await asyncio.sleep(LOOK_EVERY)
 
-    async def _tell_changes(self) -> None:
+    async def compare(self) -> None:
+        """Emit events for what differs from the last look, each time one is asked for."""
         before: StoreMarks | None = None
         while True:
             try:

@@ -5,7 +5,7 @@ A service that isn't built yet is built with the new values, so it is asked noth
 """
 
 from collections.abc import Callable, Mapping, MutableMapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import BaseModel
 
@@ -18,61 +18,54 @@ if TYPE_CHECKING:
     from synthorg_tui.settings.changes import SettingChanges
     from synthorg_tui.wiring.foundation import Foundation
 
-Services = Mapping[str, Any]
-"""The services that are built already, by their names in the engine."""
-Mirror = Callable[[Services, RootConfig, RootConfig], bool]
-"""Gives services the wanted settings; the first settings are those of the start. ``False`` when
-they can't be taken without a restart."""
+
+class Mirror(NamedTuple):
+    """How the engine's service named ``service`` takes changed settings without a restart.
+
+    ``give`` hands it the wanted settings; without a service they are read each time. ``waits``
+    tells, from the settings of the start and the wanted ones, whether they need a restart after
+    all.
+    """
+
+    service: str = ""
+    give: Callable[[Any, RootConfig], None] = lambda service, wanted: None
+    waits: Callable[[RootConfig, RootConfig], bool] = lambda started, wanted: False
 
 
-def _injection(services: Services, started: RootConfig, wanted: RootConfig) -> bool:
-    if (injection := services.get("injection")) is not None:
-        injection.mirror(wanted.memory, wanted.own_settings())
-    return True
-
-
-def _read_each_time(services: Services, started: RootConfig, wanted: RootConfig) -> bool:
-    return True
-
-
-def _consolidation(services: Services, started: RootConfig, wanted: RootConfig) -> bool:
-    is_on = wanted.memory.consolidation.enabled
-    if is_on and not started.memory.consolidation.enabled:
-        return False  # its job was made as one that never runs
-    if (runs := services.get("consolidation")) is not None:
-        runs.mirror(is_on)
-    return True
-
-
-def _following(services: Services, started: RootConfig, wanted: RootConfig) -> bool:
-    if wanted.ingest.follow and not started.ingest.follow:
-        return False  # its job was made as one that never runs
-    if (following := services.get("following")) is not None:
-        following.mirror(wanted.ingest.follow)
-    return True
-
-
-def _writes(services: Services, started: RootConfig, wanted: RootConfig) -> bool:
-    writes = wanted.agent_access.writes
-    if writes not in ("off", started.agent_access.writes):
-        return False  # the tools were built for another way of writing
-    if (gateway := services.get("gateway")) is not None:
-        gateway.mirror(writes)
-    return True
-
-
+_INJECTION: Final = Mirror(
+    "injection", lambda service, wanted: service.mirror(wanted.memory, wanted.own_settings())
+)
 _MIRRORS: Final[Mapping[str, Mirror]] = {
-    "memory.injection_enabled": _injection,
-    "memory.retrieval": _injection,
-    "memory.v1": _injection,
-    "memory.self_editing": _injection,
-    "memory.options.shared_knowledge_base": _injection,
-    "memory.procedural.enabled": _read_each_time,
-    "memory.procedural.evolver": _read_each_time,
-    "memory.consolidation.enabled": _consolidation,
-    "ingest.follow": _following,
-    "agent_access.writes": _writes,
-    "runtime.enabled": _read_each_time,
+    "memory.injection_enabled": _INJECTION,
+    "memory.retrieval": _INJECTION,
+    "memory.v1": _INJECTION,
+    "memory.self_editing": _INJECTION,
+    "memory.options.shared_knowledge_base": _INJECTION,
+    "memory.procedural.enabled": Mirror(),
+    "memory.procedural.evolver": Mirror(),
+    "memory.consolidation.enabled": Mirror(
+        "consolidation",
+        lambda service, wanted: service.mirror(wanted.memory.consolidation.enabled),
+        # Its job was made as one that never runs.
+        lambda started, wanted: (
+            wanted.memory.consolidation.enabled and not started.memory.consolidation.enabled
+        ),
+    ),
+    "ingest.follow": Mirror(
+        "following",
+        lambda service, wanted: service.mirror(wanted.ingest.follow),
+        # Its job was made as one that never runs.
+        lambda started, wanted: wanted.ingest.follow and not started.ingest.follow,
+    ),
+    "agent_access.writes": Mirror(
+        "gateway",
+        lambda service, wanted: service.mirror(wanted.agent_access.writes),
+        # The tools were built for another way of writing.
+        lambda started, wanted: (
+            wanted.agent_access.writes not in ("off", started.agent_access.writes)
+        ),
+    ),
+    "runtime.enabled": Mirror(),
 }
 _ONLY_AT_START: Final = frozenset(
     {"memory.retrieval.rerank_cache_ttl_seconds", "memory.procedural.evolver.enabled"}
@@ -109,13 +102,15 @@ class Mirrors:
     def _waiting(self, wanted: RootConfig) -> list[str]:
         """The settings that differ and have to wait, after giving the services the others."""
         waiting: list[str] = []
-        taken: dict[Mirror, bool] = {}
+        taken: set[Mirror] = set()
         for path in differing(self._base.settings, wanted):
             mirror = None if path in _ONLY_AT_START else _mirror_of(path)
-            if mirror is not None and mirror not in taken:
-                taken[mirror] = mirror(self._attributes, self._started, wanted)
-            if mirror is None or not taken[mirror]:
+            if mirror is None or mirror.waits(self._started, wanted):
                 waiting.append(path)
+            elif mirror not in taken:
+                taken.add(mirror)
+                if (service := self._attributes.get(mirror.service)) is not None:
+                    mirror.give(service, wanted)
         return waiting
 
 

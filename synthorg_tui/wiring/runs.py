@@ -1,6 +1,7 @@
 """Builds the service that runs agents here, of the engine's services."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -40,7 +41,6 @@ from synthorg_tui.runtime.runs import RunStore
 from synthorg_tui.runtime.service import RunRules, RunService
 from synthorg_tui.runtime.tools import workspace_tools
 from synthorg_tui.runtime.tools.knowledge import hints_of, knowledge_tools
-from synthorg_tui.wiring import build_imports
 from synthorg_tui.wiring.foundation import Foundation
 
 if TYPE_CHECKING:
@@ -56,18 +56,6 @@ if TYPE_CHECKING:
     from synthorg_tui.persistence.protocol import PersistenceBackend
     from synthorg_tui.providers.completion.protocol import CompletionProvider
 
-RUN_SERVICES: Final = (
-    "approvals",
-    "executions",
-    "gateway",
-    "injection",
-    "knowledge",
-    "learning",
-    "model",
-    "operations",
-    "org",
-)
-"""Names of the engine's services that ``RunParts`` has a function for."""
 CLIENT: Final = "run"
 """The client as which a run is connected to the memory of its agent."""
 
@@ -229,26 +217,20 @@ class _Wired:
         await self._parking.expire(item_id)
 
     def memory(self, run_id: str, request: RunRequest) -> RunMemory:
-        """Memory as a connected agent has it: its digest, its tools, its rights."""
-        session = self._connected(run_id, request)
+        """Return memory as a connected agent has it: its digest, its tools, its rights."""
+        stack = ExitStack()
+        session = stack.enter_context(self._session(run_id, request))
+        stack.callback(self._sessions.pop, run_id, None)
         brief = partial(self._digest, session, request.task)
         view = Visibility(run_id, str(request.workspace))
         strategy = self._parts.injection().tools(request.agent_id, view, session.remember)
         self._sessions[run_id] = session
-
-        def close() -> None:
-            self._sessions.pop(run_id, None)
-            self._parts.gateway().disconnect(session)
-
-        return RunMemory(brief, strategy, close)
+        return RunMemory(brief, strategy, stack.close)
 
     async def brief(self, run_id: str, request: RunRequest) -> GivenMemories:
-        """What a run of another program is given of memory."""
-        session = self._connected(run_id, request)
-        try:
+        """Return the digest that a run of another program is given."""
+        with self._session(run_id, request) as session:
             return await self._digest(session, request.task)
-        finally:
-            self._parts.gateway().disconnect(session)
 
     async def _digest(self, session: "AgentSession", task: str) -> GivenMemories:
         budget = self._base.settings.runtime.memory_tokens
@@ -257,23 +239,31 @@ class _Wired:
 
     async def import_records(self, paths: Sequence[Path]) -> "ImportReport":
         """Import transcripts of runs, without drawing lessons from them."""
-        base = self._base
-        importer = build_imports(base, base.local(Feature.RUNS), self._parts.executions(), None)
+        from synthorg_tui.ingest.service import ImportService
+
+        importer = ImportService(
+            backend=self._base.local(Feature.RUNS),
+            executions=self._parts.executions(),
+            clock=self._base.clock,
+        )
         return await importer.run(paths)
 
-    def _connected(self, run_id: str, request: RunRequest) -> "AgentSession":
+    @contextmanager
+    def _session(self, run_id: str, request: RunRequest) -> "Iterator[AgentSession]":
+        """Connect the run to its agent's memory for the length of a ``with``."""
         identity = AgentIdentity(
             request.agent_id, str(request.workspace), session_id=run_id, client=CLIENT
         )
-        return self._parts.gateway().connect(identity)
+        session = self._parts.gateway().connect(identity)
+        try:
+            yield session
+        finally:
+            self._parts.gateway().disconnect(session)
 
     async def end_session(self, run: AgentRun) -> int:
         """Delete what is limited to the run's session."""
-        session = self._connected(run.id, run.request)
-        try:
+        with self._session(run.id, run.request) as session:
             return await session.end_session()
-        finally:
-            self._parts.gateway().disconnect(session)
 
     def pipeline(self) -> PipelineParts:
         base, parts = self._base, self._parts

@@ -13,18 +13,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
-from synthorg_tui.agents import admin_tools, tools
-from synthorg_tui.agents.admin_tools import (
+from synthorg_tui.agents import tools
+from synthorg_tui.agents.models import AgentIdentity, CallReply
+from synthorg_tui.agents.tools import (
+    AdminTool,
     DeployWish,
     Guarded,
     GuardedCheckpoint,
     ListPage,
     MaybeRun,
+    NoArguments,
+    RefusalCode,
     RunName,
     TuningWish,
 )
-from synthorg_tui.agents.models import AgentIdentity, CallReply
-from synthorg_tui.agents.tools import AdminTool, RefusalCode
 from synthorg_tui.approvals.models import (
     ApprovalConflictError,
     ApprovalItem,
@@ -123,7 +125,7 @@ class AdminTools:
         self._agent_id = identity.agent_id
         self._services = services
         self._allowance = allowance
-        self._handlers: Mapping[AdminTool, Callable[[Mapping[str, Any]], Awaitable[CallReply]]] = {
+        self._handlers: Mapping[AdminTool, Callable[[Any], Awaitable[CallReply]]] = {
             AdminTool.START: self._start,
             AdminTool.RESUME: self._resume,
             AdminTool.STATUS: self._status,
@@ -139,12 +141,16 @@ class AdminTools:
 
     async def answer(self, name: str, arguments: Mapping[str, Any]) -> CallReply:
         """Call one of the tools and return its reply."""
+        tool = AdminTool(name)
+        refused = None
         if name in tools.DESTRUCTIVE:
             refused = tools.guardrail(arguments, actor=self._agent_id)
-            if refused is not None:
-                return refused
+        elif tool in (AdminTool.START, AdminTool.PREFLIGHT):
+            refused = _for_a_person(tool, arguments)
+        if refused is not None:
+            return refused
         try:
-            return await self._handlers[AdminTool(name)](arguments)
+            return await self._handlers[tool](tools.parse(tool, arguments))
         except ValidationError as error:
             return tools.error("InvalidArgument", problems(error), RefusalCode.INVALID_ARGUMENT)
         except DomainError as error:
@@ -152,48 +158,38 @@ class AdminTools:
 
     # Reading
 
-    async def _status(self, arguments: Mapping[str, Any]) -> CallReply:
-        asked = MaybeRun.model_validate(arguments)
+    async def _status(self, asked: MaybeRun) -> CallReply:
         status = await self._service.get_fine_tune_status(asked.run_id)
         data = status.model_dump(mode="json")
         if status.run_id is not None:
             data["run"] = _run(await self._service.get_run(status.run_id))
         return tools.ok({**data, "requests": await self._requests()})
 
-    async def _preflight(self, arguments: Mapping[str, Any]) -> CallReply:
-        plan = self._plan(AdminTool.PREFLIGHT, arguments)
-        if isinstance(plan, CallReply):
-            return plan
-        found = await self._service.run_preflight(plan)
+    async def _preflight(self, wish: TuningWish) -> CallReply:
+        found = await self._service.run_preflight(self._plan(wish))
         return tools.ok(found.model_dump(mode="json"))
 
-    async def _checkpoints(self, arguments: Mapping[str, Any]) -> CallReply:
-        page = ListPage.model_validate(arguments)
+    async def _checkpoints(self, page: ListPage) -> CallReply:
         found, total = await self._service.list_checkpoints(limit=page.limit, offset=page.offset)
-        return admin_tools.listed([_checkpoint(each) for each in found], total=total, page=page)
+        return tools.listed([_checkpoint(each) for each in found], total=total, page=page)
 
-    async def _runs(self, arguments: Mapping[str, Any]) -> CallReply:
-        page = ListPage.model_validate(arguments)
+    async def _runs(self, page: ListPage) -> CallReply:
         found, total = await self._service.list_runs(limit=page.limit, offset=page.offset)
-        return admin_tools.listed([_run(each) for each in found], total=total, page=page)
+        return tools.listed([_run(each) for each in found], total=total, page=page)
 
-    async def _active(self, arguments: Mapping[str, Any]) -> CallReply:
-        admin_tools.NoArguments.model_validate(arguments)
+    async def _active(self, _: NoArguments) -> CallReply:
         return tools.ok((await self._service.get_active_embedder()).model_dump(mode="json"))
 
     # What an agent may do by itself
 
-    async def _start(self, arguments: Mapping[str, Any]) -> CallReply:
-        plan = self._plan(AdminTool.START, arguments)
-        if isinstance(plan, CallReply):
-            return plan
+    async def _start(self, wish: TuningWish) -> CallReply:
+        plan = self._plan(wish)
         self._allowance.take()
         run = await self._service.start_fine_tune(plan)
         self._services.begun[run.id] = self._agent_id
         return tools.ok(_run(run))
 
-    async def _resume(self, arguments: Mapping[str, Any]) -> CallReply:
-        asked = RunName.model_validate(arguments)
+    async def _resume(self, asked: RunName) -> CallReply:
         run = await self._service.get_run(asked.run_id)
         if run.stage.is_active:
             return tools.ok({**_run(run), "note": "it goes on already"})
@@ -204,8 +200,7 @@ class AdminTools:
         self._allowance.take()
         return tools.ok(_run(await self._service.resume_fine_tune(run.id)))
 
-    async def _cancel(self, arguments: Mapping[str, Any]) -> CallReply:
-        asked = Guarded.model_validate(arguments)
+    async def _cancel(self, asked: Guarded) -> CallReply:
         active = (await self._service.get_fine_tune_status()).run_id
         if active is None:
             return tools.ok({"cancelled": None})
@@ -218,8 +213,7 @@ class AdminTools:
 
     # What a person decides
 
-    async def _deploy(self, arguments: Mapping[str, Any]) -> CallReply:
-        asked = DeployWish.model_validate(arguments)
+    async def _deploy(self, asked: DeployWish) -> CallReply:
         checkpoint = await self._service.get_checkpoint(asked.checkpoint_id)
         if checkpoint.is_active:
             return tools.ok({**_checkpoint(checkpoint), "note": "it is in force already"})
@@ -229,15 +223,13 @@ class AdminTools:
             raise CheckpointRefusedError(f"it isn't surely better than the base: {words}")
         return await self._ask_about(AdminAction.DEPLOY, checkpoint, asked.reason)
 
-    async def _roll_back(self, arguments: Mapping[str, Any]) -> CallReply:
-        asked = GuardedCheckpoint.model_validate(arguments)
+    async def _roll_back(self, asked: GuardedCheckpoint) -> CallReply:
         checkpoint = await self._service.get_checkpoint(asked.checkpoint_id)
         if not checkpoint.is_active:
             raise CheckpointRollbackUnavailableError("the checkpoint isn't in force")
         return await self._ask_about(AdminAction.ROLL_BACK, checkpoint, asked.reason)
 
-    async def _delete(self, arguments: Mapping[str, Any]) -> CallReply:
-        asked = GuardedCheckpoint.model_validate(arguments)
+    async def _delete(self, asked: GuardedCheckpoint) -> CallReply:
         checkpoint = await self._service.get_checkpoint(asked.checkpoint_id)
         if checkpoint.is_active:
             raise CheckpointActiveError("the checkpoint is in force")
@@ -321,15 +313,10 @@ class AdminTools:
             for item, each in own[:MAX_REQUESTS]
         ]
 
-    def _plan(self, tool: str, arguments: Mapping[str, Any]) -> FineTunePlan | CallReply:
-        """The plan of a run, or the reply that refuses what only a person chooses."""
-        named = sorted(admin_tools.NOT_FOR_AGENTS & arguments.keys())
-        if named:
-            reason = f"only a person chooses {', '.join(named)}: agents train on the store's own "
-            reason += "memories, and what they train stays there"
-            return admin_tools.not_supported(admin_tools.MCP_HANDLER_CAPABILITY_GAP, tool, reason)
-        wish = TuningWish.model_validate(arguments).model_dump(exclude_none=True)
-        return FineTunePlan.model_validate({"source_dir": self._services.source_dir, **wish})
+    def _plan(self, wish: TuningWish) -> FineTunePlan:
+        """The plan of a run, which trains on the store's own memories."""
+        given = wish.model_dump(exclude_none=True)
+        return FineTunePlan.model_validate({"source_dir": self._services.source_dir, **given})
 
     def _began(self, run_id: str) -> bool:
         return self._services.begun.get(run_id) == self._agent_id
@@ -339,14 +326,24 @@ class AdminTools:
         return self._services.service()
 
 
+def _for_a_person(tool: str, arguments: Mapping[str, Any]) -> CallReply | None:
+    """Return the refusal of arguments that only a person chooses, or ``None`` without any."""
+    named = sorted(tools.NOT_FOR_AGENTS & arguments.keys())
+    if not named:
+        return None
+    reason = f"only a person chooses {', '.join(named)}: agents train on the store's own "
+    reason += "memories, and what they train stays there"
+    return tools.not_supported(tools.MCP_HANDLER_CAPABILITY_GAP, tool, reason)
+
+
 def _refused(error: DomainError, tool: str) -> CallReply:
     """The reply that a refusal of the service or of the queue becomes."""
     if isinstance(error, BackendUnsupportedError | FineTuneDependencyError):
-        event = admin_tools.MCP_HANDLER_NOT_IMPLEMENTED
-        return admin_tools.not_supported(event, tool, error.message)
+        event = tools.MCP_HANDLER_NOT_IMPLEMENTED
+        return tools.not_supported(event, tool, error.message)
     if isinstance(error, MemoryCapabilityError):
-        event = admin_tools.MCP_HANDLER_SERVICE_FALLBACK
-        return admin_tools.not_supported(event, tool, error.message)
+        event = tools.MCP_HANDLER_SERVICE_FALLBACK
+        return tools.not_supported(event, tool, error.message)
     code = error.domain_code if isinstance(error, FineTuneError) else RefusalCode.CONFLICT
     words = f"{error.message}. {error.remedy}" if error.remedy else error.message
     return tools.error(type(error).__name__.removesuffix("Error"), words, RefusalCode(code))
@@ -354,7 +351,7 @@ def _refused(error: DomainError, tool: str) -> CallReply:
 
 def _clean(reason: str) -> str:
     """A reason as it is kept: on one line, without secrets."""
-    return one_line(redact_text(reason, RedactionTally()), admin_tools.MAX_REASON)
+    return one_line(redact_text(reason, RedactionTally()), tools.MAX_REASON)
 
 
 def _run(run: FineTuneRun) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Then it waits until a person decides. What is refused leaves no trace but the re
 which ``agents.session`` keeps.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
@@ -66,15 +66,16 @@ class OrgTools:
         self._identity = identity
         self._services = services
         self._allowance = allowance
+        self._handlers: Mapping[str, Callable[[Any], Awaitable[CallReply]]] = {
+            tools.ORG_SEARCH: self._search,
+            tools.ORG_POLICIES: self._policies,
+            tools.ORG_PROPOSE: self._propose,
+        }
 
     async def answer(self, name: str, arguments: Mapping[str, Any]) -> CallReply:
         """Call one of the three tools and return its reply."""
         try:
-            if name == tools.ORG_SEARCH:
-                return await self._search(FactQuestion.model_validate(arguments))
-            if name == tools.ORG_POLICIES:
-                return await self._policies(PolicyPage.model_validate(arguments))
-            return await self._propose(FactProposal.model_validate(arguments))
+            return await self._handlers[name](tools.parse(name, arguments))
         except ValidationError as error:
             return tools.error("InvalidArgument", problems(error), RefusalCode.INVALID_ARGUMENT)
         except OrgMemoryAccessDeniedError as error:

@@ -43,7 +43,7 @@ from synthorg_tui.memory.tool_retriever import (
 from synthorg_tui.providers.models import ToolDefinition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from synthorg_tui.agents.administration import AdminServices, AdminTools
     from synthorg_tui.agents.organisation import OrgServices, OrgTools
@@ -140,9 +140,7 @@ class Toolbox:
         offered = (*self._strategy.get_tool_definitions(), *tools.definitions())
         if not self._administers:
             return offered
-        from synthorg_tui.agents import admin_tools
-
-        return (*offered, *admin_tools.definitions())
+        return (*offered, *tools.definitions(administrator=True))
 
     async def skill_cards(self) -> tuple[SkillCard, ...]:
         """Return the skills that the agent may read, sorted by name."""
@@ -155,20 +153,12 @@ class Toolbox:
 
     async def answer(self, name: str, arguments: dict[str, Any]) -> CallReply:
         """Call a tool and return its reply; raises ``AgentRefusedError`` for an unknown name."""
-        if name == tools.REPORT_OUTCOME:
-            return await self._services.reports.take(self._identity, arguments, self._allowance)
-        if name == tools.LIST_SKILLS:
-            return await self._list_skills()
-        if name == tools.READ_SKILL:
-            return await self._skill(arguments.get("name"))
-        if name == tools.DELETE_ENTRY:
-            return await self._delete(arguments)
+        if name in self._own_tools:
+            return await self._own_tools[name](arguments)
         if name in tools.ADMINISTRATION:
-            return await self._administer(name, arguments)
-        return await self._ask_known(name, arguments)
-
-    async def _ask_known(self, name: str, arguments: dict[str, Any]) -> CallReply:
-        """A reply of the organisation's tools or of the memory strategy's."""
+            if not self._administers:
+                return tools.not_offered(name)
+            return await self._admin.answer(name, arguments)
         if name in tools.ORGANISATION:
             return await self._org.answer(name, arguments)
         if name not in self._memory_tools:
@@ -176,17 +166,19 @@ class Toolbox:
         return await self._ask_memory(name, arguments)
 
     @cached_property
+    def _own_tools(self) -> "Mapping[str, Callable[[dict[str, Any]], Awaitable[CallReply]]]":
+        return {
+            tools.REPORT_OUTCOME: self._report,
+            tools.LIST_SKILLS: self._list_skills,
+            tools.READ_SKILL: self._skill,
+            tools.DELETE_ENTRY: self._delete,
+        }
+
+    @cached_property
     def _org(self) -> "OrgTools":
         from synthorg_tui.agents.organisation import OrgTools
 
         return OrgTools(self._identity, self._services.org(), self._allowance)
-
-    async def _administer(self, name: str, arguments: Mapping[str, Any]) -> CallReply:
-        from synthorg_tui.agents import admin_tools
-
-        if not self._administers:
-            return admin_tools.not_offered(name)
-        return await self._admin.answer(name, arguments)
 
     @cached_property
     def _admin(self) -> "AdminTools":
@@ -212,12 +204,16 @@ class Toolbox:
             content += f"\nIn this order, for {RECALL_MEMORY}: {ids}"
         return CallReply(content, reply.is_error, memory_ids=reply.ids, waiting=reply.waiting)
 
-    async def _list_skills(self) -> CallReply:
+    async def _report(self, arguments: Mapping[str, Any]) -> CallReply:
+        return await self._services.reports.take(self._identity, arguments, self._allowance)
+
+    async def _list_skills(self, _: Mapping[str, Any]) -> CallReply:
         cards = await self.skill_cards()
         listed = [{"name": card.name, "description": card.description} for card in cards]
         return tools.ok({"skills": listed})
 
-    async def _skill(self, name: object) -> CallReply:
+    async def _skill(self, arguments: Mapping[str, Any]) -> CallReply:
+        name = arguments.get("name")
         if not isinstance(name, str) or not 0 < len(name) <= tools.MAX_SKILL_NAME:
             problem = f"name must be a text of 1 to {tools.MAX_SKILL_NAME} characters"
             return tools.error("InvalidArgument", problem, RefusalCode.INVALID_ARGUMENT)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from synthorg_tui.agents import admin_tools, tools
+from synthorg_tui.agents import tools
 from synthorg_tui.agents.guarded import ORIGIN_TAG
 from synthorg_tui.agents.models import AgentAccessConfig
 from synthorg_tui.agents.reports import MAX_REPORT
@@ -80,7 +80,7 @@ What reads answers at once. What an agent started itself it may stop and resume.
 stop or resume a run of somebody else, and to delete a memory of its own that it didn't write makes an item that a person decides
 on: `"waiting": ["admin-..."]` names it, the same for the same target, whoever asks. It is done when the person approves; a rejected
 one is refused from then on with the person's reason, which the status tells, too. An agent trains on the store's own memories
-alone: `{"`, `".join(sorted(admin_tools.NOT_FOR_AGENTS))}` are refused. Lists have
+alone: `{"`, `".join(sorted(tools.NOT_FOR_AGENTS))}` are refused. Lists have
 `"pagination": {{"total", "offset", "limit"}}` beside `data`.
 """
 
@@ -133,7 +133,7 @@ def document() -> str:
     parts += ["and, where `memory.retrieval.strategy` is `context` or `tool_based`,\n"]
     parts += [*_tools(_searching()), "or, where it is `self_editing`,\n"]
     parts += [*_tools(schemas.definitions()), _ADMINISTRATION]
-    parts += [*_tools(admin_tools.definitions()), _prompt(), _resources(), _NOTES]
+    parts += [*_tools(tools.definitions(administrator=True)), _prompt(), _resources(), _NOTES]
     parts += [
         _table(("`domain_code`", "Why"), [(f"`{code}`", _REASONS[code]) for code in RefusalCode])
     ]

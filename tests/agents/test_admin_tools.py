@@ -10,16 +10,16 @@ import pytest
 import pytest_asyncio
 
 from synthorg_tui.agents import tools
-from synthorg_tui.agents.admin_tools import (
-    MCP_HANDLER_CAPABILITY_GAP,
-    MCP_HANDLER_NOT_IMPLEMENTED,
-    MCP_HANDLER_SERVICE_FALLBACK,
-    definitions,
-)
 from synthorg_tui.agents.guarded import ORIGIN_TAG
 from synthorg_tui.agents.models import AgentIdentity, CallReply
 from synthorg_tui.agents.session import AgentSession
-from synthorg_tui.agents.tools import ADMINISTRATION, AdminTool
+from synthorg_tui.agents.tools import (
+    ADMINISTRATION,
+    MCP_HANDLER_CAPABILITY_GAP,
+    MCP_HANDLER_NOT_IMPLEMENTED,
+    MCP_HANDLER_SERVICE_FALLBACK,
+    AdminTool,
+)
 from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.curation.administration import MCP_ADMIN_OP_EXECUTED, ActFailedError, AdminPayload
@@ -124,7 +124,9 @@ class TestWhoIsOffered:
         }
 
     async def test_clients_are_told_which_of_them_destroy(self) -> None:
-        hints = {tool.name: as_tool(tool).annotations for tool in definitions()}
+        hints = {
+            tool.name: as_tool(tool).annotations for tool in tools.definitions(administrator=True)
+        }
         destroying = {name for name, hint in hints.items() if hint and hint.destructive_hint}
         reading = {name for name, hint in hints.items() if hint and hint.read_only_hint}
         assert destroying == tools.DESTRUCTIVE - {tools.DELETE_ENTRY}

@@ -1,6 +1,6 @@
 """``docs/mcp.md`` says what the code does."""
 
-from synthorg_tui.agents import admin_tools, tools
+from synthorg_tui.agents import tools
 from synthorg_tui.mcp.document import document
 from synthorg_tui.memory.strategies.schemas import MemoryTool
 from tests import REPO
@@ -16,6 +16,6 @@ def test_the_document_is_current() -> None:
 
 def test_every_tool_has_a_section() -> None:
     headings = {line[4:] for line in document().splitlines() if line.startswith("### ")}
-    own = (*tools.definitions(), *admin_tools.definitions())
+    own = (*tools.definitions(), *tools.definitions(administrator=True))
     named = {each.name for each in own} | {each.value for each in MemoryTool}
     assert headings == named | {"search_memory", "recall_memory"}

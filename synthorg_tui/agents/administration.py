@@ -100,7 +100,7 @@ _RISKS: Final = {AdminAction.CANCEL: RiskLevel.MEDIUM, AdminAction.RESUME: RiskL
 
 @dataclass(frozen=True, slots=True)
 class AdminServices:
-    """What the administrator's tools stand on.
+    """The services that the administrator's tools use.
 
     ``service`` returns the service of fine-tuning, or raises ``MemoryCapabilityError``.
     ``source_dir`` is the data directory: the store's own questions are what agents train on.
@@ -282,13 +282,13 @@ class AdminTools:
         )
 
     async def _asked(self) -> list[tuple[ApprovalItem, AdminPayload]]:
-        """What was asked for, newest first."""
+        """Return all requests of agents with their payloads, newest first."""
         items = await self._services.queue.list(action_type=ADMIN_ACTION, snoozed=True)
         pairs = [(item, entry_of(item).subject) for item in items]
         return [(item, subject) for item, subject in pairs if isinstance(subject, AdminPayload)]
 
     async def _refusal(self, asked: AdminPayload) -> str:
-        """What a person said when they rejected the same."""
+        """Return the person's reason for rejecting the same request, or ""."""
         same = (asked.action, asked.target_id)
         return next(
             (
@@ -300,7 +300,7 @@ class AdminTools:
         )
 
     async def _requests(self) -> list[dict[str, object]]:
-        """What became of this agent's requests."""
+        """Return the status and the decision of this agent's latest requests."""
         own = [pair for pair in await self._asked() if pair[1].agent_id == self._agent_id]
         return [
             {
@@ -339,28 +339,26 @@ def _for_a_person(tool: str, arguments: Mapping[str, Any]) -> CallReply | None:
 def _refused(error: DomainError, tool: str) -> CallReply:
     """The reply that a refusal of the service or of the queue becomes."""
     if isinstance(error, BackendUnsupportedError | FineTuneDependencyError):
-        event = tools.MCP_HANDLER_NOT_IMPLEMENTED
-        return tools.not_supported(event, tool, error.message)
+        return tools.not_supported(tools.MCP_HANDLER_NOT_IMPLEMENTED, tool, error.message)
     if isinstance(error, MemoryCapabilityError):
-        event = tools.MCP_HANDLER_SERVICE_FALLBACK
-        return tools.not_supported(event, tool, error.message)
+        return tools.not_supported(tools.MCP_HANDLER_SERVICE_FALLBACK, tool, error.message)
     code = error.domain_code if isinstance(error, FineTuneError) else RefusalCode.CONFLICT
-    words = f"{error.message}. {error.remedy}" if error.remedy else error.message
-    return tools.error(type(error).__name__.removesuffix("Error"), words, RefusalCode(code))
+    kind = type(error).__name__.removesuffix("Error")
+    return tools.error(kind, error.with_remedy, RefusalCode(code))
 
 
 def _clean(reason: str) -> str:
-    """A reason as it is kept: on one line, without secrets."""
+    """Return a reason as it is stored: on one line, secrets redacted."""
     return one_line(redact_text(reason, RedactionTally()), tools.MAX_REASON)
 
 
 def _run(run: FineTuneRun) -> dict[str, Any]:
-    """A run as agents are told of it: no paths, and of the curve only where it ended."""
+    """Return a run for an agent: without paths, and with the last point of its curve only."""
     told = run.model_dump(mode="json", exclude={"request", "curve"})
     last = run.curve[-1].model_dump(mode="json") if run.curve else None
     return {**told, "trainer": run.request.trainer.value, "last_point": last}
 
 
 def _checkpoint(checkpoint: CheckpointRecord) -> dict[str, Any]:
-    """A checkpoint as agents are told of it: no path, and no settings."""
+    """Return a checkpoint for an agent: without its path and settings."""
     return checkpoint.model_dump(mode="json", exclude={"model_path", "backup_config_json"})

@@ -9,11 +9,12 @@ which ``agents.session`` keeps.
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pydantic import ValidationError
 
 from synthorg_tui.agents import tools
+from synthorg_tui.agents.guarded import WriteAllowance
 from synthorg_tui.agents.models import AgentIdentity, CallReply
 from synthorg_tui.agents.tools import FactProposal, FactQuestion, PolicyPage, RefusalCode
 from synthorg_tui.approvals.proposals import ProposalBox, asked_by
@@ -40,9 +41,6 @@ from synthorg_tui.memory.strategies import replies
 from synthorg_tui.memory.strategies.schemas import problems
 from synthorg_tui.organisation.proposals import OrgReads, propose
 
-if TYPE_CHECKING:
-    from synthorg_tui.agents.guarded import WriteAllowance
-
 _MAX_TITLE: Final = 90
 _NOTHING: Final = "Nothing of the organisation's fits."
 
@@ -61,7 +59,7 @@ class OrgTools:
     """The organisation's tools of one agent; rights and pauses are checked before."""
 
     def __init__(
-        self, identity: AgentIdentity, services: OrgServices, allowance: "WriteAllowance"
+        self, identity: AgentIdentity, services: OrgServices, allowance: WriteAllowance
     ) -> None:
         self._identity = identity
         self._services = services
@@ -81,8 +79,7 @@ class OrgTools:
         except OrgMemoryAccessDeniedError as error:
             return tools.error("AccessDenied", error.message, RefusalCode.GUARDRAIL_VIOLATED)
         except WriteRefusedError as error:
-            words = f"{error.message}. {error.remedy}" if error.remedy else error.message
-            return tools.error("WriteRefused", words, RefusalCode.CONFLICT)
+            return tools.error("WriteRefused", error.with_remedy, RefusalCode.CONFLICT)
 
     async def _search(self, asked: FactQuestion) -> CallReply:
         categories = frozenset(asked.categories) if asked.categories else None
@@ -168,7 +165,7 @@ class OrgTools:
             require_write_access(self._services.config.write_access, category, author)
 
     def _tags(self, asked: FactProposal) -> tuple[str, ...]:
-        """A policy is told everywhere; anything else where it was found, unless said otherwise."""
+        """Return no tags for a policy or a fact for all projects, else the tag of the project."""
         if asked.everywhere or asked.category is OrgFactCategory.CORE_POLICY:
             return ()
         return OrgTraits(project=self._identity.project or "").tags
@@ -204,16 +201,11 @@ def _quoted(found: Iterable[tuple[OrgFact, str]]) -> CallReply:
 def _line(fact: OrgFact, why: str) -> str:
     """The fact on a line; its own words stand last, so that they can pretend nothing of ours."""
     traits = OrgTraits.of(fact.tags)
+    known = {"status": traits.status, "dated": traits.date, "from": traits.source}
     said = [
         f"id={fact.id}",
         f"written {fact.created_at.date().isoformat()}",
-        *(f"{name} {value}" for name, value in _told(traits) if value),
+        *(f"{name} {value}" for name, value in known.items() if value),
         *([f"because {why}"] if why else []),
     ]
     return f"[{fact.category}] ({', '.join(map(safe_text, said))}) {safe_text(fact.content)}"
-
-
-def _told(traits: OrgTraits) -> Iterable[tuple[str, str]]:
-    yield "status", traits.status
-    yield "dated", traits.date
-    yield "from", traits.source

@@ -1,4 +1,4 @@
-"""What was recorded of a failure in an earlier session, when it is surely the same failure.
+"""Finds the recorded recovery from a failure in an earlier session, if it is surely the same.
 
 Imported memories of recoveries say what failed, with which error, and what then worked. No person
 approved them, so one is told only for the same program and the same error, as what happened, and
@@ -8,9 +8,9 @@ only when the error was about the call: what helped against one in the code is n
 import asyncio
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
 
 from synthorg_tui.executions.commands import Step, command_steps
 from synthorg_tui.executions.models import client_session
@@ -29,18 +29,30 @@ _MAX_QUERY: Final = 400
 _MAX_LINE: Final = 1_000
 _MAX_LINES: Final = 20
 _MAX_READINGS: Final = 8
-"""Bounds of what is read of a stored text, which may be anything."""
+"""Bounds on reading a stored text, which may have any form."""
 _FAILED: Final = "Failed: "
 _WORKED: Final = "Then worked: "
 _EXIT_CODE: Final = re.compile(r" \(exit code -?\d+\)$")
 
 
-class RecoveredFailure(NamedTuple):
-    """A recorded failure with what worked: ``subject`` is the id of its memory."""
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """A hint with its grounds.
 
-    subject: str
-    intent: str
+    ``text`` is exactly what the agent is given; ``reason`` is why, for a person. ``subject`` tells
+    it from all others: the path of the approved ``lesson``, which is also ``path``, or the id of
+    the memory that recorded it. ``command`` is the program that it is about, ``receipt`` what is
+    acknowledged when the agent has it.
+    """
+
     text: str
+    reason: str
+    subject: str
+    memory_ids: tuple[str, ...] = ()
+    lesson: str = ""
+    path: str = ""
+    command: str = ""
+    receipt: str = ""
 
 
 async def told_before(
@@ -50,9 +62,10 @@ async def told_before(
     *,
     allowed: SensitivityFilter,
     session_id: str | None,
-) -> RecoveredFailure | None:
-    """Return what was recorded of the same failure, or ``None``; one of this session isn't told.
+) -> Recollection | None:
+    """Return what was recorded of the same failure in an earlier session, or ``None``.
 
+    Its text is not fenced yet.
     Raises ``MemoryRetrievalError``.
     """
     line = await asyncio.to_thread(headline, action.error)
@@ -83,12 +96,12 @@ def _is_earlier(entry: MemoryEntry, session_id: str | None) -> bool:
 
 def _first_same(
     entries: Sequence[MemoryEntry], action: AgentAction, line: str
-) -> RecoveredFailure | None:
+) -> Recollection | None:
     found = (_same_failure(entry, action, line) for entry in entries)
     return next((each for each in found if each is not None), None)
 
 
-def _same_failure(entry: MemoryEntry, action: AgentAction, line: str) -> RecoveredFailure | None:
+def _same_failure(entry: MemoryEntry, action: AgentAction, line: str) -> Recollection | None:
     """The recorded failure if the same program failed with the same error."""
     lines = [each[:_MAX_LINE] for each in entry.content.splitlines()[:_MAX_LINES]]
     worked = next((each for each in lines if each.startswith(_WORKED)), "")
@@ -98,8 +111,13 @@ def _same_failure(entry: MemoryEntry, action: AgentAction, line: str) -> Recover
             intents = _put_right(command_steps(command), then)
             for step in action.steps:
                 if step.intent in intents and _is_same(error, line, step, action):
-                    text = f"{failed} {worked}"
-                    return RecoveredFailure(entry.id, step.intent, text)
+                    return Recollection(
+                        text=f"{failed} {worked}",
+                        reason="same error in an earlier session",
+                        subject=entry.id,
+                        memory_ids=(entry.id,),
+                        command=step.intent,
+                    )
     return None
 
 

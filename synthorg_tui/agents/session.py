@@ -59,7 +59,7 @@ from synthorg_tui.providers.models import ToolDefinition
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.own_memories import OwnMemories
-    from synthorg_tui.agents.recall import Recollection
+    from synthorg_tui.agents.recovered import Recollection
     from synthorg_tui.agents.toolbox import Toolbox, ToolServices
     from synthorg_tui.memory.models import MemoryStoreRequest
     from synthorg_tui.memory.strategies.replies import Pending
@@ -213,7 +213,7 @@ class AgentSession:
         await self._receipts.acknowledge(receipt)
 
     async def hint(self, moment: str, action: AgentAction, subagent: str = "") -> ServedHint:
-        """Return what is known about a call, ``before`` it or ``after`` it failed; mostly nothing.
+        """Return a hint about a call, ``before`` it or ``after`` it failed; mostly an empty one.
 
         Its project is the session's, whatever ``action`` says. ``subagent`` names who makes the
         call within the session. It never raises: a paused agent is told nothing, and what goes
@@ -317,7 +317,7 @@ class AgentSession:
         return await (await self._toolbox()).writes.write(agent_id, request)
 
     async def end_session(self) -> int:
-        """Delete what is limited to the session that the client named; return the number.
+        """Delete the memories limited to the session that the client named; return their number.
 
         Called when the agent's program tells that the session ended. A client that named no
         session ends none.
@@ -329,7 +329,7 @@ class AgentSession:
     async def _recollection(
         self, moment: str, action: AgentAction, subagent: str = ""
     ) -> "Recollection | None":
-        """What is to be said about a call; once acknowledged it is a use of the lesson."""
+        """Return the hint about a call; acknowledging its receipt records a use of the lesson."""
         from synthorg_tui.agents.recall import Moment
 
         session_id, recall = await self._session_id(), self._services.tools().recall
@@ -399,7 +399,7 @@ class AgentSession:
     async def _recording_refusal(
         self, kind: CallKind, name: str, arguments: Mapping[str, Any], started: float
     ) -> AsyncIterator[None]:
-        """Record what is refused by raising like any other call."""
+        """Record a call that is refused by an exception like any other call."""
         try:
             yield
         except DomainError as error:
@@ -446,5 +446,4 @@ def _explained(known: "Recollection") -> str:
 
 
 def _refusal(error: DomainError) -> CallReply:
-    words = f"{error.message}. {error.remedy}" if error.remedy else error.message
-    return CallReply(replies.error(words).text, is_error=True)
+    return CallReply(replies.error(error.with_remedy).text, is_error=True)

@@ -35,6 +35,11 @@ class DomainError(Exception):
         self.message = message
         self.remedy = remedy
 
+    @property
+    def with_remedy(self) -> str:
+        """The message and, if there is one, the remedy after it."""
+        return f"{self.message}. {self.remedy}" if self.remedy else self.message
+
 
 class ConfigError(DomainError):
     """Settings are invalid; the message names the file, field and value, and what is allowed."""

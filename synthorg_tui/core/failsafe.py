@@ -7,8 +7,8 @@ never swallows what is fatal. Where one kind of error is expected, catch that ki
 import asyncio
 import builtins
 import logging
-from collections.abc import Awaitable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -124,3 +124,18 @@ def raise_fatal(error: BaseException) -> None:
     if isinstance(error, BaseExceptionGroup):
         for inner in error.exceptions:
             raise_fatal(inner)
+
+
+@asynccontextmanager
+async def background(*works: Coroutine[Any, Any, object]) -> AsyncIterator[None]:
+    """Run coroutines as tasks for the length of an ``async with``, then cancel them and wait.
+
+    What they raise is ignored.
+    """
+    tasks = [asyncio.create_task(work) for work in works]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -7,9 +7,10 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.failsafe import background
 from synthorg_tui.core.files import ensure_private_dir, open_log
 from synthorg_tui.core.process_setup import ending, started
 from synthorg_tui.core.text import safe_text
@@ -25,7 +26,7 @@ _LOG_LIMIT: Final = 1024 * 1024
 _LINGER: Final = 5
 """Seconds that an owner which a program started for itself waits for the next client."""
 _KEEP_AFTER: Final = 1.0
-"""Seconds until whoever had the owner started got the answer that it waits for."""
+"""Seconds in which the client that started the owner gets its answer before jobs run."""
 _LOOK_AT_JOBS: Final = 0.5
 """Seconds between two looks whether the job still runs that an idle owner stays for."""
 
@@ -45,17 +46,14 @@ async def serve(
     """
     try:
         async with _opened(settings, data_dir) as engine:
-            tasks = [asyncio.create_task(job(engine)) for job in (_settle, _keep)]
             owner = Owner(engine, data_dir=engine.data_dir, kind="headless", on_yield=stop.set)
-            await owner.start()
             try:
-                if on_ready is not None:
-                    on_ready(owner)
-                await _ended(engine, owner, stop, until_idle)
+                async with background(_settle(engine), _keep(engine)):
+                    await owner.start()
+                    if on_ready is not None:
+                        on_ready(owner)
+                    await _ended(engine, owner, stop, until_idle)
             finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
                 await owner.stop()
     finally:
         ending()
@@ -72,7 +70,7 @@ async def _opened(settings: "RootConfig", data_dir: Path | None) -> AsyncIterato
     from synthorg_tui.providers.embedding.factory import create_embedder, load_library
 
     directory = data_dir or Path(settings.memory.storage.data_dir)
-    with suppress(ImportError, OSError):  # fails again, and is told, when a text is embedded
+    with suppress(ImportError, OSError):  # fails again, and is reported, when a text is embedded
         load_library(settings.embedding())
     embedder = create_embedder(settings.embedding())
     loading = asyncio.create_task(_loaded(embedder))
@@ -81,7 +79,7 @@ async def _opened(settings: "RootConfig", data_dir: Path | None) -> AsyncIterato
             owned = own_database(directory, settings.persistence)
             owning = asyncio.create_task(stack.enter_async_context(owned))
             await asyncio.sleep(0)
-            if owning.done():  # somebody else's, which is known at once
+            if owning.done():  # another process owns it, which is known at once
                 await owning
             from synthorg_tui.engine import Engine
             from synthorg_tui.host.client import connect
@@ -98,7 +96,7 @@ async def _opened(settings: "RootConfig", data_dir: Path | None) -> AsyncIterato
 
 
 async def _loaded(embedder: "Embedder") -> None:
-    """Have the model loaded; what fails here fails again, and is told, when it is needed."""
+    """Load the model; an error here occurs again, and is reported, when it is needed."""
     with suppress(DomainError):
         await embedder.embed_query("warm up")
 
@@ -150,8 +148,7 @@ async def _ended(
     engine: "Engine", owner: Owner, stop: asyncio.Event, until_idle: float | None
 ) -> None:
     """Return when it is time to leave."""
-    stopped: asyncio.Task[object] = asyncio.create_task(stop.wait())
-    ends = {stopped}
+    ends: set[asyncio.Task[Any]] = {asyncio.create_task(stop.wait())}
     if until_idle is not None:
         ends.add(asyncio.create_task(_idle(engine, owner, until_idle)))
     _, waiting = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)

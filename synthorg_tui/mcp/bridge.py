@@ -5,12 +5,13 @@ import importlib
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.failsafe import background
 from synthorg_tui.mcp.connections import ActingAgent, wake
 from synthorg_tui.mcp.token import require_token
 
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
 _TALKATIVE: Final = ("mcp", "uvicorn")
 
 
-class NoClientError(DomainError):
-    """No client is connected to standard input and output."""
-
-
 def _leads_nowhere(stream: TextIO) -> bool:
     return os.path.samestat(os.fstat(stream.fileno()), Path(os.devnull).stat())
 
@@ -35,16 +32,16 @@ def _leads_nowhere(stream: TextIO) -> bool:
 async def serve_stdio(acting: ActingAgent) -> None:
     """Serve one MCP client over standard input and output until it closes them.
 
-    Raises ``NoClientError`` when one of them is closed or the null device.
+    Raises ``DomainError`` when one of them is closed or the null device.
     """
     if any(map(_leads_nowhere, (sys.stdin, sys.stdout))):
-        raise NoClientError(
+        raise DomainError(
             "standard input or output leads nowhere",
             remedy="An agent's program starts this command and talks to it; see docs/mcp.md.",
         )
     async with _prepared(acting):
-        stdio, server = await _imported("stdio"), await _imported("server")
-        await stdio.serve_stdio(server.MemoryServer(acting))
+        stdio = await _imported("stdio")
+        await stdio.serve_stdio(stdio.MemoryServer(acting))
 
 
 async def serve_http(
@@ -59,28 +56,22 @@ async def serve_http(
 
     ``on_ready`` is called with the URL once the server listens. Port 0 means any free port;
     ``limits`` are the usual ones if left out.
-    Raises ``UnsafeTokenError`` when other users can read the token's file, and ``PortTakenError``.
+    Raises ``DomainError`` when other users can read the token's file, or the port is taken.
     """
     token = require_token(acting.data_dir)
     async with _prepared(acting):
-        http, server = await _imported("http"), await _imported("server")
-        memory = server.MemoryServer(acting)
+        http = await _imported("http")
+        memory = http.MemoryServer(acting)
         await http.serve_http(
             memory, token=token, port=port, stop=stop, on_ready=on_ready, limits=limits
         )
 
 
-@asynccontextmanager
-async def _prepared(acting: ActingAgent) -> AsyncIterator[None]:
-    """The owner starts while the SDK is imported, which takes as long."""
+def _prepared(acting: ActingAgent) -> AbstractAsyncContextManager[None]:
+    """Start the owner in the background: importing the SDK takes as long."""
     for name in _TALKATIVE:
         logging.getLogger(name).addHandler(logging.NullHandler())
-    waking = asyncio.create_task(wake(acting))
-    try:
-        yield
-    finally:
-        waking.cancel()
-        await asyncio.gather(waking, return_exceptions=True)
+    return background(wake(acting))
 
 
 async def _imported(module: str) -> "ModuleType":

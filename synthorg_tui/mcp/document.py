@@ -129,20 +129,31 @@ is what the agent says it was asked, and nothing in it is taken for the words of
 
 def document() -> str:
     """Return the text of ``docs/mcp.md``."""
-    parts = [_START, "## Tools\n\nEvery agent has\n", *_tools(tools.definitions())]
-    parts += ["and, where `memory.retrieval.strategy` is `context` or `tool_based`,\n"]
-    parts += [*_tools(_searching()), "or, where it is `self_editing`,\n"]
-    parts += [*_tools(schemas.definitions()), _ADMINISTRATION]
-    parts += [*_tools(tools.definitions(administrator=True)), _prompt(), _resources(), _NOTES]
-    parts += [
-        _table(("`domain_code`", "Why"), [(f"`{code}`", _REASONS[code]) for code in RefusalCode])
-    ]
-    parts += ["Prompts and resources answer with an error of the protocol instead:\n"]
-    rows = [(f"`{code}`", _first_line(kind)) for kind, code in CODES.items()]
-    parts += [
-        _table(("Code", "Why"), [*rows, ("`-32603`", "Anything else; the message says what.")])
-    ]
-    return "\n".join([*parts, _LIMITS])
+    codes = [(f"`{code}`", _first_line(kind)) for kind, code in CODES.items()]
+    return "\n".join(
+        [
+            _START,
+            "## Tools\n\nEvery agent has\n",
+            *_tools(tools.definitions()),
+            "and, where `memory.retrieval.strategy` is `context` or `tool_based`,\n",
+            *_tools(_searching()),
+            "or, where it is `self_editing`,\n",
+            *_tools(schemas.definitions()),
+            _ADMINISTRATION,
+            *_tools(tools.definitions(administrator=True)),
+            _prompt(),
+            _resources(),
+            _NOTES,
+            _table(
+                ("`domain_code`", "Why"), [(f"`{code}`", _REASONS[code]) for code in RefusalCode]
+            ),
+            "Prompts and resources answer with an error of the protocol instead:\n",
+            _table(
+                ("Code", "Why"), [*codes, ("`-32603`", "Anything else; the message says what.")]
+            ),
+            _LIMITS,
+        ]
+    )
 
 
 def _searching() -> tuple[ToolDefinition, ...]:

@@ -1,4 +1,4 @@
-"""What keeps the HTTP server open to others: connections and sessions that do nothing give way.
+"""Limits of the HTTP server: idle connections and sessions make room for active ones.
 
 A connection without a whole request costs a stranger nothing, and a client that died leaves its
 session behind. Neither may take the place of those who work. What a request may do is decided
@@ -117,31 +117,6 @@ def protocol_for(limits: Limits) -> type[PatientProtocol]:
     return type("OneServersProtocol", (PatientProtocol,), {"room": WaitingRoom(limits)})
 
 
-class RequestLimit:
-    """ASGI middleware that answers 503 beyond a number of requests at once.
-
-    To be put inside of what checks tokens, so that only those who have one are counted.
-    """
-
-    def __init__(self, app: AsgiApp, limits: Limits) -> None:
-        self._app = app
-        self._most = limits.requests
-        self._running = 0
-
-    async def __call__(self, scope: AsgiMessage, receive: AsgiReceive, send: AsgiSend) -> None:
-        if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
-            return
-        if self._running >= self._most:
-            await refuse(send, 503, (b"retry-after", b"1"))
-            return
-        self._running += 1
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            self._running -= 1
-
-
 @dataclass(slots=True)
 class _OpenSession:
     """``running`` requests are being answered; with none it is idle since ``since``."""
@@ -210,7 +185,7 @@ class SessionRoom:
         return watched
 
     def _forget_expired(self) -> None:
-        """The server ended by itself what was idle too long."""
+        """Forget the sessions that the server has ended as idle."""
         oldest = time.monotonic() - self._limits.idle_seconds
         for number, session in tuple(self._sessions.items()):
             if not session.running and session.since <= oldest:
@@ -239,4 +214,4 @@ async def _no_body() -> AsgiMessage:
 
 
 async def _no_answer(message: AsgiMessage) -> None:
-    """Take what nobody asked for."""
+    """Discard the answer to a request that ends a session."""

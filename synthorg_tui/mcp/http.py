@@ -10,13 +10,13 @@ import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.failsafe import background
 from synthorg_tui.mcp.doors import (
     AsgiApp,
     AsgiMessage,
     AsgiReceive,
     AsgiSend,
     Limits,
-    RequestLimit,
     SessionRoom,
     protocol_for,
     refuse,
@@ -31,19 +31,19 @@ LEAVE_SECONDS: Final = 2
 """Seconds that a stopping server waits for open streams to end."""
 
 
-class PortTakenError(DomainError):
-    """Another program listens on the port already."""
-
-
 class Gate:
-    """ASGI middleware that answers 401 to requests without the token and 415 to other than JSON.
+    """ASGI middleware that lets requests with the token and JSON in, not too many at once.
 
-    A request for two hosts never comes here: the parser answers it with 400.
+    It answers 401 without the token, 415 to other than JSON, and 503 beyond ``most`` requests at
+    once, of which only those with the token are counted. A request for two hosts never comes here:
+    the parser answers it with 400.
     """
 
-    def __init__(self, app: AsgiApp, token: str) -> None:
+    def __init__(self, app: AsgiApp, token: str, *, most: int) -> None:
         self._app = app
         self._token = token
+        self._most = most
+        self._running = 0
 
     async def __call__(self, scope: AsgiMessage, receive: AsgiReceive, send: AsgiSend) -> None:
         if scope["type"] == "lifespan":
@@ -52,8 +52,14 @@ class Gate:
             await refuse(send, 401, (b"www-authenticate", b"Bearer"))
         elif scope["method"] == "POST" and not _is_json(_given(scope, b"content-type")):
             await refuse(send, 415)
+        elif self._running >= self._most:
+            await refuse(send, 503, (b"retry-after", b"1"))
         else:
-            await self._app(scope, receive, send)
+            self._running += 1
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                self._running -= 1
 
     def _has_token(self, given: list[bytes]) -> bool:
         return len(given) == 1 and is_bearer(given[0], self._token)
@@ -86,7 +92,7 @@ async def serve_http(
     """Serve on the loopback interface until ``stop`` is set.
 
     ``on_ready`` is called with the URL once the server listens. Port 0 means any free port;
-    ``limits`` are the usual ones if left out. Raises ``PortTakenError``.
+    ``limits`` are the usual ones if left out. Raises ``DomainError``.
     """
     limits = limits or Limits()
     with _listening(port) as listener:
@@ -101,14 +107,11 @@ async def serve_http(
                 allowed_hosts=list(names), allowed_origins=[f"http://{name}" for name in names]
             ),
         )
-        inside = RequestLimit(SessionRoom(app, limits), limits)
-        serving = _Uvicorn(_config(Gate(inside, token), limits))
+        gate = Gate(SessionRoom(app, limits), token, most=limits.requests)
+        serving = _Uvicorn(_config(gate, limits))
         on_ready(f"http://{names[0]}{PATH}")
-        stopping = asyncio.create_task(_stop_when(stop, serving))
-        try:
+        async with background(_stop_when(stop, serving)):
             await serving.serve(sockets=[listener])
-        finally:
-            stopping.cancel()
 
 
 def _config(app: AsgiApp, limits: Limits) -> uvicorn.Config:
@@ -129,7 +132,7 @@ def _listening(port: int) -> Iterator[socket.socket]:
     try:
         listener = socket.create_server((HOST, port))
     except OSError as error:
-        raise PortTakenError(
+        raise DomainError(
             f"port {port} can't be used: {error.strerror}", remedy="Choose another with --port."
         ) from error
     with listener:

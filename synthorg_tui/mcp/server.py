@@ -55,6 +55,7 @@ from synthorg_tui.agents.handed import MAX_RECEIPTS, keep_latest
 from synthorg_tui.agents.models import AgentRefusedError, SkillNotFoundError
 from synthorg_tui.agents.tools import DESTRUCTIVE, WRITING
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.failsafe import background
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.untrusted import untrusted_content_directive
 from synthorg_tui.host.agent import AgentConnection
@@ -143,12 +144,10 @@ class MemoryServer(Server[None]):
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[None]:
         """Keep the connections to the owner alive inside an ``async with``, then close them."""
-        watching = asyncio.create_task(self._connections.watch())
         try:
-            yield
+            async with background(self._connections.watch()):
+                yield
         finally:
-            watching.cancel()
-            await asyncio.gather(watching, return_exceptions=True)
             await self._connections.close()
 
     def _agent(self, context: Context) -> AgentConnection:
@@ -167,12 +166,12 @@ class MemoryServer(Server[None]):
         arguments = params.arguments or {}
         with _protocol_errors():
             _require_json(arguments)
-            async with _reporting(context):
+            async with background(_report(context)):
                 try:
                     await self._finish_sending()
                     reply = await self._agent(context).call(params.name, arguments)
                 except DomainError as error:
-                    return _replied(replies.error(_words(error)).text, is_error=True)
+                    return _replied(replies.error(error.with_remedy).text, is_error=True)
         self._await_sending(context, reply.receipt)
         return _replied(reply.content, is_error=reply.is_error)
 
@@ -225,7 +224,7 @@ class MemoryServer(Server[None]):
         with _protocol_errors():
             wanted = uris.parse_uri(params.uri)
             if isinstance(wanted, uris.SkillUri):
-                async with _reporting(context):
+                async with background(_report(context)):
                     text = await self._agent(context).read_skill(wanted.name)
                 kind = _MARKDOWN
             else:
@@ -235,7 +234,7 @@ class MemoryServer(Server[None]):
         return ReadResourceResult(contents=[contents])
 
     async def _digest(self, context: Context, query: str, budget: int | None) -> str:
-        async with _reporting(context):
+        async with background(_report(context)):
             await self._finish_sending()
             served = await self._agent(context).digest(query, budget)
         self._await_sending(context, served.receipt)
@@ -256,7 +255,7 @@ class MemoryServer(Server[None]):
 
     @asynccontextmanager
     async def sending(self, line: str) -> AsyncIterator[None]:
-        """Send a message, written as JSON, inside an ``async with``; then its receipt is told.
+        """Send a message, written as JSON, inside an ``async with``; then acknowledge its receipt.
 
         Calls that come meanwhile wait, so that what the client has isn't given to it again.
         """
@@ -355,17 +354,13 @@ def _replied(text: str, *, is_error: bool) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=text)], is_error=is_error)
 
 
-def _words(error: DomainError) -> str:
-    return f"{error.message}. {error.remedy}" if error.remedy else error.message
-
-
 @contextmanager
 def _protocol_errors() -> Iterator[None]:
     """Turn errors into those of the protocol, without the inside of unexpected ones."""
     try:
         yield
     except DomainError as error:
-        raise MCPError(CODES.get(type(error), INTERNAL_ERROR), _words(error)) from error
+        raise MCPError(CODES.get(type(error), INTERNAL_ERROR), error.with_remedy) from error
     except MCPError:
         raise
     except Exception as error:
@@ -381,18 +376,8 @@ def _require_json(arguments: Mapping[str, Any]) -> None:
         raise MCPError(INVALID_PARAMS, "the arguments are no JSON") from error
 
 
-@asynccontextmanager
-async def _reporting(context: Context) -> AsyncIterator[None]:
-    """Tell a client that asked for progress, every so often, that the call goes on."""
-    task = asyncio.create_task(_report(context))
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-
 async def _report(context: Context) -> None:
+    """Tell a client that asked for progress, every so often, that the call goes on."""
     started = time.monotonic()
     while True:
         await asyncio.sleep(PROGRESS_SECONDS)

@@ -7,15 +7,14 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
-from typing import TYPE_CHECKING, BinaryIO, Final, cast
+from typing import BinaryIO, Final, cast
 
 import anyio
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, ErrorData, JSONRPCError
 
-if TYPE_CHECKING:
-    from synthorg_tui.mcp.server import MemoryServer
+from synthorg_tui.mcp.server import MemoryServer
 
 _log = logging.getLogger(__name__)
 
@@ -93,7 +92,7 @@ class SentLines:
             await self._stream.flush()
 
 
-async def serve_stdio(server: "MemoryServer") -> None:
+async def serve_stdio(server: MemoryServer) -> None:
     """Serve the client on standard input and output until it closes them."""
 
     async def refuse() -> None:

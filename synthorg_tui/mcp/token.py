@@ -22,14 +22,10 @@ _MIN_LENGTH: Final = 32
 _MAX_BYTES: Final = 1024
 
 
-class UnsafeTokenError(DomainError):
-    """The token's file holds no token, or other users can read it."""
-
-
 def require_token(data_dir: Path) -> str:
     """Return the data directory's token; a new one is generated and stored if there is none.
 
-    Raises ``UnsafeTokenError`` when other users can read its file, or it holds no token.
+    Raises ``DomainError`` when other users can read its file, or it holds no token.
     """
     path = data_dir / TOKEN_FILE
     ensure_private_dir(data_dir)
@@ -59,14 +55,14 @@ def _read(path: Path) -> str:
     try:
         content, status = read_plain(path, limit=_MAX_BYTES)
     except FileTooLargeError as error:
-        raise UnsafeTokenError(f"{path} holds no token", remedy=remedy) from error
+        raise DomainError(f"{path} holds no token", remedy=remedy) from error
     except OSError as error:
-        raise UnsafeTokenError(f"{path} can't be read as a file", remedy=remedy) from error
+        raise DomainError(f"{path} can't be read as a file", remedy=remedy) from error
     if status.st_uid != os.getuid():
-        raise UnsafeTokenError(f"{path} is not a file of yours", remedy=remedy)
+        raise DomainError(f"{path} is not a file of yours", remedy=remedy)
     if status.st_mode & 0o077:
-        raise UnsafeTokenError(f"others can read {path}", remedy=remedy)
+        raise DomainError(f"others can read {path}", remedy=remedy)
     token = content.decode("ascii", "replace").strip()
     if len(token) < _MIN_LENGTH or not token.isascii() or not token.isprintable():
-        raise UnsafeTokenError(f"{path} holds no token", remedy=remedy)
+        raise DomainError(f"{path} holds no token", remedy=remedy)
     return token

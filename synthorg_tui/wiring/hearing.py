@@ -1,9 +1,9 @@
-"""Hears what other people's programs change in a shared store, and tells this program's events.
+"""Emits events of this program for the changes that other programs make in a shared store.
 
-The database says that something was written; what it was is found out by comparing a few marks with
-those of the last look. So nothing is missed either where the connection was lost for a while: the
-look after that tells it, and there is one every few seconds anyhow, which shows that the server is
-there. Programs that have a store to themselves need none of this.
+The database notifies that something was written. A few marks (highest revisions and numbers) are
+compared with those of the last look to find out what. A look every few seconds also finds changes
+made while the connection was lost, and shows whether the server answers. Programs that have a store
+to themselves need none of this.
 """
 
 import asyncio
@@ -12,18 +12,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final
 
 from synthorg_tui.agents.session import WROTE
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.events import Events
+from synthorg_tui.core.failsafe import background
 from synthorg_tui.jobs.scheduler import JOBS
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.runtime.service import RUN
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 ELSEWHERE: Final = "elsewhere"
 """Topic: another program changed the store."""
@@ -33,12 +31,19 @@ SKILLS: Final = "skills"
 TOGETHER: Final = 0.2
 """Seconds for which changes are gathered, so that many at once are looked at once."""
 LOOK_EVERY: Final = 5.0
-"""Seconds between two looks that nobody was told to take."""
+"""Seconds between two looks without a notice from the database."""
 _POLL: Final = 0.5
 _LATEST_RUNS: Final = 50
-_REVISIONS: Final = (
-    "SELECT (SELECT max(revision) FROM history), (SELECT max(revision) FROM org_facts)"
-)
+_MARKS: Final = {
+    "memories": (
+        "SELECT (SELECT max(revision) FROM history), (SELECT max(revision) FROM org_facts)"
+    ),
+    "decisions": "SELECT max(number) FROM approval_events",
+    "skills": "SELECT max(number), count(undone_by) FROM operations",
+    "jobs": "SELECT max(number), max(ended_at) FROM job_runs",
+    "runs": f"SELECT id, status FROM agent_runs ORDER BY started_at DESC LIMIT {_LATEST_RUNS}",
+}
+"""By the part of a store, a query whose answer differs once another program changed that part."""
 
 _log = logging.getLogger(__name__)
 
@@ -51,46 +56,21 @@ class LostConnection:
     why: str
 
 
-class StoreMarks(NamedTuple):
-    """What tells one state of a store from another, by the part that changed."""
-
-    memories: tuple[object, ...]
-    decisions: tuple[object, ...]
-    skills: tuple[object, ...]
-    jobs: tuple[object, ...]
-    runs: frozenset[tuple[object, ...]]
+StoreMarks = dict[str, set[tuple[object, ...]]]
+"""The answers to ``_MARKS``."""
 
 
-def marks_in(db: "Connection") -> StoreMarks:
+def marks_in(db: Connection) -> StoreMarks:
     """Read the marks of the store as it is."""
-    runs = db.execute(
-        f"SELECT id, status FROM agent_runs ORDER BY started_at DESC LIMIT {_LATEST_RUNS}"
-    ).fetchall()
-    return StoreMarks(
-        memories=_row(db, _REVISIONS),
-        decisions=_row(db, "SELECT max(number) FROM approval_events"),
-        skills=_row(db, "SELECT max(number), count(undone_by) FROM operations"),
-        jobs=_row(db, "SELECT max(number), max(ended_at) FROM job_runs"),
-        runs=frozenset(map(tuple, runs)),
-    )
-
-
-def _row(db: "Connection", sql: str) -> tuple[object, ...]:
-    return tuple(db.execute(sql).fetchone() or ())
+    return {part: set(map(tuple, db.execute(sql).fetchall())) for part, sql in _MARKS.items()}
 
 
 @asynccontextmanager
 async def hearing(database: StoreDatabase, events: Events, clock: Clock) -> AsyncIterator[None]:
-    """Tell ``events`` of what others change, and of a lost connection, while the block lasts."""
+    """Emit events for others' changes and a lost connection while the block lasts."""
     ears = StoreEars(database, events, clock)
-    works = (ears.hear, ears.compare, ears.watch, ears.look)
-    tasks = [asyncio.create_task(work()) for work in works]
-    try:
+    async with background(ears.hear(), ears.compare(), ears.watch(), ears.look()):
         yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class StoreEars:
@@ -120,7 +100,7 @@ class StoreEars:
             await asyncio.sleep(_POLL)
 
     async def look(self) -> None:
-        """Have a look now and then, too; that nobody answers shows in the database's trouble."""
+        """Look regularly; a database that doesn't answer shows in its ``trouble``."""
         await asyncio.sleep(_POLL)  # what came while listening began
         while True:
             self._changed.set()
@@ -144,15 +124,16 @@ class StoreEars:
             self._changed.clear()
 
     def _tell_differences(self, before: StoreMarks, now: StoreMarks) -> None:
-        if before == now:
+        changed = {part for part in now if before[part] != now[part]}
+        if not changed:
             return
-        if before.memories != now.memories or before.decisions != now.decisions:
+        if changed & {"memories", "decisions"}:
             self._tell(WROTE, ELSEWHERE)
-        if before.skills != now.skills:
+        if "skills" in changed:
             self._tell(SKILLS, ELSEWHERE)
-        if before.jobs != now.jobs:
+        if "jobs" in changed:
             self._tell(JOBS, None)
-        for run_id in {str(run[0]) for run in before.runs ^ now.runs}:
+        for run_id in {str(run[0]) for run in before["runs"] ^ now["runs"]}:
             self._tell(RUN, run_id)
         self._tell(ELSEWHERE, None)
 

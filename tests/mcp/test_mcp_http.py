@@ -24,7 +24,7 @@ from synthorg_tui.agents.session import AgentSession
 from synthorg_tui.engine import Engine
 from synthorg_tui.host.owner import SKILLS
 from synthorg_tui.mcp import bridge as bridges
-from synthorg_tui.mcp.http import PortTakenError
+from synthorg_tui.mcp.http import DomainError
 from synthorg_tui.mcp.server import NOTHING_NEW
 from synthorg_tui.mcp.stdio import MAX_MESSAGE
 from synthorg_tui.mcp.token import TOKEN_FILE, require_token
@@ -295,7 +295,7 @@ class TestCommand:
     async def test_a_port_in_use_is_told(self, tmp_path: Path) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
-            with pytest.raises(PortTakenError, match=str(port)):
+            with pytest.raises(DomainError, match=str(port)):
                 await bridges.serve_http(
                     acting(tmp_path),
                     port=port,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthorg_tui.mcp.token import TOKEN_FILE, UnsafeTokenError, is_bearer, require_token
+from synthorg_tui.mcp.token import TOKEN_FILE, DomainError, is_bearer, require_token
 from tests.tables import rows
 
 TOKEN = "t" * 43
@@ -45,7 +45,7 @@ def test_who_starts_at_the_same_time_gets_the_same_token(tmp_path: Path) -> None
 def test_a_token_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> None:
     require_token(tmp_path)
     (tmp_path / TOKEN_FILE).chmod(mode)
-    with pytest.raises(UnsafeTokenError, match="others"):
+    with pytest.raises(DomainError, match="others"):
         require_token(tmp_path)
 
 
@@ -53,20 +53,20 @@ def test_a_link_is_no_token(tmp_path: Path) -> None:
     require_token(tmp_path / "data")
     (tmp_path / "data" / TOKEN_FILE).rename(tmp_path / "elsewhere")
     (tmp_path / "data" / TOKEN_FILE).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(UnsafeTokenError, match="as a file"):
+    with pytest.raises(DomainError, match="as a file"):
         require_token(tmp_path / "data")
 
 
 def test_a_dangling_link_is_no_place_for_a_token(tmp_path: Path) -> None:
     (tmp_path / TOKEN_FILE).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(UnsafeTokenError):
+    with pytest.raises(DomainError):
         require_token(tmp_path)
     assert not (tmp_path / "elsewhere").exists()
 
 
 def test_a_pipe_is_no_token(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / TOKEN_FILE, 0o600)
-    with pytest.raises(UnsafeTokenError):
+    with pytest.raises(DomainError):
         require_token(tmp_path)
 
 
@@ -74,7 +74,7 @@ def test_a_pipe_is_no_token(tmp_path: Path) -> None:
 def test_a_file_without_a_token_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / TOKEN_FILE).write_bytes(content)
     (tmp_path / TOKEN_FILE).chmod(0o600)
-    with pytest.raises(UnsafeTokenError, match="no token"):
+    with pytest.raises(DomainError, match="no token"):
         require_token(tmp_path)
 
 

@@ -60,9 +60,8 @@ def _folder(text: str) -> Path:
 ).runs
 async def serve_mcp(context: Context) -> int:
     """Serve until the client closes the connection or, over HTTP, until Ctrl-C."""
-    import asyncio
-
     from synthorg_tui.connect.skills import refresh
+    from synthorg_tui.core.failsafe import background
     from synthorg_tui.mcp import bridge
     from synthorg_tui.mcp.connections import ActingAgent
 
@@ -80,14 +79,9 @@ async def serve_mcp(context: Context) -> int:
         await _serve_http(context, acting)
         return 0
     # A client begins its session with this: what was approved since is there from then on.
-    placing = asyncio.create_task(
-        refresh(acting.data_dir.absolute(), acting.agent_id, config_path=acting.config_path)
-    )
-    try:
+    data_dir = acting.data_dir.absolute()
+    async with background(refresh(data_dir, acting.agent_id, config_path=acting.config_path)):
         await bridge.serve_stdio(acting)
-    finally:
-        placing.cancel()
-        await asyncio.gather(placing, return_exceptions=True)
     return 0
 
 

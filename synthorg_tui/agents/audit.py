@@ -8,17 +8,13 @@ import asyncio
 import json
 from collections import deque
 from contextlib import suppress
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from synthorg_tui.agents.models import AgentRights, CallKind, CallRecord
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.persistence.call_log import ERASED
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.values import aware, insert, naive_utc
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 FLUSH_SECONDS: Final = 0.25
 """Seconds after which calls that only read are written together: a commit outlasts a search."""
@@ -99,12 +95,12 @@ class AuditTrail:
             for _ in records:
                 self._waiting.popleft()
 
-    def _add_at_once(self, db: "Connection", record: CallRecord) -> CallRecord:
+    def _add_at_once(self, db: Connection, record: CallRecord) -> CallRecord:
         numbered = record._replace(number=_last_number(db) + 1)
         self._insert(db, [_row(numbered)])
         return numbered
 
-    def _insert(self, db: "Connection", rows: list[tuple[Any, ...]]) -> None:
+    def _insert(self, db: Connection, rows: list[tuple[Any, ...]]) -> None:
         insert(db, "agent_calls", tuple(_TYPES.values()), rows)
         beyond = rows[-1][0] - self._keep
         if beyond >= self._dropped_next:
@@ -165,7 +161,7 @@ class AuditTrail:
             await self.flush()
 
 
-def _set_rights(db: "Connection", agent_id: str, rights: AgentRights) -> None:
+def _set_rights(db: Connection, agent_id: str, rights: AgentRights) -> None:
     sql = "SELECT paused, read_only FROM agent_rights WHERE agent_id = ?"
     before = AgentRights(*(db.execute(sql, [agent_id]).fetchone() or ()))
     db.execute("INSERT OR REPLACE INTO agent_rights VALUES (?, ?, ?)", [agent_id, *rights])
@@ -178,7 +174,7 @@ def _set_rights(db: "Connection", agent_id: str, rights: AgentRights) -> None:
         )
 
 
-def _last_number(db: "Connection") -> int:
+def _last_number(db: Connection) -> int:
     row = db.execute("SELECT coalesce(max(number), 0) FROM agent_calls").fetchone()
     return int(row[0]) if row else 0
 
@@ -205,21 +201,17 @@ def _row(record: CallRecord) -> tuple[Any, ...]:
     )
 
 
-def _aware(moment: datetime) -> datetime:
-    at = aware(moment)
-    assert at is not None
-    return at
-
-
 def _record(row: tuple[Any, ...]) -> CallRecord:
     import zstandard
 
+    at = aware(row[1])
+    assert at is not None
     reply, explanation = "(erased)", ""  # with a memory that was purged
     if row[13] != ERASED:
         reply, explanation = json.loads(zstandard.ZstdDecompressor().decompress(row[13]))
     return CallRecord(
         number=row[0],
-        at=_aware(row[1]),
+        at=at,
         agent_id=row[2],
         client=row[3],
         project=row[4],

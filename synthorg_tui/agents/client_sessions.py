@@ -17,17 +17,16 @@ from synthorg_tui.agents.models import AgentIdentity
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.failsafe import surviving
 from synthorg_tui.memory.store.queries import of_sessions
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.values import aware, naive_utc
 
 if TYPE_CHECKING:
     from synthorg_tui.memory.extensions import MemoryAdmin
-    from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
 
 MAX_UNUSED: Final = timedelta(days=1)
-"""How long after its last use a session counts as ended when nobody told of its end."""
+"""How long after its last use a session counts as ended without an event of its end."""
 ACTOR: Final = "policy (end of session)"
 """Who the history names for the deletion of a session's memories."""
 _KNOWN_FOR: Final = timedelta(days=30)
@@ -82,7 +81,7 @@ class ClientSessions:
                 return program.session_id
         session_id = identity.session_id or identity.own_session
         if session_id is not None:
-            # Without project and processes nobody else's connection belongs to it.
+            # Without project and processes no other connection is taken for a part of it.
             places = (identity.project, processes) if identity.session_id else (None, ())
             await self._note(
                 KnownSession(identity.agent_id, session_id, *places, self._clock.now())
@@ -90,7 +89,7 @@ class ClientSessions:
         return session_id
 
     async def end(self, agent_id: str, session_id: str) -> int:
-        """Delete what is limited to a session that ended; return the number of memories.
+        """Delete the memories that are limited to a session; return their number.
 
         They can be restored. A session that is used again goes on without them.
         """
@@ -165,7 +164,7 @@ class ClientSessions:
             await self.sweep()
 
     async def _looked_up(self) -> dict[tuple[str, str], KnownSession]:
-        """All sessions, with what other apps noted of theirs: what they use mustn't be deleted."""
+        """Return all sessions, in a shared store those of other apps too."""
         known = await self._loaded()
         if self._database.is_shared:
             for row in await self._database.read(_read):
@@ -205,13 +204,13 @@ def ancestors(pid: int) -> tuple[str, ...]:
 def _are_of_one_program(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
     """Whether one program started both, at most one of them through another program.
 
-    What is further up, such as a terminal, starts several programs.
+    Processes further up, such as a terminal, start several programs.
     """
     near = ((0, 0), (0, 1), (1, 0))
     return any(first[one : one + 1] == second[other : other + 1] != () for one, other in near)
 
 
-def _write(db: "Connection", session: KnownSession) -> None:
+def _write(db: Connection, session: KnownSession) -> None:
     db.execute(
         "INSERT OR REPLACE INTO agent_sessions VALUES (?, ?, ?, ?, ?, ?)",
         [
@@ -225,7 +224,7 @@ def _write(db: "Connection", session: KnownSession) -> None:
     )
 
 
-def _read(db: "Connection") -> list[KnownSession]:
+def _read(db: Connection) -> list[KnownSession]:
     rows = db.execute(
         "SELECT agent_id, session_id, project, processes, seen_at, ended_at FROM agent_sessions"
     ).fetchall()

@@ -5,6 +5,7 @@ Whether an agent may connect, and which rights it has, is decided here; what it 
 further, to read their calls and to undo them. An agent reaches none of it.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -59,15 +60,21 @@ class AgentGateway:
         self._holds_writes = False
         self._memories = memories
         self._rights: dict[str, AgentRights] | None = None
+        self._opening = asyncio.Lock()
         self._sessions: dict[AgentSession, HangUp] = {}
         self._allowances: dict[str, WriteAllowance] = {}
         self._answering = 0
         self._answered = -MOMENT
 
     async def open(self) -> None:
-        """Load the rights that a person took from agents, and end the sessions that are over."""
-        self._rights = await self._services.audit.rights()
-        await self._services.sessions.sweep()
+        """Load the rights that a person took from agents, and end the sessions that are over.
+
+        Opening it again does nothing.
+        """
+        async with self._opening:
+            if self._rights is None:
+                self._rights = await self._services.audit.rights()
+                await self._services.sessions.sweep()
 
     @property
     def sessions(self) -> tuple[AgentSession, ...]:
@@ -86,7 +93,7 @@ class AgentGateway:
         _require_name(identity.agent_id)
         if identity.project:  # of a run that works in a copy, the project that it is a copy of
             identity = replace(identity, project=in_place(identity.project))
-        # Of the agent, not of the connection: who reconnects has no more than before.
+        # The agent's, not the connection's: reconnecting doesn't renew it.
         allowance = self._allowances.setdefault(
             identity.agent_id, WriteAllowance(self._services.config.writes_per_minute)
         )
@@ -145,8 +152,7 @@ class AgentGateway:
 
     async def restrictions(self) -> dict[str, AgentRights]:
         """Return the rights of every paused or read-only agent, by its id."""
-        if self._rights is None:
-            await self.open()
+        await self.open()
         return {agent: self.rights(agent) for agent in sorted(self.restricted)}
 
     async def restrict(
@@ -181,7 +187,7 @@ class AgentGateway:
         return await self._services.audit.calls(limit=limit, agent=agent, text=text)
 
     async def silenced(self) -> tuple[Silence, ...]:
-        """Return what agents are given no hints about, the latest first."""
+        """Return the silenced commands, lessons and projects, the latest first."""
         return await self._hints.all()
 
     async def silence(self, kind: SilencedKind, subject: str, *, actor: str) -> Silence:
@@ -254,8 +260,7 @@ class AgentGateway:
     async def _change(
         self, agent_id: str, *, paused: bool | None = None, read_only: bool | None = None
     ) -> None:
-        if self._rights is None:  # or what was taken before would be overwritten
-            await self.open()
+        await self.open()  # the stored rights, which would be overwritten otherwise
         assert self._rights is not None
         if agent_id not in self._rights:  # those restricted when more ids were allowed stay
             _require_name(agent_id)

@@ -29,8 +29,8 @@ _SAME_AMONG: Final = 5
 class WriteAllowance:
     """Limits an agent to ``per_minute`` writes a minute, and as many at once after a pause.
 
-    It is a token bucket. ``take`` comes before each write; who writes several at once reserves
-    them, and charges what was more or less in the end.
+    It is a token bucket. ``take`` comes before each write; several writes at once are reserved, and
+    the difference to what was written is charged afterwards.
     """
 
     def __init__(self, per_minute: int, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -105,7 +105,7 @@ class GuardedWrites:
 
 
 def of_agent(request: MemoryStoreRequest, client: str) -> MemoryStoreRequest:
-    """Return what an agent wants stored: secrets redacted, ``ORIGIN_TAG`` and source set."""
+    """Return an agent's request with secrets redacted, and ``ORIGIN_TAG`` and source set."""
     return request.model_copy(
         update={
             "content": redact_text(request.content, RedactionTally()),

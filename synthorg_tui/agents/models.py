@@ -97,7 +97,7 @@ DELETED: Final = "memories delete"
 PAUSED: Final = "a person paused this agent"
 ONLY_READS: Final = "this agent may only read"
 NO_TOOL: Final = "there is no tool"
-"""Beginnings of what an agent is told when it is refused a call, or asks for what there isn't."""
+"""Beginnings of the texts that refuse an agent's call, or name an unknown tool."""
 
 
 class CallKind(StrEnum):

@@ -1,4 +1,4 @@
-"""What an agent does, by commands that it runs, to the memories that it wrote itself.
+"""Changes an agent's own memories by the commands that the agent runs.
 
 The commands of a person reach the memories of all agents. Run by an agent they come here instead:
 its own memory only, within its allowance, as proposals where the settings want approval. Its rights
@@ -7,10 +7,11 @@ are checked in ``agents.session``; how its tools write is in ``agents.guarded``.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.agents.guarded import ORIGIN_TAG, WriteAllowance, of_agent
 from synthorg_tui.agents.models import AgentIdentity, AgentRefusedError, CallReply
+from synthorg_tui.agents.pending import PendingWrites
 from synthorg_tui.core.actors import Actor, ActorKind
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.memory.enums import SourceKind
@@ -18,9 +19,6 @@ from synthorg_tui.memory.errors import WriteRefusedError
 from synthorg_tui.memory.extensions import BatchStore, MemoryAdmin, MemoryDraft, MemoryEdit
 from synthorg_tui.memory.listing import ChangeKind, ListedMemory
 from synthorg_tui.memory.strategies.schemas import MAX_CONTENT_CHARS
-
-if TYPE_CHECKING:
-    from synthorg_tui.agents.pending import PendingWrites
 
 _ASK: Final = "Ask the person to do it in the app."
 _ITS_OWN: Final = (ActorKind.AGENT, ActorKind.ENVIRONMENT)
@@ -37,7 +35,7 @@ class OwnStores:
     desk: Callable[[], MemoryAdmin]
     batches: Callable[[], BatchStore]
     level: Callable[[str], MemoryLevel]
-    pending: "PendingWrites | None" = None
+    pending: PendingWrites | None = None
 
 
 class OwnMemories:

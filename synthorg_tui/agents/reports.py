@@ -35,31 +35,29 @@ MAX_REPORT: Final = 1024 * 1024
 TOO_MANY_RECOVERIES: Final = f"only {MAX_REPORTED_RECOVERIES} recoveries of a report are stored"
 TOO_MANY_WRITES: Final = "too many writes for now: report it again later"
 _KNOWN: Final = frozenset({"already stored", "unchanged"})
-"""Reasons of the store for what it has already: nothing of it is left out."""
+"""Reasons for which the store skips a memory that it has already: nothing is left out."""
 _MAX_TITLE: Final = 80
 
 
 @dataclass(slots=True)
 class ReportStore:
-    """Stores a report's memories, marked as the agent's, and collects what became of each.
+    """Stores a report's memories, marked as the agent's, and collects the outcome of each.
 
     Each memory that is added, updated or proposed to a person takes one write of the allowance;
-    of recoveries at most ``MAX_REPORTED_RECOVERIES`` are stored. After the import it lists the
-    ids, and ``left_out``: the first line of each memory that wasn't stored, by the reason.
+    of recoveries at most ``MAX_REPORTED_RECOVERIES`` are stored. After the import ``done`` has the
+    ids, and ``left_out`` the first line of each memory that wasn't stored, by the reason.
     """
 
     store: BatchStore
     allowance: WriteAllowance
-    added: list[str] = field(default_factory=list)
-    updated: list[str] = field(default_factory=list)
-    waiting: list[str] = field(default_factory=list)
+    done: BatchOutcome = field(default_factory=BatchOutcome)
     left_out: dict[str, list[str]] = field(default_factory=dict)
     _recoveries: int = 0
 
     @property
     def written(self) -> int:
         """The number of memories that were added, updated or proposed."""
-        return len(self.added) + len(self.updated) + len(self.waiting)
+        return len(self.done.added) + len(self.done.updated) + len(self.done.waiting)
 
     async def store_many(
         self, agent_id: str, drafts: Sequence[MemoryDraft], *, actor: str
@@ -75,9 +73,9 @@ class ReportStore:
             part, wanted = wanted[:reserved], wanted[reserved:]
             before = self.written
             outcome = await self.store.store_many(agent_id, part, actor=actor)
-            self._note(outcome, part)
+            done, self.done = _together(done, outcome), _together(self.done, outcome)
+            self._note_skipped(outcome, part)
             self.allowance.charge(self.written - before - reserved)
-            done = _together(done, outcome)
         return done
 
     def _counts(self, draft: MemoryDraft) -> bool:
@@ -89,10 +87,7 @@ class ReportStore:
             self._leave_out(TOO_MANY_RECOVERIES, [draft])
         return self._recoveries <= MAX_REPORTED_RECOVERIES
 
-    def _note(self, outcome: BatchOutcome, drafts: Sequence[MemoryDraft]) -> None:
-        self.added += outcome.added
-        self.updated += outcome.updated
-        self.waiting += outcome.waiting
+    def _note_skipped(self, outcome: BatchOutcome, drafts: Sequence[MemoryDraft]) -> None:
         by_key = {draft.key: draft for draft in drafts}
         for key, reason in outcome.skipped:
             if reason not in _KNOWN and key in by_key:
@@ -155,16 +150,16 @@ class Reports:
                 "memories_added": report.memories_added,
                 "memories_updated": report.memories_updated,
                 "recoveries": report.recoveries,
-                "added": store.added,
-                "updated": store.updated,
-                "waiting": store.waiting,
+                "added": store.done.added,
+                "updated": store.done.updated,
+                "waiting": store.done.waiting,
                 "left_out": store.left_out,
             }
         )
-        return replace(reply, memory_ids=tuple(store.added), waiting=tuple(store.waiting))
+        return replace(reply, memory_ids=store.done.added, waiting=store.done.waiting)
 
     async def _import(self, store: ReportStore, line: str, agent_id: str) -> "ImportReport":
-        store.allowance.charge(-1)  # taken to begin with; what is written is counted instead
+        store.allowance.charge(-1)  # the write taken at first; those made are counted instead
         path = await asyncio.to_thread(self._write, line)
         try:
             report = await self._importer(store).run([path], reporter=agent_id)

@@ -1,4 +1,4 @@
-"""What a person doesn't want agents to be told at their calls: a command, a lesson, a project.
+"""Commands, lessons and projects for which a person switched off hints to agents.
 
 Only hints are silenced: a silenced lesson stays approved, in digests and among the skills. Whether
 it is a person who asks is for those who call; what to silence is never decided here.
@@ -7,21 +7,18 @@ it is a person who asks is for those who call; what to silence is never decided 
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.values import aware, naive_utc
 
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
-
 MAX_SUBJECT: Final = 1_000
 
 
 class SilencedKind(StrEnum):
-    """What no hint is given about: a program with its subcommand, a lesson, or a project."""
+    """Kinds of silenced subjects: a program with its subcommand, a lesson, or a project."""
 
     COMMAND = "command"
     LESSON = "lesson"
@@ -47,7 +44,7 @@ class NothingSilencedError(DomainError):
 
 
 class SilencedHints:
-    """Stores what is silenced, and knows it without asking its own store at each call."""
+    """Stores silenced subjects, and caches them so that a call needs no query."""
 
     def __init__(self, database: StoreDatabase, *, clock: Clock) -> None:
         self._database = database
@@ -55,7 +52,7 @@ class SilencedHints:
         self._known: dict[tuple[SilencedKind, str], Silence] | None = None
 
     async def all(self) -> tuple[Silence, ...]:
-        """Return what is silenced, the latest first; what was erased meanwhile is gone."""
+        """Return all silenced subjects as they are stored now, the latest first."""
         self._known = None
         known = await self._loaded()
         return tuple(sorted(known.values(), key=lambda each: each.at, reverse=True))
@@ -81,11 +78,8 @@ class SilencedHints:
         known = await self._loaded()
         silence = known.get((kind, named)) or Silence(kind, named, self._clock.now(), actor)
         values = [kind.value, named, naive_utc(silence.at), silence.actor]
-
-        def work(db: "Connection") -> None:
-            db.execute("INSERT OR IGNORE INTO silenced VALUES (?, ?, ?, ?)", values)
-
-        await self._database.write(work)
+        sql = "INSERT OR IGNORE INTO silenced VALUES (?, ?, ?, ?)"
+        await self._database.write(lambda db: db.execute(sql, values))
         known[kind, named] = silence
         return silence
 
@@ -95,22 +89,16 @@ class SilencedHints:
         known = await self._loaded()
         if (kind, named) not in known:
             raise NothingSilencedError(f"hints about this {kind} are not silenced")
-
-        def work(db: "Connection") -> None:
-            db.execute("DELETE FROM silenced WHERE kind = ? AND subject = ?", [kind.value, named])
-
-        await self._database.write(work)
+        sql = "DELETE FROM silenced WHERE kind = ? AND subject = ?"
+        await self._database.write(lambda db: db.execute(sql, [kind.value, named]))
         return known.pop((kind, named))
 
     async def _loaded(self) -> dict[tuple[SilencedKind, str], Silence]:
         if self._database.is_shared:  # another app may have silenced or allowed something
             self._known = None
         if self._known is None:
-            rows = await self._database.read(
-                lambda db: db.execute(
-                    "SELECT kind, subject, silenced_at, actor FROM silenced"
-                ).fetchall()
-            )
+            sql = "SELECT kind, subject, silenced_at, actor FROM silenced"
+            rows = await self._database.read(lambda db: db.execute(sql).fetchall())
             read = [
                 Silence(SilencedKind(kind), subject, moment, actor)
                 for kind, subject, at, actor in rows

@@ -38,23 +38,17 @@ class AgentConnection(Calls):
         on_event: EventSink | None = None,
         patience: float = PATIENCE,
     ) -> None:
-        self._data_dir = data_dir
-        self._identity = identity
-        self._role = role
-        self._config_path = config_path
-        self._on_event = on_event
-        self._patience = patience
+        self._reach = partial(
+            reach,
+            data_dir,
+            role=role,
+            agent=identity,
+            config_path=config_path,
+            on_event=on_event,
+            patience=patience,
+        )
         self._to_owner: OwnerConnection | None = None
         self._connecting = asyncio.Lock()
-
-    @property
-    def owner_pid(self) -> int | None:
-        """The process id of the owner that answers; ``None`` while there is no connection."""
-        return self._to_owner.owner.pid if self._to_owner is not None else None
-
-    async def open(self) -> None:
-        """Connect now rather than with the first call; raises ``NoOwnerError``."""
-        await self._connected()
 
     def __getattr__(self, name: str) -> Any:
         if name not in AGENT_CALLS.groups["agent"].methods:
@@ -77,23 +71,22 @@ class AgentConnection(Calls):
         call = AGENT_CALLS[f"agent.{method}"]
         connection = None
         try:
-            connection = await self._connected()
+            connection = await self.open()
             return await connection.call(call, args, kwargs)
         except OwnerGoneError:
             if connection is not None:
-                await connection.close()  # who writes may find out before who reads
-            return await (await self._connected()).call(call, args, kwargs)
+                await (
+                    connection.close()
+                )  # the writing side may notice the end before the reading one
+            return await (await self.open()).call(call, args, kwargs)
 
-    async def _connected(self) -> OwnerConnection:
+    async def open(self) -> OwnerConnection:
+        """Return the open connection; a new one is made if there is none, or the owner ended.
+
+        Raises ``NoOwnerError``.
+        """
         async with self._connecting:
             if self._to_owner is None or self._to_owner.is_closed:
                 await self.close()
-                self._to_owner = await reach(
-                    self._data_dir,
-                    role=self._role,
-                    agent=self._identity,
-                    config_path=self._config_path,
-                    on_event=self._on_event,
-                    patience=self._patience,
-                )
+                self._to_owner = await self._reach()
             return self._to_owner

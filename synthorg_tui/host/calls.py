@@ -10,7 +10,6 @@ import importlib
 import inspect
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple, get_args, get_type_hints
 
@@ -23,7 +22,6 @@ CANCEL: Final = "cancel"
 """Parameters that don't cross the wire as values: a callback, and a request to stop early."""
 
 
-@dataclass(frozen=True, slots=True)
 class RemoteCall:
     """One engine method, with the types that convert its arguments and its result to JSON.
 
@@ -32,13 +30,16 @@ class RemoteCall:
     true if it accepts a request to stop.
     """
 
-    name: str
-    changes: bool
-    parameters: Mapping[str, TypeAdapter[Any]]
-    result: TypeAdapter[Any]
-    signature: inspect.Signature
-    progress: TypeAdapter[Any] | None
-    stops_early: bool
+    def __init__(self, name: str, function: Callable[..., Any], *, changes: bool) -> None:
+        hints = get_type_hints(function)
+        progress = hints.pop(PROGRESS, None)
+        cancel = hints.pop(CANCEL, None)
+        self.name, self.changes = name, changes
+        self.signature = inspect.signature(function)
+        self.result = TypeAdapter[Any](hints.pop("return"))
+        self.parameters = {name: TypeAdapter[Any](hint) for name, hint in hints.items()}
+        self.progress = TypeAdapter[Any](_reported(progress)) if progress is not None else None
+        self.stops_early = threading.Event in get_args(cancel)
 
     def encode(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Json]:
         """Return the arguments of a Python call as JSON; relative paths become absolute."""
@@ -106,7 +107,7 @@ class RemoteApi(Mapping[str, RemoteCall]):
                 raise KeyError(name)
             module, _, owner = group.owner.partition(":")
             function = getattr(getattr(importlib.import_module(module), owner), method)
-            self._calls[name] = _call(name, function, changes=method in group.changes)
+            self._calls[name] = RemoteCall(name, function, changes=method in group.changes)
         return self._calls[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -252,25 +253,6 @@ AGENT_CALLS: Final = RemoteApi(
     }
 )
 """Every call of a client that acts as an agent; it can make no others."""
-
-
-def _call(name: str, function: Callable[..., Any], *, changes: bool) -> RemoteCall:
-    hints = get_type_hints(function)
-    signature = inspect.signature(function)
-    progress = hints.get(PROGRESS)
-    return RemoteCall(
-        name=name,
-        changes=changes,
-        parameters={
-            name: TypeAdapter(hint)
-            for name, hint in hints.items()
-            if name not in {"return", PROGRESS, CANCEL}
-        },
-        result=TypeAdapter(hints["return"]),
-        signature=signature,
-        progress=TypeAdapter(_reported(progress)) if progress is not None else None,
-        stops_early=CANCEL in hints and threading.Event in get_args(hints[CANCEL]),
-    )
 
 
 def _reported(callback: Any) -> Any:

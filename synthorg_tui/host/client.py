@@ -171,7 +171,9 @@ class RemoteEngine:
         names = listed.reads if self._read_only else listed.methods
         methods = {name: _method(f"{group}.{name}") for name in names}
         kind = type(f"Remote{group.title()}", (_RemoteGroup,), methods)
-        return kind(self._connection, self._read_only)
+        part = kind(self._connection, self._read_only)
+        setattr(self, group, part)
+        return part
 
 
 class _RemoteGroup:

@@ -103,7 +103,7 @@ async def served(
 def _own_engine(
     settings: "RootConfig", data_dir: Path, database: "StoreDatabase | None" = None
 ) -> "AbstractAsyncContextManager[Engine]":
-    from synthorg_tui.engine import Engine  # here: who finds an owner has no use for it
+    from synthorg_tui.engine import Engine  # here: a client of an owner doesn't need it
 
     return Engine.open(settings, data_dir=data_dir, database=database)
 
@@ -183,7 +183,7 @@ async def restore(
     progress: "ReadProgress",
     cancel: threading.Event,
 ) -> None:
-    """Replace the database of a store by a backup, and answer others meanwhile from what is there.
+    """Replace the database of a store by a backup, and answer others from the old one meanwhile.
 
     The errors are those of ``lock_of`` and ``restore_backup``.
     """

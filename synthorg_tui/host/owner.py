@@ -17,6 +17,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from pydantic import TypeAdapter
+
 from synthorg_tui import __version__
 from synthorg_tui.host import endpoint, wire
 from synthorg_tui.host.calls import AGENT_CALLS, CALLS, CANCEL, PROGRESS, RemoteCall
@@ -42,7 +44,7 @@ SKILLS: Final = "skills"
 _STARTS_RUNS: Final = ("runs.start", "runs.resume")
 """Calls whose work would outlive a command."""
 FOLLOWED: Final = "followed"
-"""Topic of the event with the report of what was imported by itself."""
+"""Topic of the event with the report of an automatic import."""
 HANDED_OVER: Final = "handed_over"
 """Topic of the event by which an agent's client acknowledges the receipt of a text."""
 RUN: Final = "run"
@@ -94,8 +96,6 @@ class Owner:
         self._had_agents = False
         self._followed = asyncio.Event()
         self._data_dir = data_dir
-        self._opening = asyncio.Lock()
-        self._is_open = False
         self._path = endpoint.socket_path(data_dir)
         self._server: asyncio.Server | None = None
         self._clients: dict[int, ConnectedClient] = {}
@@ -121,7 +121,7 @@ class Owner:
         """
         self._begin(self._engine.warm_up())
         await asyncio.to_thread(self._engine.load_for_agents)
-        await self._open_gateway()
+        await self._engine.gateway.open()
 
     async def start(self) -> None:
         """Begin to listen, on a socket that only this user can read and write."""
@@ -130,13 +130,13 @@ class Owner:
         mask = os.umask(0o177)  # the socket must not be open to others for even a moment
         try:
             self._server = await asyncio.start_unix_server(
-                self._accept, self._path, limit=wire.MAX_REQUEST
+                self._serve, self._path, limit=wire.MAX_REQUEST
             )
         finally:
             os.umask(mask)
 
     def withdraw(self) -> None:
-        """Stop listening: whoever comes now finds no owner and waits for the store."""
+        """Stop listening: new clients find no owner and wait for the store."""
         if self._server is not None:
             self._server.close()
             endpoint.withdraw(self._path)
@@ -179,7 +179,7 @@ class Owner:
         if client is not None:
             await client.peer.close()
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
@@ -188,9 +188,6 @@ class Owner:
         if len(self._clients) >= MAX_CLIENTS or not endpoint.is_same_user(connection):
             writer.close()
             return
-        await self._serve(reader, writer)
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._count += 1
         number = self._count
         peer = Peer(
@@ -204,7 +201,7 @@ class Owner:
         self.idle.clear()
         impatient = asyncio.create_task(_hang_up_on_silence(client))
         try:
-            await self._open_gateway()
+            await self._engine.gateway.open()
             await peer.run()
         finally:
             impatient.cancel()
@@ -214,12 +211,6 @@ class Owner:
             if not self._clients:
                 self.idle_since = time.monotonic()
                 self.idle.set()
-
-    async def _open_gateway(self) -> None:
-        async with self._opening:
-            if not self._is_open:
-                await self._engine.gateway.open()
-                self._is_open = True
 
     async def _handle(self, client: ConnectedClient, request: Request) -> Json:
         if request.method == HELLO:
@@ -290,7 +281,7 @@ class Owner:
         if call.stops_early:
             stop = threading.Event()
             values[CANCEL] = stop
-            request.on_cancel.stop = stop.set
+            request.stop = stop.set
         group, _, method = call.name.partition(".")
         target = session or self._part(group)
         waits = self._engine.gateway.answering() if session is not None else nullcontext()
@@ -328,7 +319,9 @@ class Owner:
         """
         if topic not in (SKILLS, FOLLOWED, RUN):
             return
-        told = _plain(data) if topic != SKILLS else None
+        told = None
+        if topic != SKILLS:
+            told = TypeAdapter(type(data)).dump_python(data, mode="json")
         for client in self.clients:
             if (client.session is not None) == (topic == SKILLS):
                 self._begin(_tell(client.peer, topic, told))
@@ -337,12 +330,6 @@ class Owner:
 async def _tell(peer: Peer, topic: str, data: Json) -> None:
     with suppress(OwnerGoneError):
         await peer.emit(topic, data)
-
-
-def _plain(report: object) -> Json:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(type(report)).dump_python(report, mode="json")
 
 
 def _identity(agent: Json) -> "AgentIdentity":

@@ -7,7 +7,7 @@ whoever says that a person agreed to it, which no call over the wire can say.
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from synthorg_tui.core.errors import DomainError
+from synthorg_tui.host.errors import RefusedError
 from synthorg_tui.runtime.models import AgentRun, RunProfile, RunRequest, RunStatus, RunStep
 
 if TYPE_CHECKING:
@@ -21,10 +21,6 @@ MAX_RUNS: Final = 500
 """Most runs of a page."""
 MAX_PAGE_CHARS: Final = 4_000_000
 """Characters of text after which a page of steps ends; its first step is always whole."""
-
-
-class UnattendedRefusedError(DomainError):
-    """A run that asks for nothing isn't started or resumed without a person who agrees to it."""
 
 
 class StepPage(NamedTuple):
@@ -45,7 +41,7 @@ class RunCalls:
         self._agreed = agreed
 
     async def start(self, request: RunRequest) -> AgentRun:
-        """Start a run and return it; raises ``UnattendedRefusedError``, or what the start meets."""
+        """Start a run and return it; raises ``RefusedError``, or what the start meets."""
         self._require_agreed(request)
         return await self._runs.start(request)
 
@@ -84,7 +80,7 @@ class RunCalls:
 
     def _require_agreed(self, request: RunRequest) -> None:
         if request.profile is RunProfile.UNATTENDED and not self._agreed:
-            raise UnattendedRefusedError(
+            raise RefusedError(
                 "a run that asks for nothing is started by a person only",
                 remedy="Start or resume it in the app, or at a terminal while the app is closed.",
             )

@@ -11,7 +11,8 @@ import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any, Final, NamedTuple, NoReturn
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.host.errors import (
@@ -52,24 +53,18 @@ ProgressSink = Callable[[Json], None]
 EventSink = Callable[[str, Json], None]
 
 
-class Request(NamedTuple):
-    """One call as the handler sees it.
+@dataclass(slots=True)
+class Request:
+    """One call as the handler sees it; ``progress`` may be called from any thread.
 
     When the caller cancels the call, the handler's task is cancelled, unless the handler has set
-    ``on_cancel.stop``: then that function is called, and the handler is to end early and answer.
+    ``stop``: then that function is called, and the handler is to end early and answer.
     """
 
     method: str
     params: dict[str, Json]
     progress: ProgressSink
-    on_cancel: "CancelHook"
-
-
-class CancelHook:
-    """Holds the function to call when a call is cancelled; without one its task is cancelled."""
-
-    def __init__(self) -> None:
-        self.stop: Callable[[], None] | None = None
+    stop: Callable[[], None] | None = None
 
 
 class MethodNotFoundError(DomainError):
@@ -114,20 +109,11 @@ class Peer:
         self._on_event = on_event
         self._next_id = 0
         self._waiting: dict[int, tuple[asyncio.Future[Json], ProgressSink | None]] = {}
-        self._running: dict[Json, tuple[asyncio.Task[None], CancelHook]] = {}
+        self._running: dict[Json, tuple[asyncio.Task[None], Request]] = {}
         self._room = asyncio.Semaphore(MAX_RUNNING)
         self._writing = asyncio.Lock()
-        self._closed = False
-
-    @property
-    def is_closed(self) -> bool:
+        self.is_closed = False
         """Whether the connection has ended."""
-        return self._closed
-
-    @property
-    def running(self) -> int:
-        """The number of the other side's requests that are being answered."""
-        return len(self._running)
 
     async def request(
         self,
@@ -144,7 +130,7 @@ class Peer:
         setting ``stop`` asks it to end early and still answer. ``progress`` is called with each
         progress report.
         """
-        if self._closed:
+        if self.is_closed:
             raise OwnerGoneError("the connection is closed")
         self._next_id += 1
         number = self._next_id
@@ -188,15 +174,15 @@ class Peer:
 
     async def close(self) -> None:
         """End the connection: callers get ``OwnerGoneError``, running calls are cancelled."""
-        if self._closed:
+        if self.is_closed:
             return
-        self._closed = True
+        self.is_closed = True
         for future, _ in self._waiting.values():
             if not future.done():
                 future.set_exception(OwnerGoneError("the other side is gone"))
         tasks = [task for task, _ in self._running.values()]
-        for task, hook in list(self._running.values()):
-            _stop(task, hook)
+        for task, request in list(self._running.values()):
+            _stop(task, request)
         self._writer.close()
         current = asyncio.current_task()
         await asyncio.gather(*(t for t in tasks if t is not current), return_exceptions=True)
@@ -228,7 +214,7 @@ class Peer:
             self._answered(message)
         elif not isinstance(method, str) or not isinstance(params, dict):
             number = message.get("id")
-            told = number if isinstance(number, int | str) else None  # what else may not be JSON
+            told = number if isinstance(number, int | str) else None  # another id may not be JSON
             await self._complain(told, INVALID_REQUEST, "a call names its method")
         elif "id" not in message:
             self._notified(method, params)
@@ -240,9 +226,16 @@ class Peer:
             await self._complain(None, INVALID_REQUEST, "an id is new, and a number or a text")
             return
         await self._room.acquire()
-        hook = CancelHook()
-        task = asyncio.create_task(self._answer(number, method, params, hook))
-        self._running[number] = task, hook
+        loop = asyncio.get_running_loop()
+        sent: list[Future[None]] = []
+
+        def progress(value: Json) -> None:
+            note = {"method": PROGRESS, "params": {"id": number, "value": value}}
+            sent.append(asyncio.run_coroutine_threadsafe(self._try_send(note), loop))
+
+        request = Request(method, params, progress)
+        task = asyncio.create_task(self._answer(number, request, sent))
+        self._running[number] = task, request
         task.add_done_callback(lambda _: self._finished(number))
         # Let it begin: a task that is cancelled before that would end without an answer.
         await asyncio.sleep(0)
@@ -251,18 +244,9 @@ class Peer:
         self._running.pop(number, None)
         self._room.release()
 
-    async def _answer(
-        self, number: Json, method: str, params: dict[str, Json], hook: CancelHook
-    ) -> None:
-        loop = asyncio.get_running_loop()
-        sent: list[Future[None]] = []
-
-        def progress(value: Json) -> None:  # may come from any thread
-            note = {"method": PROGRESS, "params": {"id": number, "value": value}}
-            sent.append(asyncio.run_coroutine_threadsafe(self._try_send(note), loop))
-
+    async def _answer(self, number: Json, request: Request, sent: list[Future[None]]) -> None:
         try:
-            result = await self._handler(Request(method, params, progress, hook))
+            result = await self._handler(request)
             reply = _encode({"id": number, "result": result})
         except asyncio.CancelledError:
             reply = _encode(_error(number, CANCELLED, "cancelled", None))
@@ -270,7 +254,7 @@ class Peer:
             code = _CODES.get(type(error), DOMAIN_ERROR)
             reply = _encode(_error(number, code, error.message, to_data(error)))
         except Exception as error:  # whatever a call meets, the connection lives on
-            _log.exception("the call %s failed", method)
+            _log.exception("the call %s failed", request.method)
             why = f"unexpected {type(error).__name__}: {error}"
             told = to_data(UnexpectedRemoteError(why))
             reply = _encode(_error(number, INTERNAL_ERROR, why, told))
@@ -332,9 +316,9 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
 
-def _stop(task: "asyncio.Task[None]", hook: CancelHook) -> None:
-    if hook.stop is not None:
-        hook.stop()
+def _stop(task: "asyncio.Task[None]", request: Request) -> None:
+    if request.stop is not None:
+        request.stop()
     else:
         task.cancel()
 

@@ -223,10 +223,9 @@ async def test_an_agent_goes_on_with_the_next_owner(tmp_path: Path) -> None:
     config.write_text(json.dumps(SETTINGS_DATA))
     agent = AgentConnection(tmp_path / "data", ADA, config_path=config, patience=PATIENCE)
     written = [await remember(agent, f"thought number {number}") for number in range(5)]
-    first = agent.owner_pid
-    assert first is not None
+    first = (await agent.open()).owner.pid
     os.kill(first, signal.SIGKILL)
     again = [await remember(agent, f"thought number {number}") for number in range(5)]
-    assert agent.owner_pid != first
+    assert (await agent.open()).owner.pid != first
     assert again == written  # a write that is repeated is the same memory
     await agent.close()

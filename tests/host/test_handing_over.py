@@ -153,7 +153,7 @@ async def test_an_agent_goes_on_with_the_owner_that_its_command_started(
         await agent.tools()
     assert len(started) == 1
     await agent.tools()
-    assert agent.owner_pid in [each.pid for each in started]
+    assert (await agent.open()).owner.pid in [each.pid for each in started]
     await agent.close()
     for each in started:
         each.terminate()

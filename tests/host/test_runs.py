@@ -12,7 +12,7 @@ from synthorg_tui.engine import Engine
 from synthorg_tui.host.client import RemoteEngine, remote_engine
 from synthorg_tui.host.headless import serve
 from synthorg_tui.host.owner import RUN, Owner
-from synthorg_tui.host.runs import MAX_PAGE_CHARS, RunCalls, UnattendedRefusedError
+from synthorg_tui.host.runs import MAX_PAGE_CHARS, RefusedError, RunCalls
 from synthorg_tui.persistence.entities import Checkpoint
 from synthorg_tui.runtime.models import (
     AgentRun,
@@ -91,7 +91,7 @@ async def test_no_call_over_the_wire_starts_or_resumes_what_asks_for_nothing(
         await engine.runs.wait(agreed.id)
         with pytest.raises(DomainError, match="by a person only"):
             await remote.runs.resume(agreed.id)
-    with pytest.raises(UnattendedRefusedError):
+    with pytest.raises(RefusedError):
         await RunCalls(engine.runs).start(unattended)
 
 

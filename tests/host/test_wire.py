@@ -150,7 +150,7 @@ class TestCancelling:
 
         async def handler(request: Request) -> Any:
             stopped = asyncio.Event()
-            request.on_cancel.stop = stopped.set
+            request.stop = stopped.set
             begun.set()
             await stopped.wait()
             return "half"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from synthorg_tui.connect import HINT_EVENTS, HOOK_EVENTS
 from synthorg_tui.connect.edits import NAME, ClaudeHooksEdit, Edit, JsonServerEdit, TomlServerEdit
@@ -43,6 +43,10 @@ class ClientPlaces:
         """Return the folder that an environment variable names, else ``usual`` in the home."""
         return Path(self.environ.get(variable) or self.home / usual)
 
+    def root(self, scope: ConfigScope) -> Path:
+        """Return the home for the user's scope, else the project."""
+        return self.home if scope is ConfigScope.USER else self.project
+
 
 class ServerCommand(NamedTuple):
     """The command line that starts this program: the words before a command, the options after.
@@ -55,10 +59,11 @@ class ServerCommand(NamedTuple):
     hook_options: tuple[str, ...]
     agent_id: str
 
-    def serving(self, *more: str) -> tuple[str, list[str]]:
-        """Return the program and the arguments that start the MCP server; ``more`` is added."""
+    def serving(self, *more: str) -> dict[str, Any]:
+        """Return ``command`` and ``args`` that start the MCP server; ``more`` is added to these."""
         program, *rest = self.command
-        return program, [*rest, "mcp", "--agent", self.agent_id, *more, *self.options]
+        arguments = [*rest, "mcp", "--agent", self.agent_id, *more, *self.options]
+        return {"command": program, "args": arguments}
 
 
 class Target(NamedTuple):
@@ -133,53 +138,44 @@ def _claude(where: ClientPlaces) -> Path:
 
 
 def _claude_code(where: ClientPlaces, scope: ConfigScope, call: ServerCommand) -> Target:
-    program, arguments = call.serving()
-    value = {"type": "stdio", "command": program, "args": arguments}
     state = _claude(where) if where.environ.get("CLAUDE_CONFIG_DIR") else where.home
     path = state / ".claude.json" if scope is ConfigScope.USER else where.project / ".mcp.json"
+    value = {"type": "stdio", **call.serving()}
     return Target(path, JsonServerEdit(("mcpServers", NAME), value, lenient=False))
 
 
 def _codex(where: ClientPlaces, scope: ConfigScope, call: ServerCommand) -> Target:
-    program, arguments = call.serving()
     user = where.folder("CODEX_HOME", ".codex")
     folder = user if scope is ConfigScope.USER else where.project / ".codex"
-    values = {"command": program, "args": arguments}
-    return Target(folder / "config.toml", TomlServerEdit(("mcp_servers", NAME), values))
+    return Target(folder / "config.toml", TomlServerEdit(("mcp_servers", NAME), call.serving()))
 
 
 def _cursor(where: ClientPlaces, scope: ConfigScope, call: ServerCommand) -> Target:
     # Cursor starts servers anywhere, but fills in the folder for a project's own ones.
     place = ("--project", "${workspaceFolder}") if scope is ConfigScope.PROJECT else ()
-    program, arguments = call.serving(*place)
-    value = {"command": program, "args": arguments}
-    folder = where.home if scope is ConfigScope.USER else where.project
-    path = folder / ".cursor" / "mcp.json"
-    return Target(path, JsonServerEdit(("mcpServers", NAME), value, lenient=True))
+    edit = JsonServerEdit(("mcpServers", NAME), call.serving(*place), lenient=True)
+    return Target(where.root(scope) / ".cursor" / "mcp.json", edit)
 
 
 def _vscode(where: ClientPlaces, scope: ConfigScope, call: ServerCommand) -> Target:
-    program, arguments = call.serving()
-    value = {"type": "stdio", "command": program, "args": arguments}
     path = where.project / ".vscode" / "mcp.json"
     if scope is ConfigScope.USER:
         mac = where.home / "Library" / "Application Support"
         config = mac if sys.platform == "darwin" else where.folder("XDG_CONFIG_HOME", ".config")
         path = config / "Code" / "User" / "mcp.json"
+    value = {"type": "stdio", **call.serving()}
     return Target(path, JsonServerEdit(("servers", NAME), value, lenient=True))
 
 
 def _gemini(where: ClientPlaces, scope: ConfigScope, call: ServerCommand) -> Target:
-    program, arguments = call.serving()
-    value = {"command": program, "args": arguments}
-    folder = where.home if scope is ConfigScope.USER else where.project
-    path = folder / ".gemini" / "settings.json"
-    return Target(path, JsonServerEdit(("mcpServers", NAME), value, lenient=True))
+    edit = JsonServerEdit(("mcpServers", NAME), call.serving(), lenient=True)
+    return Target(where.root(scope) / ".gemini" / "settings.json", edit)
 
 
 def _opencode(where: ClientPlaces, scope: ConfigScope, call: ServerCommand) -> Target:
-    program, arguments = call.serving()
-    value = {"type": "local", "command": [program, *arguments], "enabled": True}
+    started = call.serving()
+    command = [started["command"], *started["args"]]
+    value = {"type": "local", "command": command, "enabled": True}
     user = where.folder("XDG_CONFIG_HOME", ".config") / "opencode"
     folder = user if scope is ConfigScope.USER else where.project
     with_comments = folder / "opencode.jsonc"
@@ -189,7 +185,7 @@ def _opencode(where: ClientPlaces, scope: ConfigScope, call: ServerCommand) -> T
 
 
 def _agents_skills(where: ClientPlaces, scope: ConfigScope) -> Path:
-    return (where.home if scope is ConfigScope.USER else where.project) / AGENTS_SKILLS
+    return where.root(scope) / AGENTS_SKILLS
 
 
 def _claude_skills(where: ClientPlaces, scope: ConfigScope) -> Path:

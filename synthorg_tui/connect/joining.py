@@ -8,20 +8,18 @@ import os
 import sys
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from synthorg_tui.connect import skills
+from synthorg_tui.connect.changes import ClientInstaller
 from synthorg_tui.connect.clients import Client, ConfigScope, ServerCommand
 from synthorg_tui.connect.skills import PlacedSkills
-
-if TYPE_CHECKING:
-    from synthorg_tui.connect.changes import ClientInstaller
 
 _SCRIPT: Final = "synthorg-tui"
 
 
 class LinkedSkills(NamedTuple):
-    """What was linked into a client's folder.
+    """The skills that were linked into a client's folder.
 
     ``unapproved`` are the skills that come with the program and that nobody decided on.
     """
@@ -62,7 +60,7 @@ def own_command(called: str) -> tuple[str, ...]:
 
 
 def link_skills(
-    installer: "ClientInstaller",
+    installer: ClientInstaller,
     client: Client,
     scope: ConfigScope,
     agent_id: str,

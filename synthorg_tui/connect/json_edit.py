@@ -87,11 +87,8 @@ class JsonText:
         """
         depth = self._depth(path)
         node = self.find(path)
-        expected = copy.deepcopy(self.root.value)
-        inner = expected
-        for key in path[:-1]:
-            inner = inner.setdefault(key, {})
-        inner[path[-1]] = value
+        expected, container = self._copied(path[:-1])
+        container[path[-1]] = value
         if node is not None:
             rendered = self._rendered(value, self._margin(node.start))
             return self._edited(
@@ -113,11 +110,8 @@ class JsonText:
             return self.put(path, [value])
         if not isinstance(node.value, list):
             raise ClientConfigError(f"{'.'.join(path)} is no array")
-        expected = copy.deepcopy(self.root.value)
-        inner = expected
-        for key in path:
-            inner = inner[key]
-        inner.append(value)
+        expected, container = self._copied(path)
+        container.append(value)
         return self._edited(self._with_member(node, None, value), expected)
 
     def remove(self, path: Sequence[str | int]) -> "JsonText":
@@ -125,12 +119,21 @@ class JsonText:
         parent = self.find(path[:-1])
         assert parent is not None
         index = [member.key for member in parent.members].index(path[-1])
-        expected = copy.deepcopy(self.root.value)
-        inner = expected
-        for key in path[:-1]:
-            inner = inner[key]
-        del inner[path[-1]]
+        expected, container = self._copied(path[:-1])
+        del container[path[-1]]
         return self._edited(self._without_member(parent, index), expected)
+
+    def _copied(self, path: Sequence[str | int]) -> tuple[Any, Any]:
+        """A copy of the document's value, and the container in it that the path leads to.
+
+        Missing objects on the way are created in the copy.
+        """
+        copied = container = copy.deepcopy(self.root.value)
+        for key in path:
+            if isinstance(container, dict):
+                container.setdefault(key, {})
+            container = container[key]
+        return copied, container
 
     def _depth(self, path: Sequence[str]) -> int:
         """How much of the path is there already; all on the way must be objects."""
@@ -171,7 +174,7 @@ class JsonText:
             "\n" not in after[: len(after) - len(after.lstrip(_BLANK))]
             and "//" in text[self._line(start) : start]
         ):
-            start = member.start  # what comes after must not get into a comment
+            start = member.start  # the following text must not get into a comment
         before = text[:start]
         if index == len(parent.members) - 1 and comma is None and index > 0:
             separator = self._comma_after(parent.members[index - 1].node.end)
@@ -237,19 +240,14 @@ class _Scanner:
         if first == "[":
             members, end = self._members(at, depth, "]")
             return Node(at, end, [member.node.value for member in members], members)
-        if first == '"':
-            return self._string(at)
-        scalar = _SCALAR.match(self._text, at)
-        if scalar is None:
-            self._wrong(at)
-        return Node(at, scalar.end(), json.loads(scalar[0]))
+        return self._leaf(at, _STRING if first == '"' else _SCALAR)
 
-    def _string(self, at: int) -> Node:
-        string = _STRING.match(self._text, at)
-        if string is None:
+    def _leaf(self, at: int, pattern: re.Pattern[str]) -> Node:
+        leaf = pattern.match(self._text, at)
+        if leaf is None:
             self._wrong(at)
         try:
-            return Node(at, string.end(), json.loads(string[0]))
+            return Node(at, leaf.end(), json.loads(leaf[0]))
         except ValueError:
             self._wrong(at)
 
@@ -274,9 +272,7 @@ class _Scanner:
 
     def _key(self, at: int) -> tuple[str, int]:
         """A key, and where its value stands."""
-        if self._text[at : at + 1] != '"':
-            self._wrong(at)
-        node = self._string(at)
+        node = self._leaf(at, _STRING)
         colon = self.skip(node.end)
         if self._text[colon : colon + 1] != ":":
             self._wrong(colon)

@@ -1,9 +1,9 @@
 """The engine: everything that programs, the command line and the screens work with.
 
 ``Engine.open`` owns a data directory for the length of an ``async with``; each property is a
-service that is built when first used and closed with the engine. This module says what there is
-and when it is built, and holds the few operations that concern all of it. How a service is put
-together is in ``wiring``; what it does belongs into a room of its own, not here.
+service that is built when first used and closed with the engine. A service is put together in its
+property, or in ``wiring`` if that takes more than a few lines; what it does belongs into a room of
+its own, not here.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import fields
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from synthorg_tui import wiring
 from synthorg_tui.core.clock import Clock
@@ -159,7 +159,7 @@ class Engine:
         return self._model_named(self.settings.memory.procedural.model)
 
     def _model_named(self, name: str | None) -> "CompletionProvider | None":
-        """``model``, or another of its server; a model file is what it is, whatever the name."""
+        """Return ``model``, or another model of its server; a model file ignores the name."""
         from synthorg_tui.memory.config import ANY_MODEL
         from synthorg_tui.providers.completion.config import OpenAIModelConfig
 
@@ -210,7 +210,7 @@ class Engine:
 
     @property
     def trail(self) -> "DecisionTrail":
-        """What was decided, adopted or refused, and up to where the person was told of it."""
+        """The trail of decisions, and the number of the last one that was shown to the person."""
         from synthorg_tui.approvals.trail import DecisionTrail
 
         return DecisionTrail(self._database)
@@ -321,7 +321,7 @@ class Engine:
 
     @property
     def sessions(self) -> "SessionErasure":
-        """The service that lists imported sessions and forgets them, with what was made of them."""
+        """The service that lists imported sessions and erases them with their memories."""
         return self._curation.sessions
 
     @cached_property
@@ -371,7 +371,7 @@ class Engine:
 
     @cached_property
     def following(self) -> "Following":
-        """The service that imports by itself what agents write, while its ``run`` is awaited."""
+        """The service that imports new transcripts automatically while its ``run`` is awaited."""
         from synthorg_tui.ingest.following import Following
 
         return Following(self.imports, self._database, self.settings.ingest, self.events)
@@ -394,7 +394,7 @@ class Engine:
 
     @cached_property
     def knowledge(self) -> "KnowledgeService":
-        """The service that keeps up what is known of projects; needs the local backend."""
+        """The service that updates the knowledge about projects; needs the local backend."""
         from synthorg_tui.knowledge.service import build_knowledge
 
         return build_knowledge(
@@ -456,7 +456,7 @@ class Engine:
 
     @cached_property
     def jobs(self) -> "JobScheduler":
-        """The service that runs by itself what is due, while its ``keep`` is awaited."""
+        """The scheduler, which runs due jobs while its ``keep`` is awaited."""
         from synthorg_tui.jobs.registry import JOB_SERVICES, JobParts, build_jobs
 
         return build_jobs(
@@ -477,7 +477,9 @@ class Engine:
         """The service that runs agents here; needs the local backend."""
         from synthorg_tui.wiring.runs import RunParts, build_runs
 
-        late = {each.name: partial(getattr, self, each.name) for each in fields(RunParts)}
+        late: dict[str, Any] = {
+            each.name: partial(getattr, self, each.name) for each in fields(RunParts)
+        }
         return build_runs(self._base, RunParts(**late | {"model_named": self._model_named}))
 
     @cached_property
@@ -506,7 +508,7 @@ class Engine:
         _ = self.gateway, self._tools, self.desk
 
     async def warm_up(self) -> None:
-        """Load the index and the model and embed what has no vector; the search reports errors."""
+        """Load index and model, and embed memories without a vector; searches report errors."""
         if not isinstance(self.memory, LocalMemoryBackend):
             return
         core = self.memory.core

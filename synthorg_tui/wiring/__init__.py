@@ -1,10 +1,10 @@
-"""Builds what an engine offers: the one module that knows the concrete class of everything.
+"""Builds the services of an engine that take more than a few lines to put together.
 
 Each builder takes the ``Foundation`` and what else it needs, and returns one service; which is
 built when, and only once, is for ``engine``. A service's modules are imported inside its builder:
 an agent waits for the first digest, and most of that time would be imports it has no use for. So
-nothing but settings, clock, database and memory may be imported at the top. What needs closing is
-pushed on ``Foundation.closing`` by its builder.
+nothing but settings, clock, database and memory may be imported at the top. Builders push the
+services that need closing on ``Foundation.closing``.
 """
 
 import asyncio

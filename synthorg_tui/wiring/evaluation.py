@@ -1,4 +1,4 @@
-"""Builds the services that evaluate skills and embedders, and what keeps experiments apart."""
+"""Builds the services that evaluate skills and embedders, and the worktrees of experiments."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager

@@ -84,7 +84,7 @@ class RunParts:
 
 
 def build_runs(base: Foundation, parts: RunParts) -> RunService:
-    """Build the service of runs, which is closed before what its runs work with."""
+    """Build the service of runs, which is closed before the services that its runs use."""
     store = RunStore(base.database, parts.operations(), base.clock)
     wired = _Wired(base, parts)
     config, completion = base.settings.runtime, base.settings.providers.completion
@@ -115,7 +115,7 @@ def build_runs(base: Foundation, parts: RunParts) -> RunService:
 
 
 class _Wired:
-    """What the runtime asks for, answered by the engine's services."""
+    """The functions that the runtime calls, implemented with the engine's services."""
 
     def __init__(self, base: Foundation, parts: RunParts) -> None:
         self._base = base
@@ -171,14 +171,12 @@ class _Wired:
             return await invoker.invoke(use, has_leave=has_leave)
 
         def is_harmless(name: str) -> bool:
-            # What isn't there does nothing.
+            # A tool that doesn't exist does nothing.
             return name not in registry or registry.get(name).access is ToolAccessLevel.SANDBOXED
 
         async def park(use: ToolUse, why: str, turn: int) -> str:
-            where = request.workspace
-            agent_id = request.agent_id
             return await self._parking.park(
-                run_id, agent_id, use, workspace=where, why=why, turn=turn
+                run_id, request.agent_id, use, workspace=request.workspace, why=why, turn=turn
             )
 
         parking = self._parking
@@ -208,12 +206,12 @@ class _Wired:
         return ParkedDecision(approved=False, reason=told)
 
     async def is_waiting(self, item_id: str) -> bool:
-        """Tell whether an approval item waits for a person still."""
+        """Return whether an approval item still waits for a person."""
         item = await self._parts.approvals().get(item_id)
         return item is not None and item.status is ApprovalStatus.PENDING
 
     async def give_up(self, item_id: str) -> None:
-        """End a question that nobody waits for any more."""
+        """Expire the approval item of a run that ended."""
         await self._parking.expire(item_id)
 
     def memory(self, run_id: str, request: RunRequest) -> RunMemory:
@@ -261,7 +259,7 @@ class _Wired:
             self._parts.gateway().disconnect(session)
 
     async def end_session(self, run: AgentRun) -> int:
-        """Delete what is limited to the run's session."""
+        """Delete the memories limited to the run's session; return their number."""
         with self._session(run.id, run.request) as session:
             return await session.end_session()
 

@@ -92,7 +92,7 @@ def build_memory_service(
 
 
 async def _configured(base: "Foundation") -> EmbeddingFineTuneConfig:
-    """What the settings say; those that a program made say what is kept, unless they say more."""
+    """Return the settings; if a program made them without fine-tuning, the stored ones."""
     config = base.settings.memory.fine_tune
     if config.enabled or base.settings.layers is not None:
         return config
@@ -111,7 +111,7 @@ async def _kept(base: "Foundation") -> str | None:
 
 
 def _setting(base: "Foundation", kept: "Callable[[], SettingChanges]") -> "EmbedderSetting":
-    """How the deployed checkpoint is kept for the next start."""
+    """Return the functions that read and store the deployed checkpoint for the next start."""
     from synthorg_tui.memory.fine_tune.deployment import EmbedderSetting
 
     write = _write_beside if base.settings.layers is None else partial(_write_listed, kept)

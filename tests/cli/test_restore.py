@@ -135,7 +135,7 @@ async def counted_by_the_next_owner(data_dir: Path) -> int:
     It is ended.
     """
     connection = await reach(data_dir, role="test", patience=PATIENCE)
-    count = await RemoteEngine(connection, SETTINGS).memory.count(AGENT)
+    count: int = await RemoteEngine(connection, SETTINGS).memory.count(AGENT)
     os.kill(connection.owner.pid, signal.SIGTERM)
     await asyncio.wait_for(connection.ended(), PATIENCE)
     await connection.close()

@@ -10,9 +10,10 @@ from synthorg_tui.core.enums import TerminationReason
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.engine import Engine
 from synthorg_tui.host.client import RemoteEngine, remote_engine
+from synthorg_tui.host.errors import RefusedError
 from synthorg_tui.host.headless import serve
 from synthorg_tui.host.owner import RUN, Owner
-from synthorg_tui.host.runs import MAX_PAGE_CHARS, RefusedError, RunCalls
+from synthorg_tui.host.runs import MAX_PAGE_CHARS, RunCalls
 from synthorg_tui.persistence.entities import Checkpoint
 from synthorg_tui.runtime.models import (
     AgentRun,
@@ -75,9 +76,11 @@ async def test_a_command_starts_follows_and_shows_a_run_of_the_owner(
 
 async def _ended(remote: RemoteEngine, run_id: str) -> AgentRun:
     async with asyncio.timeout(PATIENCE):
-        while (run := await remote.runs.show(run_id)).status is RunStatus.RUNNING:  # noqa: ASYNC110
+        while True:
+            run: AgentRun = await remote.runs.show(run_id)
+            if run.status is not RunStatus.RUNNING:
+                return run
             await asyncio.sleep(0.02)
-    return run
 
 
 async def test_no_call_over_the_wire_starts_or_resumes_what_asks_for_nothing(

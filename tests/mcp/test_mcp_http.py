@@ -21,10 +21,10 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
 from synthorg_tui.agents.session import AgentSession
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.engine import Engine
 from synthorg_tui.host.owner import SKILLS
 from synthorg_tui.mcp import bridge as bridges
-from synthorg_tui.mcp.http import DomainError
 from synthorg_tui.mcp.server import NOTHING_NEW
 from synthorg_tui.mcp.stdio import MAX_MESSAGE
 from synthorg_tui.mcp.token import TOKEN_FILE, require_token

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthorg_tui.mcp.token import TOKEN_FILE, DomainError, is_bearer, require_token
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.mcp.token import TOKEN_FILE, is_bearer, require_token
 from tests.tables import rows
 
 TOKEN = "t" * 43

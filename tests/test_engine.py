@@ -17,7 +17,7 @@ from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.strategies.service import InjectionRequest
 from synthorg_tui.persistence.entities import Setting
 from synthorg_tui.persistence.errors import PersistenceConnectionError
-from synthorg_tui.persistence.protocol import PersistenceBackend
+from synthorg_tui.persistence.operational import PersistenceBackend
 from synthorg_tui.providers.reranking.errors import RerankingError
 from synthorg_tui.settings.root import RootConfig
 from tests.conftest import FixedClock

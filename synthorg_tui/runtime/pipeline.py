@@ -28,7 +28,7 @@ from synthorg_tui.runtime.steps import used_by
 
 if TYPE_CHECKING:
     from synthorg_tui.memory.extensions import BatchStore
-    from synthorg_tui.persistence.protocol import PersistenceBackend
+    from synthorg_tui.persistence.operational import PersistenceBackend
 
 COSTS: Final = "costs"
 RECORD: Final = "record"

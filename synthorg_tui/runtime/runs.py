@@ -23,8 +23,8 @@ from synthorg_tui.persistence.entities import (
     ParkedContext,
     Task,
 )
+from synthorg_tui.persistence.operational import PersistenceBackend
 from synthorg_tui.persistence.port import StoreDatabase
-from synthorg_tui.persistence.protocol import PersistenceBackend
 from synthorg_tui.persistence.values import aware, naive
 from synthorg_tui.runtime.models import AgentRun, RunRequest, RunStatus, RunStep, StepKind
 

@@ -38,8 +38,8 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.memory.service import MemoryService
     from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.organisation.service import OrganisationService
+    from synthorg_tui.persistence.operational import PersistenceBackend
     from synthorg_tui.persistence.port import Connection
-    from synthorg_tui.persistence.protocol import PersistenceBackend
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
     from synthorg_tui.providers.reranking.cross_encoder import CrossEncoder
@@ -98,9 +98,9 @@ def build_model(
 
 def build_operations(base: Foundation) -> "PersistenceBackend":
     """Build the repositories of operational data, which are connected as long as the store is."""
-    from synthorg_tui.persistence.operational import DuckDBPersistence
+    from synthorg_tui.persistence.operational import PersistenceBackend
 
-    return DuckDBPersistence(base.database)
+    return PersistenceBackend(base.database)
 
 
 def other_model(

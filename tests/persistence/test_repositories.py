@@ -22,15 +22,14 @@ from synthorg_tui.core.enums import (
     TaskType,
 )
 from synthorg_tui.core.types import FrozenModel
-from synthorg_tui.persistence import entities, protocol
+from synthorg_tui.persistence import entities, repositories
 from synthorg_tui.persistence.config import PersistenceConfig
 from synthorg_tui.persistence.errors import (
     DuplicateRecordError,
     PersistenceConnectionError,
     QueryError,
 )
-from synthorg_tui.persistence.operational import create_backend
-from synthorg_tui.persistence.protocol import PersistenceBackend
+from synthorg_tui.persistence.operational import PersistenceBackend, create_backend
 from tests.conftest import FixedClock
 from tests.postgres_server import PostgresServer
 from tests.tables import rows
@@ -38,23 +37,23 @@ from tests.tables import rows
 NOW = FixedClock().now()
 BACKENDS = ("duckdb", "postgres")
 REPOSITORIES = {
-    "tasks": protocol.TaskRepository,
-    "cost_records": protocol.CostRecordRepository,
-    "messages": protocol.MessageRepository,
-    "lifecycle_events": protocol.LifecycleEventRepository,
-    "task_metrics": protocol.TaskMetricRepository,
-    "collaboration_metrics": protocol.CollaborationMetricRepository,
-    "parked_contexts": protocol.ParkedContextRepository,
-    "audit_entries": protocol.AuditRepository,
-    "users": protocol.UserRepository,
-    "api_keys": protocol.ApiKeyRepository,
-    "checkpoints": protocol.CheckpointRepository,
-    "heartbeats": protocol.HeartbeatRepository,
-    "agent_states": protocol.AgentStateRepository,
-    "settings": protocol.SettingsRepository,
-    "artifacts": protocol.ArtifactRepository,
-    "projects": protocol.ProjectRepository,
-    "custom_presets": protocol.PersonalityPresetRepository,
+    "tasks": repositories.TaskRepository,
+    "cost_records": repositories.CostRecordRepository,
+    "messages": repositories.MessageRepository,
+    "lifecycle_events": repositories.LifecycleEventRepository,
+    "task_metrics": repositories.TaskMetricRepository,
+    "collaboration_metrics": repositories.CollaborationMetricRepository,
+    "parked_contexts": repositories.ParkedContextRepository,
+    "audit_entries": repositories.AuditRepository,
+    "users": repositories.UserRepository,
+    "api_keys": repositories.ApiKeyRepository,
+    "checkpoints": repositories.CheckpointRepository,
+    "heartbeats": repositories.HeartbeatRepository,
+    "agent_states": repositories.AgentStateRepository,
+    "settings": repositories.SettingsRepository,
+    "artifacts": repositories.ArtifactRepository,
+    "projects": repositories.ProjectRepository,
+    "custom_presets": repositories.PersonalityPresetRepository,
 }
 
 

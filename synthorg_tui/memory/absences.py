@@ -44,15 +44,6 @@ _TOKENIZER = BM25Tokenizer()
 
 Why: TypeAlias = tuple[Verdict, str]
 
-_ARCHIVED: Final = {
-    ArchiveReason.DUPLICATE: (Verdict.SUPERSEDED, "another memory says the same"),
-    ArchiveReason.SUPERSEDED: (Verdict.SUPERSEDED, "a newer memory replaces it"),
-    ArchiveReason.CONSOLIDATED: (Verdict.SUPERSEDED, "a summary stands for it"),
-    ArchiveReason.EXPIRED: (Verdict.EXPIRED, "it had expired"),
-    ArchiveReason.ROOM: (Verdict.DELETED, "room was needed for others"),
-    ArchiveReason.BY_HAND: (Verdict.DELETED, "a person put it there"),
-}
-
 
 @dataclass(frozen=True, slots=True)
 class MemoryVerdict:
@@ -89,8 +80,9 @@ class Absences:
         newest = await self._newest(request, keys)
         where = self._former_where(request, keys, [fact.entry.id for fact in newest.values()])
         where.add("NOT list_contains(?::VARCHAR[], m.id::VARCHAR)", list(besides))
-        with translate_errors(MemoryRetrievalError, "looking up former memories"):
-            rows = await self._core.read(lambda db: _fitting(db, where, terms))
+        rows = await self._core.read(
+            lambda db: _fitting(db, where, terms), action="looking up former memories"
+        )
         return tuple([await self._former(request, row) for row in rows])
 
     async def why(self, request: InjectionRequest, memory_id: str) -> MemoryVerdict:
@@ -137,8 +129,10 @@ class Absences:
         return where
 
     async def _on_replaced(self, memory_id: str) -> str:
-        with translate_errors(MemoryRetrievalError, "looking up what a memory stands on"):
-            found = await self._core.read(lambda db: facts.stands_on_replaced(db, [memory_id]))
+        found = await self._core.read(
+            lambda db: facts.stands_on_replaced(db, [memory_id]),
+            action="looking up what a memory stands on",
+        )
         at = found.get(memory_id)
         return f"; stands on a fact that was replaced on {_day(at)}" if at else ""
 
@@ -180,11 +174,14 @@ class Absences:
             if ends is not None and ends <= self._now:
                 return Verdict.EXPIRED, f"expired on {_day(ends)}"
         if row.deleted_at is None:
-            with translate_errors(MemoryRetrievalError, "looking up what replaced a memory"):
-                return await self._core.read(lambda db: _replaced(db, row, self._now))
+            return await self._core.read(
+                lambda db: _replaced(db, row, self._now),
+                action="looking up what replaced a memory",
+            )
         fact = await self._newer_fact(request, row)
-        with translate_errors(MemoryRetrievalError, "reading the history"):
-            return await self._core.read(lambda db: _deleted(db, row, fact))
+        return await self._core.read(
+            lambda db: _deleted(db, row, fact), action="reading the history"
+        )
 
     async def _newer_fact(self, request: InjectionRequest, row: StoredMemory) -> DigestItem | None:
         """The fact that is given in place of a deleted memory."""
@@ -302,14 +299,9 @@ def _deleted(db: "Connection", row: StoredMemory, fact: DigestItem | None) -> Wh
         reason = f'replaced by the skill "{name}" ({_short(skill.id)}), approved'
         return Verdict.SUPERSEDED, f"{reason}{_by(who)} on {when}"
     deleted = f"deleted{_by(who)} on {when}"
-    return (
-        (Verdict.SUPERSEDED, f"{_by_fact(fact)}; {deleted}")
-        if fact
-        else (
-            Verdict.DELETED,
-            deleted,
-        )
-    )
+    if fact is None:
+        return Verdict.DELETED, deleted
+    return Verdict.SUPERSEDED, f"{_by_fact(fact)}; {deleted}"
 
 
 def _replacing_skill(db: "Connection", row: StoredMemory, who: str) -> StoredMemory | None:

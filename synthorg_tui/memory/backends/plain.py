@@ -1,7 +1,7 @@
-"""What backends without a database of their own do alike, whatever they keep memories in.
+"""Base class of the backends without a database of ours.
 
-A subclass keeps memories and ranks them by a text; who may read and write which, filters, levels,
-sharing and the selection of hits are here.
+A subclass stores memories and ranks them by a text; access, filters, levels, sharing and the
+selection of hits are here.
 """
 
 import copy
@@ -41,7 +41,7 @@ from synthorg_tui.memory.models import (
 from synthorg_tui.memory.retrieval.hits import SearchHit, SearchResult
 from synthorg_tui.memory.retrieval.relevance import SEARCH_DEPTH, fuse_hits, joined, relevant_hits
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
-from synthorg_tui.memory.shared import require_agent_id
+from synthorg_tui.memory.shared import require_agent_id, require_own
 from synthorg_tui.memory.store.policy import StorePolicy, UniformPolicy
 
 if TYPE_CHECKING:
@@ -177,10 +177,9 @@ class PlainBackend(ABC):
         self, agent_id: NotBlankStr, query: MemoryQuery
     ) -> tuple[MemoryEntry, ...]:
         """Return the agent's memories that match by keywords (BM25), best first."""
-        require_agent_id(agent_id, MemoryRetrievalError)
-        self._require_connection()
         if query.text is None:
             return await self.retrieve(agent_id, query)
+        require_agent_id(agent_id, MemoryRetrievalError)
         found = await self._search(query, agent_id, exclude=None)
         best = max((hit.score for hit in found.hits.sparse), default=1.0)
         scores = [(hit, min(1.0, hit.score / best)) for hit in found.hits.sparse]
@@ -194,8 +193,7 @@ class PlainBackend(ABC):
     ) -> SearchResult:
         """Return all memories that a query matches, own and optionally shared, for ranking."""
         require_agent_id(agent_id, MemoryRetrievalError)
-        own = await self._search(query, agent_id, exclude=None)
-        parts = [own]
+        parts = [await self._search(query, agent_id, exclude=None)]
         if include_shared:
             parts.append(await self._search(query, SHARED_OWNER, exclude=agent_id))
         memories = {key: kept for part in parts for key, kept in part.memories.items()}
@@ -238,7 +236,7 @@ class PlainBackend(ABC):
 
         Raises ``MemoryStoreError`` for a shared memory and for another agent's.
         """
-        return await self._delete(agent_id, memory_id, shared=False)
+        return await self._delete(agent_id, memory_id, retracts=False)
 
     async def count(self, agent_id: NotBlankStr, *, category: MemoryCategory | None = None) -> int:
         """Return the number of the agent's live memories, optionally of one category only."""
@@ -274,7 +272,7 @@ class PlainBackend(ABC):
 
         Raises ``MemoryStoreError`` when it is private or another agent's.
         """
-        return await self._delete(agent_id, memory_id, shared=True)
+        return await self._delete(agent_id, memory_id, retracts=True)
 
     # -- views
 
@@ -339,18 +337,14 @@ class PlainBackend(ABC):
         ends = (draft.created_at or self._clock.now()) + age
         return draft.model_copy(update={"request": request.model_copy(update={"expires_at": ends})})
 
-    async def _delete(self, agent_id: str, memory_id: str, *, shared: bool) -> bool:
+    async def _delete(self, agent_id: str, memory_id: str, *, retracts: bool) -> bool:
         self._require_connection()
         require_agent_id(agent_id, MemoryStoreError)
         kept = await self._kept_one(memory_id)
         if kept is None or not kept.is_live(self._clock.now()):
             return False
-        if kept.shared is not shared:
-            how = "shared: retract it instead" if kept.shared else "private, not shared"
-            raise MemoryStoreError(f"memory {memory_id} is {how}")
-        if kept.entry.agent_id != agent_id:
-            whose = "was published by" if shared else "belongs to"
-            raise MemoryStoreError(f"memory {memory_id} {whose} another agent")
+        owner = kept.entry.agent_id
+        require_own(memory_id, agent_id, owner=owner, is_shared=kept.shared, retracts=retracts)
         if not kept.is_seen(self._visibility):
             return False
         await self._drop(memory_id)

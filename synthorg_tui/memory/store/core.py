@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.memory.errors import MemoryConnectionError, VectorIndexError, duckdb_error
+from synthorg_tui.memory.errors import (
+    MemoryConnectionError,
+    MemoryRetrievalError,
+    MemoryStoreError,
+    VectorIndexError,
+    duckdb_error,
+    translate_errors,
+)
 from synthorg_tui.memory.index.protocol import VectorIndex
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata
@@ -169,10 +176,17 @@ class Core:
             return False
         return True
 
-    async def read(self, work: "Callable[[Connection], T]") -> T:
-        """Run ``work`` on a consistent snapshot of the database and return its result."""
+    async def read(self, work: "Callable[[Connection], T]", *, action: str = "") -> T:
+        """Run ``work`` on a consistent snapshot of the database and return its result.
+
+        With ``action``, such as ``searching``, errors of the database become
+        ``MemoryRetrievalError`` and name it.
+        """
         self.check_open()
-        return await self.database.read(work)
+        if not action:
+            return await self.database.read(work)
+        with translate_errors(MemoryRetrievalError, action):
+            return await self.database.read(work)
 
     def live_where(
         self,
@@ -190,13 +204,17 @@ class Core:
             visibility=visibility,
         )
 
-    async def change(self, work: "Callable[[Changes], T]") -> T:
+    async def change(self, work: "Callable[[Changes], T]", *, action: str = "") -> T:
         """Run ``work`` in a transaction, then update the index; return the result of ``work``.
 
-        Once begun it completes even if the caller is cancelled. Changes run one at a time.
+        Once begun it completes even if the caller is cancelled. Changes run one at a time. With
+        ``action``, such as ``storing``, errors of the database become ``MemoryStoreError``.
         """
         self.check_open()
-        return await asyncio.shield(asyncio.ensure_future(self._change(work)))
+        if not action:
+            return await asyncio.shield(asyncio.ensure_future(self._change(work)))
+        with translate_errors(MemoryStoreError, action):
+            return await self.change(work)
 
     async def with_index(self, work: Callable[[Projection], Awaitable[T]]) -> T:
         """Run ``work`` on the index while no memory is being changed, and return its result."""

@@ -144,12 +144,9 @@ class LocalDigestSource:
     async def _read(self, work: Callable[["Connection"], list[StoredMemory]]) -> list[StoredMemory]:
         """What ``work`` reads, without facts that another one has replaced."""
         now = naive_utc(self._core.clock.now())
-        with translate_errors(MemoryRetrievalError, "looking up memories"):
-            return await self._core.read(lambda db: facts.standing(db, work(db), now))
-
-
-def _ids(db: "Connection", sql: str, values: Sequence[object]) -> list[str]:
-    return [row[0] for row in db.execute(sql, list(values)).fetchall()]
+        return await self._core.read(
+            lambda db: facts.standing(db, work(db), now), action="looking up memories"
+        )
 
 
 def _item(row: StoredMemory) -> DigestItem:

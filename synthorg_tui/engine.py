@@ -313,10 +313,9 @@ class Engine:
     @property
     def scenarios(self) -> "ScenarioService":
         """The service for saved questions, to be asked again after a change."""
-        from synthorg_tui.memory.scenarios import ScenarioService, ScenarioStore
+        from synthorg_tui.memory.scenarios import ScenarioService
 
-        saved = ScenarioStore(self._database)
-        return ScenarioService(saved, self.injection, self.settings.memory_of)
+        return ScenarioService(self._database, self.injection, self.settings.memory_of)
 
     @cached_property
     def imports(self) -> "ImportService":

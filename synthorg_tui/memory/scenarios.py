@@ -30,51 +30,9 @@ if TYPE_CHECKING:
     from synthorg_tui.persistence.port import Connection
 
 
-@dataclass(frozen=True, slots=True)
-class ScenarioRecord:
-    """A scenario as stored in the database.
-
-    ``question`` is JSON; ``expected`` are the ids of the memories that were included when it was
-    saved.
-    """
-
-    name: str
-    question: str
-    expected: tuple[str, ...]
-
-
-class ScenarioStore:
-    """Stores scenarios by name in the database, so that backups include them."""
-
-    def __init__(self, database: StoreDatabase) -> None:
-        self._database = database
-
-    async def all(self) -> tuple[ScenarioRecord, ...]:
-        """Return all stored scenarios, ordered by name."""
-        rows = await self._database.read(
-            lambda db: db.execute(
-                "SELECT name, question, expected FROM scenarios ORDER BY name"
-            ).fetchall()
-        )
-        return tuple(ScenarioRecord(name, asked, tuple(ids)) for name, asked, ids in rows)
-
-    async def save(self, record: ScenarioRecord) -> None:
-        """Store a scenario, replacing one of the same name."""
-        values = [record.name, record.question, list(record.expected)]
-        await self._database.write(
-            lambda db: db.execute("INSERT OR REPLACE INTO scenarios VALUES (?, ?, ?)", values)
-        )
-
-    async def delete(self, name: str) -> bool:
-        """Delete a scenario; return ``False`` when there is none of this name."""
-
-        def work(db: "Connection") -> bool:
-            found = db.execute(
-                "DELETE FROM scenarios WHERE name = ? RETURNING name", [name]
-            ).fetchall()
-            return bool(found)
-
-        return await self._database.write(work)
+def stored_scenarios(db: "Connection") -> list[tuple[str, str, list[str]]]:
+    """Return name, question as JSON, and ids of the expected memories of all scenarios, by name."""
+    return db.execute("SELECT name, question, expected FROM scenarios ORDER BY name").fetchall()
 
 
 Value: TypeAlias = bool | int | float | str
@@ -236,23 +194,26 @@ class ScenarioOutcome:
 
 
 class ScenarioService:
-    """Saves questions with the memories they include, and runs them again to detect changes."""
+    """Saves questions with the memories they include, and runs them again to detect changes.
+
+    They are stored in the database, so that backups include them.
+    """
 
     def __init__(
         self,
-        store: ScenarioStore,
+        database: StoreDatabase,
         injection: InjectionService,
         configured: "Callable[[str], CompanyMemoryConfig]",
     ) -> None:
-        self._store = store
+        self._database = database
         self._injection = injection
         self._configured = configured
 
     async def list(self) -> tuple[Scenario, ...]:
         """Return all saved scenarios, ordered by name."""
         return tuple(
-            Scenario(record.name, Question.model_validate_json(record.question), record.expected)
-            for record in await self._store.all()
+            Scenario(name, Question.model_validate_json(question), tuple(expected))
+            for name, question, expected in await self._database.read(stored_scenarios)
         )
 
     async def save(self, name: str, question: Question) -> Scenario:
@@ -268,13 +229,16 @@ class ScenarioService:
         candidates = await self._candidates(question)
         expected = tuple(candidate.entry.id for candidate in candidates if candidate.verdict.is_in)
         scenario = Scenario(name.strip(), question, expected)
-        record = ScenarioRecord(scenario.name, question.model_dump_json(), scenario.expected)
-        await self._store.save(record)
+        values = [scenario.name, question.model_dump_json(), list(expected)]
+        await self._database.write(
+            lambda db: db.execute("INSERT OR REPLACE INTO scenarios VALUES (?, ?, ?)", values)
+        )
         return scenario
 
     async def delete(self, name: str) -> bool:
         """Delete a scenario; return ``False`` when there is none of this name."""
-        return await self._store.delete(name)
+        sql = "DELETE FROM scenarios WHERE name = ? RETURNING name"
+        return bool(await self._database.write(lambda db: db.execute(sql, [name]).fetchall()))
 
     async def run(self, names: Sequence[str] = ()) -> tuple[ScenarioOutcome, ...]:
         """Run the named scenarios again, or all by default; return one outcome for each.

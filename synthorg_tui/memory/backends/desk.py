@@ -9,11 +9,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, Protocol, runtime_checkable
 
-from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.capabilities import Feature
 from synthorg_tui.memory.errors import MemoryNotFoundError
-from synthorg_tui.memory.kinds import MemoryKind
 from synthorg_tui.memory.listing import (
     SHARED_OWNER,
     AgentPlaces,
@@ -39,26 +37,22 @@ from synthorg_tui.memory.retrieval.hits import CandidateSource, SearchHit
 from synthorg_tui.memory.retrieval.relevance import relevant_hits
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 from synthorg_tui.memory.shared import SharedKnowledgeStore
+from synthorg_tui.memory.store.browsing import Cell, summed
 from synthorg_tui.memory.store.search import NEARLY_THE_SAME
 
 MAX_PAGE: Final = 1_000_000
 
 
 @runtime_checkable
-class ListableMemories(Protocol):
-    """Optional ability of a backend to show all memories of all agents to a person."""
+class ListableMemories(MemoryBackend, Protocol):
+    """Backend that lists all memories of all agents for a person."""
 
     async def everything(self) -> Sequence[ListedMemory]:
         """Return all live memories; raises ``MemoryRetrievalError``."""
         ...
 
-
-@runtime_checkable
-class RecordedChanges(Protocol):
-    """Optional ability of a backend to say what became of a memory."""
-
     async def history(self, memory_id: str) -> Sequence[MemoryRevision]:
-        """Return all recorded changes to a memory, newest first."""
+        """Return all recorded changes to a memory, newest first; empty where none is recorded."""
         ...
 
 
@@ -80,7 +74,7 @@ class PlainDesk:
     ``MemoryCapabilityError``.
     """
 
-    def __init__(self, backend: MemoryBackend) -> None:
+    def __init__(self, backend: ListableMemories) -> None:
         self._backend = backend
         self._tokenizer = BM25Tokenizer()
 
@@ -134,23 +128,13 @@ class PlainDesk:
 
     async def facets(self, what: BrowseFilter | None = None) -> Facets:
         """Return the numbers of memories by group that a filter lists."""
-        memories = await self._listed()
-
-        def counts(name: str, group: Callable[[ListedMemory], Any]) -> Counter[Any]:
-            others = _without_group(what or BrowseFilter(), name)
-            values = (group(memory) for memory in memories if is_listed(memory, others))
-            return Counter(value for value in values if value is not None)
-
-        kinds = counts("kinds", lambda m: m.kind) if what is not None else Counter()
-        categories = counts("categories", lambda m: m.category)
-        return Facets(
-            agents=_ranked(counts("agents", lambda m: m.agent_id)),
-            categories=tuple((c, categories[c]) for c in MemoryCategory if c in categories),
-            limit=getattr(self._backend, "max_memories_per_agent", None),
-            projects=_ranked(counts("projects", lambda m: m.project)),
-            kinds=tuple((kind, kinds[kind]) for kind in MemoryKind if kind in kinds),
-            final=True,
-        )
+        wanted = what or BrowseFilter()
+        memories = await self._listed(_without_groups(wanted))
+        cells = Counter(Cell(m.agent_id, m.category, m.project, m.kind) for m in memories)
+        found = summed(list(cells), list(cells.values()), wanted)
+        limit = getattr(self._backend, "max_memories_per_agent", None)
+        kinds = found.kinds if what is not None else ()
+        return replace(found, kinds=kinds, limit=limit, final=True)
 
     async def places(self, agent_id: NotBlankStr) -> AgentPlaces:
         """Return the projects and sessions of an agent's live memories, the latest first."""
@@ -216,9 +200,7 @@ class PlainDesk:
 
     async def history(self, memory_id: NotBlankStr) -> tuple[MemoryRevision, ...]:
         """Return the recorded changes to a memory where the backend records any."""
-        if isinstance(self._backend, RecordedChanges):
-            return tuple(await self._backend.history(memory_id))
-        return ()
+        return tuple(await self._backend.history(memory_id))
 
     async def edit(self, memory_id: NotBlankStr, change: MemoryEdit, *, actor: str) -> ListedMemory:
         """Refuse: see ``Feature.EDITING``."""
@@ -251,7 +233,7 @@ class PlainDesk:
             raise self._lacks(Feature.ARCHIVE)
         if what is not None and (what.deleted or "expired" in what.states):
             raise self._lacks(Feature.DELETED)
-        memories = await all_listed(self._backend)
+        memories = await self._backend.everything()
         return [memory for memory in memories if what is None or is_listed(memory, what)]
 
     async def _hits(
@@ -339,14 +321,10 @@ _SORTED_BY: Final[dict[str, Callable[[ListedMemory], Any]]] = {
 }
 
 
-def _without_group(what: BrowseFilter, name: str) -> BrowseFilter:
-    """The filter but for its part on one sort of group, so that the others' numbers are told."""
-    empty: dict[str, Any] = {name: ()}
+def _without_groups(what: BrowseFilter) -> BrowseFilter:
+    """The filter without its parts on groups, which ``summed`` applies."""
+    empty: dict[str, Any] = dict.fromkeys(Cell._fields, ())
     return replace(what, unwanted=replace(what.unwanted, **empty), **empty)
-
-
-def _ranked(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
-    return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def _scored(memory: ListedMemory, hit: SearchHit) -> ListedMemory:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.types import NotBlankStr
-from synthorg_tui.memory.backends.kept import KeptMemory, matches, newest_first
+from synthorg_tui.memory.backends.kept import KeptMemory
 from synthorg_tui.memory.backends.plain import PlainBackend, Ranked
 from synthorg_tui.memory.index.protocol import IndexHits
 from synthorg_tui.memory.listing import SHARED_OWNER
@@ -87,9 +87,7 @@ class InMemoryBackend(PlainBackend):
     async def _by_text(
         self, query: MemoryQuery, owner: str, *, exclude: str | None
     ) -> tuple[MemoryEntry, ...]:
-        given = [m.entry for m in await self._kept(owner) if self._is_given(m)]
-        wanted = (e for e in given if e.agent_id != exclude and matches(e, query))
-        return newest_first(wanted)[: query.limit]
+        return await self._unranked(query, owner, exclude=exclude)
 
     async def _ranked(self, text: str, owner: str, query: MemoryQuery, *, depth: int) -> Ranked:
         memories = {memory.entry.id: memory for memory in await self._kept(owner)}

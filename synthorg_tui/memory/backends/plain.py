@@ -16,6 +16,7 @@ from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.backends.kept import (
     KeptMemory,
     kept_of,
+    matches,
     newest_first,
     passes,
     says_the_same,
@@ -28,7 +29,7 @@ from synthorg_tui.memory.errors import (
     MemoryStoreError,
 )
 from synthorg_tui.memory.index.protocol import IndexHit, IndexHits, Visibility
-from synthorg_tui.memory.listing import SHARED_OWNER, ListedMemory
+from synthorg_tui.memory.listing import SHARED_OWNER, ListedMemory, MemoryRevision
 from synthorg_tui.memory.models import (
     AGENT_IS_FULL,
     BatchOutcome,
@@ -302,6 +303,10 @@ class PlainBackend(ABC):
         now = self._clock.now()
         return tuple(memory.listed() for memory in await self._kept(None) if memory.is_live(now))
 
+    async def history(self, memory_id: str) -> Sequence[MemoryRevision]:
+        """Return the recorded changes to a memory; none here, unless a subclass records them."""
+        return ()
+
     # -- inside
 
     async def _items(self, agent_id: str) -> "list[DigestItem]":
@@ -364,10 +369,16 @@ class PlainBackend(ABC):
     ) -> tuple[MemoryEntry, ...]:
         self._require_connection()
         if query.text is None:
-            given = [m.entry for m in await self._kept(owner) if self._is_given(m)]
-            wanted = (e for e in given if e.agent_id != exclude and passes(e, query))
-            return newest_first(wanted)[: query.limit]
+            return await self._unranked(query, owner, exclude=exclude)
         return await self._by_text(query, owner, exclude=exclude)
+
+    async def _unranked(
+        self, query: MemoryQuery, owner: str, *, exclude: str | None
+    ) -> tuple[MemoryEntry, ...]:
+        """The memories that pass the filters and contain the text, newest first."""
+        given = [m.entry for m in await self._kept(owner) if self._is_given(m)]
+        wanted = (e for e in given if e.agent_id != exclude and matches(e, query))
+        return newest_first(wanted)[: query.limit]
 
     async def _by_text(
         self, query: MemoryQuery, owner: str, *, exclude: str | None

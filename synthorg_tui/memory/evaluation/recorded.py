@@ -22,7 +22,7 @@ from synthorg_tui.executions.output_lines import headline
 from synthorg_tui.executions.recoveries import RECOVERY_TAG
 from synthorg_tui.memory.enums import EdgeKind
 from synthorg_tui.memory.evaluation.questions import EvalQuestion, QuestionSource, RecallTask
-from synthorg_tui.memory.scenarios import Question, ScenarioStore
+from synthorg_tui.memory.scenarios import Question, stored_scenarios
 from synthorg_tui.memory.store.edges import edges_of
 from synthorg_tui.memory.strategies.schemas import MemoryTool
 from synthorg_tui.memory.tool_retriever import RECALL_MEMORY, SEARCH_MEMORY
@@ -105,12 +105,12 @@ class RecordedQuestions:
     async def scenarios(self) -> tuple[EvalQuestion, ...]:
         """Return saved questions: answered by what was pinned, else by what was included."""
         questions = []
-        for record in await ScenarioStore(self._database).all():
+        for name, question, expected in await self._database.read(stored_scenarios):
             try:
-                asked = Question.model_validate_json(record.question)
+                asked = Question.model_validate_json(question)
             except ValidationError:  # of another version: it can't be run either
                 continue
-            relevant = frozenset(asked.pinned or record.expected)
+            relevant = frozenset(asked.pinned or expected)
             source = QuestionSource.PIN if asked.pinned else QuestionSource.SCENARIO
             if relevant:
                 view = asked.visibility
@@ -120,7 +120,7 @@ class RecordedQuestions:
                         asked.agent_id,
                         relevant,
                         source,
-                        session=record.name,
+                        session=name,
                         project=view.project if view else None,
                     )
                 )

@@ -80,7 +80,7 @@ def count_groups(db: "Connection", what: BrowseFilter, now: datetime, ages: AgeR
         f"WHERE {where} GROUP BY ALL",
         where.values,
     ).fetchall()
-    return _summed([_Cell(*row[:4]) for row in rows], [row[4] for row in rows], what)
+    return summed([Cell(*row[:4]) for row in rows], [row[4] for row in rows], what)
 
 
 def count_all(db: "Connection", now: datetime, ages: AgeRules) -> Facets:
@@ -103,7 +103,7 @@ def count_all(db: "Connection", now: datetime, ages: AgeRules) -> Facets:
     return replace(_facets(sums), archived=total(db, WhereClause(ARCHIVED)))
 
 
-class _Cell(NamedTuple):
+class Cell(NamedTuple):
     """The groups that some memories have in common; the fields are called as in ``_GROUPS``."""
 
     agents: str
@@ -121,7 +121,11 @@ _GROUPS: Final = {
 """Names of the groups in filters, and their SQL."""
 
 
-def _summed(cells: Sequence[_Cell], counts: Sequence[int], what: BrowseFilter) -> Facets:
+def summed(cells: Sequence[Cell], counts: Sequence[int], what: BrowseFilter) -> Facets:
+    """Return the numbers by group of memories that pass the rest of a filter, given by cell.
+
+    Of each sort of group its own part of the filter doesn't count.
+    """
     sums: dict[str, Counter[str]] = {name: Counter() for name in _GROUPS}
     for cell, count in zip(cells, counts, strict=True):
         hidden_by = [name for name in _GROUPS if not _has_group(cell, name, what)]
@@ -145,7 +149,7 @@ def _facets(sums: dict[str, Counter[str]]) -> Facets:
     )
 
 
-def _has_group(cell: _Cell, name: str, what: BrowseFilter) -> bool:
+def _has_group(cell: Cell, name: str, what: BrowseFilter) -> bool:
     value, wanted = getattr(cell, name), getattr(what, name)
     return (not wanted or value in wanted) and value not in getattr(what.unwanted, name)
 

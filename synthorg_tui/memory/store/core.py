@@ -9,7 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.errors import DomainError
@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
+
+FOLLOWED_BATCHES: Final = 3
+"""Batches of other processes' changes that a search waits for, half a second."""
 
 
 class Core:
@@ -232,6 +235,34 @@ class Core:
         if is_over or not self._projection.is_behind:
             return None
         return self._projection.applied / max(self._revision, 1)
+
+    async def is_current(self) -> bool:
+        """Return whether the index contains all that any process wrote before now.
+
+        What it lacks is replayed, as far as that takes no longer than a search may; the rest
+        follows in the background. Raises ``VectorIndexError`` when the index doesn't answer.
+        """
+        projection = await self.indexed()
+        if self.database.is_shared:
+            await self._follow(projection)
+        if projection.is_behind:
+            await self.catch_up()
+        return not projection.is_behind
+
+    async def _follow(self, projection: Projection) -> None:
+        """Learn of other processes' writes and replay the first of them; rules may be new, too.
+
+        Revisions are taken one after another: every revision lower than one that is seen was
+        committed before it. A search waits for a change of its own process that is being written,
+        since the index gets revisions in order.
+        """
+        revision, self.ages = await self.read(
+            lambda db: (queries.last_revision(db), AgeRules.load(db))
+        )
+        await projection.look(revision)
+        if projection.is_behind:
+            await self.with_index(lambda each: each.catch_up(batches=FOLLOWED_BATCHES))
+        await self.learn(revision)
 
     async def catch_up(self) -> None:
         """Apply one batch of missed changes to the index.

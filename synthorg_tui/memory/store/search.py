@@ -44,7 +44,6 @@ from synthorg_tui.memory.store.beside import (
     with_loans,
 )
 from synthorg_tui.memory.store.core import Core, entry_of
-from synthorg_tui.memory.store.following import is_current
 from synthorg_tui.memory.store.rows import LISTED
 from synthorg_tui.memory.store.scan import scan
 from synthorg_tui.persistence.values import naive_utc
@@ -273,7 +272,7 @@ class Search:
         dense = None
         is_whole = scans = True
         try:
-            is_whole, scans = await is_current(self._core), False
+            is_whole, scans = await self._core.is_current(), False
         except VectorIndexError as error:
             notes.append(f"searched without the index: {error.message}")
         try:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
@@ -28,10 +28,8 @@ from synthorg_tui.memory.store.edges import stands_for
 from synthorg_tui.memory.store.queries import WhereClause
 from synthorg_tui.memory.store.rows import STORED, StoredMemory, listed
 from synthorg_tui.memory.strategies.service import MAX_QUERY, InjectionRequest, InjectionService
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import naive_utc
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 MAX_FORMER: Final = 5
 MAX_TERMS: Final = 32
@@ -209,7 +207,7 @@ def _beginning(stem: str) -> str:
     return f" {stem}"
 
 
-def _fitting(db: "Connection", where: WhereClause, terms: Sequence[str]) -> list[StoredMemory]:
+def _fitting(db: Connection, where: WhereClause, terms: Sequence[str]) -> list[StoredMemory]:
     """The rows in whose text more than half of the terms begin a word, those with most first.
 
     The database finds those that hold the terms anywhere, which it does quickly and in little room.
@@ -235,7 +233,7 @@ def _count(terms: Sequence[str], content: str) -> int:
     return sum(term in text for term in terms)
 
 
-def _without_row(db: "Connection", id_start: str) -> MemoryVerdict:
+def _without_row(db: Connection, id_start: str) -> MemoryVerdict:
     """The verdict on an id of which there is no memory."""
     found = db.execute(
         "SELECT memory_id::VARCHAR, purged_at FROM tombstones "
@@ -251,7 +249,7 @@ def _without_row(db: "Connection", id_start: str) -> MemoryVerdict:
     )
 
 
-def _replaced(db: "Connection", row: StoredMemory, now: datetime) -> Why | None:
+def _replaced(db: Connection, row: StoredMemory, now: datetime) -> Why | None:
     """Why a memory that isn't deleted isn't given: archived, or a fact that holds no more."""
     if row.archived_at is not None:
         return _archived(db, row)
@@ -275,7 +273,7 @@ _ARCHIVED_BY: Final = {
 }
 
 
-def _archived(db: "Connection", row: StoredMemory) -> Why:
+def _archived(db: Connection, row: StoredMemory) -> Why:
     """Why a memory was archived, with what stands in its place."""
     why, day = ArchiveReason(row.archived_why or ArchiveReason.BY_HAND), _day(row.archived_at)
     if why is ArchiveReason.EXPIRED:
@@ -290,7 +288,7 @@ def _archived(db: "Connection", row: StoredMemory) -> Why:
     return Verdict.SUPERSEDED, f"{words}{key} ({_short(others[-1].id)}) on {day}"
 
 
-def _deleted(db: "Connection", row: StoredMemory, fact: DigestItem | None) -> Why:
+def _deleted(db: Connection, row: StoredMemory, fact: DigestItem | None) -> Why:
     who = _last_actor(queries.history_of(db, row.id), ChangeKind.DELETED)
     when = _day(row.deleted_at)
     skill = _replacing_skill(db, row, who)
@@ -304,7 +302,7 @@ def _deleted(db: "Connection", row: StoredMemory, fact: DigestItem | None) -> Wh
     return Verdict.SUPERSEDED, f"{_by_fact(fact)}; {deleted}"
 
 
-def _replacing_skill(db: "Connection", row: StoredMemory, who: str) -> StoredMemory | None:
+def _replacing_skill(db: Connection, row: StoredMemory, who: str) -> StoredMemory | None:
     """The skill's memory that the decision which deleted this one has stored.
 
     Both are changes of one transaction, which gives all its changes the same time.

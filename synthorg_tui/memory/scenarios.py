@@ -23,14 +23,13 @@ from synthorg_tui.memory.strategies.service import (
     InjectionService,
     agents_request,
 )
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 
 if TYPE_CHECKING:
     from synthorg_tui.memory.config import CompanyMemoryConfig
-    from synthorg_tui.persistence.port import Connection
 
 
-def stored_scenarios(db: "Connection") -> list[tuple[str, str, list[str]]]:
+def stored_scenarios(db: Connection) -> list[tuple[str, str, list[str]]]:
     """Return name, question as JSON, and ids of the expected memories of all scenarios, by name."""
     return db.execute("SELECT name, question, expected FROM scenarios ORDER BY name").fetchall()
 

@@ -94,7 +94,7 @@ async def own_corpus(
     """
     each_once = distinct(asked)
     wanted = sorted({key for question in each_once for key in question.relevant})
-    rows_of = partial(queries.of_ids, where=core.live_where(), ids=wanted, shape=STORED)
+    rows_of = partial(queries.in_order, where=core.live_where(), ids=wanted, shape=STORED)
     live = {row.id: MemoryCategory(row.category) for row in await core.read(rows_of)}
     answerable = [known for each in each_once if (known := _with_live(each, live)) is not None]
     chosen = in_fair_order(answerable, lambda each: f"{each.agent_id} {each.text}")[:questions]
@@ -129,7 +129,7 @@ def _sample(
     wanted = {key for question in questions for key in question.relevant}
     others = in_fair_order((key for key in ids if key not in wanted), str)
     chosen = sorted(wanted.intersection(ids)) + others[: max(0, memories - len(wanted))]
-    rows = queries.of_ids(db, where, chosen, STORED)
+    rows = queries.in_order(db, where, chosen, STORED)
     kept = {row.id for row in rows}
     edges = edges_of(db, sorted(kept)) if kept else ()
     within = tuple(edge for edge in edges if kept.issuperset((edge.from_id, edge.to_id)))

@@ -29,10 +29,10 @@ from synthorg_tui.memory.index.layout import (
     PayloadFilter,
     conditions,
     payload,
+    ranking,
 )
 from synthorg_tui.memory.index.protocol import (
     IndexFilter,
-    IndexHit,
     IndexHits,
     IndexPoint,
     SparseVector,
@@ -229,7 +229,7 @@ class ServerIndex:
                 self._collection, requests, consistency=consistency_of(self._placement.read)
             )
         found = {
-            using: _hits(answer.points) for using, answer in zip(queries, answers, strict=True)
+            using: ranking(answer.points) for using, answer in zip(queries, answers, strict=True)
         }
         return IndexHits(dense=found.get(DENSE, ()), sparse=found.get(SPARSE, ()))
 
@@ -411,11 +411,6 @@ def _sparse(vector: SparseVector) -> "models.SparseVector":
     from qdrant_client import models
 
     return models.SparseVector(indices=list(vector.indices), values=list(vector.values))
-
-
-def _hits(points: "Sequence[models.ScoredPoint]") -> tuple[IndexHit, ...]:
-    hits = [IndexHit(str(point.id), point.score) for point in points]
-    return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.id)))
 
 
 def _filter(where: PayloadFilter) -> "models.Filter":

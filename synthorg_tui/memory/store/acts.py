@@ -9,7 +9,7 @@ decision, which would stand otherwise.
 import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from synthorg_tui.core.actors import PERSON_SUFFIXES
 from synthorg_tui.core.errors import DomainError
@@ -27,12 +27,10 @@ from synthorg_tui.memory.store.rows import (
     with_true_times,
 )
 from synthorg_tui.memory.store.writes import Changes
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.providers.embedding.protocol import Vectors
 
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
-
-    MayEdit = Callable[[Connection, str], None]
+MayEdit = Callable[[Connection, str], None]
 
 MAX_LOOKED_AT: Final = 200
 """Acts that are looked through for one that can still be undone, newest first."""
@@ -81,7 +79,7 @@ class _Act(NamedTuple):
 class PersonActs:
     """Undoes and redoes what persons did to memories; ``may_edit`` is as in ``StoreAdmin``."""
 
-    def __init__(self, core: Core, may_edit: "MayEdit") -> None:
+    def __init__(self, core: Core, may_edit: MayEdit) -> None:
         self._core = core
         self._may_edit = may_edit
 
@@ -120,7 +118,7 @@ class PersonActs:
 
         return await self._core.change(work)
 
-    def _next(self, db: "Connection", undoes: bool) -> _Act | None:
+    def _next(self, db: Connection, undoes: bool) -> _Act | None:
         rows = db.execute(_TO_UNDO if undoes else _TO_REDO, [MAX_LOOKED_AT]).fetchall()
         for number, kind, at, revisions, *_ in rows:
             if db.execute(_IS_DECISIONS, [number]).fetchone():
@@ -131,7 +129,7 @@ class PersonActs:
         return None
 
     def _targets(
-        self, db: "Connection", kind: ChangeKind, revisions: Sequence[int], undoes: bool
+        self, db: Connection, kind: ChangeKind, revisions: Sequence[int], undoes: bool
     ) -> tuple[tuple[str, dict[str, Any]], ...]:
         """The memories that the act can still be undone for, with the fields they get."""
         changed = db.execute(
@@ -156,7 +154,7 @@ class PersonActs:
                 found.append((memory_id, wanted))
         return tuple(found)
 
-    def _is_own(self, db: "Connection", memory_id: str) -> bool:
+    def _is_own(self, db: Connection, memory_id: str) -> bool:
         """Whether it is changed here; the memory of a skill is, by a decision, elsewhere."""
         try:
             self._may_edit(db, memory_id)
@@ -234,7 +232,7 @@ def _undelete(changes: Changes, rows: Sequence[StoredMemory], actor: str) -> Non
     changes.restore([row.id for row in rows if row.archived_at is None], actor=actor)
 
 
-def _as_of(db: "Connection", memory_id: str, revision: int) -> dict[str, Any]:
+def _as_of(db: Connection, memory_id: str, revision: int) -> dict[str, Any]:
     """The recorded fields as of a revision: those that were first, with each change up to it."""
     history = [row for row in reversed(history_of(db, memory_id)) if row[0] <= revision]
     if not history or history[-1][0] != revision:

@@ -6,7 +6,7 @@ It sees every agent, session and project, so nothing here may be handed to an ag
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.core.redaction import RedactionTally, redact_text
@@ -60,10 +60,8 @@ from synthorg_tui.memory.store.rows import (
 from synthorg_tui.memory.store.search import Search, SearchScope
 from synthorg_tui.memory.store.writer import MemoryWriter
 from synthorg_tui.memory.store.writes import Changes
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import naive
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 T = TypeVar("T")
 
@@ -71,7 +69,7 @@ T = TypeVar("T")
 _READING: Final = "reading"
 
 
-def _anything(db: "Connection", memory_id: str) -> None:
+def _anything(db: Connection, memory_id: str) -> None:
     """The rule where every memory may be edited."""
 
 
@@ -84,7 +82,7 @@ class StoreAdmin(StoreReader):
     """
 
     def __init__(
-        self, core: Core, *, may_edit: "Callable[[Connection, str], None]" = _anything
+        self, core: Core, *, may_edit: Callable[[Connection, str], None] = _anything
     ) -> None:
         super().__init__(core, core.clock)
         self._core = core
@@ -293,7 +291,7 @@ class StoreAdmin(StoreReader):
     async def change_together(
         self,
         bundle: MemoryBundle,
-        within: "Callable[[Connection, BundleOutcome], T]",
+        within: Callable[[Connection, BundleOutcome], T],
         *,
         actor: str,
     ) -> T:
@@ -310,7 +308,7 @@ class StoreAdmin(StoreReader):
     async def redact_together(
         self,
         clean: Callable[[str], str],
-        within: "Callable[[Connection], T]",
+        within: Callable[[Connection], T],
         *,
         actor: str,
     ) -> T:

@@ -10,7 +10,7 @@ import heapq
 from collections.abc import Sequence
 from dataclasses import replace
 from math import log
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.consolidation.models import ArchivalEntry, ArchivalMode
@@ -37,12 +37,10 @@ from synthorg_tui.memory.store.queries import WhereClause
 from synthorg_tui.memory.store.rows import LISTED, STORED, StoredMemory
 from synthorg_tui.memory.store.scan import cosines
 from synthorg_tui.memory.store.writes import Changes
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import aware
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 VECTORS_AT_ONCE: Final = 2000
 """Vectors in memory at once during a search, three megabytes of them."""
@@ -66,7 +64,7 @@ async def find_archived(
     vector, degraded = await _vector_of(core, query.text)
     fingerprint = core.embedder.fingerprint
 
-    def look(db: "Connection") -> IndexHits:
+    def look(db: Connection) -> IndexHits:
         near = () if vector is None else _by_meaning(db, where, fingerprint, vector)
         return IndexHits(dense=near, sparse=_by_words(db, where, terms))
 
@@ -94,7 +92,7 @@ async def find_archived(
     return FoundMemories(hits=relevant, degraded=degraded)
 
 
-def _count_without_vector(db: "Connection", fingerprint: str) -> int:
+def _count_without_vector(db: Connection, fingerprint: str) -> int:
     where = WhereClause(browsing.ARCHIVED)
     where.add(
         "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.memory_id = m.id AND v.fingerprint = ?)",
@@ -112,7 +110,7 @@ async def _vector_of(core: Core, text: str) -> tuple[Vectors | None, str]:
 
 
 def _by_meaning(
-    db: "Connection", where: WhereClause, fingerprint: str, vector: Vectors
+    db: Connection, where: WhereClause, fingerprint: str, vector: Vectors
 ) -> tuple[IndexHit, ...]:
     """The nearest of all archived vectors, a batch of them at a time."""
     best: list[tuple[float, str]] = []
@@ -127,7 +125,7 @@ def _by_meaning(
     return tuple(IndexHit(memory_id, cosine) for cosine, memory_id in best)
 
 
-def _by_words(db: "Connection", where: WhereClause, terms: Sequence[str]) -> tuple[IndexHit, ...]:
+def _by_words(db: Connection, where: WhereClause, terms: Sequence[str]) -> tuple[IndexHit, ...]:
     """The memories with most of the query's words, a rare word counting more.
 
     Words are looked for as beginnings anywhere in the text, which the database does quickly; the
@@ -227,7 +225,7 @@ class LocalArchivalStore:
         require_agent_id(agent_id, MemoryRetrievalError)
         return await self._core.read(lambda db: queries.total(db, where), action="counting")
 
-    def _newest(self, db: "Connection", within: BrowseFilter, query: MemoryQuery) -> list[str]:
+    def _newest(self, db: Connection, within: BrowseFilter, query: MemoryQuery) -> list[str]:
         where = browsing.browse_where(within, self._core.clock.now(), self._core.ages)
         queries.add_query(where, query)
         rows: list[ListedMemory] = queries.listing(

@@ -8,7 +8,7 @@ are as they are now; what was purged since is gone.
 import math
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from synthorg_tui.memory.index.protocol import IndexHit, IndexHits, Visibility
 from synthorg_tui.memory.listing import FoundMemories, ListedMemory
@@ -25,11 +25,9 @@ from synthorg_tui.memory.store import facts, queries
 from synthorg_tui.memory.store.core import Core, entry_of
 from synthorg_tui.memory.store.rows import LISTED
 from synthorg_tui.memory.store.scan import best, cosines
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.providers.embedding.errors import EmbeddingError
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 MAX_SCANNED: Final = 20_000
 """Memories that one search looks at: the newest of those known at the time."""
@@ -113,7 +111,7 @@ async def _ranked(
 
 
 def _known(
-    db: "Connection",
+    db: Connection,
     query: MemoryQuery,
     whose: queries.WhereClause,
     times: tuple[datetime, datetime],

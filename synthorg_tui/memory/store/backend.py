@@ -181,7 +181,7 @@ class LocalMemoryBackend:
         with _for_agent(agent_id, MemoryRetrievalError, "reading"):
             if is_short_id(memory_id):
                 memory_id = await self.core.read(lambda db: sole_id(db, where, memory_id))
-            rows = await self.core.read(lambda db: queries.of_ids(db, where, [memory_id], LISTED))
+            rows = await self.core.read(lambda db: queries.in_order(db, where, [memory_id], LISTED))
         return entry_of(self.core.ages.shown(rows[0])) if rows else None
 
     async def with_content(

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.kinds import KIND_SQL, MemoryKind
@@ -21,10 +21,8 @@ from synthorg_tui.memory.store.queries import (
     live_where,
     total,
 )
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import naive_utc
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 _FOLDED_TAGS: Final = "(chr(31) || lower(array_to_string(m.tags, chr(31))) || chr(31))"
 """All tags in lower case between separators: a third of the time of lowering each in a list."""
@@ -56,7 +54,7 @@ def add_words(where: WhereClause, words: Sequence[str], without: Sequence[str]) 
     where.reads_texts = bool(words or without)
 
 
-def sole_spellings(db: "Connection", tags: Sequence[str]) -> list[str]:
+def sole_spellings(db: Connection, tags: Sequence[str]) -> list[str]:
     """Return those of the tags, as they are stored, that are spelled in one way only."""
     if not tags:
         return []
@@ -68,7 +66,7 @@ def sole_spellings(db: "Connection", tags: Sequence[str]) -> list[str]:
     return [spellings[0] for _, spellings in rows if len(spellings) == 1]
 
 
-def count_groups(db: "Connection", what: BrowseFilter, now: datetime, ages: AgeRules) -> Facets:
+def count_groups(db: Connection, what: BrowseFilter, now: datetime, ages: AgeRules) -> Facets:
     """Return the numbers of memories by group that a filter lists.
 
     Within each sort of group its own part of the filter doesn't count, so that the numbers of the
@@ -83,7 +81,7 @@ def count_groups(db: "Connection", what: BrowseFilter, now: datetime, ages: AgeR
     return summed([Cell(*row[:4]) for row in rows], [row[4] for row in rows], what)
 
 
-def count_all(db: "Connection", now: datetime, ages: AgeRules) -> Facets:
+def count_all(db: Connection, now: datetime, ages: AgeRules) -> Facets:
     """Return the numbers of live memories by group, without kinds, which take far longer.
 
     The archived ones are counted, too.

@@ -21,7 +21,7 @@ from synthorg_tui.memory.errors import (
     duckdb_error,
     translate_errors,
 )
-from synthorg_tui.memory.index.protocol import VectorIndex
+from synthorg_tui.memory.index.protocol import VectorIndex, Visibility
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
@@ -31,15 +31,13 @@ from synthorg_tui.memory.store.policy import AgeRules, LiveBound, StorePolicy, U
 from synthorg_tui.memory.store.residue import ERASED_AFTER, ERASED_ON_CLOSE, Remains, Residue, Share
 from synthorg_tui.memory.store.rows import StoredMemory, listed
 from synthorg_tui.memory.store.sync import Projection
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Embedder, Vectors
 
 if TYPE_CHECKING:
-    from synthorg_tui.memory.index.protocol import Visibility
     from synthorg_tui.memory.store.writes import Changes
-    from synthorg_tui.persistence.port import Connection
 
 
 T = TypeVar("T")
@@ -179,7 +177,7 @@ class Core:
             return False
         return True
 
-    async def read(self, work: "Callable[[Connection], T]", *, action: str = "") -> T:
+    async def read(self, work: Callable[[Connection], T], *, action: str = "") -> T:
         """Run ``work`` on a consistent snapshot of the database and return its result.
 
         With ``action``, such as ``searching``, errors of the database become
@@ -196,7 +194,7 @@ class Core:
         *,
         agent: str | None = None,
         shared: bool | None = None,
-        visibility: "Visibility | None" = None,
+        visibility: Visibility | None = None,
     ) -> queries.WhereClause:
         """Return conditions for memories that are live now, as in ``queries.live_where``."""
         return queries.live_where(
@@ -343,7 +341,7 @@ class Core:
             now, fingerprint = naive_utc(self.clock.now()), self.embedder.fingerprint
             started = self._revision
 
-            def transaction(db: "Connection") -> "tuple[T, Changes, int]":
+            def transaction(db: Connection) -> "tuple[T, Changes, int]":
                 since = queries.last_revision(db) if self.database.is_shared else started
                 changes = Changes(db, since, now, fingerprint, self.ages)
                 result = work(changes)
@@ -389,7 +387,7 @@ class Core:
             changes.points, changes.touched, since=since, revision=changes.revision
         )
 
-    def _load(self, db: "Connection") -> None:
+    def _load(self, db: Connection) -> None:
         self._revision = queries.last_revision(db)
         self.live_bounds.clear()
         facts = queries.meta(db)

@@ -34,11 +34,11 @@ from synthorg_tui.persistence import DATABASE_FILE, LOCK_FILE, OWN_FILES
 from synthorg_tui.persistence.backups import backups_in
 from synthorg_tui.persistence.config import POSTGRES
 from synthorg_tui.persistence.integrity import ReadProgress, read_tables
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import aware
 
 if TYPE_CHECKING:
     from synthorg_tui.executions.store import ExecutionStore
-    from synthorg_tui.persistence.port import Connection
 
 _SAMPLE = 20
 _NAMED = 5
@@ -328,7 +328,7 @@ def _is_own(path: Path) -> bool:
     return is_ours and stat.S_ISREG(path.lstat().st_mode)
 
 
-def _sessions_size(db: "Connection") -> tuple[int, int]:
+def _sessions_size(db: Connection) -> tuple[int, int]:
     row = db.execute(
         "SELECT (SELECT count(*) FROM executions), "
         "coalesce((SELECT sum(octet_length(record)) FROM executions), 0) "
@@ -337,7 +337,7 @@ def _sessions_size(db: "Connection") -> tuple[int, int]:
     return (int(row[0]), int(row[1])) if row else (0, 0)
 
 
-def _wrong_revisions(db: "Connection") -> tuple[int, int]:
+def _wrong_revisions(db: Connection) -> tuple[int, int]:
     row = db.execute(
         "SELECT count(*) FROM (SELECT id, revision FROM memories "
         "UNION ALL SELECT memory_id, revision FROM tombstones) m LEFT JOIN "
@@ -347,7 +347,7 @@ def _wrong_revisions(db: "Connection") -> tuple[int, int]:
     return (int(row[0]) if row else 0), queries.last_revision(db)
 
 
-def _archive_state(db: "Connection") -> tuple[int, int, int]:
+def _archive_state(db: Connection) -> tuple[int, int, int]:
     """How many memories are archived, are half so, and how many edges end at no memory."""
     row = db.execute(
         "SELECT count(archived_at), count(*) FILTER "
@@ -357,7 +357,7 @@ def _archive_state(db: "Connection") -> tuple[int, int, int]:
     return (int(row[0]), int(row[1]), int(row[2])) if row else (0, 0, 0)
 
 
-def _approved_by_nobody(db: "Connection") -> tuple[int, list[str]]:
+def _approved_by_nobody(db: Connection) -> tuple[int, list[str]]:
     """How many items are approved, and those whose last decision in the trail is another one."""
     rows = db.execute(
         "SELECT a.id, last.kind IS NOT DISTINCT FROM 'approved' FROM approvals a LEFT JOIN "
@@ -368,7 +368,7 @@ def _approved_by_nobody(db: "Connection") -> tuple[int, list[str]]:
     return len(rows), [item_id for item_id, known in rows if not known]
 
 
-def _live_ids(db: "Connection") -> list[str]:
+def _live_ids(db: Connection) -> list[str]:
     rows = db.execute(
         f"SELECT m.id::VARCHAR FROM memories m WHERE {queries.LIVE} "
         "UNION ALL SELECT fact_id::VARCHAR FROM org_facts WHERE retracted_at IS NULL"

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from synthorg_tui.memory.consolidation.plan import (
     ConsolidationPlan,
@@ -23,11 +23,9 @@ from synthorg_tui.memory.consolidation.plan import (
 )
 from synthorg_tui.memory.consolidation.strategy import CONSOLIDATION_SOURCE
 from synthorg_tui.memory.enums import ArchiveReason
+from synthorg_tui.memory.store.rows import StoredMemory
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import insert, naive_utc
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.store.rows import StoredMemory
-    from synthorg_tui.persistence.port import Connection
 
 _MERGED: Final = (ArchiveReason.DUPLICATE.value, ArchiveReason.CONSOLIDATED.value)
 PROGRAM: Final = "consolidation"
@@ -41,7 +39,7 @@ _MEMBER_TYPES: Final = ("BIGINT", "BIGINT", "UUID", "VARCHAR", "VARCHAR", "BIGIN
 _UNDECIDED: Final = f"('{GroupState.PROPOSED}', '{GroupState.LEFT}', '{GroupState.DROPPED}')"
 
 
-def mark_of(row: "StoredMemory") -> str:
+def mark_of(row: StoredMemory) -> str:
     """Return a hash of what a plan depends on of a memory; ``content_hash`` in it is keyed."""
     parts = (
         *(row.content_hash, row.category, row.namespace, sorted(row.tags), row.agent_id),
@@ -50,7 +48,7 @@ def mark_of(row: "StoredMemory") -> str:
     return hashlib.blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
 
 
-def put_plan(db: "Connection", plan: ConsolidationPlan) -> ConsolidationPlan:
+def put_plan(db: Connection, plan: ConsolidationPlan) -> ConsolidationPlan:
     """Store a plan and return it with its number."""
     row = db.execute("SELECT coalesce(max(number), 0) + 1 FROM consolidation_plans").fetchone()
     plan = replace(plan, number=int(row[0]) if row else 1)
@@ -73,7 +71,7 @@ def put_plan(db: "Connection", plan: ConsolidationPlan) -> ConsolidationPlan:
 
 
 def plans(
-    db: "Connection", numbers: Sequence[int] | None = None, *, limit: int = 1000
+    db: Connection, numbers: Sequence[int] | None = None, *, limit: int = 1000
 ) -> tuple[ConsolidationPlan, ...]:
     """Return the plans with these numbers, or the latest ``limit``, newest first."""
     found = db.execute(
@@ -98,12 +96,12 @@ def plans(
     )
 
 
-def plan_numbered(db: "Connection", number: int) -> ConsolidationPlan | None:
+def plan_numbered(db: Connection, number: int) -> ConsolidationPlan | None:
     """Return the plan with this number, or ``None``."""
     return next(iter(plans(db, [number])), None)
 
 
-def numbers_with(db: "Connection", state: GroupState) -> tuple[int, ...]:
+def numbers_with(db: Connection, state: GroupState) -> tuple[int, ...]:
     """Return the numbers of the plans that have a group in a state, oldest first."""
     rows = db.execute(
         "SELECT DISTINCT plan FROM consolidation_groups WHERE state = ? ORDER BY 1", [state.value]
@@ -112,7 +110,7 @@ def numbers_with(db: "Connection", state: GroupState) -> tuple[int, ...]:
 
 
 def set_state(
-    db: "Connection",
+    db: Connection,
     plan: int,
     groups: Iterable[int],
     state: GroupState,
@@ -132,7 +130,7 @@ def set_state(
     )
 
 
-def note_revisions(db: "Connection", plan: int, group: int) -> None:
+def note_revisions(db: Connection, plan: int, group: int) -> None:
     """Note the revisions that the archived memories of a group have in this transaction."""
     db.execute(
         "UPDATE consolidation_members SET revision = m.revision FROM memories m "
@@ -141,7 +139,7 @@ def note_revisions(db: "Connection", plan: int, group: int) -> None:
     )
 
 
-def revisions_of(db: "Connection", plan: int, group: int) -> dict[str, int]:
+def revisions_of(db: Connection, plan: int, group: int) -> dict[str, int]:
     """Return the noted revisions of a group's archived memories, by id."""
     return dict(
         db.execute(
@@ -152,7 +150,7 @@ def revisions_of(db: "Connection", plan: int, group: int) -> dict[str, int]:
     )
 
 
-def texts_applied(db: "Connection", plan: int, agent_id: str) -> tuple[int, int]:
+def texts_applied(db: Connection, plan: int, agent_id: str) -> tuple[int, int]:
     """Return how many texts of an agent left by a plan, and how many memories."""
     row = db.execute(
         "WITH g AS (SELECT number, texts FROM consolidation_groups "
@@ -164,7 +162,7 @@ def texts_applied(db: "Connection", plan: int, agent_id: str) -> tuple[int, int]
     return (int(row[0]), int(row[1])) if row else (0, 0)
 
 
-def merged_since(db: "Connection", moment: datetime | None) -> int:
+def merged_since(db: Connection, moment: datetime | None) -> int:
     """Count archived memories that another stands for, of those archived after ``moment``."""
     row = db.execute(
         "SELECT count(*) FROM memories WHERE archived_at > coalesce(?, TIMESTAMP '-infinity') "
@@ -174,7 +172,7 @@ def merged_since(db: "Connection", moment: datetime | None) -> int:
     return int(row[0]) if row else 0
 
 
-def brought_back(db: "Connection") -> frozenset[str]:
+def brought_back(db: Connection) -> frozenset[str]:
     """Return the ids of memories that a plan archived before and that are live again.
 
     Somebody wants them: what runs by itself leaves them alone.
@@ -187,7 +185,7 @@ def brought_back(db: "Connection") -> frozenset[str]:
     return frozenset(key for (key,) in rows)
 
 
-def drop_undecided(db: "Connection", agent_id: str | None, *, by_program: bool) -> None:
+def drop_undecided(db: Connection, agent_id: str | None, *, by_program: bool) -> None:
     """Delete what nobody decided on of plans for the same agent, or for all: another replaces it.
 
     ``by_program`` are those that the program made by itself; a person's stay then, and the other
@@ -207,7 +205,7 @@ def drop_undecided(db: "Connection", agent_id: str | None, *, by_program: bool) 
     )
 
 
-def erase_from_plans(db: "Connection", ids: Sequence[str]) -> None:
+def erase_from_plans(db: Connection, ids: Sequence[str]) -> None:
     """Erase every stored text that is made of these memories, and the memories from all groups.
 
     A group that has one of them can't be carried out any more.
@@ -223,7 +221,7 @@ def erase_from_plans(db: "Connection", ids: Sequence[str]) -> None:
     db.execute(f"DELETE FROM consolidation_members WHERE memory_id IN {listed}", [list(ids)])
 
 
-def made_of(db: "Connection", ids: Sequence[str]) -> tuple[list[str], list[str]]:
+def made_of(db: Connection, ids: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the memories that repeat these, and what else they stand for and is archived.
 
     Purging one of these purges the first, which say the same: merged texts, and archived copies to
@@ -260,7 +258,7 @@ def _group_row(plan: int, group: PlannedGroup) -> tuple[object, ...]:
     )
 
 
-def _groups(db: "Connection", numbers: Sequence[int]) -> dict[int, list[PlannedGroup]]:
+def _groups(db: Connection, numbers: Sequence[int]) -> dict[int, list[PlannedGroup]]:
     members: dict[tuple[int, int], list[GroupMember]] = {}
     for plan, number, memory_id, role, mark in db.execute(
         "SELECT plan, number, memory_id::VARCHAR, role, mark FROM consolidation_members "

@@ -10,14 +10,12 @@ import json
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.memory.index.protocol import EndedByAge
 from synthorg_tui.memory.listing import ListedMemory
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection, StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 
 _DAY: Final = 86_400
 _NOTED: Final = "retention"
@@ -134,7 +132,7 @@ class AgeRules(NamedTuple):
         return cls(tuple(rules))
 
     @classmethod
-    async def of_store(cls, database: "StoreDatabase", policy: StorePolicy) -> "AgeRules":
+    async def of_store(cls, database: StoreDatabase, policy: StorePolicy) -> "AgeRules":
         """Return the rules that hold for a store that was just opened, and note them in it.
 
         They are those of the policy; where several programs share the store, those of the first one
@@ -154,12 +152,12 @@ class AgeRules(NamedTuple):
         return own
 
     @classmethod
-    def load(cls, db: "Connection") -> "AgeRules":
+    def load(cls, db: Connection) -> "AgeRules":
         """Return the rules that are noted in the database; none where nobody noted any."""
         return cls.noted(db) or cls()
 
     @classmethod
-    def noted(cls, db: "Connection") -> "AgeRules | None":
+    def noted(cls, db: Connection) -> "AgeRules | None":
         """Return the rules that are noted, which may be none at all; ``None`` for no note."""
         row = db.execute("SELECT value FROM meta WHERE name = ?", [_NOTED]).fetchone()
         if row is None:
@@ -171,11 +169,11 @@ class AgeRules(NamedTuple):
             )
         )
 
-    def note(self, db: "Connection") -> None:
+    def note(self, db: Connection) -> None:
         """Write the rules into the database, for who reads it without the settings."""
         db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [_NOTED, json.dumps(self.rules)])
 
-    def note_first(self, db: "Connection") -> "AgeRules":
+    def note_first(self, db: Connection) -> "AgeRules":
         """Write the rules into the database unless there are some; return those that hold now."""
         found = self.noted(db)
         if found is None:

@@ -7,24 +7,21 @@ twice, as it is never given what it published itself. Of one memory there is one
 
 import uuid
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.memory.enums import EdgeKind
 from synthorg_tui.memory.errors import MemoryNotFoundError, MemoryStoreError
 from synthorg_tui.memory.listing import SHARED_OWNER
+from synthorg_tui.memory.store.acts import MayEdit
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.edges import MemoryEdge, add_edges, copies_published
 from synthorg_tui.memory.store.queries import known_ids, rows_by_id
 from synthorg_tui.memory.store.rows import StoredMemory
 from synthorg_tui.memory.store.writes import Changes
 
-if TYPE_CHECKING:
-    from synthorg_tui.memory.store.acts import MayEdit
-
 
 async def publish(
-    core: Core, memory_ids: Sequence[str], *, may_edit: "MayEdit", actor: str
+    core: Core, memory_ids: Sequence[str], *, may_edit: MayEdit, actor: str
 ) -> tuple[str, ...]:
     """Publish private memories and return the ids of the copies.
 
@@ -52,7 +49,7 @@ async def publish(
 
 
 async def retract(
-    core: Core, memory_ids: Sequence[str], *, may_edit: "MayEdit", actor: str
+    core: Core, memory_ids: Sequence[str], *, may_edit: MayEdit, actor: str
 ) -> tuple[str, ...]:
     """Withdraw published memories, named by the copy or by what it was made of.
 
@@ -78,7 +75,7 @@ async def retract(
 
 
 def _to_publish(
-    changes: Changes, memory_ids: Sequence[str], may_edit: "MayEdit"
+    changes: Changes, memory_ids: Sequence[str], may_edit: MayEdit
 ) -> list[StoredMemory]:
     """The private ones that have no copy yet; raises where one may not be published."""
     private = [row for row in _current(changes, memory_ids) if not row.shared]

@@ -11,15 +11,12 @@ import logging
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.errors import duckdb_error
 from synthorg_tui.memory.store import queries
-from synthorg_tui.persistence.port import StoreDatabase
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 
 _log = logging.getLogger(__name__)
 
@@ -76,13 +73,13 @@ class Residue:
         self._reasons: dict[str, str] = {}
         self._erased_name = _erased_name(database)
 
-    def load(self, db: "Connection", meta: dict[str, str]) -> None:
+    def load(self, db: Connection, meta: dict[str, str]) -> None:
         """Read what an earlier process left to be erased."""
         self._in_database = bool(meta.get(queries.HAS_PURGED))
         self._index_erased = int(meta.get(self._erased_name) or 0)
         self._purged = queries.last_purge(db)
 
-    def look(self, db: "Connection") -> None:
+    def look(self, db: Connection) -> None:
         """Read what others have purged since; the files of their database are theirs to rewrite."""
         self._purged = max(self._purged, queries.last_purge(db))
 

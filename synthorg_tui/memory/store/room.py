@@ -6,8 +6,8 @@ a person pinned, what is shared, and, when an agent or an import needs the room,
 wrote. So an agent that floods its memory pushes out its diary and its own notes, and nobody else's.
 """
 
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final
 
 from synthorg_tui.core.actors import PERSON_SUFFIXES
 from synthorg_tui.memory.consolidation.eviction import CORE_TAG, DIARY, LASTING, PINNED_TAG
@@ -21,16 +21,13 @@ from synthorg_tui.memory.store.policy import LiveBound
 from synthorg_tui.memory.store.rows import STORED, StoredMemory
 from synthorg_tui.memory.store.writes import Changes
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 ROOM_ACTOR: Final = "room"
 """What the history calls the part of the program that makes room."""
 _BY_PERSONS: Final = (SourceKind.USER.value, SourceKind.OPERATOR.value)
 _UNBOUNDED: Final = 1 << 62
 
 
-def _quoted(values: "Iterable[str]") -> str:
+def _quoted(values: Iterable[str]) -> str:
     return ", ".join(f"'{value}'" for value in sorted(values))
 
 

@@ -7,19 +7,16 @@ way. Searches of what the index doesn't contain use the parts.
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from synthorg_tui.memory.index.protocol import IndexHit, IndexHits, SparseVector
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 from synthorg_tui.memory.store.queries import WhereClause
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.providers.embedding.protocol import Vectors
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 
 def scan(
-    db: "Connection",
+    db: Connection,
     where: WhereClause,
     *,
     fingerprint: str,

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Container, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from synthorg_tui.memory.errors import MemoryRetrievalError, VectorIndexError
 from synthorg_tui.memory.index.protocol import (
@@ -46,12 +46,10 @@ from synthorg_tui.memory.store.beside import (
 from synthorg_tui.memory.store.core import Core, entry_of
 from synthorg_tui.memory.store.rows import LISTED
 from synthorg_tui.memory.store.scan import scan
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 ROWS_AT_ONCE = 50
 """Candidates to be explained, if that is enough: DuckDB takes twice as long to find 51."""
@@ -248,7 +246,7 @@ class Search:
         queries.add_query(asked, query)
         now, ages = naive_utc(self._core.clock.now()), self._core.ages
 
-        def read(db: "Connection") -> _Near:
+        def read(db: Connection) -> _Near:
             neighbours = neighbours_of(db, seen, rows)
             near = [ages.shown(row) for row in rows_beside(db, asked, rows, neighbours)]
             keyed = [row.id for row in near if row.is_fact]

@@ -7,7 +7,6 @@ history. What may be stored is decided before, in ``writer``.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from synthorg_tui.memory.enums import ArchiveReason, EdgeKind
 from synthorg_tui.memory.listing import ChangeKind
@@ -36,11 +35,9 @@ from synthorg_tui.memory.store.rows import (
     with_tags,
 )
 from synthorg_tui.persistence.call_log import erase_from_calls
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import insert
 from synthorg_tui.providers.embedding.protocol import Vectors
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 _MEMORY_TYPES = {
     "id": "UUID",
@@ -75,7 +72,7 @@ class Changes:
     has to look up in the database. ``ages`` say what has expired.
     """
 
-    db: "Connection"
+    db: Connection
     revision: int
     now: datetime
     fingerprint: str

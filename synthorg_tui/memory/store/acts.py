@@ -114,7 +114,9 @@ class PersonActs:
                 raise MemoryNotFoundError(f"there is no memory {memory_id}")
             self._may_edit(changes.db, memory_id)
             after = _with(before, fields, self._core.salt)
-            return before if after == before else self._write(changes, before, after, vector, actor)
+            if after == before:
+                return before
+            return changes.edit(before, after._replace(edited=True), vector, actor=actor)
 
         return await self._core.change(work)
 
@@ -173,9 +175,9 @@ class PersonActs:
         rows = rows_by_id(changes.db, [memory_id for memory_id, _ in act.targets])
         if act.kind is ChangeKind.EDITED:
             for memory_id, fields in act.targets:
-                after = _with(rows[memory_id], fields, self._core.salt)
+                after = _with(rows[memory_id], fields, self._core.salt)._replace(edited=True)
                 vector = vectors.get(after.content)
-                self._write(changes, rows[memory_id], after, vector, actor)
+                changes.edit(rows[memory_id], after, vector, actor=actor)
             return rows
         _put_back(changes, [(rows[key], fields) for key, fields in act.targets if fields], actor)
         plain = [rows[memory_id] for memory_id, fields in act.targets if not fields]
@@ -184,18 +186,6 @@ class PersonActs:
         else:
             changes.remove([row.id for row in plain], actor=actor)
         return rows
-
-    def _write(
-        self,
-        changes: Changes,
-        before: StoredMemory,
-        after: StoredMemory,
-        vector: Vectors | None,
-        actor: str,
-    ) -> StoredMemory:
-        moment = max(changes.now, before.created_at)
-        current = after._replace(edited=True, updated_at=moment)
-        return changes.edit(before, current, vector, actor=actor)
 
 
 def _can_step(row: StoredMemory, kind: ChangeKind, present: dict[str, Any], undoes: bool) -> bool:

@@ -217,9 +217,7 @@ class StoreAdmin(StoreReader):
                 if after == before:
                     return before
                 self._may_edit(changes.db, before.id)
-                moment = max(changes.now, before.created_at)
-                after = after._replace(edited=True, updated_at=moment)
-                return changes.edit(before, after, vector, actor=actor)
+                return changes.edit(before, after._replace(edited=True), vector, actor=actor)
 
             return listed(await self._core.change(work))
 

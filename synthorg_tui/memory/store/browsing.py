@@ -92,13 +92,8 @@ def count_all(db: Connection, now: datetime, ages: AgeRules) -> Facets:
         f"WHERE {where} GROUP BY ALL",
         where.values,
     ).fetchall()
-    sums: dict[str, Counter[str]] = {name: Counter() for name in _GROUPS}
-    for agent, category, project, count in rows:
-        sums["agents"][agent] += count
-        sums["categories"][category] += count
-        if project:
-            sums["projects"][project] += count
-    return replace(_facets(sums), archived=total(db, WhereClause(ARCHIVED)))
+    cells, counts = [Cell(*row[:3]) for row in rows], [row[3] for row in rows]
+    return replace(summed(cells, counts, BrowseFilter()), archived=total(db, WhereClause(ARCHIVED)))
 
 
 class Cell(NamedTuple):
@@ -130,10 +125,6 @@ def summed(cells: Sequence[Cell], counts: Sequence[int], what: BrowseFilter) -> 
         for name in _GROUPS if not hidden_by else hidden_by if len(hidden_by) == 1 else ():
             if value := getattr(cell, name):
                 sums[name][value] += count
-    return _facets(sums)
-
-
-def _facets(sums: dict[str, Counter[str]]) -> Facets:
     ranked = {
         name: sorted(c.items(), key=lambda each: (-each[1], each[0])) for name, c in sums.items()
     }

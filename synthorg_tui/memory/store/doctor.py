@@ -329,32 +329,35 @@ def _is_own(path: Path) -> bool:
 
 
 def _sessions_size(db: Connection) -> tuple[int, int]:
-    row = db.execute(
+    count, stored = queries.numbers(
+        db,
         "SELECT (SELECT count(*) FROM executions), "
         "coalesce((SELECT sum(octet_length(record)) FROM executions), 0) "
-        "+ coalesce((SELECT sum(octet_length(lines)) FROM execution_lines), 0)"
-    ).fetchone()
-    return (int(row[0]), int(row[1])) if row else (0, 0)
+        "+ coalesce((SELECT sum(octet_length(lines)) FROM execution_lines), 0)",
+    )
+    return count, stored
 
 
 def _wrong_revisions(db: Connection) -> tuple[int, int]:
-    row = db.execute(
+    (wrong,) = queries.numbers(
+        db,
         "SELECT count(*) FROM (SELECT id, revision FROM memories "
         "UNION ALL SELECT memory_id, revision FROM tombstones) m LEFT JOIN "
         "(SELECT memory_id, max(revision) AS last FROM history GROUP BY 1) h "
-        "ON h.memory_id = m.id WHERE h.last IS DISTINCT FROM m.revision"
-    ).fetchone()
-    return (int(row[0]) if row else 0), queries.last_revision(db)
+        "ON h.memory_id = m.id WHERE h.last IS DISTINCT FROM m.revision",
+    )
+    return wrong, queries.last_revision(db)
 
 
 def _archive_state(db: Connection) -> tuple[int, int, int]:
     """How many memories are archived, are half so, and how many edges end at no memory."""
-    row = db.execute(
+    archived, unclear, loose = queries.numbers(
+        db,
         "SELECT count(archived_at), count(*) FILTER "
         f"(WHERE {queries.HALF_ARCHIVED}), (SELECT count(*) FROM memory_edges e "
-        f"WHERE {edges.IS_LOOSE}) FROM memories m"
-    ).fetchone()
-    return (int(row[0]), int(row[1]), int(row[2])) if row else (0, 0, 0)
+        f"WHERE {edges.IS_LOOSE}) FROM memories m",
+    )
+    return archived, unclear, loose
 
 
 def _approved_by_nobody(db: Connection) -> tuple[int, list[str]]:
@@ -369,8 +372,8 @@ def _approved_by_nobody(db: Connection) -> tuple[int, list[str]]:
 
 
 def _live_ids(db: Connection) -> list[str]:
-    rows = db.execute(
+    return queries.column(
+        db,
         f"SELECT m.id::VARCHAR FROM memories m WHERE {queries.LIVE} "
-        "UNION ALL SELECT fact_id::VARCHAR FROM org_facts WHERE retracted_at IS NULL"
-    ).fetchall()
-    return [row[0] for row in rows]
+        "UNION ALL SELECT fact_id::VARCHAR FROM org_facts WHERE retracted_at IS NULL",
+    )

@@ -23,6 +23,7 @@ from synthorg_tui.memory.consolidation.plan import (
 )
 from synthorg_tui.memory.consolidation.strategy import CONSOLIDATION_SOURCE
 from synthorg_tui.memory.enums import ArchiveReason
+from synthorg_tui.memory.store.queries import column, numbers
 from synthorg_tui.memory.store.rows import StoredMemory
 from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import insert, naive_utc
@@ -50,8 +51,8 @@ def mark_of(row: StoredMemory) -> str:
 
 def put_plan(db: Connection, plan: ConsolidationPlan) -> ConsolidationPlan:
     """Store a plan and return it with its number."""
-    row = db.execute("SELECT coalesce(max(number), 0) + 1 FROM consolidation_plans").fetchone()
-    plan = replace(plan, number=int(row[0]) if row else 1)
+    (last,) = numbers(db, "SELECT max(number) FROM consolidation_plans")
+    plan = replace(plan, number=last + 1)
     db.execute(
         "INSERT INTO consolidation_plans VALUES (?, ?, ?, ?, ?, ?, ?)",
         [
@@ -103,10 +104,8 @@ def plan_numbered(db: Connection, number: int) -> ConsolidationPlan | None:
 
 def numbers_with(db: Connection, state: GroupState) -> tuple[int, ...]:
     """Return the numbers of the plans that have a group in a state, oldest first."""
-    rows = db.execute(
-        "SELECT DISTINCT plan FROM consolidation_groups WHERE state = ? ORDER BY 1", [state.value]
-    ).fetchall()
-    return tuple(number for (number,) in rows)
+    sql = "SELECT DISTINCT plan FROM consolidation_groups WHERE state = ? ORDER BY 1"
+    return tuple(column(db, sql, [state.value]))
 
 
 def set_state(
@@ -152,24 +151,24 @@ def revisions_of(db: Connection, plan: int, group: int) -> dict[str, int]:
 
 def texts_applied(db: Connection, plan: int, agent_id: str) -> tuple[int, int]:
     """Return how many texts of an agent left by a plan, and how many memories."""
-    row = db.execute(
+    texts, memories = numbers(
+        db,
         "WITH g AS (SELECT number, texts FROM consolidation_groups "
         "WHERE plan = $plan AND agent_id = $agent AND state = $state) "
         "SELECT coalesce(sum(texts), 0), (SELECT count(*) FROM consolidation_members "
         "WHERE plan = $plan AND revision IS NOT NULL AND number IN (SELECT number FROM g)) FROM g",
         {"plan": plan, "agent": agent_id, "state": GroupState.APPLIED.value},
-    ).fetchone()
-    return (int(row[0]), int(row[1])) if row else (0, 0)
+    )
+    return texts, memories
 
 
 def merged_since(db: Connection, moment: datetime | None) -> int:
     """Count archived memories that another stands for, of those archived after ``moment``."""
-    row = db.execute(
+    sql = (
         "SELECT count(*) FROM memories WHERE archived_at > coalesce(?, TIMESTAMP '-infinity') "
-        "AND list_contains(?, archived_why)",
-        [naive_utc(moment) if moment else None, list(_MERGED)],
-    ).fetchone()
-    return int(row[0]) if row else 0
+        "AND list_contains(?, archived_why)"
+    )
+    return numbers(db, sql, [naive_utc(moment) if moment else None, list(_MERGED)])[0]
 
 
 def brought_back(db: Connection) -> frozenset[str]:
@@ -177,12 +176,12 @@ def brought_back(db: Connection) -> frozenset[str]:
 
     Somebody wants them: what runs by itself leaves them alone.
     """
-    rows = db.execute(
+    sql = (
         "SELECT DISTINCT e.memory_id::VARCHAR FROM consolidation_members e "
         "JOIN memories m ON m.id = e.memory_id "
         "WHERE e.revision IS NOT NULL AND m.archived_at IS NULL AND m.deleted_at IS NULL"
-    ).fetchall()
-    return frozenset(key for (key,) in rows)
+    )
+    return frozenset(column(db, sql))
 
 
 def drop_undecided(db: Connection, agent_id: str | None, *, by_program: bool) -> None:
@@ -227,26 +226,29 @@ def made_of(db: Connection, ids: Sequence[str]) -> tuple[list[str], list[str]]:
     Purging one of these purges the first, which say the same: merged texts, and archived copies to
     the letter, which no list of live memories shows. It restores the second.
     """
-    copies = db.execute(
+    copies = column(
+        db,
         "SELECT DISTINCT e.from_id::VARCHAR FROM memory_edges e "
         "JOIN memories copy ON copy.id = e.from_id JOIN memories m ON m.id = e.to_id "
         "WHERE e.kind = 'duplicate_of' AND copy.archived_why = 'duplicate' "
         "AND copy.content_hash = m.content_hash AND e.to_id IN (SELECT unnest(?::UUID[]))",
         [list(ids)],
-    ).fetchall()
-    merged = db.execute(
+    )
+    merged = column(
+        db,
         "SELECT DISTINCT e.from_id::VARCHAR FROM memory_edges e "
         "JOIN memories m ON m.id = e.from_id WHERE e.kind = 'derived_from' AND m.source = ? "
         "AND e.to_id IN (SELECT unnest(?::UUID[]))",
         [CONSOLIDATION_SOURCE, list(ids)],
-    ).fetchall()
-    others = db.execute(
+    )
+    others = column(
+        db,
         "SELECT DISTINCT e.to_id::VARCHAR FROM memory_edges e JOIN memories m ON m.id = e.to_id "
         "WHERE e.kind = 'derived_from' AND m.archived_why = 'consolidated' "
         "AND e.from_id IN (SELECT unnest(?::UUID[])) AND e.to_id NOT IN (SELECT unnest(?::UUID[]))",
-        [[key for (key,) in merged], list(ids)],
-    ).fetchall()
-    return [key for (key,) in (*merged, *copies)], [key for (key,) in others]
+        [merged, list(ids)],
+    )
+    return [*merged, *copies], others
 
 
 def _group_row(plan: int, group: PlannedGroup) -> tuple[object, ...]:

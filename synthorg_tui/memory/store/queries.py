@@ -7,7 +7,7 @@ built with ``WhereClause``, which keeps every value out of the SQL text.
 import uuid
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.memory.index.protocol import Visibility
@@ -208,7 +208,7 @@ def in_order(
 def all_ids(db: Connection, where: WhereClause) -> frozenset[str]:
     """Return the ids of all matching rows."""
     sql = f"SELECT m.id::VARCHAR FROM memories m WHERE {where}"
-    return frozenset(row[0] for row in db.execute(sql, where.values).fetchall())
+    return frozenset(column(db, sql, where.values))
 
 
 def first_id(db: Connection, where: WhereClause) -> str | None:
@@ -221,20 +221,19 @@ def first_id(db: Connection, where: WhereClause) -> str | None:
 
 def total(db: Connection, where: WhereClause) -> int:
     """Return the number of matching rows."""
-    return _number(db, f"SELECT count(*) FROM memories m WHERE {where}", where.values)
+    return numbers(db, f"SELECT count(*) FROM memories m WHERE {where}", where.values)[0]
 
 
-def latest_values(db: Connection, column: str, where: WhereClause) -> list[str]:
-    """Return the values of ``column`` in matching rows, that of the newest memory first.
+def latest_values(db: Connection, name: str, where: WhereClause) -> list[str]:
+    """Return the values of the column ``name`` in matching rows, that of the newest memory first.
 
-    ``column`` becomes part of the SQL text, so it must not come from a user.
+    ``name`` becomes part of the SQL text, so it must not come from a user.
     """
-    rows = db.execute(
-        f"SELECT m.{column} FROM memories m WHERE {where} AND m.{column} IS NOT NULL "
-        "GROUP BY 1 ORDER BY max(m.created_at) DESC, 1",
-        where.values,
-    ).fetchall()
-    return [str(row[0]) for row in rows]
+    sql = (
+        f"SELECT m.{name} FROM memories m WHERE {where} AND m.{name} IS NOT NULL "
+        "GROUP BY 1 ORDER BY max(m.created_at) DESC, 1"
+    )
+    return column(db, sql, where.values)
 
 
 def of_sessions(db: Connection) -> list[tuple[str, str, str, datetime]]:
@@ -256,7 +255,7 @@ def last_revision(db: Connection) -> int:
         "UNION ALL SELECT max(revision) FROM org_facts "
         "UNION ALL SELECT max(value::BIGINT) FROM meta WHERE name = ?) AS latest"
     )
-    return _number(db, select, [LEAST_REVISION])
+    return numbers(db, select, [LEAST_REVISION])[0]
 
 
 def changes_since(db: Connection, revision: int, limit: int) -> list[tuple[str, int]]:
@@ -294,7 +293,7 @@ _UNEMBEDDED = (
 
 def count_unembedded(db: Connection, fingerprint: str) -> int:
     """Return how many live memories and facts have no vector of the embedder's fingerprint."""
-    return _number(db, f"SELECT count(*) FROM ({_UNEMBEDDED}) AS w", [fingerprint])
+    return numbers(db, f"SELECT count(*) FROM ({_UNEMBEDDED}) AS w", [fingerprint])[0]
 
 
 def unembedded(db: Connection, fingerprint: str, limit: int) -> list[tuple[str, str]]:
@@ -323,28 +322,26 @@ def drawn_from(db: Connection, execution_ids: Sequence[str]) -> tuple[str, ...]:
     A source is lines of a session, a session, or a session after what was made of it
     (``failure:<session>``).
     """
-    rows = db.execute(
+    sql = (
         "SELECT DISTINCT m.id::VARCHAR FROM memories m, unnest(?::VARCHAR[]) AS s(id) "
-        f"WHERE {DRAWN_FROM} ORDER BY 1",
-        [list(execution_ids)],
-    ).fetchall()
-    return tuple(row[0] for row in rows)
+        f"WHERE {DRAWN_FROM} ORDER BY 1"
+    )
+    return tuple(column(db, sql, [list(execution_ids)]))
 
 
 def stored_sources(db: Connection, memory_ids: Sequence[str]) -> tuple[str, ...]:
     """Return the sources of memories, deleted ones too, that name lines of a stored session."""
-    rows = db.execute(
+    sql = (
         "SELECT DISTINCT m.source FROM memories m JOIN executions e "
         "ON starts_with(m.source, e.id || '#') "
-        "WHERE m.id IN (SELECT unnest(?::UUID[])) ORDER BY 1",
-        [known_ids(memory_ids)],
-    ).fetchall()
-    return tuple(row[0] for row in rows)
+        "WHERE m.id IN (SELECT unnest(?::UUID[])) ORDER BY 1"
+    )
+    return tuple(column(db, sql, [known_ids(memory_ids)]))
 
 
 def last_purge(db: Connection) -> int:
     """Return the revision of the latest purge or redaction of memories, 0 without one."""
-    purged = _number(db, "SELECT coalesce(max(revision), 0) FROM tombstones")
+    (purged,) = numbers(db, "SELECT max(revision) FROM tombstones")
     return max(purged, int(meta(db).get(REDACTED, 0)))
 
 
@@ -430,9 +427,15 @@ def authors_of(db: Connection, ids: Sequence[str]) -> dict[str, str]:
 def count_changed(db: Connection) -> int:
     """Return how many memories and facts a full rebuild of the index has to process."""
     tables = ("memories", "tombstones", "org_facts")
-    return sum(_number(db, f"SELECT count(*) FROM {table}") for table in tables)
+    return sum(numbers(db, f"SELECT count(*) FROM {table}")[0] for table in tables)
 
 
-def _number(db: Connection, sql: str, values: Sequence[object] = ()) -> int:
-    row = db.execute(parsed(db, sql), list(values)).fetchone()
-    return int(row[0]) if row else 0
+def column(db: Connection, sql: str, values: Sequence[object] = ()) -> list[Any]:
+    """Return the first column of what a query finds."""
+    return [row[0] for row in db.execute(sql, list(values)).fetchall()]
+
+
+def numbers(db: Connection, sql: str, values: object = ()) -> tuple[int, ...]:
+    """Return the one row of numbers that a query gives, ``NULL`` as 0."""
+    row = db.execute(parsed(db, sql), values).fetchone() or ()
+    return tuple(int(value or 0) for value in row)

@@ -313,9 +313,7 @@ class ImportPlan:
         """Write the planned changes within a transaction and return the outcome."""
         changes.add([(row, vectors.get(row.content)) for row in self.added], actor=actor)
         for before, after in self.updated:
-            moment = max(changes.now, after.created_at)
-            current = after._replace(updated_at=moment)
-            changes.edit(before, current, vectors.get(after.content), actor=actor)
+            changes.edit(before, after, vectors.get(after.content), actor=actor)
         return BatchOutcome(
             added=tuple(row.id for row in self.added),
             updated=tuple(after.id for _, after in self.updated),

@@ -19,6 +19,7 @@ from synthorg_tui.memory.store.queries import (
     HAS_PURGED,
     LEAST_REVISION,
     REDACTED,
+    column,
     contents_by_id,
     known_ids,
     rows_by_id,
@@ -105,10 +106,11 @@ class Changes:
     def edit(
         self, before: StoredMemory, after: StoredMemory, vector: Vectors | None, *, actor: str
     ) -> StoredMemory:
-        """Write a changed memory and return it with its new revision.
+        """Write a changed memory and return it with its new revision and time of change.
 
         ``vector`` is the vector of the new content; it is used only if the content changed.
         """
+        after = after._replace(updated_at=max(self.now, after.created_at))
         old = history_fields(before) | true_times(before)
         new = history_fields(after) | true_times(after)
         changed = {name for name in new if old[name] != new[name]}
@@ -154,7 +156,7 @@ class Changes:
         The history gets an entry without fields, and loses the old text in a step of its own. A
         changed memory waits for embedding, and an import doesn't know it as unchanged any more.
         """
-        ids = [key for (key,) in self.db.execute("SELECT id::VARCHAR FROM memories").fetchall()]
+        ids = column(self.db, "SELECT id::VARCHAR FROM memories")
         rows = rows_by_id(self.db, ids).values()
         changed = [(row, after) for row in rows if (after := _redacted(row, clean, salt)) != row]
         for row, after in changed:

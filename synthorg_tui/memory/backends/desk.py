@@ -37,7 +37,7 @@ from synthorg_tui.memory.retrieval.hits import CandidateSource, SearchHit
 from synthorg_tui.memory.retrieval.relevance import relevant_hits
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 from synthorg_tui.memory.shared import SharedKnowledgeStore
-from synthorg_tui.memory.store.browsing import Cell, summed
+from synthorg_tui.memory.store.browsing import Cell, is_in_groups, summed
 from synthorg_tui.memory.store.search import NEARLY_THE_SAME
 
 MAX_PAGE: Final = 1_000_000
@@ -130,7 +130,7 @@ class PlainDesk:
         """Return the numbers of memories by group that a filter lists."""
         wanted = what or BrowseFilter()
         memories = await self._listed(_without_groups(wanted))
-        cells = Counter(Cell(m.agent_id, m.category, m.project, m.kind) for m in memories)
+        cells = Counter(map(_cell, memories))
         found = summed(list(cells), list(cells.values()), wanted)
         limit = getattr(self._backend, "max_memories_per_agent", None)
         kinds = found.kinds if what is not None else ()
@@ -274,11 +274,13 @@ def is_listed(memory: ListedMemory, what: BrowseFilter) -> bool:
     """Return whether a live memory passes a filter."""
     text, tags = memory.content.lower(), {tag.lower() for tag in memory.tags}
     return (
-        _is_among(memory, what)
-        and not _is_unwanted(memory, what)
+        is_in_groups(_cell(memory), what)
+        and (not what.sessions or any(map(memory.is_of, what.sessions)))
+        and not any(map(memory.is_of, what.unwanted.sessions))
+        and all(tag.lower() in tags for tag in what.tags)
+        and not any(tag.lower() in tags for tag in what.unwanted.tags)
         and all(word.lower() in text for word in what.words)
         and not any(word.lower() in text for word in what.without)
-        and all(tag.lower() in tags for tag in what.tags)
         and (what.since is None or memory.created_at >= what.since)
         and (what.until is None or memory.created_at < what.until)
         and all(_has_state(memory, state) for state in what.states)
@@ -286,26 +288,8 @@ def is_listed(memory: ListedMemory, what: BrowseFilter) -> bool:
     )
 
 
-def _is_among(memory: ListedMemory, what: BrowseFilter) -> bool:
-    return (
-        (not what.agents or memory.agent_id in what.agents)
-        and (not what.categories or memory.category in what.categories)
-        and (not what.projects or memory.project in what.projects)
-        and (not what.kinds or memory.kind in what.kinds)
-        and (not what.sessions or any(memory.is_of(session) for session in what.sessions))
-    )
-
-
-def _is_unwanted(memory: ListedMemory, what: BrowseFilter) -> bool:
-    no, tags = what.unwanted, {tag.lower() for tag in memory.tags}
-    return (
-        memory.agent_id in no.agents
-        or memory.project in no.projects
-        or memory.kind in no.kinds
-        or memory.category in no.categories
-        or any(tag.lower() in tags for tag in no.tags)
-        or any(memory.is_of(session) for session in no.sessions)
-    )
+def _cell(memory: ListedMemory) -> Cell:
+    return Cell(memory.agent_id, memory.category, memory.project, memory.kind)
 
 
 def _has_state(memory: ListedMemory, state: str) -> bool:

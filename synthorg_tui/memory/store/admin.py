@@ -3,6 +3,7 @@
 It sees every agent, session and project, so nothing here may be handed to an agent.
 """
 
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -13,7 +14,7 @@ from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.executions.drawn import DrawnMemory, drawn_from
 from synthorg_tui.executions.models import SourceRef
-from synthorg_tui.memory.enums import ArchiveReason
+from synthorg_tui.memory.enums import ArchiveReason, EdgeKind
 from synthorg_tui.memory.errors import (
     MemoryNotFoundError,
     MemoryRetrievalError,
@@ -26,6 +27,7 @@ from synthorg_tui.memory.extensions import (
     MemoryEdit,
 )
 from synthorg_tui.memory.listing import (
+    SHARED_OWNER,
     AgentPlaces,
     BrowseFilter,
     Facets,
@@ -45,9 +47,9 @@ from synthorg_tui.memory.store.acts import PersonActs
 from synthorg_tui.memory.store.archive import find_archived
 from synthorg_tui.memory.store.as_of import find_as_of
 from synthorg_tui.memory.store.core import Core
+from synthorg_tui.memory.store.edges import MemoryEdge, add_edges, copies_published
 from synthorg_tui.memory.store.facts import require_fact
 from synthorg_tui.memory.store.plans import mark_of
-from synthorg_tui.memory.store.publishing import publish, retract
 from synthorg_tui.memory.store.reader import StoreReader
 from synthorg_tui.memory.store.rows import (
     LISTED,
@@ -267,14 +269,65 @@ class StoreAdmin(StoreReader):
         )
 
     async def publish(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> tuple[str, ...]:
-        """Publish memories to all agents; see ``MemoryAdmin.publish``."""
+        """Publish private memories to all agents and return the ids of the copies.
+
+        What is published already, or is a copy, is passed over. A copy has an edge to the memory
+        that it was made of, which stays its agent's as it was: so withdrawing takes away the copy
+        alone, and the agent isn't given the same twice, as it is never given what it published.
+        """
         with translate_errors(MemoryStoreError, "publishing"):
-            return await publish(self._core, memory_ids, may_edit=self._may_edit, actor=actor)
+            rows = await self._core.read(lambda db: queries.rows_by_id(db, memory_ids))
+            texts = {row.id: row.content for row in rows.values()}
+            vectors = dict(zip(texts, await self._core.embed(list(texts.values())), strict=True))
+
+        def work(changes: Changes) -> tuple[str, ...]:
+            wanted = self._to_publish(changes, memory_ids)
+            if any(texts.get(row.id) != row.content for row in wanted):
+                raise MemoryStoreError("a memory changed just now", remedy="Try again.")
+            made = [(_copy(row, changes), vectors[row.id]) for row in wanted]
+            changes.add(made, actor=actor)
+            edges = [
+                MemoryEdge(copy.id, row.id, EdgeKind.DERIVED_FROM)
+                for row, (copy, _) in zip(wanted, made, strict=True)
+            ]
+            add_edges(changes.db, edges, made_at=changes.now, made_by=actor)
+            return tuple(copy.id for copy, _ in made)
+
+        return await self._core.change(work, action="publishing")
 
     async def retract(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> tuple[str, ...]:
-        """Withdraw published memories; see ``MemoryAdmin.retract``."""
-        with translate_errors(MemoryStoreError, "retracting"):
-            return await retract(self._core, memory_ids, may_edit=self._may_edit, actor=actor)
+        """Withdraw published memories, named by the copy or by what it was made of.
+
+        Returns the ids of those that were withdrawn. They are deleted, so that undoing publishes
+        them again; the memories that they were made of stay as they are.
+        """
+
+        def work(changes: Changes) -> tuple[str, ...]:
+            found = _current(changes, memory_ids)
+            if any(row.agent_id == SHARED_OWNER for row in found):
+                raise MemoryStoreError(
+                    "what is known of a project belongs to all agents: no one published it",
+                    remedy="Delete it instead.",
+                )
+            named = [row.id for row in found if row.shared]
+            made = copies_published(changes.db, [row.id for row in found if not row.shared])
+            leaving = dict.fromkeys([*named, *made.values()])
+            for memory_id in leaving:
+                self._may_edit(changes.db, memory_id)
+            return tuple(row.id for row in changes.remove(list(leaving), actor=actor))
+
+        return await self._core.change(work, action="retracting")
+
+    def _to_publish(self, changes: Changes, memory_ids: Sequence[str]) -> list[StoredMemory]:
+        """The private ones that have no copy yet; raises where one may not be published."""
+        private = [row for row in _current(changes, memory_ids) if not row.shared]
+        known = copies_published(changes.db, [row.id for row in private])
+        wanted = [row for row in private if row.id not in known]
+        for row in wanted:
+            self._may_edit(changes.db, row.id)
+            if row.level == MemoryLevel.NONE or changes.is_hidden(row):
+                raise MemoryStoreError(f"memory {row.id} has expired: nobody is given it")
+        return wanted
 
     async def purge(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
         """Erase live, archived and deleted memories from rows, vectors, history and index.
@@ -367,3 +420,27 @@ def _edited(before: StoredMemory, change: MemoryEdit, salt: str) -> StoredMemory
     )
     require_fact(after)
     return after
+
+
+def _current(changes: Changes, memory_ids: Sequence[str]) -> list[StoredMemory]:
+    rows = queries.rows_by_id(changes.db, memory_ids)
+    for memory_id in memory_ids:
+        row = rows.get(memory_id)
+        if row is None or not row.is_current:
+            raise MemoryNotFoundError(f"there is no live memory {memory_id}")
+    return [rows[memory_id] for memory_id in queries.known_ids(memory_ids)]
+
+
+def _copy(row: StoredMemory, changes: Changes) -> StoredMemory:
+    """The same memory for all agents, in every session and project."""
+    return row._replace(
+        id=str(uuid.uuid4()),
+        revision=0,
+        shared=True,
+        level=MemoryLevel.PERSISTENT.value,
+        session_id=None,
+        project=None,
+        import_key=None,
+        draft_hash=None,
+        recorded_at=changes.now,
+    )

@@ -138,6 +138,11 @@ def summed(cells: Sequence[Cell], counts: Sequence[int], what: BrowseFilter) -> 
     )
 
 
+def is_in_groups(cell: Cell, what: BrowseFilter) -> bool:
+    """Return whether memories of these groups pass a filter's parts on groups."""
+    return all(_has_group(cell, name, what) for name in _GROUPS)
+
+
 def _has_group(cell: Cell, name: str, what: BrowseFilter) -> bool:
     value, wanted = getattr(cell, name), getattr(what, name)
     return (not wanted or value in wanted) and value not in getattr(what.unwanted, name)

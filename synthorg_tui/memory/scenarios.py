@@ -108,7 +108,7 @@ def _changed_digest(v1: MemoryV1Config, words: Value | None) -> MemoryV1Config |
 def _changed_config(
     configured: MemoryRetrievalConfig, changed: Mapping[str, Value]
 ) -> MemoryRetrievalConfig:
-    """Only what is set is carried over, so that defaults don't count as chosen."""
+    """The settings with changes; defaults are left out, so that they don't count as chosen."""
     if unknown := sorted(set(changed) - set(MemoryRetrievalConfig.model_fields)):
         raise DomainError(
             f"memory.retrieval has no setting {unknown[0]!r}.",

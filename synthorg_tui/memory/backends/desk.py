@@ -1,6 +1,6 @@
 """A person's access to the memories of all agents in a backend without a database of its own.
 
-Everything is looked through for each question, and what needs a record of changes is refused.
+Each question reads all memories; operations that need a record of changes are refused.
 """
 
 from collections import Counter
@@ -70,7 +70,7 @@ async def all_listed(backend: MemoryBackend) -> Sequence[ListedMemory]:
 class PlainDesk:
     """``MemoryAdmin`` over any backend that can list its memories.
 
-    What is deleted is gone for good. Changing, archiving, restoring and undoing raise
+    Deleting is final. Changing, archiving, restoring and undoing raise
     ``MemoryCapabilityError``.
     """
 

@@ -55,7 +55,7 @@ STORED_ALREADY: Final = "the agent has this memory already"
 class Ranked(NamedTuple):
     """The best matches of a text: both rankings, and the memories in them by id.
 
-    ``is_all`` tells that there are no further matches.
+    ``is_all`` means that there are no further matches.
     """
 
     hits: IndexHits
@@ -113,7 +113,7 @@ class PlainBackend(ABC):
 
     @abstractmethod
     async def _kept_one(self, memory_id: str) -> KeptMemory | None:
-        """The memory with this id, whoever's it is."""
+        """The memory with this id, of any agent."""
 
     @abstractmethod
     async def _keep(self, memory: KeptMemory) -> str:

@@ -244,7 +244,7 @@ class ServerIndex:
         """Do nothing: the memory is the server's."""
 
     async def applied(self) -> int:
-        """Return the latest revision that the collection contains, whoever applied it."""
+        """Return the latest revision that the collection contains, applied by any process."""
         with _server_errors("read the index's revision"):
             return (await self._mark().read()).revision
 
@@ -439,7 +439,7 @@ class ServerIndex:
             await client.create_payload_index(self._collection, field, schema)
 
     async def _collections_in_use(self) -> list[str]:
-        """Collections of other embedders, once those that nobody uses are dropped."""
+        """Drop unused collections of other embedders and return the names of the used ones."""
         client, kept = self._opened(), []
         mine = re.compile(re.escape(self._prefix) + r"_[0-9a-f]{12}")
         now = self._clock.now()

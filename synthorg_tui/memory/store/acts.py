@@ -1,9 +1,9 @@
 """A person's own changes of memories, undone and redone in order, and older versions restored.
 
-What was done is read from the history, so that it can be undone after a restart too. What agents,
-imports and settings did is theirs: it is never undone here. A change that somebody has overwritten
-since, or that a purge erased, is passed over, and so is what a decision did: it is undone with the
-decision, which would stand otherwise.
+Acts are read from the history, so that they can be undone after a restart too. Only changes made by
+a person are undone here, none made by agents, imports or settings. A change that was overwritten
+since, or that a purge erased, is skipped, and so are the changes of a decision: they are undone
+with the decision, which would stand otherwise.
 """
 
 import json
@@ -68,7 +68,7 @@ _IS_DECISIONS: Final = """
 
 
 class _Act(NamedTuple):
-    """One change of a person, with what is to be done to each memory to undo or redo it."""
+    """One change of a person, with the fields that each memory gets to undo or redo it."""
 
     number: int
     kind: ChangeKind
@@ -202,7 +202,7 @@ def _can_step(row: StoredMemory, kind: ChangeKind, present: dict[str, Any], undo
 def _put_back(
     changes: Changes, targets: Sequence[tuple[StoredMemory, dict[str, Any]]], actor: str
 ) -> None:
-    """Give memories the states that the history told of."""
+    """Give memories the states that the history recorded."""
     for row, fields in targets:
         after = with_state(row, fields)
         if after.deleted_at is not None:

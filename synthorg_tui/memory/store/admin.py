@@ -149,7 +149,7 @@ class StoreAdmin(StoreReader):
         return tuple(map(self._core.ages.shown, known))
 
     async def marks(self, memory_ids: Sequence[NotBlankStr]) -> dict[str, str]:
-        """Return the marks of current memories by id, by which a plan tells that one changed."""
+        """Return the marks of current memories by id; a change of a memory changes its mark."""
         rows = await self._rows(memory_ids)
         return {key: mark_of(row) for key, row in rows.items() if row.is_current}
 
@@ -271,9 +271,10 @@ class StoreAdmin(StoreReader):
     async def publish(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> tuple[str, ...]:
         """Publish private memories to all agents and return the ids of the copies.
 
-        What is published already, or is a copy, is passed over. A copy has an edge to the memory
-        that it was made of, which stays its agent's as it was: so withdrawing takes away the copy
-        alone, and the agent isn't given the same twice, as it is never given what it published.
+        Memories that are published already, and copies, are skipped. A copy has an edge to the
+        memory that it was made of, which stays its agent's as it was: so withdrawing takes away the
+        copy alone, and the agent isn't given the same twice, as it is never given what it
+        published.
         """
         with translate_errors(MemoryStoreError, "publishing"):
             rows = await self._core.read(lambda db: queries.rows_by_id(db, memory_ids))

@@ -1,9 +1,9 @@
-"""The archive: memories that are kept byte for byte and given to nobody, until they are restored.
+"""The archive: memories that stay unchanged but are given to no agent until they are restored.
 
 An archived memory is a row of the same table with a time and a reason, so it is in the archive or
 live, and never both or neither, whatever is killed. It isn't in the vector index. A search looks at
 every archived vector instead, a batch at a time, and counts words in the database: slower with each
-thousand, but it costs nothing while nobody asks.
+thousand memories, but without cost until then.
 """
 
 import heapq
@@ -171,7 +171,7 @@ class LocalArchivalStore:
     async def archive(self, entry: ArchivalEntry) -> NotBlankStr:
         """Archive the agent's live memory and return its id; one archived already stays as it is.
 
-        Its row is kept, whatever else the entry says of it.
+        Its row stays as it is; the other fields of the entry are ignored.
         """
 
         def work(changes: Changes) -> str:

@@ -146,7 +146,7 @@ def sole_id(db: Connection, where: WhereClause, start: str) -> str:
 def first_copies(rows: Iterable[ListedMemory]) -> dict[str, list[str]]:
     """Return the ids of those rows that say exactly what an earlier one does, by the earlier id.
 
-    As far as a row tells: the store knows who may read each, see ``copies_of``.
+    Only by the fields of a row; ``copies_of`` also compares who may read each.
     """
     first: dict[object, str] = {}
     copies: dict[str, list[str]] = {}

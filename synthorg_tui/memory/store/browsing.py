@@ -1,4 +1,4 @@
-"""SQL of what a person lists: the conditions of a filter, and the numbers of its groups.
+"""SQL of a person's listings: the conditions of a filter, and the numbers of its groups.
 
 Plain functions on a connection, as in ``queries``, whose conditions these are built from.
 """
@@ -70,7 +70,7 @@ def count_groups(db: Connection, what: BrowseFilter, now: datetime, ages: AgeRul
     """Return the numbers of memories by group that a filter lists.
 
     Within each sort of group its own part of the filter doesn't count, so that the numbers of the
-    groups that could be chosen instead are told.
+    groups that could be chosen instead are included.
     """
     where = _restricted(what, now, ages)
     rows = db.execute(

@@ -1,7 +1,7 @@
 """The parts shared by the local store's modules: transactions, embedding, index, policy.
 
 Changes pass through ``Core.change`` alone, which commits a transaction and brings the index up to
-its revision as one step. What is read or written is in ``queries`` and ``writes``.
+its revision as one step. The SQL that reads and writes is in ``queries`` and ``writes``.
 """
 
 import asyncio
@@ -271,7 +271,7 @@ class Core:
             await self.with_index(lambda projection: projection.catch_up(batches=1))
 
     async def learn(self, revision: int) -> None:
-        """Take note that others wrote to the database, up to ``revision``."""
+        """Note that other processes wrote to the database, up to ``revision``."""
         if revision <= self._revision:
             return
         self._revision = revision
@@ -287,7 +287,7 @@ class Core:
             self._catching_up = asyncio.create_task(self._catch_up_beside())
 
     async def _catch_up_beside(self) -> None:
-        """Replay what is left; searches meanwhile say that something may be missing."""
+        """Replay the missed changes; results of searches meanwhile say that some may be missing."""
         projection, before = self._projection, -1
         while projection.is_behind and projection.applied > before:
             before = projection.applied
@@ -365,10 +365,10 @@ class Core:
             return result
 
     async def _look_what_became_of_it(self, started: int) -> None:
-        """Find out whether a write that failed is stored all the same.
+        """Find out whether a write that failed was committed all the same.
 
-        It is when the disk was full for the checkpoint after it, and the next revision is then
-        another one.
+        It was when the disk was full for the checkpoint after it; the next revision is then a
+        higher one.
         """
         with suppress(DomainError, duckdb_error()):
             self._revision = await self.read(queries.last_revision)
@@ -405,7 +405,7 @@ class Core:
 
     @property
     def is_erasing(self) -> bool:
-        """Whether what remains is erased within seconds, without anybody's doing."""
+        """Whether an erasure has begun by itself, or will within seconds."""
         return self._erasing is not None and not self._erasing.done()
 
     async def start_index_over(self) -> None:
@@ -416,8 +416,8 @@ class Core:
     async def erase(self, progress: Share | None = None) -> Remains:
         """Write the files anew that hold what was purged; return what remains, with the reason.
 
-        Reads and searches go on; changes wait while the database is written. Failures are told by
-        the result alone.
+        Reads and searches go on; changes wait while the database is written. A failure is not
+        raised, but stands in the result.
         """
         self.check_open()
         async with self._one_packing:

@@ -93,7 +93,7 @@ def held(
     """Return those of these facts that don't hold, each with the one that does, ``None`` if none.
 
     ``now`` decides who is live; ``at`` is the time that is asked about, by default ``now``. The
-    same rule as at writing, so what an older store has side by side is told apart as well.
+    same rule as at writing, so it also holds for facts that an older store has side by side.
     """
     at = at or now
     asked = [row for row in queries.rows_by_id(db, ids).values() if is_fact(row)]
@@ -223,7 +223,7 @@ def _holder(
 
 
 def _age(row: StoredMemory) -> tuple[datetime, datetime, int]:
-    """By what the newest is told; of facts of one moment the one written last is."""
+    """Sort key of age; of facts of one moment the one written last is the newest."""
     return (begins(row), row.recorded_at or row.created_at, row.revision)
 
 

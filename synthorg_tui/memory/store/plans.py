@@ -30,7 +30,7 @@ from synthorg_tui.persistence.values import insert, naive_utc
 
 _MERGED: Final = (ArchiveReason.DUPLICATE.value, ArchiveReason.CONSOLIDATED.value)
 PROGRAM: Final = "consolidation"
-"""Who makes the plans that nobody asked for, and whom the history names for all plans."""
+"""Maker of the plans that the program makes by itself, and actor of all plans in the history."""
 
 _GROUP_TYPES: Final = (
     *("BIGINT", "BIGINT", "VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR", "BIGINT", "BIGINT"),
@@ -174,7 +174,7 @@ def merged_since(db: Connection, moment: datetime | None) -> int:
 def brought_back(db: Connection) -> frozenset[str]:
     """Return the ids of memories that a plan archived before and that are live again.
 
-    Somebody wants them: what runs by itself leaves them alone.
+    They were restored on purpose: plans that the program makes by itself leave them alone.
     """
     sql = (
         "SELECT DISTINCT e.memory_id::VARCHAR FROM consolidation_members e "
@@ -185,10 +185,10 @@ def brought_back(db: Connection) -> frozenset[str]:
 
 
 def drop_undecided(db: Connection, agent_id: str | None, *, by_program: bool) -> None:
-    """Delete what nobody decided on of plans for the same agent, or for all: another replaces it.
+    """Delete the undecided groups of plans for one agent, or for all: a new plan replaces them.
 
-    ``by_program`` are those that the program made by itself; a person's stay then, and the other
-    way round. Plans of which nothing is left go as a whole.
+    With ``by_program`` those of plans that the program made by itself, otherwise those of a
+    person's plans. Plans without any group left are deleted.
     """
     whose = "agent_id IS NOT DISTINCT FROM $agent AND (made_by = $program) = $by_program"
     values = {"agent": agent_id, "program": PROGRAM, "by_program": by_program}

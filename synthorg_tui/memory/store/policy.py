@@ -1,9 +1,9 @@
 """The rules of a store: how many memories an agent may have, who sees them, when they end.
 
-A memory without an expiry of its own ends by its age, as the rules say when somebody looks:
-changing a rule changes what is expired at once, and nothing is written. The rules of the owner are
-noted in the database, for what reads it without the settings. Where several programs share it, what
-is noted there holds for all of them, whatever their settings say.
+A memory without an expiry of its own ends by its age, as the rules say at the time of reading: a
+changed rule changes at once which memories have expired, and nothing is written. The rules of the
+owner are stored in the database, for readers without the settings. Where several programs share
+it, the stored rules hold for all of them, whatever their settings say.
 """
 
 import json
@@ -135,8 +135,9 @@ class AgeRules(NamedTuple):
     async def of_store(cls, database: StoreDatabase, policy: StorePolicy) -> "AgeRules":
         """Return the rules that hold for a store that was just opened, and note them in it.
 
-        They are those of the policy; where several programs share the store, those of the first one
-        that opened it or of whoever changed them since, and who has others is told.
+        They are those of the policy. Where several programs share the store they are the stored
+        ones, of the first program that opened it or of the last that changed them; a program with
+        other settings gets a warning.
         """
         own = cls.of(policy)
         if database.is_shared:
@@ -153,7 +154,7 @@ class AgeRules(NamedTuple):
 
     @classmethod
     def load(cls, db: Connection) -> "AgeRules":
-        """Return the rules that are noted in the database; none where nobody noted any."""
+        """Return the rules stored in the database; no rules where none are stored."""
         return cls.noted(db) or cls()
 
     @classmethod
@@ -170,7 +171,7 @@ class AgeRules(NamedTuple):
         )
 
     def note(self, db: Connection) -> None:
-        """Write the rules into the database, for who reads it without the settings."""
+        """Write the rules into the database, for readers without the settings."""
         db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [_NOTED, json.dumps(self.rules)])
 
     def note_first(self, db: Connection) -> "AgeRules":

@@ -120,7 +120,7 @@ class StoreReader:
 
 
 def use_of(memory_id: str, call: RecordedCall) -> MemoryUse:
-    """Return what a person is told of a call that was given a memory."""
+    """Convert a recorded call to its use of a memory, for display."""
     arguments = json.loads(call.arguments)
     asked = (arguments.get(name) for name in ("query", "text", "task"))
     task = next((text for text in asked if isinstance(text, str)), "")

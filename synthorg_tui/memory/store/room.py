@@ -1,4 +1,4 @@
-"""Room in a full memory: archives what is least useful, in the one order in which memories leave.
+"""Room in a full memory: archives the least useful memories, in the one order of eviction.
 
 The order is ``consolidation.eviction``'s, as SQL: reading ten thousand memories for each one that
 is stored would take longer than storing it. Nothing is deleted, and three things never leave: what
@@ -128,7 +128,7 @@ class Room:
         return where
 
     def _archive(self, count: int, spared: Collection[str]) -> None:
-        # The diary leaves first, and is told without a look at texts and history.
+        # The diary leaves first, and is found without reading texts and history.
         diary = self._leaving(spared, _IS_DIARY)
         rows = self._first(diary, "m.confidence, m.created_at, m.id", count)
         if len(rows) < count:

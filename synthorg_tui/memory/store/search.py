@@ -58,7 +58,7 @@ NEARLY_THE_SAME = 0.84
 """Cosine similarity of two memories from which on they say nearly the same.
 
 With the local model rewordings of one fact have 0.85 and more, most facts on the same subject 0.82
-and less. Sentences that differ in a name or a number only can't be told apart by their vectors.
+and less. Vectors don't distinguish sentences that differ in a name or a number only.
 """
 MAX_COPIES = 20_000
 """Copies of one memory that are kept out of the way of others."""
@@ -258,7 +258,7 @@ class Search:
         return await self._core.read(read)
 
     def _own(self, scope: SearchScope) -> queries.WhereClause:
-        """What is the agent's and may be seen."""
+        """Conditions for the live memories that a scope includes, but for ``exclude_agent``."""
         where = self._core.live_where(shared=scope.shared, visibility=scope.visibility)
         if scope.agents is not None:
             where.add("list_contains(?::VARCHAR[], m.agent_id)", sorted(scope.agents))
@@ -373,7 +373,7 @@ class Search:
     ) -> list[ListedMemory]:
         """The hits that are relevant enough and live: the index may be behind the database."""
         wanted = [hit for hit in ranked if hit.fused >= query.min_relevance]
-        # What is deleted or expired is told from the rows: DuckDB takes twice as long to do it.
+        # Deleted and expired memories are left out by their rows: DuckDB takes twice as long.
         where, now = queries.WhereClause(), self._core.clock.now()
         if within is not None:
             where = browsing.browse_where(replace(within, words=()), now, self._core.ages)

@@ -128,7 +128,7 @@ class Projection:
                 return
 
     async def look(self, revision: int) -> None:
-        """Find out whether the index contains ``revision``, whoever wrote and applied it."""
+        """Find out whether the index contains ``revision``, which any process may have applied."""
         self.applied = await self.index.applied()
         self.is_behind = self.applied < revision
 
@@ -173,7 +173,7 @@ class Projection:
         """
         self.is_behind = True
         made_at = self.applied = await self.index.switch()
-        self.is_behind = True  # whoever looked meanwhile saw the edition before
+        self.is_behind = True  # a search meanwhile saw the edition before
         await self.catch_up()
         return made_at
 

@@ -348,7 +348,7 @@ def _updated(before: StoredMemory, row: StoredMemory) -> StoredMemory:
 
 
 def _redacted(request: MemoryStoreRequest) -> MemoryStoreRequest:
-    """The request without secrets, whoever wrote it; most have none."""
+    """The request without secrets, for every author; most have none."""
     tally = RedactionTally()
     content = redact_text(request.content, tally)
     tags = tuple(redact_text(tag, tally) for tag in request.metadata.tags)
@@ -376,7 +376,7 @@ def _archive(
 
 
 def _advise(*requests: MemoryStoreRequest) -> None:
-    """The store guard: one hint for whoever reads the log, never a refusal."""
+    """The store guard: one hint in the log, never a refusal."""
     untagged = [r for r in requests if NON_INFERABLE_TAG not in r.metadata.tags]
     if untagged:
         _log.warning(

@@ -208,7 +208,7 @@ class Changes:
         mode: str | None = None,
         actor: str,
     ) -> None:
-        """Archive the given current memories: kept byte for byte, but given to nobody.
+        """Archive the given current memories: they stay unchanged, but are given to no agent.
 
         ``mode`` is the documented way their content was preserved, where a summary replaces them.
         """
@@ -231,7 +231,7 @@ class Changes:
     ) -> None:
         """Write the states (see ``STATE_FIELDS``) of memories, given as before and after.
 
-        The history tells them apart from the deletion itself, which its kind tells.
+        The history records the changed fields; a mere deletion is recorded by its kind alone.
         """
         if not changed:
             return
@@ -257,7 +257,7 @@ class Changes:
         self.unembedded = self.unembedded or any(row.is_current for row in rows)
 
     def repair_states(self) -> None:
-        """Give what is archived for no reason one, take reasons from what isn't, drop loose edges.
+        """Give archived memories without a reason one, remove reasons of others, drop loose edges.
 
         Nothing is given to agents that wasn't before.
         """

@@ -6,13 +6,14 @@ differences. Nothing here decides what is included.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from pydantic import Field, ValidationError
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
+from synthorg_tui.memory.config import CompanyMemoryConfig
 from synthorg_tui.memory.digest.config import MemoryV1Config
 from synthorg_tui.memory.enums import Sensitivity
 from synthorg_tui.memory.index.protocol import Visibility
@@ -24,9 +25,6 @@ from synthorg_tui.memory.strategies.service import (
     agents_request,
 )
 from synthorg_tui.persistence.port import Connection, StoreDatabase
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.config import CompanyMemoryConfig
 
 
 def stored_scenarios(db: Connection) -> list[tuple[str, str, list[str]]]:
@@ -202,7 +200,7 @@ class ScenarioService:
         self,
         database: StoreDatabase,
         injection: InjectionService,
-        configured: "Callable[[str], CompanyMemoryConfig]",
+        configured: Callable[[str], CompanyMemoryConfig],
     ) -> None:
         self._database = database
         self._injection = injection

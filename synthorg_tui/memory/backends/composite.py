@@ -9,12 +9,15 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.memory.backends.desk import PlainDesk, all_listed
+from synthorg_tui.memory.backends.digest_items import DigestItems, JoinedDigestSource
 from synthorg_tui.memory.backends.kept import by_relevance, newest_first
 from synthorg_tui.memory.capabilities import MemoryCapabilities
+from synthorg_tui.memory.digest.models import DigestSource
 from synthorg_tui.memory.errors import (
     MemoryCapabilityError,
     MemoryConfigError,
@@ -41,10 +44,6 @@ from synthorg_tui.memory.retrieval.hits import (
 )
 from synthorg_tui.memory.retrieval.relevance import fuse_hits
 from synthorg_tui.memory.shared import SharedKnowledgeStore
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.backends.desk import PlainDesk
-    from synthorg_tui.memory.digest.models import DigestSource
 
 T = TypeVar("T")
 
@@ -262,24 +261,18 @@ class CompositeBackend:
             default_relevance=self._default_relevance,
         )
 
-    def digest_items(self) -> "DigestSource":
+    def digest_items(self) -> DigestSource:
         """Return the source of digests from all children that have one."""
-        from synthorg_tui.memory.backends.digest_items import DigestItems, JoinedDigestSource
-
         able = [c for c in self._children.values() if isinstance(c, DigestItems)]
         return JoinedDigestSource([child.digest_items() for child in able])
 
     @cached_property
-    def admin(self) -> "PlainDesk":
+    def admin(self) -> PlainDesk:
         """Access to the memories of all agents, for a person; must not be given to agents."""
-        from synthorg_tui.memory.backends.desk import PlainDesk
-
         return PlainDesk(self)
 
     async def everything(self) -> tuple[ListedMemory, ...]:
         """Return all live memories of all agents, for a person."""
-        from synthorg_tui.memory.backends.desk import all_listed
-
         parts = [await all_listed(child) for child in self._open.values()]
         return tuple(memory for part in parts for memory in part)
 

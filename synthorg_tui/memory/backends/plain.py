@@ -8,11 +8,13 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.memory.backends.desk import PlainDesk
+from synthorg_tui.memory.backends.digest_items import PlainDigestSource
 from synthorg_tui.memory.backends.kept import (
     KeptMemory,
     kept_of,
@@ -21,6 +23,7 @@ from synthorg_tui.memory.backends.kept import (
     passes,
     says_the_same,
 )
+from synthorg_tui.memory.digest.models import DigestItem, DigestSource
 from synthorg_tui.memory.enums import SourceKind
 from synthorg_tui.memory.errors import (
     MemoryConnectionError,
@@ -44,10 +47,6 @@ from synthorg_tui.memory.retrieval.relevance import SEARCH_DEPTH, fuse_hits, joi
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 from synthorg_tui.memory.shared import require_agent_id, require_own
 from synthorg_tui.memory.store.policy import StorePolicy, UniformPolicy
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.backends.desk import PlainDesk
-    from synthorg_tui.memory.digest.models import DigestItem, DigestSource
 
 STORED_ALREADY: Final = "the agent has this memory already"
 
@@ -284,17 +283,13 @@ class PlainBackend(ABC):
         view._visibility = visibility
         return view
 
-    def digest_items(self) -> "DigestSource":
+    def digest_items(self) -> DigestSource:
         """Return the source from which a digest of the memories visible here is built."""
-        from synthorg_tui.memory.backends.digest_items import PlainDigestSource
-
         return PlainDigestSource(self._items, self)
 
     @cached_property
-    def admin(self) -> "PlainDesk":
+    def admin(self) -> PlainDesk:
         """Access to the memories of all agents, for a person; must not be given to agents."""
-        from synthorg_tui.memory.backends.desk import PlainDesk
-
         return PlainDesk(self)
 
     async def everything(self) -> tuple[ListedMemory, ...]:
@@ -309,7 +304,7 @@ class PlainBackend(ABC):
 
     # -- inside
 
-    async def _items(self, agent_id: str) -> "list[DigestItem]":
+    async def _items(self, agent_id: str) -> list[DigestItem]:
         """What a digest is made of: what the agent sees of its own, and what it published."""
         own = await self._of(agent_id, MemoryRetrievalError)
         shared = [m for m in await self._kept(SHARED_OWNER) if m.entry.agent_id == agent_id]

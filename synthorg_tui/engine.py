@@ -57,7 +57,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.organisation.importing import OrgImports
     from synthorg_tui.organisation.service import OrganisationService
-    from synthorg_tui.persistence.operational import PersistenceBackend
+    from synthorg_tui.persistence.operational import DuckDBPersistence
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
     from synthorg_tui.runtime.service import RunService
@@ -169,7 +169,7 @@ class Engine:
         return UsageStore(self._database)
 
     @cached_property
-    def operations(self) -> "PersistenceBackend":
+    def operations(self) -> "DuckDBPersistence":
         """The repositories of operational data, on the store's own database."""
         return wiring.build_operations(self._base)
 

@@ -26,11 +26,11 @@ class Held(Generic[Repository]):
     def __init__(self, table: type[Repository]) -> None:
         self.table = table
 
-    def __get__(self, backend: "PersistenceBackend", _: type) -> Repository:
+    def __get__(self, backend: "DuckDBPersistence", _: type) -> Repository:
         return backend.repository(self.table)
 
 
-class PersistenceBackend:
+class DuckDBPersistence:
     """The repositories of operational data, one for each kind of entity, all asynchronous.
 
     They run on every ``StoreDatabase``, a file or a server's. A backend on a ``database`` that its
@@ -84,9 +84,9 @@ class PersistenceBackend:
             raise PersistenceConnectionError(NOT_CONNECTED, remedy="Await connect() first.")
         return table(self._database)
 
-    tasks = Held(tables.TaskRepository)
-    cost_records = Held(tables.CostRecordRepository)
-    messages = Held(tables.MessageRepository)
+    tasks = Held(tables.TaskTable)
+    cost_records = Held(tables.CostRecordTable)
+    messages = Held(tables.MessageTable)
     lifecycle_events = Held(tables.LifecycleEventRepository)
     task_metrics = Held(tables.TaskMetricRepository)
     collaboration_metrics = Held(tables.CollaborationMetricRepository)
@@ -105,11 +105,11 @@ class PersistenceBackend:
 
 def selections() -> dict[str, str]:
     """Return the SQL that reads each repository whole, by its name."""
-    held = vars(PersistenceBackend).items()
+    held = vars(DuckDBPersistence).items()
     return {name: each.table.selection for name, each in held if isinstance(each, Held)}
 
 
-class OwnPersistence(PersistenceBackend):
+class OwnPersistence(DuckDBPersistence):
     """Repositories on a database of their own, a file or a server's, which ``connect`` opens."""
 
     def __init__(self, config: PersistenceConfig) -> None:
@@ -149,7 +149,7 @@ class OwnPersistence(PersistenceBackend):
         return Database(folder / _MADE_FROM)
 
 
-def create_backend(config: PersistenceConfig) -> PersistenceBackend:
+def create_backend(config: PersistenceConfig) -> DuckDBPersistence:
     """Return a new backend for the database that the settings name; it is disconnected.
 
     Each has a database of its own: two companies share nothing, unless they name one server's.

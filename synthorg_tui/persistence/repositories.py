@@ -41,7 +41,7 @@ from synthorg_tui.persistence.entities import (
 from synthorg_tui.persistence.entity_table import EntityTable, KeyedTable
 
 
-class TaskRepository(KeyedTable[Task], entity=Task, table="tasks"):
+class TaskTable(KeyedTable[Task], entity=Task, table="tasks"):
     """Tasks, by id in lists. A run of an agent writes its own; runs are listed by them."""
 
     async def list_tasks(
@@ -55,7 +55,7 @@ class TaskRepository(KeyedTable[Task], entity=Task, table="tasks"):
         return await self.select("id", status=status, assigned_to=assigned_to, project=project)
 
 
-class CostRecordRepository(EntityTable[CostRecord], entity=CostRecord, table="cost_records"):
+class CostRecordTable(EntityTable[CostRecord], entity=CostRecord, table="cost_records"):
     """What models used. Every answer of the configured model is one (``persistence.usage``)."""
 
     async def query(
@@ -72,7 +72,7 @@ class CostRecordRepository(EntityTable[CostRecord], entity=CostRecord, table="co
         return float(str(await self.scalar(f"{sql} WHERE agent_id = ?", [agent_id])))
 
 
-class MessageRepository(EntityTable[Message], entity=Message, table="messages"):
+class MessageTable(EntityTable[Message], entity=Message, table="messages"):
     """Messages between agents.
 
     To its contract only: agents of one person's machine share what they know by memory, and write

@@ -28,7 +28,7 @@ from synthorg_tui.runtime.steps import used_by
 
 if TYPE_CHECKING:
     from synthorg_tui.memory.extensions import BatchStore
-    from synthorg_tui.persistence.operational import PersistenceBackend
+    from synthorg_tui.persistence.operational import DuckDBPersistence
 
 COSTS: Final = "costs"
 RECORD: Final = "record"
@@ -74,7 +74,7 @@ class PipelineParts:
     """
 
     records: RunRecords
-    operations: "Callable[[], PersistenceBackend]"
+    operations: "Callable[[], DuckDBPersistence]"
     clock: Clock
     store: "Callable[[], BatchStore]"
     level: Callable[[str], MemoryLevel]

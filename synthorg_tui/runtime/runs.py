@@ -23,7 +23,7 @@ from synthorg_tui.persistence.entities import (
     ParkedContext,
     Task,
 )
-from synthorg_tui.persistence.operational import PersistenceBackend
+from synthorg_tui.persistence.operational import DuckDBPersistence
 from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.values import aware, naive
 from synthorg_tui.runtime.models import AgentRun, RunRequest, RunStatus, RunStep, StepKind
@@ -82,7 +82,7 @@ class RunStore:
     """
 
     def __init__(
-        self, database: StoreDatabase, operations: PersistenceBackend, clock: Clock
+        self, database: StoreDatabase, operations: DuckDBPersistence, clock: Clock
     ) -> None:
         self._database = database
         self.operations = operations

@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.memory.service import MemoryService
     from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.organisation.service import OrganisationService
-    from synthorg_tui.persistence.operational import PersistenceBackend
+    from synthorg_tui.persistence.operational import DuckDBPersistence
     from synthorg_tui.persistence.port import Connection
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
@@ -96,11 +96,11 @@ def build_model(
     return model
 
 
-def build_operations(base: Foundation) -> "PersistenceBackend":
+def build_operations(base: Foundation) -> "DuckDBPersistence":
     """Build the repositories of operational data, which are connected as long as the store is."""
-    from synthorg_tui.persistence.operational import PersistenceBackend
+    from synthorg_tui.persistence.operational import DuckDBPersistence
 
-    return PersistenceBackend(base.database)
+    return DuckDBPersistence(base.database)
 
 
 def other_model(

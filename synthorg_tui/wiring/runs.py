@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from synthorg_tui.learning.service import LearnService
     from synthorg_tui.memory.org.protocol import OrgMemoryBackend
     from synthorg_tui.memory.strategies.service import InjectionService
-    from synthorg_tui.persistence.operational import PersistenceBackend
+    from synthorg_tui.persistence.operational import DuckDBPersistence
     from synthorg_tui.providers.completion.protocol import CompletionProvider
 
 RUN_SERVICES: Final = (
@@ -90,7 +90,7 @@ class RunParts:
     knowledge: "Callable[[], KnowledgeService]"
     learning: "Callable[[], LearnService]"
     model: "Callable[[], CompletionProvider | None]"
-    operations: "Callable[[], PersistenceBackend]"
+    operations: "Callable[[], DuckDBPersistence]"
     org: "Callable[[], OrgMemoryBackend]"
     model_named: "Callable[[str | None], CompletionProvider | None]"
 

@@ -137,9 +137,9 @@ async def _write_listed(
 async def _write_beside(base: "Foundation", value: str | None, actor: str) -> None:
     """Keep the setting of a program that made its settings itself."""
     from synthorg_tui.persistence.entities import Setting
-    from synthorg_tui.persistence.operational import PersistenceBackend
+    from synthorg_tui.persistence.operational import DuckDBPersistence
 
-    repository = PersistenceBackend(base.database).settings
+    repository = DuckDBPersistence(base.database).settings
     namespace, _, key = SETTING.partition(".")
     if value is None:
         await repository.delete(namespace, key)

@@ -15,7 +15,7 @@ from synthorg_tui.core.errors import CancelledByUserError, DomainError
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.export import TABLES, DataExporter, ExportFormat
 from synthorg_tui.persistence.moving import NamedStore, StoreMove
-from synthorg_tui.persistence.operational import PersistenceBackend
+from synthorg_tui.persistence.operational import DuckDBPersistence
 from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.postgres.database import PostgresDatabase
 from tests.persistence.test_repositories import ADDED, KEPT, checkpoint_of, cost_of
@@ -38,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def fill(folder: Path) -> None:
     database = Database.in_dir(folder)
     await database.open()
-    backend: Any = PersistenceBackend(database)
+    backend: Any = DuckDBPersistence(database)
     kinds: list[Any] = [*KEPT, *ADDED]
     for kind in kinds:
         for name in ("one", 'two "quoted",\n=1+1'):
@@ -89,7 +89,7 @@ async def test_parquet_has_what_the_repositories_have(
     assert {name: len(rows) for name, rows in found.items()} == done.rows
     assert done.rows["memories"] == MEMORIES - 1, "all but the deleted one"
     assert min(done.rows.values()) > 0
-    backend = PersistenceBackend(database)
+    backend = DuckDBPersistence(database)
     for task in await backend.tasks.list_tasks():
         stored = {**dict(task), "deadline": datetime(2026, 1, 1, 5)}
         assert tuple(stored.values()) in found["tasks"]
@@ -137,7 +137,7 @@ async def test_csv_has_the_same_with_lists_as_json(database: StoreDatabase, tmp_
     assert found.keys() == set(TABLES)
     (project, _) = sorted(found["projects"])
     assert json.loads(project[3]) == ["a", "b"]
-    tasks = await PersistenceBackend(database).tasks.list_tasks()
+    tasks = await DuckDBPersistence(database).tasks.list_tasks()
     assert {(t.id, t.title, t.description, t.assigned_to) for t in tasks} == {
         (row[0], row[1], row[2], row[8]) for row in found["tasks"]
     }
@@ -198,7 +198,7 @@ async def test_a_cancelled_export_leaves_nothing_and_the_earlier_one(
     assert [each.name for each in tmp_path.iterdir()] == ["out"]
     assert read_back(out).keys() == {"tasks"}
     assert database.is_open
-    assert await PersistenceBackend(database).health_check()
+    assert await DuckDBPersistence(database).health_check()
 
 
 async def test_what_a_killed_export_left_is_removed_by_the_next(

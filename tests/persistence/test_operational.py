@@ -41,7 +41,7 @@ from synthorg_tui.persistence.entities import (
     Task,
 )
 from synthorg_tui.persistence.errors import PersistenceConnectionError, QueryError
-from synthorg_tui.persistence.operational import PersistenceBackend, create_backend
+from synthorg_tui.persistence.operational import DuckDBPersistence, create_backend
 from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.usage import UsageStore
 from synthorg_tui.providers.completion.usage import UsageRecord
@@ -236,7 +236,7 @@ class TestConnecting:
         assert not backend.is_connected
 
     async def test_a_database_of_somebody_else_is_left_open(self, database: StoreDatabase) -> None:
-        backend = PersistenceBackend(database)
+        backend = DuckDBPersistence(database)
         await backend.connect()
         await backend.disconnect()
         assert database.is_open
@@ -259,7 +259,7 @@ async def run(database: StoreDatabase, sql: str, *values: object) -> None:
 
 class TestWhatIsReadFromElsewhere:
     async def test_an_answer_of_a_model_is_a_cost(self, database: StoreDatabase) -> None:
-        store, costs = UsageStore(database), PersistenceBackend(database).cost_records
+        store, costs = UsageStore(database), DuckDBPersistence(database).cost_records
         await store.add(UsageRecord(NOW, "m", 100, 10, 1.5, 0.25, "openai", "a", "run"))
         await store.add(UsageRecord(NOW + timedelta(1), "m", 1, 1, 0.5))
         mine, own = await costs.query()
@@ -287,7 +287,7 @@ class TestWhatIsReadFromElsewhere:
         event = "INSERT INTO approval_events VALUES (?, 'i', ?, ?, 'person', ?, ?)"
         await run(database, event, 1, datetime(2026, 1, 3), "added", "", "0" * 64)
         await run(database, event, 2, datetime(2026, 1, 4), "rejected", "too wide", "0" * 64)
-        audit = PersistenceBackend(database).audit_entries
+        audit = DuckDBPersistence(database).audit_entries
         rejected, added, wrote, searched = await audit.query(agent_id="a")
         assert (rejected.verdict, added.verdict) == ("deny", "escalate")
         assert (rejected.approval_id, rejected.task_id, rejected.risk_level) == ("i", "r1", "high")
@@ -309,7 +309,7 @@ class TestWhatIsReadFromElsewhere:
         ):
             await trail.set_rights("a", rights)
         await trail.set_rights("b", AgentRights())
-        events = await PersistenceBackend(database).lifecycle_events.list_events()
+        events = await DuckDBPersistence(database).lifecycle_events.list_events()
         assert sorted(event.event_type for event in events) == [
             *("made_read_only", "made_writable", "paused", "resumed")
         ]
@@ -324,7 +324,7 @@ class TestWhatIsReadFromElsewhere:
         await run(database, session, "done", "s3", early, early)
         await run(database, session, "stopped", "s4", late, None)
         await run(database, "INSERT INTO agent_rights VALUES ('stopped', true, false)")
-        states = PersistenceBackend(database).agent_states
+        states = DuckDBPersistence(database).agent_states
         assert {s.agent_id: (s.status, s.execution_id) for s in await states.list_states()} == {
             "busy": (ActivityStatus.EXECUTING, "s1"),
             "done": (ActivityStatus.IDLE, None),
@@ -338,7 +338,7 @@ class TestWhatIsReadFromElsewhere:
         assert {state.agent_id for state in await states.get_active()} == {"busy", "stopped"}
 
     async def test_steps_of_a_run_tell_how_it_goes_and_went(self, database: StoreDatabase) -> None:
-        backend = PersistenceBackend(database)
+        backend = DuckDBPersistence(database)
         steps: list[dict[str, object]] = [
             {"kind": "given", "text": "digest"},
             {"kind": "answer", "prompt_tokens": 100, "completion_tokens": 10, "cost": 0.25},
@@ -389,7 +389,7 @@ class TestWhatIsReadFromElsewhere:
         await run(database, insert + values, "e1", "b", "/w/app", files)
         await run(database, insert + values, "e2", "a", "/w/app", None)
         await run(database, insert + values, "e3", "a", None, [])
-        backend = PersistenceBackend(database)
+        backend = DuckDBPersistence(database)
         (project,) = await backend.projects.list_projects()
         assert (project.id, project.name, project.team) == ("/w/app", "app", ("a", "b"))
         assert project.status is ProjectStatus.ACTIVE
@@ -410,7 +410,7 @@ class TestWhatIsReadFromElsewhere:
     async def test_a_row_that_another_program_spoilt_is_told_as_an_error(
         self, database: StoreDatabase
     ) -> None:
-        tasks = PersistenceBackend(database).tasks
+        tasks = DuckDBPersistence(database).tasks
         await tasks.save(task())
         await run(database, "UPDATE tasks SET status = 'lost'")
         with pytest.raises(QueryError, match="tasks"):

@@ -14,7 +14,7 @@ from synthorg_tui.executions.forgotten import forget_in
 from synthorg_tui.persistence.call_log import erase_from_calls
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.entities import AuditEntry, Checkpoint, CostRecord, Task
-from synthorg_tui.persistence.operational import PersistenceBackend
+from synthorg_tui.persistence.operational import DuckDBPersistence
 from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.texts import text_columns
 from synthorg_tui.persistence.work_texts import ERASED, ERASED_ELSEWHERE
@@ -49,7 +49,7 @@ def checkpoint(number: int, step: dict[str, Any], run: str = "r1") -> Checkpoint
 
 
 async def steps(database: StoreDatabase, run: str = "r1") -> list[dict[str, object]]:
-    found = await PersistenceBackend(database).checkpoints.list_checkpoints(run)
+    found = await DuckDBPersistence(database).checkpoints.list_checkpoints(run)
     return [json.loads(each.context_json) for each in found]
 
 
@@ -108,7 +108,7 @@ def fill(db: "Connection", table: str) -> None:
 async def test_of_a_step_only_the_texts_that_tell_are_blank(
     database: StoreDatabase, others: int
 ) -> None:
-    checkpoints = PersistenceBackend(database).checkpoints
+    checkpoints = DuckDBPersistence(database).checkpoints
     inner = json.dumps({"content": SAID})
     step = {"number": 1, "tool": "memory", "text": inner, "arguments": {"a": [SAID, "kept", 1]}}
     await checkpoints.save(checkpoint(1, step))
@@ -123,7 +123,7 @@ async def test_of_a_step_only_the_texts_that_tell_are_blank(
 async def test_a_digest_that_names_a_memory_is_blank_and_short_words_too(
     database: StoreDatabase,
 ) -> None:
-    checkpoints = PersistenceBackend(database).checkpoints
+    checkpoints = DuckDBPersistence(database).checkpoints
     given: dict[str, Any] = {
         "kind": "given",
         "text": "What is known: " + "x" * 80,
@@ -143,7 +143,7 @@ async def test_a_digest_that_names_a_memory_is_blank_and_short_words_too(
 
 
 async def test_with_the_record_of_a_run_its_task_and_steps_go(database: StoreDatabase) -> None:
-    backend = PersistenceBackend(database)
+    backend = DuckDBPersistence(database)
     for run in ("gone", "stays"):
         await backend.tasks.save(
             Task(
@@ -207,7 +207,7 @@ async def test_a_run_is_found_by_the_session_that_its_record_became(
         db.execute(f"INSERT INTO agent_runs VALUES ({', '.join('?' * len(values))})", values)
 
     await database.write(add)
-    checkpoints = PersistenceBackend(database).checkpoints
+    checkpoints = DuckDBPersistence(database).checkpoints
     await checkpoints.save(checkpoint(1, {"text": SAID}, "r9"))
     await database.write(lambda db: forget_in(db, ["generic:a.another"], at=NOW))
     assert await steps(database, "r9") == [{"text": SAID}]

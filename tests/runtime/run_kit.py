@@ -12,7 +12,7 @@ from typing import Any
 from synthorg_tui.core.clock import SystemClock
 from synthorg_tui.core.enums import ToolAccessLevel, ToolCategory
 from synthorg_tui.memory.tools import BaseTool, ToolRegistry, ToolResult
-from synthorg_tui.persistence.operational import PersistenceBackend
+from synthorg_tui.persistence.operational import DuckDBPersistence
 from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.providers.completion.protocol import Completion, CompletionOptions, TokenUsage
 from synthorg_tui.providers.completion.usage import Prices
@@ -145,7 +145,7 @@ class Runtime:
         self.decisions: dict[str, ParkedDecision] = {}
         self.parked: list[ToolUse] = []
         clock = SystemClock()
-        self.store = RunStore(database, PersistenceBackend(database), clock)
+        self.store = RunStore(database, DuckDBPersistence(database), clock)
         self.model = ScriptedModel()
         self.loop = LoopSettings(clock, Prices(1000.0, 1000.0), first_wait=0.0)
         self.settings = settings

@@ -44,6 +44,7 @@ from synthorg_tui.runtime.models import (
     StepKind,
 )
 from synthorg_tui.runtime.protocol import RunExecutor
+from synthorg_tui.runtime.steps import result_of
 
 EVALUATOR: Final = "evaluation"
 """Id under which runs of evaluations are made and paid: no agent of the person's."""
@@ -176,13 +177,8 @@ async def _one(
         result = await _within(work, request.limits.seconds + GRACE, cancel)
     except Exception as error:
         raise_fatal(error)
-        return ExecutionResult(
-            run_id=run_id,
-            agent_id=request.agent_id,
-            task_id=run_id,
-            termination_reason=TerminationReason.ERROR,
-            error_message=str(error) or type(error).__name__,
-        )
+        told = str(error) or type(error).__name__
+        return result_of(run_id, request, (), TerminationReason.ERROR, told)
     finally:
         await forget(run_id, result.execution_id if result else "")
     return result

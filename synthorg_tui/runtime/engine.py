@@ -22,7 +22,7 @@ from synthorg_tui.memory.tools import ToolRegistry, registry_with_memory_tools
 from synthorg_tui.providers.completion.protocol import CompletionProvider
 from synthorg_tui.providers.enums import MessageRole
 from synthorg_tui.providers.models import ChatMessage
-from synthorg_tui.runtime.loop import AgentLoop, LoopEnd, LoopSettings, RunSteps, RunTools
+from synthorg_tui.runtime.loop import AgentLoop, LoopSettings, RunSteps, RunTools
 from synthorg_tui.runtime.models import (
     BUILT_IN,
     AgentRun,
@@ -32,11 +32,11 @@ from synthorg_tui.runtime.models import (
     RunStep,
     StepKind,
 )
-from synthorg_tui.runtime.pipeline import CAPTURE, FinishedRun, RunStage
+from synthorg_tui.runtime.pipeline import FinishedRun, RunStage
 from synthorg_tui.runtime.protocol import OnStep
 from synthorg_tui.runtime.recovery import recovery_of
 from synthorg_tui.runtime.runs import RunStore
-from synthorg_tui.runtime.steps import RESUMED, last_text, used_by
+from synthorg_tui.runtime.steps import RESUMED, result_of
 
 _log = logging.getLogger(__name__)
 
@@ -69,10 +69,11 @@ class GivenMemories:
 class RunMemory:
     """The memory of one run: what it is given at first, and the strategy whose tools it has.
 
+    Both are ``None`` for a run without memory.
     ``close`` is called when the run doesn't work any more.
     """
 
-    brief: Callable[[], Awaitable[GivenMemories]]
+    brief: Callable[[], Awaitable[GivenMemories]] | None = None
     strategy: MemoryInjectionStrategy | None = None
     close: Callable[[], None] = lambda: None
 
@@ -133,8 +134,8 @@ class AgentEngine:
         taken = self._steps(run_id, request, on_step, steps)
         model = parts.model(request.model)
         if model is None:
-            told = await self.unavailable()
-            return _result(run_id, request, taken.steps, LoopEnd(TerminationReason.ERROR, told))
+            why = await self.unavailable()
+            return result_of(run_id, request, taken.steps, TerminationReason.ERROR, why)
         memory = self._memory(run_id, request)
         try:
             given = await self._given(request, memory, taken)
@@ -144,7 +145,9 @@ class AgentEngine:
             end = await AgentLoop(request, model, tools, taken, given, parts.settings).run()
         finally:
             memory.close()
-        return _result(run_id, request, taken.steps, end)
+        is_done = end.reason in (TerminationReason.COMPLETED, TerminationReason.PARKED)
+        error = "" if is_done else end.told
+        return result_of(run_id, request, taken.steps, end.reason, error)
 
     async def finish(
         self, run: AgentRun, result: ExecutionResult, on_step: OnStep
@@ -167,11 +170,7 @@ class AgentEngine:
             finished.result.termination_reason,
         )
         for name, stage in self._parts.stages.items():
-            if name == CAPTURE:
-                told = await _attempted(CAPTURE, finished, stage)
-            else:
-                told = await _attempted(name, finished, stage)
-            if told:
+            if told := await _attempted(name, finished, stage):
                 await taken.add(StepKind.NOTE, text=f"{name}: {told}")
 
     def _steps(
@@ -183,13 +182,11 @@ class AgentEngine:
         )
 
     def _memory(self, run_id: str, request: RunRequest) -> RunMemory:
-        if not request.memory:
-            return RunMemory(_nothing)
-        if self._parts.memory is not None:
-            return self._parts.memory(run_id, request)
         strategy = self._strategy
-        if strategy is None:
-            return RunMemory(_nothing)
+        if request.memory and self._parts.memory is not None:
+            return self._parts.memory(run_id, request)
+        if not request.memory or strategy is None:
+            return RunMemory()
 
         async def brief() -> GivenMemories:
             prepared = await strategy.prepare_messages(
@@ -206,8 +203,9 @@ class AgentEngine:
         first = next((step for step in taken.steps if step.kind is StepKind.GIVEN), None)
         if first is None:
             given = GivenMemories()
-            with surviving("reading what memory gives", _log):
-                given = await memory.brief()
+            if memory.brief is not None:
+                with surviving("reading what memory gives", _log):
+                    given = await memory.brief()
             first = await taken.add(
                 StepKind.GIVEN,
                 text=given.text,
@@ -221,10 +219,6 @@ class AgentEngine:
             return (system,)
         role = MessageRole(first.arguments.get(_ROLE, MessageRole.SYSTEM))
         return (system, ChatMessage(role=role, content=first.text))
-
-
-async def _nothing() -> GivenMemories:
-    return GivenMemories()
 
 
 def given_by(messages: Sequence[ChatMessage], memory_ids: Sequence[str] = ()) -> GivenMemories:
@@ -257,34 +251,8 @@ async def _attempted(name: str, finished: FinishedRun, stage: RunStage) -> str:
         return await stage(finished)
     except Exception as error:
         raise_fatal(error)
-        expected = isinstance(error, DomainError)
+        is_expected = isinstance(error, DomainError)
         reason = error.message if isinstance(error, DomainError) else type(error).__name__
-        _log.warning(
-            "%s of the run %s failed: %s",
-            name,
-            finished.run.id,
-            reason,
-            exc_info=None if expected else error,
-        )
+        trace, run_id = None if is_expected else error, finished.run.id
+        _log.warning("%s of the run %s failed: %s", name, run_id, reason, exc_info=trace)
         return f"failed: {reason}"
-
-
-def _result(
-    run_id: str, request: RunRequest, steps: Sequence[RunStep], end: LoopEnd
-) -> ExecutionResult:
-    used = used_by(steps)
-    is_done = end.reason in (TerminationReason.COMPLETED, TerminationReason.PARKED)
-    return ExecutionResult(
-        run_id=run_id,
-        agent_id=request.agent_id,
-        task_id=run_id,
-        termination_reason=end.reason,
-        text=last_text(steps),
-        turns=used.turns,
-        tool_calls=used.calls,
-        prompt_tokens=used.prompt_tokens,
-        completion_tokens=used.completion_tokens,
-        cost=used.cost,
-        seconds=used.seconds,
-        error_message="" if is_done else end.told,
-    )

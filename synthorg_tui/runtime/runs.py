@@ -9,7 +9,7 @@ sessions and purge memories, and stands in ``persistence.work_texts``.
 import json
 from collections.abc import Collection, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import TaskStatus, TaskType, TerminationReason
@@ -24,12 +24,9 @@ from synthorg_tui.persistence.entities import (
     Task,
 )
 from synthorg_tui.persistence.operational import DuckDBPersistence
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.values import aware, naive
 from synthorg_tui.runtime.models import AgentRun, RunRequest, RunStatus, RunStep, StepKind
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 _COLUMNS: Final = (
     "r.id, r.request, r.status, r.started_at, r.ended_at, r.reason, r.told, r.model, r.item_id, "
@@ -212,7 +209,7 @@ class RunStore:
     async def page(self, run_id: str, *, after: int, limit: int) -> tuple[tuple[RunStep, ...], int]:
         """Return at most ``limit`` steps behind the one numbered ``after``, and the last number."""
 
-        def read(db: "Connection") -> tuple[list[Any], int]:
+        def read(db: Connection) -> tuple[list[Any], int]:
             rows = db.execute(
                 "SELECT id, agent_id, turn_number, context_json, created_at FROM checkpoints "
                 "WHERE execution_id = ? AND id > ? ORDER BY id LIMIT ?",
@@ -275,7 +272,7 @@ class RunStore:
 
 
 def _read(
-    db: "Connection", where: str, values: Sequence[object], *, limit: int, offset: int
+    db: Connection, where: str, values: Sequence[object], *, limit: int, offset: int
 ) -> tuple[AgentRun, ...]:
     rows = db.execute(
         f"WITH chosen AS (SELECT * FROM agent_runs r {where} "

@@ -29,6 +29,7 @@ from synthorg_tui.runtime.models import (
 )
 from synthorg_tui.runtime.protocol import RunExecutor
 from synthorg_tui.runtime.runs import RunStore
+from synthorg_tui.runtime.steps import result_of
 from synthorg_tui.runtime.worktrees import remove_leftover_copies
 
 _log = logging.getLogger(__name__)
@@ -214,12 +215,10 @@ class RunService:
             if run.item_id:
                 with surviving("giving up a question", _log):
                     await self._rules.give_up(run.item_id)
-            await self._end(ending, _shut_down(run, _CANCELLED))
+            stopped = TerminationReason.SHUTDOWN
+            await self._end(ending, result_of(run.id, run.request, (), stopped, _CANCELLED))
         finally:
-            self._working.pop(run.id, None)
-            for follower in ending.followers:
-                follower.put_nowait(None)
-            self._events.emit(RUN, run.id)
+            self._over(ending)
 
     async def list(
         self, *, limit: int = 50, offset: int = 0, status: RunStatus | None = None
@@ -335,7 +334,8 @@ class RunService:
                 if not working.is_cancelled:
                     raise
                 _go_on_after_cancelling()
-                result = _shut_down(run, _CANCELLED)
+                stopped = TerminationReason.SHUTDOWN
+                result = result_of(run.id, run.request, (), stopped, _CANCELLED)
             await self._end(working, result)
         except asyncio.CancelledError:
             await self._store.interrupt(run.id, _INTERRUPTED)
@@ -346,10 +346,14 @@ class RunService:
             with surviving("marking an interrupted run", _log):
                 await self._store.interrupt(run.id, told)
         finally:
-            self._working.pop(run.id, None)
-            for follower in working.followers:
-                follower.put_nowait(None)
-            self._events.emit(RUN, run.id)
+            self._over(working)
+
+    def _over(self, working: WorkingRun) -> None:
+        """Tell all followers that a run doesn't work any more."""
+        self._working.pop(working.run.id, None)
+        for follower in working.followers:
+            follower.put_nowait(None)
+        self._events.emit(RUN, working.run.id)
 
     async def _carried_out(
         self, working: WorkingRun, executor: RunExecutor, exact: RunRequest
@@ -363,7 +367,8 @@ class RunService:
                 return await executor.run(run.id, exact, steps=steps, on_step=told)
             return await self._by_another(working, executor, exact, steps)
         except DomainError as error:
-            return _failed(run, error.message)
+            failed = TerminationReason.ERROR
+            return result_of(run.id, run.request, (), failed, error.message)
 
     async def _by_another(
         self,
@@ -426,21 +431,6 @@ class RunService:
             execution_id=result.execution_id,
             item_id="",
         )
-
-
-def _failed(run: AgentRun, told: str) -> ExecutionResult:
-    return ExecutionResult(
-        run_id=run.id,
-        agent_id=run.request.agent_id,
-        task_id=run.id,
-        termination_reason=TerminationReason.ERROR,
-        error_message=told,
-    )
-
-
-def _shut_down(run: AgentRun, told: str) -> ExecutionResult:
-    over = {"termination_reason": TerminationReason.SHUTDOWN}
-    return _failed(run, told).model_copy(update=over)
 
 
 def _go_on_after_cancelling() -> None:

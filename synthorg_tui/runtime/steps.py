@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from synthorg_tui.core.enums import TerminationReason
 from synthorg_tui.providers.enums import MessageRole
 from synthorg_tui.providers.models import ChatMessage, ToolUse
-from synthorg_tui.runtime.models import RunStep, StepKind
+from synthorg_tui.runtime.models import ExecutionResult, RunRequest, RunStep, StepKind
 
 UNREADABLE: Final = "The answer can't be used: "
 """Begins a note that the model is told instead of a tool's output."""
@@ -53,6 +54,31 @@ def used_by(steps: Sequence[RunStep]) -> Used:
             for before, after in pairwise(steps)
             if not after.text.startswith(RESUMED)
         ),
+    )
+
+
+def result_of(
+    run_id: str,
+    request: RunRequest,
+    steps: Sequence[RunStep],
+    reason: TerminationReason,
+    error: str = "",
+) -> ExecutionResult:
+    """Return what a run with these steps came to; ``error`` is what went wrong, in words."""
+    used = used_by(steps)
+    return ExecutionResult(
+        run_id=run_id,
+        agent_id=request.agent_id,
+        task_id=run_id,
+        termination_reason=reason,
+        text=last_text(steps),
+        turns=used.turns,
+        tool_calls=used.calls,
+        prompt_tokens=used.prompt_tokens,
+        completion_tokens=used.completion_tokens,
+        cost=used.cost,
+        seconds=used.seconds,
+        error_message=error,
     )
 
 

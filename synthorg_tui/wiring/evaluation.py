@@ -100,7 +100,7 @@ def build_comparison(
 
 def _executors(services: EvaluatedServices) -> "Mapping[str, RunExecutor]":
     """Our own loop, and the agents of others with nothing that would keep or import their runs."""
-    from synthorg_tui.runtime.executors import installed_executors
+    from synthorg_tui.runtime.executors.executor import installed_executors
 
     return {BUILT_IN: services.runs().by_name[BUILT_IN], **installed_executors()}
 

@@ -5,13 +5,11 @@ are remembered; what stood in them is not.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from synthorg_tui.executions.models import Execution, SourceRef, ToolCall, Turn
 from synthorg_tui.executions.packed import PackedLines
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.port import Connection
 
 ERASED_TEXT: Final = "(erased)"
 """Stands in a record for a text that was erased."""
@@ -22,7 +20,7 @@ Span: TypeAlias = tuple[int, int]
 """First and last line, 1-based and inclusive."""
 
 
-def remember_in(db: "Connection", refs: Iterable[SourceRef]) -> None:
+def remember_in(db: Connection, refs: Iterable[SourceRef]) -> None:
     """Remember that these lines are erased."""
     for ref in refs:
         db.execute(
@@ -31,7 +29,7 @@ def remember_in(db: "Connection", refs: Iterable[SourceRef]) -> None:
         )
 
 
-def spans_in(db: "Connection", execution_id: str) -> list[Span]:
+def spans_in(db: Connection, execution_id: str) -> list[Span]:
     """Return the erased lines of a session."""
     return db.execute(
         "SELECT first_line, last_line FROM erased_lines WHERE execution_id = ?", [execution_id]

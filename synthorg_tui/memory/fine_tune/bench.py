@@ -5,7 +5,7 @@ comes of both is fused as in a search, without the cutoff: that is fitted afterw
 """
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from synthorg_tui.memory.evaluation.metrics import ndcg_at, paired_difference, recall_at
 from synthorg_tui.memory.fine_tune.mining import MemoryPool, far_from_answers
@@ -21,9 +21,7 @@ from synthorg_tui.memory.retrieval.relevance import (
     moved_cutoff,
 )
 from synthorg_tui.memory.store.core import Core
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.port import Connection
 
 MAX_POOL: Final = 20_000
 """Memories of one agent that questions are asked among; those that answer come first."""
@@ -73,7 +71,7 @@ class Bench:
         """Return the pool of each of these agents."""
         return {agent: await self.pool(agent) for agent in agents}
 
-    def _load(self, db: "Connection", agent_id: str) -> MemoryPool:
+    def _load(self, db: Connection, agent_id: str) -> MemoryPool:
         import numpy as np
 
         where = self._core.live_where()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from synthorg_tui.core.actors import Actor, ActorKind
 from synthorg_tui.evaluation.replay import EVALUATOR
-from synthorg_tui.evaluation.service import EvaluationParts, EvaluationService
+from synthorg_tui.evaluation.service import EvaluationService
 from synthorg_tui.evaluation.store import EvaluationStore
 from synthorg_tui.evaluation.trigger import TriggerEvaluation
 from synthorg_tui.memory.capabilities import Feature
@@ -54,25 +54,23 @@ def evaluation_of(base: Foundation, service: Callable[[str], Any]) -> Evaluation
 def build_evaluation(base: Foundation, services: EvaluatedServices) -> EvaluationService:
     """Build the service that evaluates the skills of one open data directory."""
     return EvaluationService(
-        EvaluationParts(
-            store=EvaluationStore(base.database),
-            registry=services.ledger(),
-            overview=services.skills(),
-            executions=services.executions(),
-            review=lambda item_id: services.reviews().review(item_id),
-            trigger=lambda: TriggerEvaluation(
-                base.database,
-                base.local(Feature.EVALUATION).core,
-                services.injection(),
-                base.settings.agent_access.digest_token_budget,
-            ),
-            effects=lambda: services.pruning().effects(),
-            executors=lambda: _executors(services),
-            worktrees=_worktree,
-            forget=lambda *ids: _forget(base, services, *ids),
-            folder=base.data_dir / EVALUATIONS_DIR,
-            clock=base.clock,
-        )
+        store=EvaluationStore(base.database),
+        registry=services.ledger(),
+        overview=services.skills(),
+        executions=services.executions(),
+        review=lambda item_id: services.reviews().review(item_id),
+        trigger=lambda: TriggerEvaluation(
+            base.database,
+            base.local(Feature.EVALUATION).core,
+            services.injection(),
+            base.settings.agent_access.digest_token_budget,
+        ),
+        effects=lambda: services.pruning().effects(),
+        executors=lambda: _executors(services),
+        worktrees=_worktree,
+        forget=lambda *ids: _forget(base, services, *ids),
+        folder=base.data_dir / EVALUATIONS_DIR,
+        clock=base.clock,
     )
 
 

@@ -1,8 +1,7 @@
 """Checks arguments that a model wrote against the JSON schema of a tool.
 
-Schemas are the program's own or those of tools that it was given; only what such schemas use is
-known, and a keyword that isn't known forbids nothing. What is wrong is told without repeating what
-the arguments hold.
+Schemas are the program's own or those of tools that it was given. The keywords that such schemas
+use are supported, others are ignored. Problems are described without values of the arguments.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,8 +1,8 @@
-"""The agent engine: what a run begins with, its loop, and what is done after it.
+"""The agent engine: the messages a run begins with, its loop, and the stages after it.
 
 A run is given, in this order: the system prompt, the policies and memories of its agent, and the
-task. Memory tools are added to its registry for each run anew. The loop itself is in ``loop``; who
-may start a run, and which are alive, is for ``service``.
+task. Memory tools are added to the registry of each run. The loop itself is in ``loop``; which runs
+may start, and which are alive, is known to ``service``.
 """
 
 import logging
@@ -58,7 +58,7 @@ _MAY: Final = {
 
 @dataclass(frozen=True, slots=True)
 class GivenMemories:
-    """What a run is given of memory: the text, whose words it counts as, and which memories."""
+    """The digest of a run: its text, the role of its message, and the memories in it."""
 
     text: str = ""
     role: MessageRole = MessageRole.SYSTEM
@@ -67,7 +67,7 @@ class GivenMemories:
 
 @dataclass(frozen=True, slots=True)
 class RunMemory:
-    """The memory of one run: what it is given at first, and the strategy whose tools it has.
+    """The memory of one run: its digest, and the strategy whose tools it has.
 
     Both are ``None`` for a run without memory.
     ``close`` is called when the run doesn't work any more.
@@ -80,11 +80,11 @@ class RunMemory:
 
 @dataclass(frozen=True, slots=True)
 class EngineParts:
-    """What the agent engine works with.
+    """The services of the agent engine.
 
     ``model`` returns the language model of a name, or the configured one for ``None``, if there is
-    any; ``registry`` the tools of a run besides those of memory, ``tools`` what invokes those of a
-    registry. ``memory`` returns the memory of a run, ``stages`` are what is done after each.
+    any; ``registry`` the tools of a run besides those of memory, ``tools`` the invoker of those in
+    a registry. ``memory`` returns the memory of a run, ``stages`` are called in order after it.
     """
 
     model: Callable[[str | None], CompletionProvider | None]
@@ -152,7 +152,7 @@ class AgentEngine:
     async def finish(
         self, run: AgentRun, result: ExecutionResult, on_step: OnStep
     ) -> ExecutionResult:
-        """Do what follows a run that ended, whoever carried it out; never raises but what is fatal.
+        """Do the stages that follow a run of any executor; raises fatal errors alone.
 
         Returns the result with the id of the run's record.
         """
@@ -163,7 +163,7 @@ class AgentEngine:
         return result.model_copy(update={"execution_id": finished.execution_id})
 
     async def _post_execution_pipeline(self, finished: FinishedRun, taken: RunSteps) -> None:
-        """Do the stages in their order; each is told as a step, and one that fails stops none."""
+        """Do the stages in order; each adds a note, and a failing one doesn't stop the others."""
         finished.recovery = recovery_of(
             finished.steps,
             finished.run.request.limits.retries,
@@ -199,7 +199,7 @@ class AgentEngine:
     async def _given(
         self, request: RunRequest, memory: RunMemory, taken: RunSteps
     ) -> tuple[ChatMessage, ...]:
-        """The messages before the task; what memory gives is asked for once in a run's life."""
+        """The messages before the task; the digest is made once and stored as the first step."""
         first = next((step for step in taken.steps if step.kind is StepKind.GIVEN), None)
         if first is None:
             given = GivenMemories()
@@ -230,9 +230,9 @@ def given_by(messages: Sequence[ChatMessage], memory_ids: Sequence[str] = ()) ->
 
 
 def system_prompt(request: RunRequest) -> str:
-    """Return what a run is told before everything else: who it is, what it may, what fences mean.
+    """Return the system prompt of a run: its agent, its profile, and the meaning of fences.
 
-    The skills that it is given stand last, fenced.
+    The skills that it is given come last, fenced.
     """
     tags = [TAG_TOOL_RESULT, TAG_MEMORY_ENTRY]
     intro = _PROMPT.format(
@@ -246,7 +246,7 @@ def system_prompt(request: RunRequest) -> str:
 
 
 async def _attempted(name: str, finished: FinishedRun, stage: RunStage) -> str:
-    """What a stage did, in words, or that it failed: a warning, and no more."""
+    """Do a stage and return its words; a failure is logged and returned in words."""
     try:
         return await stage(finished)
     except Exception as error:

@@ -1,9 +1,9 @@
 """The loop of one run: ask the model and do the calls it asks for, until an answer or a limit.
 
-Each step is stored before the next request. So a run whose process was killed goes on behind its
-last complete step: it is asked the same as before, and what was being done is told as not known
-instead of being done again. Which calls are allowed is for the invoker, what a run begins with and
-leaves behind for ``engine``.
+Each step is stored before the next request. So a run whose process was killed goes on after its
+last complete step: the model is asked the same as before, and a call that was under way gets an
+unknown outcome instead of being made again. The invoker decides which calls are allowed; ``engine``
+makes the messages before the task and does the stages after the run.
 """
 
 import asyncio
@@ -84,7 +84,7 @@ class RunTools:
 
 @dataclass(frozen=True, slots=True)
 class LoopEnd:
-    """How a loop ended; ``told`` says why in words."""
+    """How a loop ended, with the reason in words (``told``)."""
 
     reason: TerminationReason
     told: str = ""
@@ -92,7 +92,7 @@ class LoopEnd:
 
 @dataclass(frozen=True, slots=True)
 class LoopSettings:
-    """What every loop goes by.
+    """Settings that all loops share.
 
     ``first_wait`` are seconds before a failed request is repeated. ``refusal`` returns why an agent
     may not go on, empty when it may; it is asked before each turn.
@@ -146,7 +146,7 @@ class AgentLoop:
         tools: What it may call.
         steps: The steps so far, to which those of the loop are added.
         given: The messages before the task.
-        settings: What every loop goes by.
+        settings: Settings that all loops share.
     """
 
     def __init__(
@@ -168,10 +168,10 @@ class AgentLoop:
         self._interrupted = ""
 
     async def run(self) -> LoopEnd:
-        """Go on until the run ends or is parked; whatever fails is told in how it ended.
+        """Take turns until the run ends or is parked; a failure is part of the returned end.
 
-        Cancelling the awaiting task stops it between or within steps; what was being done then is
-        told as not known when the run is resumed.
+        Cancelling the awaiting task stops it between or within steps; a call that was under way
+        gets an unknown outcome when the run is resumed.
         """
         limits = self._request.limits
         self._interrupted = await self._steps.store.doing(self._steps.run_id)

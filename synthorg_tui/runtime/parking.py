@@ -1,8 +1,8 @@
-"""Calls that a run waits with: the item a person decides on, and what was decided.
+"""Parked calls: approval items for calls that a run may not make by itself, and their decisions.
 
-A run that may not do something by itself puts the call into the queue of proposals and goes on when
-it is decided. Nothing here decides or runs anything. The item is found again by the call, so that a
-run that was killed between asking and noting it down doesn't ask twice.
+The run goes on once a person has decided on the item. Nothing here decides or runs anything. The id
+of an item is a hash of the call, so that a run that was killed between adding the item and storing
+its step doesn't add a second one.
 """
 
 import hashlib
@@ -103,14 +103,14 @@ class CallParking:
         return ParkedDecision(approved=False, reason=_NOT_ALLOWED)
 
     async def used(self, item_id: str) -> None:
-        """Record that the run acts on a decision: the person can't take it back from then on.
+        """Record that the run acts on a decision, which can't be undone from then on.
 
         Raises ``ApprovalConflictError`` when it isn't decided, as when it was taken back meanwhile.
         """
         await self._queue.use(item_id)
 
     async def expire(self, item_id: str) -> None:
-        """End a question that nobody waits for any more: the run was cancelled, or goes on else."""
+        """Expire the item of a run that was cancelled or goes on without it."""
         item = await self._queue.get(item_id)
         if item is None or item.action_type != RUN_ACTION:
             return

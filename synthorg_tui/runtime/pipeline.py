@@ -1,7 +1,7 @@
-"""What is done with a run once it has ended: stages in order, each of which may fail alone.
+"""The stages after a run: costs, record, distillation, lessons, knowledge, end of the session.
 
-The stages are functions, so that a program can leave some out; those of the app are made here of
-its services. Each says in a few words what it did, which is kept as a step of the run.
+A stage is a function that returns in a few words what it did, which becomes a note of the run. Each
+may fail without stopping the others, and a program can leave some out.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -1,6 +1,6 @@
-"""What is done about a failed request to the model: again, a few times, or told why not.
+"""Retries of failed requests to the model.
 
-Only requests are made again. A tool call is never: what it did isn't known to be undone.
+Tool calls are never made again, since a failed one may have had an effect.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ NONE: Final = "none"
 RESUME: Final = "resume"
 
 Told = Callable[[str], Awaitable[None]]
-"""Is told, in words, why a request failed and that it is made again."""
+"""Takes a sentence that says why a request failed and which retry follows."""
 
 
 async def answer_to(
@@ -57,7 +57,7 @@ _FAILED: Final = "The request to the model failed "
 def recovery_of(
     steps: Sequence[RunStep], max_retries: int, reason: TerminationReason
 ) -> RecoveryResult:
-    """Return how a whole run was gone on with: resumed, with requests made again, or neither."""
+    """Return how a whole run recovered: by being resumed, by retries, or neither."""
     retries = sum(step.kind is StepKind.NOTE and step.text.startswith(_FAILED) for step in steps)
     resumed = any(step.kind is StepKind.NOTE and step.text.startswith(RESUMED) for step in steps)
     failed = reason is TerminationReason.ERROR

@@ -1,7 +1,7 @@
 """The runs of agents here: started, followed, resumed and cancelled by one owner of the store.
 
-What carries a run out is an executor, what a run leaves behind is for the engine's pipeline. Here
-is only who may run, which runs are alive, and what becomes of those whose process ended.
+Executors carry runs out, and the engine's pipeline does the stages after them. The service decides
+which runs may start, knows which are alive, and marks those whose process ended.
 """
 
 import asyncio
@@ -51,9 +51,9 @@ class RunRefusedError(DomainError):
 
 @dataclass(slots=True)
 class WorkingRun:
-    """A run that works in this process; ``followers`` are told each step, then ``None``.
+    """A run that works in this process; ``followers`` get each step, then ``None``.
 
-    One that ``is_ending`` has done all it will do: what follows is only its record.
+    While it ``is_ending``, only its stages and its record are left to do.
     """
 
     run: AgentRun
@@ -66,7 +66,7 @@ class WorkingRun:
 
 @dataclass(frozen=True, slots=True)
 class RunRules:
-    """What is asked before runs work.
+    """Functions that the service calls before and while runs work.
 
     ``refusal`` returns why an agent may not run, empty when it may. ``is_waiting`` tells whether an
     approval item waits for a person still; ``give_up`` is told of one that nobody waits for any
@@ -358,7 +358,7 @@ class RunService:
     async def _carried_out(
         self, working: WorkingRun, executor: RunExecutor, exact: RunRequest
     ) -> ExecutionResult:
-        """What a run came to; what was expected to fail is how it ended."""
+        """The result of a run; a ``DomainError`` becomes a failed result."""
         run = working.run
         steps = await self._store.steps(run.id)
         try:

@@ -1,7 +1,7 @@
-"""What the steps of a run come to: its conversation, what it used, and what is still to be done.
+"""Functions of a run's stored steps: its conversation, its usage, its result, its open calls.
 
-Plain functions of the stored steps. The loop goes by them from the first turn on, so that a run
-that is resumed is asked exactly what it would have been asked without the interruption.
+The loop uses them from the first turn on, so that a resumed run asks the model exactly what it
+would have asked without the interruption.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ from synthorg_tui.providers.models import ChatMessage, ToolUse
 from synthorg_tui.runtime.models import ExecutionResult, RunRequest, RunStep, StepKind
 
 UNREADABLE: Final = "The answer can't be used: "
-"""Begins a note that the model is told instead of a tool's output."""
+"""Begins a note that is sent to the model instead of a tool's output."""
 RESUMED: Final = "Resumed: "
 """Begins the note of a run that goes on after its process ended, or after a decision."""
 OUTCOME_UNKNOWN: Final = (

@@ -1,7 +1,6 @@
-"""What a client tells while it works, made into steps: bounded, redacted, and each complete.
+"""Turns the records of a client into steps of a run: bounded, redacted, and each complete.
 
-Every client tells it in records of its own, which ``dialects`` reads; what they say comes together
-here. All of it is a stranger's.
+``dialects`` reads the records of each client and calls ``ClientSteps``. All texts are untrusted.
 """
 
 from collections.abc import Callable
@@ -26,11 +25,11 @@ MAX_NAME: Final = 200
 
 @dataclass(slots=True)
 class ClientSteps:
-    """The steps of a run by a client, and what it used so far.
+    """The steps of a run by a client, and its usage so far.
 
     ``emit`` is given each step once it is complete. ``number`` is that of the last step, ``turn``
     the number of answers, ``session`` the client's name for the run. ``reason`` and ``told`` are
-    how it says that it ended. ``skipped`` counts records that nobody can read.
+    the end that the client reports. ``skipped`` counts records that can't be read.
     """
 
     emit: Callable[[RunStep], None]
@@ -61,7 +60,7 @@ class ClientSteps:
         self._add(StepKind.GIVEN, text=text, memory_ids=memory_ids)
 
     def note(self, text: str) -> None:
-        """Add what the runtime has to say."""
+        """Add a note of the runtime."""
         self._flush()
         self._add(StepKind.NOTE, text=self._clean(text, MAX_ANSWER))
 
@@ -111,7 +110,7 @@ class ClientSteps:
         self._use(prompt - before[0], completion - before[1], cost)
 
     def settle(self, prompt: int, completion: int, cost: float) -> None:
-        """Take what the client says that all of it used, of which answers told a part."""
+        """Take the client's total usage, and add the part that no answer reported."""
         self._use(
             max(0, prompt - self.prompt_tokens),
             max(0, completion - self.completion_tokens),
@@ -119,11 +118,11 @@ class ClientSteps:
         )
 
     def ended(self, reason: TerminationReason, told: str = "") -> None:
-        """Take how the client says that it ended."""
+        """Take the end that the client reports."""
         self.reason, self.told = reason, self._clean(told, MAX_ARGUMENT)
 
     def finish(self) -> None:
-        """Add what isn't told yet; a call without a result has an unknown outcome."""
+        """Add the last answer and the open calls, whose outcome is unknown."""
         self._flush()
         for identity in tuple(self._open):
             self.result(identity, "", CallOutcome.UNKNOWN)

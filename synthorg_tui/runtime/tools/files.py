@@ -1,7 +1,7 @@
 """Tools for files of the workspace: read, list, search, write, edit.
 
-Their names and arguments are those that coding agents know, and that intents of recorded calls are
-read from. How a path is kept inside is in ``core.confined``; a search is a program of its own.
+Their names and arguments are those of known coding agents, from which the intents of recorded calls
+are read. ``core.confined`` keeps paths inside the workspace; a search runs in a process of its own.
 """
 
 import asyncio

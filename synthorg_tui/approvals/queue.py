@@ -8,7 +8,7 @@ is about is not known here.
 import logging
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from synthorg_tui.approvals import ApprovalsConfig, rows
 from synthorg_tui.approvals.models import (
@@ -30,11 +30,8 @@ from synthorg_tui.approvals.roles import DecisionRights, DecisionSubject
 from synthorg_tui.approvals.rows import payload_hash as payload_hash
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.failsafe import raise_fatal
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.values import naive_utc
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 T = TypeVar("T")
 
@@ -90,7 +87,7 @@ class ApprovalQueue:
         if item.expires_at is None and self._expire_after is not None:
             item = _changed(item, expires_at=max(item.created_at, now) + self._expire_after)
 
-        def work(db: "Connection") -> None:
+        def work(db: Connection) -> None:
             if rows.find(db, item.id) is not None:
                 raise ApprovalConflictError(f"there is a proposal {item.id} already")
             _require_room(db, item.requested_by)
@@ -148,7 +145,7 @@ class ApprovalQueue:
         item or the new version is decided: that takes a person.
         """
 
-        def work(db: "Connection") -> ApprovalItem | None:
+        def work(db: Connection) -> ApprovalItem | None:
             before = rows.find(db, item.id)
             if before is None:
                 return None
@@ -165,7 +162,7 @@ class ApprovalQueue:
         Raises ``DecisionRefusedError`` when the new version is decided: that takes a person.
         """
 
-        def work(db: "Connection") -> bool:
+        def work(db: Connection) -> bool:
             before = rows.find(db, item.id)
             if before is None or before.status is not ApprovalStatus.PENDING:
                 return False
@@ -196,7 +193,7 @@ class ApprovalQueue:
         }
         changes = {name: value for name, value in given.items() if value is not None}
 
-        def work(db: "Connection") -> ApprovalItem:
+        def work(db: Connection) -> ApprovalItem:
             item = _changed(self._pending(db, item_id), **changes)
             rows.update(db, item)
             self._record(db, item, ApprovalEventKind.REVISED, actor)
@@ -218,7 +215,7 @@ class ApprovalQueue:
                 remedy=f"It must be to come, within {MAX_SNOOZE.days} days.",
             )
 
-        def work(db: "Connection") -> ApprovalItem:
+        def work(db: Connection) -> ApprovalItem:
             before = self._pending(db, item_id)
             self.rights.require(person, DecisionSubject.of(before))
             asleep = max(before.snoozed_until or now, now)
@@ -237,7 +234,7 @@ class ApprovalQueue:
         An unknown id is ignored.
         """
 
-        def work(db: "Connection") -> None:
+        def work(db: Connection) -> None:
             item = rows.find(db, item_id)
             if item is not None:
                 self._record(db, item, ApprovalEventKind.REFUSED, actor, reason)
@@ -246,7 +243,7 @@ class ApprovalQueue:
 
     def decide_in(
         self,
-        db: "Connection",
+        db: Connection,
         item_id: str,
         *,
         status: ApprovalStatus,
@@ -285,7 +282,7 @@ class ApprovalQueue:
         self._record(db, item, kind, str(person), reason or "")
         return item
 
-    def consume_in(self, db: "Connection", item_id: str) -> ApprovalItem:
+    def consume_in(self, db: Connection, item_id: str) -> ApprovalItem:
         """Record within the caller's transaction that an approval took effect; return the item.
 
         Repeating it changes nothing. Raises ``ApprovalNotFoundError``, and
@@ -306,7 +303,7 @@ class ApprovalQueue:
         ``ApprovalNotFoundError``, and ``ApprovalConflictError`` when it isn't decided.
         """
 
-        def work(db: "Connection") -> ApprovalItem:
+        def work(db: Connection) -> ApprovalItem:
             item = rows.known(db, item_id)
             if item.status in _OPEN:
                 raise ApprovalConflictError(f"proposal {item_id} is {item.status}, not decided")
@@ -317,14 +314,14 @@ class ApprovalQueue:
 
         return await self._write(work)
 
-    def require_unused_in(self, db: "Connection", item_id: str) -> None:
+    def require_unused_in(self, db: Connection, item_id: str) -> None:
         """Raise ``ApprovalConflictError`` when a decision was acted on (see ``use``)."""
         if rows.known(db, item_id).consumed_at is not None:
             raise ApprovalConflictError("the run has gone on with it: it can't be taken back")
 
     def reopen_in(
         self,
-        db: "Connection",
+        db: Connection,
         item_id: str,
         person: Person,
         reason: str,
@@ -364,7 +361,7 @@ class ApprovalQueue:
             told = f"is {item.status}, not pending: {decided_words(item)}"
             raise ApprovalConflictError(f"proposal {item.id} {told}")
 
-    def _pending(self, db: "Connection", item_id: str) -> ApprovalItem:
+    def _pending(self, db: Connection, item_id: str) -> ApprovalItem:
         item = rows.known(db, item_id)
         self.require_open(item)
         is_late = item.expires_at is not None and item.expires_at <= self._clock.now()
@@ -374,7 +371,7 @@ class ApprovalQueue:
 
     def _record(
         self,
-        db: "Connection",
+        db: Connection,
         item: ApprovalItem,
         kind: ApprovalEventKind,
         actor: str,
@@ -382,7 +379,7 @@ class ApprovalQueue:
     ) -> None:
         rows.append_event(db, item, kind, at=self._clock.now(), actor=actor, reason=reason)
 
-    def _replace(self, db: "Connection", item: ApprovalItem, *, revived: bool = False) -> None:
+    def _replace(self, db: Connection, item: ApprovalItem, *, revived: bool = False) -> None:
         if item.status not in _OPEN:
             raise DecisionRefusedError("saving is no decision: that takes a person")
         kind = ApprovalEventKind.REVISED
@@ -393,7 +390,7 @@ class ApprovalQueue:
         rows.update(db, item)
         self._record(db, item, kind, item.requested_by)
 
-    async def _read(self, work: "Callable[[Connection], T]") -> T:
+    async def _read(self, work: Callable[[Connection], T]) -> T:
         """What ``work`` reads once everything due has expired."""
         due, result = await self._database.read(lambda db: (self._due(db), work(db)))
         if not due:
@@ -401,18 +398,18 @@ class ApprovalQueue:
         await self._expire()
         return await self._database.read(work)
 
-    async def _write(self, work: "Callable[[Connection], T]") -> T:
+    async def _write(self, work: Callable[[Connection], T]) -> T:
         if await self._database.read(self._due):
             await self._expire()
         return await self._database.write(work)
 
-    def _due(self, db: "Connection") -> bool:
+    def _due(self, db: Connection) -> bool:
         return rows.is_any_due(db, self._clock.now())
 
     async def _expire(self) -> None:
         now = self._clock.now()
 
-        def work(db: "Connection") -> list[ApprovalItem]:
+        def work(db: Connection) -> list[ApprovalItem]:
             expired = [
                 _changed(item, status=ApprovalStatus.EXPIRED, snoozed_until=None)
                 for item in rows.due(db, now)
@@ -439,7 +436,7 @@ def _changed(item: ApprovalItem, **changes: object) -> ApprovalItem:
     return ApprovalItem.model_validate({**dict(item), **changes})
 
 
-def _require_room(db: "Connection", requested_by: str) -> None:
+def _require_room(db: Connection, requested_by: str) -> None:
     if is_agents(requested_by) and rows.count_pending(db, requested_by) >= MAX_PENDING:
         raise QueueFullError(
             f"{MAX_PENDING} of your proposals wait for a person: no more are taken",

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pydantic import ValidationError
 
@@ -46,10 +46,8 @@ from synthorg_tui.memory.consolidation.plan import (
 )
 from synthorg_tui.memory.consolidation.planner import LOSSLESS, Finder, Planner
 from synthorg_tui.memory.store import plans
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.store.backend import LocalMemoryBackend
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.memory.store.backend import LocalMemoryBackend
+from synthorg_tui.persistence.port import Connection
 
 _OFF: Final = "consolidation is off"
 _TURN_ON: Final = "Set memory.consolidation.enabled to true."
@@ -68,7 +66,7 @@ class ConsolidationRuns:
 
     def __init__(
         self,
-        backend: "LocalMemoryBackend",
+        backend: LocalMemoryBackend,
         config: ConsolidationConfig,
         queue: ProposalBox,
         models: ModelByName,
@@ -244,7 +242,7 @@ class ConsolidationRuns:
         groups = [await self._asked(group) if group.is_by_model else group for group in plan.groups]
         plan = replace(plan, groups=tuple(group for group in groups if group is not None))
 
-        def put(db: "Connection") -> ConsolidationPlan:
+        def put(db: Connection) -> ConsolidationPlan:
             plans.drop_undecided(db, agent_id, by_program=actor == ACTOR)
             return plans.put_plan(db, plan) if plan.groups else plan
 

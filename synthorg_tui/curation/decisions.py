@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from synthorg_tui.approvals.models import ApprovalConflictError, OvertakenError
 from synthorg_tui.approvals.person import Person, Policy
@@ -35,13 +34,10 @@ from synthorg_tui.curation.registry import (
 )
 from synthorg_tui.curation.review import Decision, DecisionKind
 from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle
+from synthorg_tui.memory.store.admin import StoreAdmin
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.skills.disk import state_of
 from synthorg_tui.skills.document import SkillWriteError
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.store.admin import StoreAdmin
-    from synthorg_tui.persistence.port import Connection
-
 
 _log = logging.getLogger(__name__)
 
@@ -85,7 +81,7 @@ class DecisionRunner:
         *,
         journal: Journal,
         registry: SkillRegistry,
-        store: "StoreAdmin",
+        store: StoreAdmin,
         queue: ApprovalQueue,
         clock: Clock,
         on_decision: Callable[[Decision], None] | None = None,
@@ -122,7 +118,7 @@ class DecisionRunner:
         cause: Cause,
         person: Person | Policy,
         *,
-        also: "Callable[[Connection, BundleOutcome], None] | None" = None,
+        also: Callable[[Connection, BundleOutcome], None] | None = None,
     ) -> Decision:
         """Carry out a plan; needs a ``turn``.
 
@@ -131,7 +127,7 @@ class DecisionRunner:
         file can't be written yet.
         """
 
-        def within(db: "Connection", outcome: BundleOutcome) -> Operation:
+        def within(db: Connection, outcome: BundleOutcome) -> Operation:
             if also is not None:
                 also(db, outcome)
             effects = plan.write_in(db, outcome, actor=str(person), at=self._clock.now())
@@ -184,7 +180,7 @@ class DecisionRunner:
         bundle = replace(plan.bundle, org=org)
         at = self._clock.now()
 
-        def within(db: "Connection", outcome: BundleOutcome) -> Operation:
+        def within(db: Connection, outcome: BundleOutcome) -> Operation:
             if operation.effects.is_used_later and operation.item_id is not None:
                 self._queue.require_unused_in(db, operation.item_id)
             return undo_in(db, operation, plan, outcome, queue=self._queue, person=person, at=at)
@@ -194,7 +190,7 @@ class DecisionRunner:
     async def carry_out(
         self,
         bundle: MemoryBundle,
-        within: "Callable[[Connection, BundleOutcome], Operation]",
+        within: Callable[[Connection, BundleOutcome], Operation],
         *,
         actor: str,
     ) -> Decision:
@@ -205,7 +201,7 @@ class DecisionRunner:
         """
         seen = self._seen
 
-        def in_turn(db: "Connection", outcome: BundleOutcome) -> Operation:
+        def in_turn(db: Connection, outcome: BundleOutcome) -> Operation:
             if journal.latest(db) != seen:
                 raise OvertakenError("somebody else decided at the same moment")
             return within(db, outcome)
@@ -329,7 +325,7 @@ def _steps_back(operation: Operation, files: Mapping[Path, str]) -> Iterator[Fil
 
 
 def undo_in(
-    db: "Connection",
+    db: Connection,
     operation: Operation,
     plan: CurationPlan,
     outcome: BundleOutcome,
@@ -370,7 +366,7 @@ def undo_in(
     return undoing
 
 
-def _restore_record(db: "Connection", path: str, before: RegisteredSkill | None) -> None:
+def _restore_record(db: Connection, path: str, before: RegisteredSkill | None) -> None:
     if before is None:
         registry.forget(db, path)
         return
@@ -382,7 +378,7 @@ def _restore_record(db: "Connection", path: str, before: RegisteredSkill | None)
 
 
 def _add_undo_version(
-    db: "Connection", step: FileStep, operation: Operation, *, actor: str, at: datetime
+    db: Connection, step: FileStep, operation: Operation, *, actor: str, at: datetime
 ) -> None:
     """Add the undo to the file's history."""
     before = operation.effects.records_before.get(str(step.path))

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.approvals.models import (
     ApprovalConflictError,
@@ -30,14 +30,11 @@ from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, Skill
 from synthorg_tui.curation.rendering import stored_text
 from synthorg_tui.curation.review import FILE_CHANGE_ACTION, entry_of
 from synthorg_tui.memory.extensions import MemoryAdmin
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.skills.disk import FILE_NAME
 from synthorg_tui.skills.document import RootScope, SkillFile
 from synthorg_tui.skills.library import SkillLibrary, Survey
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +66,7 @@ class PreexistingSkills:
         seen = [(str(root), naive_utc(self._clock.now())) for root in roots]
         fingerprints = [_fingerprint_of(file) for file in files]
 
-        def work(db: "Connection") -> None:
+        def work(db: Connection) -> None:
             for root in seen:
                 db.execute("INSERT OR IGNORE INTO skill_roots VALUES (?, ?)", root)
             for fingerprint in fingerprints:
@@ -91,7 +88,7 @@ def fingerprint_of(path: str, sha256: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def record_in(db: "Connection", fingerprint: str) -> None:
+def record_in(db: Connection, fingerprint: str) -> None:
     """Record a file as preexisting within a transaction."""
     db.execute("INSERT OR IGNORE INTO found_skills VALUES (?)", [fingerprint])
 
@@ -106,7 +103,7 @@ def _fingerprint_of(file: SkillFile) -> str:
     return fingerprint_of(str(file.path), file.sha256)
 
 
-def _seen(db: "Connection") -> SeenRoots:
+def _seen(db: Connection) -> SeenRoots:
     roots = db.execute("SELECT path FROM skill_roots").fetchall()
     fingerprints = db.execute("SELECT mark FROM found_skills").fetchall()
     return SeenRoots(frozenset(row[0] for row in roots), frozenset(row[0] for row in fingerprints))

@@ -11,8 +11,9 @@ import asyncio
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.approvals.rows import ERASED, erase_in
@@ -35,20 +36,15 @@ from synthorg_tui.executions.drawn import release_in
 from synthorg_tui.executions.models import SourceRef
 from synthorg_tui.executions.store import erase_lines_in
 from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle
+from synthorg_tui.memory.store.admin import StoreAdmin
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.skills.disk import state_of
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from synthorg_tui.memory.store.admin import StoreAdmin
-    from synthorg_tui.persistence.port import Connection
-
 
 TITLE: Final = "purge"
 EDITED: Final = "edited since"
 NOT_OURS: Final = "in a folder that isn't ours"
 
-ErasingToo: TypeAlias = "Callable[[Connection, int, datetime], object]"
+ErasingToo: TypeAlias = Callable[[Connection, int, datetime], object]
 """Erases more in the transaction of a purge; given the purge's number and its time."""
 
 NOTHING: Final = Effects()
@@ -158,7 +154,7 @@ class Erasure:
     def __init__(
         self,
         *,
-        store: "StoreAdmin",
+        store: StoreAdmin,
         registry: SkillRegistry,
         queue: ApprovalQueue,
         runner: DecisionRunner,
@@ -192,7 +188,7 @@ class Erasure:
             return await self.purge_with(memory_ids, actor=actor)
         known = await self._store.known_from(refs)
 
-        def also(db: "Connection", *_: object) -> None:
+        def also(db: Connection, *_: object) -> None:
             release_in(db, known)
             erase_lines_in(db, refs)
 
@@ -214,7 +210,7 @@ class Erasure:
                 )
             count = 0
 
-            def within(db: "Connection", outcome: BundleOutcome) -> Operation:
+            def within(db: Connection, outcome: BundleOutcome) -> Operation:
                 nonlocal count
                 count = len(outcome.purged)
                 purge = _apply_in(db, plan, memory_ids, actor=actor, at=self._clock.now())
@@ -278,12 +274,12 @@ class Erasure:
 
 
 def _apply_in(
-    db: "Connection",
+    db: Connection,
     plan: _ErasurePlan,
     memory_ids: Sequence[str],
     *,
     actor: str,
-    at: "datetime",
+    at: datetime,
 ) -> Operation:
     """Carry the plan out within the transaction that purges the memories."""
     purge = journal.record_in(
@@ -310,7 +306,7 @@ def _apply_in(
     return purge
 
 
-def _erase_skill(db: "Connection", target: ErasureTarget) -> None:
+def _erase_skill(db: Connection, target: ErasureTarget) -> None:
     """Erase a skill with every text it had, or only the texts before the active one."""
     record = registry.find(db, target.path)
     active = "" if target.is_whole or record is None else record.sha256
@@ -328,7 +324,7 @@ def _erase_skill(db: "Connection", target: ErasureTarget) -> None:
     )
 
 
-def _forget_memories(db: "Connection", memory_ids: Collection[str]) -> None:
+def _forget_memories(db: Connection, memory_ids: Collection[str]) -> None:
     """Delete these memories from the skills that stay."""
     for record in registry.select(db, "ORDER BY path", []):
         fewer = record.without_memories(memory_ids)
@@ -336,7 +332,7 @@ def _forget_memories(db: "Connection", memory_ids: Collection[str]) -> None:
             registry.put(db, fewer)
 
 
-def _erase_operations(db: "Connection", plan: _ErasurePlan, *, by: int) -> None:
+def _erase_operations(db: Connection, plan: _ErasurePlan, *, by: int) -> None:
     """Erase the words in what it takes to undo earlier decisions; ``by`` numbers the purge.
 
     A decision of which nothing is left can't be undone any more.

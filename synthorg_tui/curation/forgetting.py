@@ -7,8 +7,8 @@ memories leave in skills, proposals and files is for ``erasure``.
 import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from datetime import datetime, timedelta
+from typing import Final
 
 from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
 from synthorg_tui.approvals.queue import ApprovalQueue
@@ -29,13 +29,9 @@ from synthorg_tui.executions.forgotten import AgedSessions, forget_in
 from synthorg_tui.executions.models import SourceRef
 from synthorg_tui.executions.sessions import SessionList, StoredSession, older_families
 from synthorg_tui.executions.store import ExecutionStore
+from synthorg_tui.memory.store.admin import StoreAdmin
 from synthorg_tui.persistence.call_log import erase_from_calls
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from synthorg_tui.memory.store.admin import StoreAdmin
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
 
@@ -118,7 +114,7 @@ class SessionErasure:
         erasure: Erasure,
         sessions: SessionList,
         executions: ExecutionStore,
-        store: "StoreAdmin",
+        store: StoreAdmin,
         registry: SkillRegistry,
         queue: ApprovalQueue,
     ) -> None:
@@ -182,13 +178,13 @@ class SessionErasure:
         """
         plan = await self._plan(session_ids, keep_memories=keep_memories)
 
-        def also(db: "Connection", number: int, at: "datetime") -> None:
+        def also(db: Connection, number: int, at: datetime) -> None:
             _forget(db, plan, actor=actor, number=number, at=at)
 
         erased = await self._erasure.purge_with(plan.memory_ids, actor=actor, also=also)
         return ForgottenSessions(plan.ids, erased)
 
-    async def delete_aged(self, days: int, now: "datetime") -> int:
+    async def delete_aged(self, days: int, now: datetime) -> int:
         """Delete the sessions that ended more than so many days ago, keeping what was made of them.
 
         Does so once a day at most. A session goes together with those of its subagents, when all
@@ -202,7 +198,7 @@ class SessionErasure:
         needed = _needed(await self._queue.list(status=ApprovalStatus.PENDING, snoozed=True))
         ids = [each for family in old if needed.isdisjoint(family) for each in family]
 
-        def also(db: "Connection", _: int, at: "datetime") -> None:
+        def also(db: Connection, _: int, at: datetime) -> None:
             forget_in(db, ids, at=at, by_age=True)
 
         try:
@@ -260,7 +256,7 @@ def _needed(items: Sequence[ApprovalItem]) -> frozenset[str]:
 
 
 def _forget(
-    db: "Connection", plan: _ForgettingPlan, *, actor: str, number: int, at: "datetime"
+    db: Connection, plan: _ForgettingPlan, *, actor: str, number: int, at: datetime
 ) -> None:
     """Carry the plan out, within the transaction that purges the memories."""
     if plan.keeps:

@@ -8,23 +8,21 @@ a connection: they run inside the transaction that stores the lesson or takes it
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.curation.registry import RegisteredSkill
 from synthorg_tui.executions.models import SourceRef
 from synthorg_tui.memory.enums import EdgeKind
 from synthorg_tui.memory.kinds import MemoryKind
 from synthorg_tui.memory.store.edges import MemoryEdge, add_edges, edges_of, remove_edges
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import naive_utc
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 _MADE_BY: Final = "lesson"
 _ONE_FAILURE: Final = (MemoryKind.RECOVERY.value, MemoryKind.REFUSED.value)
 
 
-def stand_on_sources(db: "Connection", skills: Iterable[RegisteredSkill], *, at: datetime) -> int:
+def stand_on_sources(db: Connection, skills: Iterable[RegisteredSkill], *, at: datetime) -> int:
     """Record what the memories of these skills stand on, and return how many edges that are.
 
     Those that are known stay. A recovery is a lesson's if both begin with the same failing call or
@@ -42,7 +40,7 @@ def stand_on_sources(db: "Connection", skills: Iterable[RegisteredSkill], *, at:
     return len(edges)
 
 
-def forget_sources(db: "Connection", memory_ids: Iterable[str]) -> None:
+def forget_sources(db: Connection, memory_ids: Iterable[str]) -> None:
     """Remove what these memories stand on: the decision that stored them was undone."""
     ids = frozenset(memory_ids)
     found = edges_of(db, sorted(ids), [EdgeKind.DERIVED_FROM])
@@ -55,7 +53,7 @@ def _failures_of(skill: RegisteredSkill) -> list[SourceRef]:
     return [ref for ref in seen if ref is not None]
 
 
-def _failures_in(db: "Connection", runs: Sequence[str]) -> dict[str, list[tuple[str, SourceRef]]]:
+def _failures_in(db: Connection, runs: Sequence[str]) -> dict[str, list[tuple[str, SourceRef]]]:
     """The memories of single failures that were drawn from these executions, with their lines."""
     found: dict[str, list[tuple[str, SourceRef]]] = defaultdict(list)
     if not runs:

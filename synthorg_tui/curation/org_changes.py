@@ -9,7 +9,6 @@ is for ``memory.org.store``.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from synthorg_tui.approvals.models import ApprovalConflictError
 from synthorg_tui.core.enums import OrgFactCategory
@@ -23,9 +22,7 @@ from synthorg_tui.memory.org.models import (
     OrgFactAuthor,
     OrgFactWriteRequest,
 )
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.org.store import OrgStore
+from synthorg_tui.memory.org.store import OrgStore
 
 GONE = "The fact that it would change is gone."
 CHANGED = "The fact was changed since this was asked for: reject it, and have it asked for anew."
@@ -86,7 +83,7 @@ def states_of(log: Iterable[OperationLogEntry]) -> dict[int, FactState]:
     return states
 
 
-async def org_preview(entry: InboxEntry, payload: OrgPayload, facts: "OrgStore") -> Preview:
+async def org_preview(entry: InboxEntry, payload: OrgPayload, facts: OrgStore) -> Preview:
     """Return the preview of writes to organisation memory; ``text`` is empty for one new fact.
 
     The plan carries out what is shown and nothing else: each change expects the version of now.
@@ -142,7 +139,7 @@ def _problem(
 
 
 async def inverse(
-    effects: Sequence[OrgEffect], facts: "OrgStore", later: dict[str, FactState]
+    effects: Sequence[OrgEffect], facts: OrgStore, later: dict[str, FactState]
 ) -> tuple[OrgChange, ...]:
     """Return the changes that take back what a decision did to facts.
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.approvals.rows import payload_hash
 from synthorg_tui.core.enums import MemoryLevel
@@ -41,14 +41,11 @@ from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle, MemoryDr
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.models import MemoryStoreRequest
 from synthorg_tui.memory.store.edges import MemoryEdge, add_edges
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.skills.disk import FILE_NAME, IRREGULAR, FileState, sha256_of
 from synthorg_tui.skills.render import render
 from synthorg_tui.skills.validate import parse
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
-
 
 SHARED_PUBLISHER: Final = "skills"
 """In whose name a skill is shared that doesn't say which agent it is for."""
@@ -84,7 +81,7 @@ class CurationPlan:
     publishes: bool = False
 
     def write_in(
-        self, db: "Connection", outcome: BundleOutcome, *, actor: str, at: datetime
+        self, db: Connection, outcome: BundleOutcome, *, actor: str, at: datetime
     ) -> Effects:
         """Write the plan's skills and texts to the registry; return what an undo needs.
 

@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from synthorg_tui.approvals.models import (
     ApprovalConflictError,
@@ -49,13 +48,11 @@ from synthorg_tui.curation.scopes import reach_of
 from synthorg_tui.curation.similarity import near_skills, replaced_fully
 from synthorg_tui.memory.enums import ArchiveReason
 from synthorg_tui.memory.extensions import Archiving, MemoryBundle, NewMemory
+from synthorg_tui.memory.store.admin import StoreAdmin
 from synthorg_tui.skills.disk import IRREGULAR, FileState, skill_path, state_of
 from synthorg_tui.skills.document import SkillPathError
 from synthorg_tui.skills.library import SkillLibrary
 from synthorg_tui.skills.names import skill_name
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.store.admin import StoreAdmin
 
 
 class ApprovalPreview:
@@ -74,7 +71,7 @@ class ApprovalPreview:
         self,
         *,
         registry: SkillRegistry,
-        store: "StoreAdmin",
+        store: StoreAdmin,
         library: SkillLibrary,
         own_root: Path,
         propagation: Propagation,

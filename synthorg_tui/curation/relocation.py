@@ -9,17 +9,13 @@ import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from synthorg_tui.curation import journal, registry
 from synthorg_tui.curation.journal import Effects
 from synthorg_tui.curation.registry import RegisteredSkill
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.settings_kv import former_roots
 from synthorg_tui.skills.disk import FILE_NAME
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
 
@@ -37,7 +33,7 @@ async def relocate(database: StoreDatabase, own_root: Path) -> int:
     return count
 
 
-def _follow_in(db: "Connection", own_root: Path) -> int:
+def _follow_in(db: Connection, own_root: Path) -> int:
     former = former_roots(db, str(own_root))
     records = registry.select(db, "ORDER BY path", [])
     taken = {record.path for record in records}

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 from uuid import uuid4
 
 from synthorg_tui.approvals.models import (
@@ -52,9 +52,7 @@ from synthorg_tui.curation.scopes import subject_of
 from synthorg_tui.executions.store import Excerpt, ExecutionStore
 from synthorg_tui.memory.extensions import BundleOutcome
 from synthorg_tui.memory.org.errors import OrgMemoryWriteError
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
 
@@ -157,7 +155,7 @@ class ReviewService:
     ) -> Decision:
         item = preview.entry.item
 
-        def decide(db: "Connection", person: Person | Policy) -> None:
+        def decide(db: Connection, person: Person | Policy) -> None:
             self._queue.decide_in(
                 db,
                 item.id,
@@ -334,7 +332,7 @@ class ReviewService:
     ) -> Decision:
         item = preview.entry.item
 
-        def decide(db: "Connection", person: Person | Policy) -> None:
+        def decide(db: Connection, person: Person | Policy) -> None:
             self._queue.decide_in(
                 db,
                 item.id,
@@ -358,13 +356,13 @@ class ReviewService:
         plan: CurationPlan,
         cause: Cause,
         person: Person | Policy,
-        decide: "Callable[[Connection, Person | Policy], None]",
+        decide: Callable[[Connection, Person | Policy], None],
     ) -> Decision:
         """Carry a plan out unless a memory or fact it removes has changed since it was shown."""
         if isinstance(person, Person):
             person = self._queue.rights.named(person)
 
-        def also(db: "Connection", outcome: BundleOutcome) -> None:
+        def also(db: Connection, outcome: BundleOutcome) -> None:
             leaves = plan.bundle.remove or plan.bundle.archive
             if leaves and not same_memories(preview.replaces, outcome.removed):
                 raise StaleReviewError("a memory has changed since it was shown")

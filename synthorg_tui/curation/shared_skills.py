@@ -12,7 +12,7 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import uuid4
 
 from synthorg_tui.core.clock import Clock
@@ -22,13 +22,10 @@ from synthorg_tui.curation.disk_sync import FileChanges, fingerprint_of, record_
 from synthorg_tui.curation.models import FileChangePayload
 from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, SkillStatus
 from synthorg_tui.persistence import COPIES_FILE
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.skills.disk import FILE_NAME, remove_skill, state_of, write_skill
 from synthorg_tui.skills.document import SkillFile
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
 
@@ -175,7 +172,7 @@ class SkillFollower:
             return False
 
 
-def _homes(db: "Connection") -> frozenset[str]:
+def _homes(db: Connection) -> frozenset[str]:
     return frozenset(path for (path,) in db.execute("SELECT path FROM skill_homes").fetchall())
 
 

@@ -164,10 +164,10 @@ class ApprovalQueue:
 
         def work(db: Connection) -> bool:
             before = rows.find(db, item.id)
-            if before is None or before.status is not ApprovalStatus.PENDING:
-                return False
-            self._replace(db, item)
-            return True
+            is_pending = before is not None and before.status is ApprovalStatus.PENDING
+            if is_pending:
+                self._replace(db, item)
+            return is_pending
 
         return await self._write(work)
 
@@ -194,10 +194,8 @@ class ApprovalQueue:
         changes = {name: value for name, value in given.items() if value is not None}
 
         def work(db: Connection) -> ApprovalItem:
-            item = _changed(self._pending(db, item_id), **changes)
-            rows.update(db, item)
-            self._record(db, item, ApprovalEventKind.REVISED, actor)
-            return item
+            before = self._pending(db, item_id)
+            return self._change(db, before, ApprovalEventKind.REVISED, actor, **changes)
 
         return await self._write(work)
 
@@ -220,11 +218,15 @@ class ApprovalQueue:
             self.rights.require(person, DecisionSubject.of(before))
             asleep = max(before.snoozed_until or now, now)
             expires = before.expires_at and before.expires_at + ((until or now) - asleep)
-            item = _changed(before, snoozed_until=until, expires_at=expires)
-            rows.update(db, item)
-            reason = f"until {until.isoformat()}" if until else "woken"
-            self._record(db, item, ApprovalEventKind.SNOOZED, str(person), reason)
-            return item
+            return self._change(
+                db,
+                before,
+                ApprovalEventKind.SNOOZED,
+                str(person),
+                f"until {until.isoformat()}" if until else "woken",
+                snoozed_until=until,
+                expires_at=expires,
+            )
 
         return await self._write(work)
 
@@ -269,8 +271,12 @@ class ApprovalQueue:
         if rows.payload_hash(before := self._pending(db, item_id)) != payload_hash:
             raise StaleReviewError(f"proposal {item_id} has changed since it was shown")
         self.rights.require(person, about or DecisionSubject.of(before))
-        item = _changed(
+        return self._change(
+            db,
             before,
+            kind,
+            str(person),
+            reason or "",
             status=status,
             decided_at=self._clock.now(),
             decided_by=str(person),
@@ -278,9 +284,6 @@ class ApprovalQueue:
             snoozed_until=None,
             payload=before.payload if payload is None else payload,
         )
-        rows.update(db, item)
-        self._record(db, item, kind, str(person), reason or "")
-        return item
 
     def consume_in(self, db: Connection, item_id: str) -> ApprovalItem:
         """Record within the caller's transaction that an approval took effect; return the item.
@@ -291,10 +294,7 @@ class ApprovalQueue:
         item = rows.known(db, item_id)
         if item.status is not ApprovalStatus.APPROVED:
             raise ApprovalConflictError(f"proposal {item_id} is {item.status}, not approved")
-        if item.consumed_at is None:
-            item = _changed(item, consumed_at=self._clock.now())
-            rows.update(db, item)
-        return item
+        return self._consumed(db, item)
 
     async def use(self, item_id: str) -> ApprovalItem:
         """Record that whoever asked acts on the decision, and return the item.
@@ -304,13 +304,7 @@ class ApprovalQueue:
         """
 
         def work(db: Connection) -> ApprovalItem:
-            item = rows.known(db, item_id)
-            if item.status in _OPEN:
-                raise ApprovalConflictError(f"proposal {item_id} is {item.status}, not decided")
-            if item.consumed_at is None:
-                item = _changed(item, consumed_at=self._clock.now())
-                rows.update(db, item)
-            return item
+            return self._consumed(db, _decided(db, item_id))
 
         return await self._write(work)
 
@@ -334,15 +328,17 @@ class ApprovalQueue:
         expired by now, its time starts anew. Raises ``ApprovalNotFoundError``, and
         ``ApprovalConflictError`` when it isn't decided.
         """
-        before, now = rows.known(db, item_id), self._clock.now()
-        if before.status in _OPEN:
-            raise ApprovalConflictError(f"proposal {item_id} is {before.status}, not decided")
+        before, now = _decided(db, item_id), self._clock.now()
         self.rights.require(person, DecisionSubject.of(before))
         expires = before.expires_at
         if expires is not None and expires <= now:
             expires = now + (expires - before.created_at)
-        item = _changed(
+        return self._change(
+            db,
             before,
+            ApprovalEventKind.REOPENED,
+            str(person),
+            reason,
             status=ApprovalStatus.PENDING,
             decided_at=None,
             decided_by=None,
@@ -351,9 +347,6 @@ class ApprovalQueue:
             expires_at=expires,
             payload=before.payload if payload is None else payload,
         )
-        rows.update(db, item)
-        self._record(db, item, ApprovalEventKind.REOPENED, str(person), reason)
-        return item
 
     def require_open(self, item: ApprovalItem) -> None:
         """Raise ``ApprovalConflictError`` for a decided item, with by whom and when it was."""
@@ -378,6 +371,29 @@ class ApprovalQueue:
         reason: str = "",
     ) -> None:
         rows.append_event(db, item, kind, at=self._clock.now(), actor=actor, reason=reason)
+
+    def _change(
+        self,
+        db: Connection,
+        before: ApprovalItem,
+        kind: ApprovalEventKind,
+        actor: str,
+        reason: str = "",
+        /,
+        **changes: object,
+    ) -> ApprovalItem:
+        """Store an item with other values in these fields, record the event and return the item."""
+        item = _changed(before, **changes)
+        rows.update(db, item)
+        self._record(db, item, kind, actor, reason)
+        return item
+
+    def _consumed(self, db: Connection, item: ApprovalItem) -> ApprovalItem:
+        """Set when an item took effect, unless that is set already; return the item."""
+        if item.consumed_at is None:
+            item = _changed(item, consumed_at=self._clock.now())
+            rows.update(db, item)
+        return item
 
     def _replace(self, db: Connection, item: ApprovalItem, *, revived: bool = False) -> None:
         if item.status not in _OPEN:
@@ -410,14 +426,9 @@ class ApprovalQueue:
         now = self._clock.now()
 
         def work(db: Connection) -> list[ApprovalItem]:
-            expired = [
-                _changed(item, status=ApprovalStatus.EXPIRED, snoozed_until=None)
-                for item in rows.due(db, now)
-            ]
-            for item in expired:
-                rows.update(db, item)
-                self._record(db, item, ApprovalEventKind.EXPIRED, _EXPIRY_ACTOR)
-            return expired
+            event = (ApprovalEventKind.EXPIRED, _EXPIRY_ACTOR, "")
+            over = {"status": ApprovalStatus.EXPIRED, "snoozed_until": None}
+            return [self._change(db, item, *event, **over) for item in rows.due(db, now)]
 
         for item in await self._database.write(work):
             self._notify(item)
@@ -434,6 +445,13 @@ class ApprovalQueue:
 
 def _changed(item: ApprovalItem, **changes: object) -> ApprovalItem:
     return ApprovalItem.model_validate({**dict(item), **changes})
+
+
+def _decided(db: Connection, item_id: str) -> ApprovalItem:
+    item = rows.known(db, item_id)
+    if item.status in _OPEN:
+        raise ApprovalConflictError(f"proposal {item_id} is {item.status}, not decided")
+    return item
 
 
 def _require_room(db: Connection, requested_by: str) -> None:

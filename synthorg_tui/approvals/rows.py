@@ -108,11 +108,6 @@ def record_redaction(db: Connection, item_ids: Sequence[str], *, at: datetime, a
         append_event(db, item, kind, at=at, actor=actor, reason="secrets redacted")
 
 
-def erase_reasons(db: Connection, item_id: str) -> None:
-    """Empty the reasons in an item's audit trail; who did what, and when, stays."""
-    db.execute("UPDATE approval_events SET reason = '' WHERE item_id = ?", [item_id])
-
-
 def events(db: Connection, item_id: str) -> tuple[ApprovalEvent, ...]:
     """Return an item's audit trail, oldest entry first."""
     rows = db.execute(
@@ -207,7 +202,7 @@ def erase_in(
                 "decision_reason": ERASED,
                 "snoozed_until": None,
             }
-        erase_reasons(db, item_id)
+        db.execute("UPDATE approval_events SET reason = '' WHERE item_id = ?", [item_id])
     item = ApprovalItem.model_validate({**dict(before), **changes})
     update(db, item)
     append_event(db, item, ApprovalEventKind.REVISED, at=at, actor=actor, reason=ERASED)

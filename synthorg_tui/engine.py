@@ -302,11 +302,9 @@ class Engine:
         from synthorg_tui.curation.overview import SkillOverview
 
         return SkillOverview(
-            library=self.skill_library,
+            self._curation.base,
+            self._curation.file_changes,
             roots=lambda: self._base.all_skill_roots(self.executions),
-            registry=self.ledger,
-            queue=self.approvals,
-            changes=self._curation.file_changes,
             watches=self.settings.skills.watch,
         )
 

@@ -18,9 +18,9 @@ from pathlib import Path
 from synthorg_tui.approvals.models import ApprovalConflictError, OvertakenError
 from synthorg_tui.approvals.person import Person, Policy
 from synthorg_tui.approvals.queue import ApprovalQueue
-from synthorg_tui.core.clock import Clock
 from synthorg_tui.curation import journal, models, registry
 from synthorg_tui.curation.administration import ActFailedError, AdminPayload
+from synthorg_tui.curation.base import CurationBase
 from synthorg_tui.curation.journal import Effects, FileStep, Journal, Operation
 from synthorg_tui.curation.lesson_sources import forget_sources
 from synthorg_tui.curation.models import ProceduralMemoryScope
@@ -28,13 +28,11 @@ from synthorg_tui.curation.org_changes import FactState, inverse
 from synthorg_tui.curation.plan import CurationPlan
 from synthorg_tui.curation.registry import (
     RegisteredSkill,
-    SkillRegistry,
     SkillStatus,
     VersionEvent,
 )
 from synthorg_tui.curation.review import Decision, DecisionKind
 from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle
-from synthorg_tui.memory.store.admin import StoreAdmin
 from synthorg_tui.persistence.port import Connection
 from synthorg_tui.skills.disk import state_of
 from synthorg_tui.skills.document import SkillWriteError
@@ -68,29 +66,19 @@ class DecisionRunner:
     Enter ``turn`` before reading what a plan is based on, and leave it after ``commit``.
 
     Args:
+        base: The stores; the registry's lock admits one decision at a time.
         journal: Records decisions and writes their files.
-        registry: The approved skills; its lock admits one decision at a time.
-        store: The memories.
-        queue: The items that an undo makes pending again.
-        clock: Decides what "now" is.
         on_decision: Called with each decision once it has taken effect.
     """
 
     def __init__(
         self,
-        *,
+        base: CurationBase,
         journal: Journal,
-        registry: SkillRegistry,
-        store: StoreAdmin,
-        queue: ApprovalQueue,
-        clock: Clock,
         on_decision: Callable[[Decision], None] | None = None,
     ) -> None:
+        self._base = base
         self._journal = journal
-        self._registry = registry
-        self._store = store
-        self._queue = queue
-        self._clock = clock
         self._on_decision = on_decision
         self._seen = 0
         """The last decision that the plan of the present turn can know of."""
@@ -103,7 +91,7 @@ class DecisionRunner:
         Where other programs decide on the same store, the lock is of this one alone: what is
         carried out then raises ``OvertakenError`` when one of them was quicker.
         """
-        async with self._registry.deciding:
+        async with self._base.registry.deciding:
             await self._journal.roll_forward()
             self._seen = await self._journal.latest()
             yield
@@ -130,14 +118,14 @@ class DecisionRunner:
         def within(db: Connection, outcome: BundleOutcome) -> Operation:
             if also is not None:
                 also(db, outcome)
-            effects = plan.write_in(db, outcome, actor=str(person), at=self._clock.now())
+            effects = plan.write_in(db, outcome, actor=str(person), at=self._base.clock.now())
             return journal.record_in(
                 db,
                 kind=cause.kind,
                 item_id=cause.item_id,
                 title=cause.title,
                 actor=str(person),
-                at=self._clock.now(),
+                at=self._base.clock.now(),
                 effects=effects.model_copy(
                     update={
                         "payload_before": cause.payload,
@@ -170,20 +158,22 @@ class DecisionRunner:
         await asyncio.to_thread(check_undoable, operations)
         later: dict[str, FactState] = {}
         for operation in operations:
-            await inverse(operation.effects.org, self._store.org, later)
+            await inverse(operation.effects.org, self._base.store.org, later)
         undone = [await self._undo(operation, person) for operation in operations]
         return _as_one(undone) if undone else None
 
     async def _undo(self, operation: Operation, person: Person) -> Decision:
         plan = await asyncio.to_thread(undo_plan, operation)
-        org = await inverse(operation.effects.org, self._store.org, {})
+        org = await inverse(operation.effects.org, self._base.store.org, {})
         bundle = replace(plan.bundle, org=org)
-        at = self._clock.now()
+        at = self._base.clock.now()
 
         def within(db: Connection, outcome: BundleOutcome) -> Operation:
             if operation.effects.is_used_later and operation.item_id is not None:
-                self._queue.require_unused_in(db, operation.item_id)
-            return undo_in(db, operation, plan, outcome, queue=self._queue, person=person, at=at)
+                self._base.queue.require_unused_in(db, operation.item_id)
+            return undo_in(
+                db, operation, plan, outcome, queue=self._base.queue, person=person, at=at
+            )
 
         return await self.carry_out(bundle, within, actor=str(person))
 
@@ -207,7 +197,7 @@ class DecisionRunner:
             return within(db, outcome)
 
         async def run() -> Decision:
-            operation = await self._store.change_together(bundle, in_turn, actor=actor)
+            operation = await self._base.store.change_together(bundle, in_turn, actor=actor)
             self._seen = operation.number
             try:
                 operation = await self._journal.finish(operation)

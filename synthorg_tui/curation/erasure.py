@@ -15,11 +15,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.approvals.rows import ERASED, erase_in
-from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.types import NotBlankStr
-from synthorg_tui.curation import disk_sync, journal, registry
+from synthorg_tui.curation import journal, preexisting, registry
+from synthorg_tui.curation.base import CurationBase
 from synthorg_tui.curation.decisions import DecisionRunner
 from synthorg_tui.curation.erasure_targets import (
     ErasureScope,
@@ -30,13 +29,12 @@ from synthorg_tui.curation.erasure_targets import (
     scope_of,
 )
 from synthorg_tui.curation.journal import Effects, FileStep, Operation
-from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, VersionEvent
+from synthorg_tui.curation.registry import RegisteredSkill, VersionEvent
 from synthorg_tui.curation.review import DecisionKind
 from synthorg_tui.executions.drawn import release_in
 from synthorg_tui.executions.models import SourceRef
 from synthorg_tui.executions.store import erase_lines_in
 from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle
-from synthorg_tui.memory.store.admin import StoreAdmin
 from synthorg_tui.persistence.port import Connection
 from synthorg_tui.skills.disk import state_of
 
@@ -140,33 +138,16 @@ class _ErasurePlan:
 class Erasure:
     """Purges memories for good, together with the skills and proposals made of them.
 
-    Files that somebody edited, or that lie outside ``own_root``, are not deleted.
+    Files that somebody edited, or that lie outside ``base.own_root``, are not deleted.
 
     Args:
-        store: The memories.
-        registry: The approved skills.
-        queue: The proposals.
+        base: The memories, the approved skills, the proposals and the own folder of skills.
         runner: Knows all earlier decisions, and carries out the purge as one of them.
-        own_root: The folder where the program itself writes skills.
-        clock: Decides what "now" is.
     """
 
-    def __init__(
-        self,
-        *,
-        store: StoreAdmin,
-        registry: SkillRegistry,
-        queue: ApprovalQueue,
-        runner: DecisionRunner,
-        own_root: Path,
-        clock: Clock,
-    ) -> None:
-        self._store = store
-        self._registry = registry
-        self._queue = queue
+    def __init__(self, base: CurationBase, runner: DecisionRunner) -> None:
+        self._base = base
         self._runner = runner
-        self._own_root = own_root
-        self._clock = clock
 
     async def review(self, memory_ids: Sequence[NotBlankStr]) -> ErasureReview:
         """Return what a purge of these memories would erase besides them; changes nothing."""
@@ -186,7 +167,7 @@ class Erasure:
         refs = await self._lines_of(memory_ids) if lines else ()
         if not refs:
             return await self.purge_with(memory_ids, actor=actor)
-        known = await self._store.known_from(refs)
+        known = await self._base.store.known_from(refs)
 
         def also(db: Connection, *_: object) -> None:
             release_in(db, known)
@@ -204,7 +185,7 @@ class Erasure:
             bundle = MemoryBundle(purge=tuple(memory_ids), erases=also is not None)
             if plan.scope.is_empty and also is None:
                 return Erased(
-                    await self._store.change_together(
+                    await self._base.store.change_together(
                         bundle, lambda _, outcome: len(outcome.purged), actor=actor
                     )
                 )
@@ -213,9 +194,9 @@ class Erasure:
             def within(db: Connection, outcome: BundleOutcome) -> Operation:
                 nonlocal count
                 count = len(outcome.purged)
-                purge = _apply_in(db, plan, memory_ids, actor=actor, at=self._clock.now())
+                purge = _apply_in(db, plan, memory_ids, actor=actor, at=self._base.clock.now())
                 if also is not None:
-                    also(db, purge.number, self._clock.now())
+                    also(db, purge.number, self._base.clock.now())
                 return purge
 
             decision = await self._runner.carry_out(bundle, within, actor=actor)
@@ -226,21 +207,21 @@ class Erasure:
 
     async def _lines_of(self, memory_ids: Sequence[str]) -> tuple[SourceRef, ...]:
         """The stored transcript lines that these memories name as their source, each once."""
-        refs = map(SourceRef.parse, await self._store.transcripts_of(memory_ids))
+        refs = map(SourceRef.parse, await self._base.store.transcripts_of(memory_ids))
         return tuple(ref for ref in refs if ref is not None)
 
     async def _collect(self) -> StoredWords:
         """Read everything that may repeat what memories say."""
         return StoredWords(
-            records=await self._registry.all(),
+            records=await self._base.registry.all(),
             operations=await self._runner.history(),
-            items=await self._queue.list(snoozed=True),
+            items=await self._base.queue.list(snoozed=True),
         )
 
     async def _plan(self, stored: StoredWords, memory_ids: Sequence[str]) -> _ErasurePlan:
         """Work out what is erased; reads which memories and files there are, changes nothing."""
         related = sorted(related_memories(stored, memory_ids))
-        existing = {entry.id for entry in await self._store.entries(related, deleted=True)}
+        existing = {entry.id for entry in await self._base.store.entries(related, deleted=True)}
         scope = scope_of(stored, memory_ids, existing)
         if scope.is_empty:
             return _ErasurePlan()
@@ -258,11 +239,11 @@ class Erasure:
         root = Path(path).parent.parent
         if not state.sha256:
             return _FileFate(path, state.sha256)
-        if root != self._own_root:
+        if root != self._base.own_root:
             return _FileFate(path, state.sha256, stays=NOT_OURS)
         written = {
             version.sha256
-            for version in await self._registry.versions(path)
+            for version in await self._base.registry.versions(path)
             if version.event is VersionEvent.WRITTEN
         }
         if record is not None:
@@ -302,7 +283,7 @@ def _apply_in(
     _erase_operations(db, plan, by=purge.number)
     for file in plan.files:
         if file.stays:  # so that it doesn't come up as a new skill
-            disk_sync.record_in(db, disk_sync.fingerprint_of(file.path, file.sha256))
+            preexisting.record_in(db, file.path, file.sha256)
     return purge
 
 

@@ -11,17 +11,17 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
-from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.approvals.rows import erase_in
 from synthorg_tui.core.actors import Actor, ActorKind
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import counted
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.curation import journal, registry
+from synthorg_tui.curation.base import CurationBase
 from synthorg_tui.curation.erasure import NOTHING, Erased, Erasure, ErasureReview
 from synthorg_tui.curation.inbox import lesson_of
 from synthorg_tui.curation.models import Evidence, Lesson
-from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, SkillStatus
+from synthorg_tui.curation.registry import RegisteredSkill, SkillStatus
 from synthorg_tui.executions.blame import Blame
 from synthorg_tui.executions.conversation import Conversation
 from synthorg_tui.executions.drawn import DrawnMemory, detach_in, release_in
@@ -29,7 +29,6 @@ from synthorg_tui.executions.forgotten import AgedSessions, forget_in
 from synthorg_tui.executions.models import SourceRef
 from synthorg_tui.executions.sessions import SessionList, StoredSession, older_families
 from synthorg_tui.executions.store import ExecutionStore
-from synthorg_tui.memory.store.admin import StoreAdmin
 from synthorg_tui.persistence.call_log import erase_from_calls
 from synthorg_tui.persistence.port import Connection
 
@@ -100,30 +99,23 @@ class SessionErasure:
     """Lists imported sessions and forgets them, which can't be undone.
 
     Args:
+        base: The memories, the approved skills and the proposals.
         erasure: Purges memories with the skills and proposals made of them.
         sessions: The imported sessions.
         executions: Their records.
-        store: The memories.
-        registry: The approved skills.
-        queue: The proposals.
     """
 
     def __init__(
         self,
-        *,
+        base: CurationBase,
         erasure: Erasure,
         sessions: SessionList,
         executions: ExecutionStore,
-        store: StoreAdmin,
-        registry: SkillRegistry,
-        queue: ApprovalQueue,
     ) -> None:
+        self._base = base
         self._erasure = erasure
         self._sessions = sessions
         self._executions = executions
-        self._store = store
-        self._registry = registry
-        self._queue = queue
 
     async def list(self) -> tuple[StoredSession, ...]:
         """Return all imported sessions, the latest first."""
@@ -146,7 +138,7 @@ class SessionErasure:
 
     async def memories_of(self, session_ids: Sequence[NotBlankStr]) -> tuple[str, ...]:
         """Return the ids of the memories drawn from these sessions, deleted ones too."""
-        return await self._store.made_of(session_ids)
+        return await self._base.store.made_of(session_ids)
 
     async def review(
         self, session_ids: Sequence[NotBlankStr], *, keep_memories: bool = False
@@ -195,7 +187,7 @@ class SessionErasure:
         if last is not None and timedelta(0) <= now - last < timedelta(days=1):
             return 0
         old = older_families(await self._sessions.all(), now - timedelta(days=days))
-        needed = _needed(await self._queue.list(status=ApprovalStatus.PENDING, snoozed=True))
+        needed = _needed(await self._base.queue.list(status=ApprovalStatus.PENDING, snoozed=True))
         ids = [each for family in old if needed.isdisjoint(family) for each in family]
 
         def also(db: Connection, _: int, at: datetime) -> None:
@@ -218,13 +210,13 @@ class SessionErasure:
         missing = sorted(set(session_ids) - ids)
         if missing:
             raise DomainError(f"there is no session {missing[0]}")
-        items, fewer = _lessons_of(await self._queue.list(snoozed=True), ids)
-        skills = [s for s in await self._registry.all() if _with_evidence_of(s, ids)]
+        items, fewer = _lessons_of(await self._base.queue.list(snoozed=True), ids)
+        skills = [s for s in await self._base.registry.all() if _with_evidence_of(s, ids)]
         alone = [] if keep_memories else [s for s in skills if not _left(s.evidence, ids)]
         supported = [skill for skill in skills if skill not in alone]
-        made = set() if keep_memories else set(await self._store.made_of(sorted(ids)))
+        made = set() if keep_memories else set(await self._base.store.made_of(sorted(ids)))
         made |= {memory_id for skill in alone for memory_id in skill.memory_ids}
-        known = () if keep_memories else await self._store.known_from(_whole(sessions))
+        known = () if keep_memories else await self._base.store.known_from(_whole(sessions))
         made |= {each.memory_id for each in known}
         made -= {memory_id for skill in supported for memory_id in skill.memory_ids}
         return _ForgettingPlan(

@@ -24,18 +24,17 @@ from synthorg_tui.approvals.models import (
     StaleReviewError,
 )
 from synthorg_tui.approvals.person import Person, Policy
-from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.approvals.roles import DecisionSubject
 from synthorg_tui.approvals.rows import payload_hash
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.curation.administration import AdminPayload
 from synthorg_tui.curation.adoption import Adoption
+from synthorg_tui.curation.base import CurationBase
 from synthorg_tui.curation.decisions import Cause, DecisionRunner
 from synthorg_tui.curation.edits import ProposalEdit
 from synthorg_tui.curation.models import LESSON_ACTION, Evidence
 from synthorg_tui.curation.plan import CurationPlan, Preview, same_memories
 from synthorg_tui.curation.preview import ApprovalPreview
-from synthorg_tui.curation.registry import SkillRegistry, SkillVersion
 from synthorg_tui.curation.review import (
     BY_ITSELF,
     BulkOutcome,
@@ -71,8 +70,7 @@ class ReviewService:
     finished after a crash. One decision is taken at a time.
 
     Args:
-        queue: The approval items.
-        registry: The approved skills.
+        base: The approval items, the approved skills and the memories.
         runner: Carries decisions out.
         preview: Works out what a decision does.
         executions: The stored transcripts, shown as evidence.
@@ -81,16 +79,13 @@ class ReviewService:
 
     def __init__(
         self,
-        *,
-        queue: ApprovalQueue,
-        registry: SkillRegistry,
+        base: CurationBase,
         runner: DecisionRunner,
         preview: ApprovalPreview,
         executions: ExecutionStore,
         adoption: Adoption | None,
     ) -> None:
-        self._queue = queue
-        self._registry = registry
+        self._base = base
         self._runner = runner
         self._preview = preview
         self._executions = executions
@@ -103,13 +98,13 @@ class ReviewService:
         status: ApprovalStatus | None = ApprovalStatus.PENDING,
     ) -> tuple[InboxEntry, ...]:
         """Return the items of a status (``None`` for all), newest first."""
-        items = await self._queue.list(status=status, snoozed=include_snoozed)
+        items = await self._base.queue.list(status=status, snoozed=include_snoozed)
         return tuple(map(entry_of, items))
 
     async def review(self, item_id: str) -> Review:
         """Return everything that approving the item would do; raises ``ApprovalNotFoundError``."""
         review = await self._preview.review(await self._build(item_id))
-        barred = self._queue.rights.refusal(subject_of(review.entry))
+        barred = self._base.queue.rights.refusal(subject_of(review.entry))
         return replace(review, barred=barred) if barred else review
 
     async def approve(
@@ -156,7 +151,7 @@ class ReviewService:
         item = preview.entry.item
 
         def decide(db: Connection, person: Person | Policy) -> None:
-            self._queue.decide_in(
+            self._base.queue.decide_in(
                 db,
                 item.id,
                 status=ApprovalStatus.REJECTED,
@@ -216,7 +211,7 @@ class ReviewService:
         Raises ``ApprovalNotFoundError``, and ``ApprovalConflictError`` when it isn't pending or the
         time is in the past.
         """
-        return await self._queue.snooze(item_id, until, self._queue.rights.named(person))
+        return await self._base.queue.snooze(item_id, until, self._base.queue.rights.named(person))
 
     async def undo(self, person: Person) -> Decision | None:
         """Undo the last decision that can be undone; ``None`` when there is none.
@@ -225,13 +220,13 @@ class ReviewService:
         bulk are undone together. Raises ``ApprovalConflictError`` when a file that was written has
         been changed since, and ``DecisionRefusedError`` for what the person may not decide about.
         """
-        rights = self._queue.rights
+        rights = self._base.queue.rights
         undo = partial(self._runner.undo, rights.named(person), rights.own_actors())
         return await self._in_turn(undo)
 
     async def undoable(self) -> tuple[str, ...]:
         """Return the titles of the decisions that ``undo`` would undo, latest first."""
-        return await self._runner.undoable(self._queue.rights.own_actors())
+        return await self._runner.undoable(self._base.queue.rights.own_actors())
 
     async def retire(self, path: str, person: Person) -> Decision:
         """Retire a skill: remove its file and its memories, which an undo restores.
@@ -267,9 +262,9 @@ class ReviewService:
     async def _of_skill(self, kind: DecisionKind, plan: CurationPlan, person: Person) -> Decision:
         """Carry out a decision about the one skill that a plan changes, rather than an item."""
         (skill,) = plan.changed
-        person = self._queue.rights.named(person)
+        person = self._base.queue.rights.named(person)
         about = DecisionSubject(skill.agent_id, skill.proposal.scope.value)
-        self._queue.rights.require(person, about)
+        self._base.queue.rights.require(person, about)
         return await self._runner.commit(plan, Cause(kind, skill.name), person)
 
     async def adopt_by_policy(self) -> tuple[Decision, ...]:
@@ -280,23 +275,19 @@ class ReviewService:
         if self._adoption is None:
             return ()
         decisions = []
-        for item in await self._queue.list(
+        for item in await self._base.queue.list(
             status=ApprovalStatus.PENDING, action_type=LESSON_ACTION
         ):
             async with self._runner.turn():
                 preview = await self._build(item.id)
                 review = await self._preview.review(preview)
-                trail = await self._queue.events(item.id)
+                trail = await self._base.queue.events(item.id)
                 if self._adoption.takes(review, trail):
                     try:
                         decisions.append(await self._approve(preview, self._adoption.policy))
                     except DomainError as error:
                         _log.warning("%r waits for a person: %s", item.title, error)
         return tuple(decisions)
-
-    async def history(self, path: str) -> tuple[SkillVersion, ...]:
-        """Return every text that a skill's file had, newest first."""
-        return await self._registry.versions(path)
 
     async def excerpt(self, evidence: Evidence, *, context: int = 0) -> Excerpt | None:
         """Return the transcript lines of an occurrence; ``None`` when they aren't stored.
@@ -309,14 +300,14 @@ class ReviewService:
         return await self._executions.excerpt(ref, context=context) if ref else None
 
     async def _build(self, item_id: str) -> Preview:
-        item = await self._queue.get(item_id)
+        item = await self._base.queue.get(item_id)
         if item is None:
             raise ApprovalNotFoundError(f"there is no proposal {item_id}")
         return await self._preview.build(item)
 
     async def _as_shown(self, item_id: str, shown: str) -> Preview:
         preview = await self._build(item_id)
-        self._queue.require_open(preview.entry.item)
+        self._base.queue.require_open(preview.entry.item)
         if preview.shown != shown:
             raise ReviewChangedError(await self._preview.review(preview))
         return preview
@@ -333,7 +324,7 @@ class ReviewService:
         item = preview.entry.item
 
         def decide(db: Connection, person: Person | Policy) -> None:
-            self._queue.decide_in(
+            self._base.queue.decide_in(
                 db,
                 item.id,
                 status=ApprovalStatus.APPROVED,
@@ -360,7 +351,7 @@ class ReviewService:
     ) -> Decision:
         """Carry a plan out unless a memory or fact it removes has changed since it was shown."""
         if isinstance(person, Person):
-            person = self._queue.rights.named(person)
+            person = self._base.queue.rights.named(person)
 
         def also(db: Connection, outcome: BundleOutcome) -> None:
             leaves = plan.bundle.remove or plan.bundle.archive

@@ -8,25 +8,22 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.capabilities import Feature
-from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.settings.root import RootConfig
 from synthorg_tui.wiring.foundation import Foundation
 from synthorg_tui.wiring.hearing import ELSEWHERE, SKILLS
 
 if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.approvals.queue import ApprovalQueue
-    from synthorg_tui.curation.decisions import DecisionRunner
-    from synthorg_tui.curation.disk_sync import FileChanges, PreexistingSkills
+    from synthorg_tui.curation.base import CurationBase
+    from synthorg_tui.curation.disk_sync import FileChanges
     from synthorg_tui.curation.erasure import Erasure
     from synthorg_tui.curation.forgetting import SessionErasure
     from synthorg_tui.curation.journal import Journal
-    from synthorg_tui.curation.propagation import KnownAgent, Propagation
+    from synthorg_tui.curation.propagation import KnownAgent
     from synthorg_tui.curation.registry import SkillRegistry
     from synthorg_tui.curation.review import Decision
     from synthorg_tui.curation.service import ReviewService
@@ -34,41 +31,19 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.learning.evidence import LessonEvidence
     from synthorg_tui.memory.service import MemoryService
-    from synthorg_tui.memory.store.admin import StoreAdmin
     from synthorg_tui.skills.library import SkillLibrary
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class CurationBase:
-    """The stores and places of skills that the curation services work on.
-
-    Skills are proposals in ``queue``, records in ``registry``, memories in ``store`` and files in
-    ``library``. Approved lessons are written to ``own_root``.
-    """
-
-    database: StoreDatabase
-    queue: "ApprovalQueue"
-    registry: "SkillRegistry"
-    store: "StoreAdmin"
-    library: "SkillLibrary"
-    own_root: Path
-    clock: Clock
-    is_here: Callable[[str], bool] = lambda _: True
-    """Whether a folder of skills is on this machine."""
-    follower: "SkillFollower | None" = None
-    """What has others' skills here, where others use the same store."""
-
-
-@dataclass(frozen=True, slots=True)
 class CurationServices:
     """The services that take decisions about skills, and those that work along with them."""
 
+    base: "CurationBase"
     journal: "Journal"
     reviews: "ReviewService"
     file_changes: "FileChanges"
-    preexisting: "PreexistingSkills"
     erasure: "Erasure"
     sessions: "SessionErasure"
     evidence: "LessonEvidence"
@@ -83,116 +58,79 @@ def curation_of(
     memory_service: "Callable[[], MemoryService]",
 ) -> CurationServices:
     """Build the services of one open data directory; a decision is told as ``skills``."""
-    parts = CurationBase(
-        database=base.database,
-        queue=queue,
-        registry=registry,
-        store=base.local(Feature.LESSONS).admin,
-        library=library,
-        own_root=base.own_skills,
-        clock=base.clock,
-        is_here=base.has_skills_in,
-        follower=_build_follower(base, registry) if base.is_shared else None,
-    )
+    from synthorg_tui.curation.base import CurationBase
+
     return build_curation(
-        parts,
+        CurationBase(
+            database=base.database,
+            queue=queue,
+            registry=registry,
+            store=base.local(Feature.LESSONS).admin,
+            library=library,
+            own_root=base.own_skills,
+            clock=base.clock,
+        ),
         agents=lambda: base.settings.agents,
         executions=executions,
         settings=base.settings,
-        on_decision=lambda decision: base.events.emit("skills", decision.title),
         memory_service=memory_service,
+        is_here=base.has_skills_in,
+        follower=_build_follower(base, registry) if base.is_shared else None,
+        on_decision=lambda decision: base.events.emit("skills", decision.title),
     )
 
 
 def build_curation(
-    base: CurationBase,
+    base: "CurationBase",
     *,
     agents: "Callable[[], Sequence[KnownAgent]]",
     executions: "ExecutionStore",
     settings: RootConfig,
     memory_service: "Callable[[], MemoryService]",
+    is_here: Callable[[str], bool] = lambda _: True,
+    follower: "SkillFollower | None" = None,
     on_decision: "Callable[[Decision], None] | None" = None,
 ) -> CurationServices:
     """Build the services that decide about skills.
 
-    ``agents`` returns the agents that may get copies of lessons; ``memory_service`` returns what
-    approved acts are done with. ``on_decision`` is called with each decision once it has taken
-    effect.
+    Args:
+        base: The stores and places of skills.
+        agents: Returns the agents that may get copies of lessons.
+        executions: The stored transcripts.
+        settings: Say how lessons spread, and which are adopted without asking.
+        memory_service: Returns what approved acts are done with.
+        is_here: Tells whether a folder of skills is on this machine.
+        follower: Has others' skills here, where others use the same store.
+        on_decision: Called with each decision once it has taken effect.
     """
     from synthorg_tui.curation.administration import AdminActs
+    from synthorg_tui.curation.adoption import adoption_by
     from synthorg_tui.curation.decisions import DecisionRunner
-    from synthorg_tui.curation.disk_sync import PreexistingSkills
+    from synthorg_tui.curation.disk_sync import FileChanges
+    from synthorg_tui.curation.erasure import Erasure
+    from synthorg_tui.curation.forgetting import SessionErasure
     from synthorg_tui.curation.journal import Journal
+    from synthorg_tui.curation.preview import ApprovalPreview
     from synthorg_tui.curation.propagation import Propagation
+    from synthorg_tui.curation.service import ReviewService
+    from synthorg_tui.executions.sessions import SessionList
     from synthorg_tui.learning.evidence import LessonEvidence
 
-    registry = base.registry
-    journal = Journal(base.database, base.queue, AdminActs(memory_service).perform, base.is_here)
-    runner = DecisionRunner(
-        journal=journal,
-        registry=registry,
-        store=base.store,
-        queue=base.queue,
-        clock=base.clock,
-        on_decision=on_decision,
-    )
-    preexisting = PreexistingSkills(base.database, base.clock)
-    erasure = _build_erasure(base, runner)
+    journal = Journal(base.database, base.queue, AdminActs(memory_service).perform, is_here)
+    runner = DecisionRunner(base, journal, on_decision)
+    erasure = Erasure(base, runner)
     propagation = Propagation(settings.memory.procedural.propagation, agents)
+    adoption = adoption_by(settings.approvals, settings.memory.procedural)
+    preview = ApprovalPreview(base, propagation)
     return CurationServices(
+        base=base,
         journal=journal,
-        reviews=_build_reviews(base, runner, propagation, executions, settings),
-        file_changes=_build_file_changes(base, preexisting),
-        preexisting=preexisting,
+        reviews=ReviewService(base, runner, preview, executions, adoption),
+        file_changes=FileChanges(base, follower),
         erasure=erasure,
-        sessions=_build_sessions(base, erasure, executions),
-        evidence=LessonEvidence(registry, base.store),
+        sessions=SessionErasure(base, erasure, SessionList(base.database), executions),
+        evidence=LessonEvidence(base.registry, base.store),
     )
-
-
-def _build_reviews(
-    base: CurationBase,
-    runner: "DecisionRunner",
-    propagation: "Propagation",
-    executions: "ExecutionStore",
-    settings: RootConfig,
-) -> "ReviewService":
-    from synthorg_tui.curation.adoption import adoption_by
-    from synthorg_tui.curation.preview import ApprovalPreview
-    from synthorg_tui.curation.service import ReviewService
-
-    return ReviewService(
-        queue=base.queue,
-        registry=base.registry,
-        runner=runner,
-        preview=ApprovalPreview(
-            registry=base.registry,
-            store=base.store,
-            library=base.library,
-            own_root=base.own_root,
-            propagation=propagation,
-            clock=base.clock,
-        ),
-        executions=executions,
-        adoption=adoption_by(settings.approvals, settings.memory.procedural),
-    )
-
-
-def _build_file_changes(base: CurationBase, preexisting: "PreexistingSkills") -> "FileChanges":
-    from synthorg_tui.curation.disk_sync import FileChanges
-    from synthorg_tui.curation.shared_skills import SharedFileChanges
-
-    changes = (FileChanges if base.follower is None else SharedFileChanges)(
-        queue=base.queue,
-        registry=base.registry,
-        store=base.store,
-        library=base.library,
-        preexisting=preexisting,
-        clock=base.clock,
-    )
-    if isinstance(changes, SharedFileChanges) and base.follower is not None:
-        changes.follower = base.follower
-    return changes
 
 
 def _build_follower(base: Foundation, registry: "SkillRegistry") -> "SkillFollower":
@@ -225,32 +163,3 @@ def _build_follower(base: Foundation, registry: "SkillRegistry") -> "SkillFollow
     base.closing.callback(base.events.subscribe(hear))
     base.closing.callback(task.cancel)
     return follower
-
-
-def _build_erasure(base: CurationBase, runner: "DecisionRunner") -> "Erasure":
-    from synthorg_tui.curation.erasure import Erasure
-
-    return Erasure(
-        store=base.store,
-        registry=base.registry,
-        queue=base.queue,
-        runner=runner,
-        own_root=base.own_root,
-        clock=base.clock,
-    )
-
-
-def _build_sessions(
-    base: CurationBase, erasure: "Erasure", executions: "ExecutionStore"
-) -> "SessionErasure":
-    from synthorg_tui.curation.forgetting import SessionErasure
-    from synthorg_tui.executions.sessions import SessionList
-
-    return SessionErasure(
-        erasure=erasure,
-        sessions=SessionList(base.database),
-        executions=executions,
-        store=base.store,
-        registry=base.registry,
-        queue=base.queue,
-    )

@@ -10,6 +10,8 @@ from synthorg_tui.approvals.models import ApprovalItem
 from synthorg_tui.approvals.person import Person
 from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.core.clock import Clock
+from synthorg_tui.curation import preexisting
+from synthorg_tui.curation.base import CurationBase
 from synthorg_tui.curation.disk_sync import FileChanges
 from synthorg_tui.curation.edits import ProposalEdit
 from synthorg_tui.curation.models import (
@@ -36,8 +38,8 @@ from synthorg_tui.settings.root import RootConfig
 from synthorg_tui.skills.disk import FILE_NAME
 from synthorg_tui.skills.document import RootScope, SkillRoot
 from synthorg_tui.skills.library import SkillLibrary
-from synthorg_tui.wiring.curation import CurationBase, build_curation
 from synthorg_tui.wiring.curation import CurationServices as Parts
+from synthorg_tui.wiring.curation import build_curation
 from tests.conftest import FixedClock
 from tests.memory.store.store_kit import AGENT, opened
 
@@ -169,7 +171,8 @@ async def office(
         )
         await parts.journal.roll_forward()
         if knows_roots:
-            await parts.preexisting.record([root.path for root in library.roots], ())
+            roots = [root.path for root in library.roots]
+            await database.write(lambda db: preexisting.record_roots(db, roots, (), at=clock.now()))
         yield Office(data_dir, backend, queue, ledger, parts)
 
 

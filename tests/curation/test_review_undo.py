@@ -256,7 +256,7 @@ async def test_our_text_can_be_written_back_and_theirs_again(tmp_path: Path) -> 
         before = await desk.state()
         await desk.desk.restore_file(record.path, PERSON)
         assert Path(record.path).read_bytes() == ours
-        history = await desk.desk.history(record.path)
+        history = await desk.ledger.versions(record.path)
         await desk.desk.undo(PERSON)
         assert await desk.state() == before
     assert [version.event.value for version in history] == ["written", "set_aside", "written"]

@@ -8,13 +8,11 @@ and what a model wrote nobody here. That becomes an item of Approvals, one for e
 import asyncio
 import hashlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property, partial
 from typing import Final
-
-from pydantic import ValidationError
 
 from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus, RiskLevel
 from synthorg_tui.approvals.proposals import ProposalBox
@@ -22,7 +20,7 @@ from synthorg_tui.core.text import counted
 from synthorg_tui.curation.conflicts import find_conflicts
 from synthorg_tui.curation.lesson_sources import stand_on_sources
 from synthorg_tui.curation.registry import memories_of_skills, select
-from synthorg_tui.curation.review import MERGE_ACTION, MergePayload
+from synthorg_tui.curation.review import MERGE_ACTION, MergePayload, entry_of
 from synthorg_tui.memory.consolidation.applying import ACTOR, PlanApplier, new_memory, plan_of
 from synthorg_tui.memory.consolidation.config import (
     ConsolidationConfig,
@@ -330,8 +328,6 @@ def _item(group: PlannedGroup, now: datetime) -> ApprovalItem:
     )
 
 
-def _sources(item: ApprovalItem) -> Sequence[str]:
-    try:
-        return tuple(MergePayload.model_validate_json(item.payload).marks)
-    except ValidationError:
-        return ()
+def _sources(item: ApprovalItem) -> Iterable[str]:
+    subject = entry_of(item).subject
+    return subject.marks if isinstance(subject, MergePayload) else ()

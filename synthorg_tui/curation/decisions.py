@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
@@ -19,7 +19,7 @@ from synthorg_tui.approvals.models import ApprovalConflictError, OvertakenError
 from synthorg_tui.approvals.person import Person, Policy
 from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.curation import journal, models, registry
-from synthorg_tui.curation.administration import ActFailedError, AdminPayload
+from synthorg_tui.curation.administration import ActFailedError
 from synthorg_tui.curation.base import CurationBase
 from synthorg_tui.curation.journal import Effects, FileStep, Journal, Operation
 from synthorg_tui.curation.lesson_sources import forget_sources
@@ -38,26 +38,6 @@ from synthorg_tui.skills.disk import state_of
 from synthorg_tui.skills.document import SkillWriteError
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """The reason for a decision, as it is recorded with its effects.
-
-    ``payload`` is the item's payload before the person edited it, ``None`` when it wasn't edited.
-    ``item_id`` is ``None`` when the decision is about a skill rather than an item. ``bulk`` is a
-    common mark of decisions that are taken and undone together, empty for a single one. A decision
-    that ``is_used_later`` has no effect by itself: whoever asked for it acts on it. ``act`` is done
-    once it is taken.
-    """
-
-    kind: DecisionKind
-    title: str
-    item_id: str | None = None
-    payload: str | None = None
-    bulk: str = ""
-    is_used_later: bool = False
-    act: AdminPayload | None = None
 
 
 class DecisionRunner:
@@ -93,47 +73,49 @@ class DecisionRunner:
         """
         async with self._base.registry.deciding:
             await self._journal.roll_forward()
-            self._seen = await self._journal.latest()
+            self._seen = await self._base.database.read(journal.latest)
             yield
-
-    async def history(self) -> tuple[Operation, ...]:
-        """Return every decision ever taken, oldest first."""
-        return await self._journal.all()
 
     async def commit(
         self,
         plan: CurationPlan,
-        cause: Cause,
+        kind: DecisionKind,
+        title: str,
         person: Person | Policy,
         *,
+        item_id: str | None = None,
+        effects: Effects | None = None,
         also: Callable[[Connection, BundleOutcome], None] | None = None,
     ) -> Decision:
         """Carry out a plan; needs a ``turn``.
 
-        ``also`` runs in the plan's transaction and may stop it by raising. Raises
-        ``MemoryStoreError`` with nothing changed, and ``SkillWriteError`` when all is stored but a
-        file can't be written yet.
+        Args:
+            plan: What the decision changes.
+            kind: What was decided.
+            title: The title of the item, or the name of the skill.
+            person: Who decides.
+            item_id: The item that is decided; ``None`` when the decision is about a skill.
+            effects: What is recorded besides the changes of the plan.
+            also: Runs in the plan's transaction and may stop it by raising.
+
+        Raises:
+            MemoryStoreError: Nothing was changed.
+            SkillWriteError: All is stored, but a file can't be written yet.
         """
 
         def within(db: Connection, outcome: BundleOutcome) -> Operation:
             if also is not None:
                 also(db, outcome)
-            effects = plan.write_in(db, outcome, actor=str(person), at=self._base.clock.now())
+            at = self._base.clock.now()
+            done = plan.write_in(db, outcome, effects or Effects(), actor=str(person), at=at)
             return journal.record_in(
                 db,
-                kind=cause.kind,
-                item_id=cause.item_id,
-                title=cause.title,
+                kind=kind,
+                item_id=item_id,
+                title=title,
                 actor=str(person),
-                at=self._base.clock.now(),
-                effects=effects.model_copy(
-                    update={
-                        "payload_before": cause.payload,
-                        "bulk": cause.bulk,
-                        "is_used_later": cause.is_used_later,
-                        "act": cause.act,
-                    }
-                ),
+                at=at,
+                effects=done,
             )
 
         decision = await self.carry_out(plan.bundle, within, actor=str(person))
@@ -142,7 +124,7 @@ class DecisionRunner:
 
     async def undoable(self, actors: Sequence[str] = ()) -> tuple[str, ...]:
         """Return the titles of the decisions that ``undo`` would undo, latest first."""
-        return tuple(operation.title for operation in await self._journal.last_undoable(actors))
+        return tuple(operation.title for operation in await self._undoable(actors))
 
     async def undo(self, person: Person, actors: Sequence[str] = ()) -> Decision | None:
         """Undo the last decision that can be undone; ``None`` when there is none. Needs a ``turn``.
@@ -154,13 +136,16 @@ class DecisionRunner:
         ``ApprovalConflictError``, with nothing changed, when a file that one of them wrote or a
         fact has been changed since.
         """
-        operations = await self._journal.last_undoable(actors)
+        operations = await self._undoable(actors)
         await asyncio.to_thread(check_undoable, operations)
         later: dict[str, FactState] = {}
         for operation in operations:
             await inverse(operation.effects.org, self._base.store.org, later)
         undone = [await self._undo(operation, person) for operation in operations]
         return _as_one(undone) if undone else None
+
+    async def _undoable(self, actors: Sequence[str]) -> tuple[Operation, ...]:
+        return await self._base.database.read(lambda db: journal.last_undoable(db, actors))
 
     async def _undo(self, operation: Operation, person: Person) -> Decision:
         plan = await asyncio.to_thread(undo_plan, operation)

@@ -214,7 +214,7 @@ class Erasure:
         """Read everything that may repeat what memories say."""
         return StoredWords(
             records=await self._base.registry.all(),
-            operations=await self._runner.history(),
+            operations=await self._base.database.read(journal.every),
             items=await self._base.queue.list(snoozed=True),
         )
 

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -165,7 +166,7 @@ class Journal:
         """
         left_alone = []
         for step in operation.effects.files:
-            content = await self._bytes(step.after)
+            content = await self._database.read(partial(registry.bytes_of, sha256=step.after))
             if not await asyncio.to_thread(write_step, step, content):
                 left_alone.append(step)
         paths = tuple(str(step.path) for step in left_alone)
@@ -191,21 +192,6 @@ class Journal:
                 _log.warning("%r can't be finished yet: %s", operation.title, error)
         return tuple(finished)
 
-    async def all(self) -> tuple[Operation, ...]:
-        """Return every decision, oldest first."""
-        return await self._database.read(every)
-
-    async def latest(self) -> int:
-        """Return the number of the last decision, 0 when there is none."""
-        return await self._database.read(latest)
-
-    async def last_undoable(self, actors: Sequence[str] = ()) -> tuple[Operation, ...]:
-        """Return the last decision that can be undone; with it, latest first, those taken in bulk.
-
-        With ``actors`` only theirs count. Empty when there is none.
-        """
-        return await self._database.read(lambda db: last_undoable(db, actors))
-
     def _finished(
         self, db: Connection, operation: Operation, left_alone: Sequence[FileStep]
     ) -> None:
@@ -221,11 +207,6 @@ class Journal:
         has_effect = operation.kind is DecisionKind.APPROVED and is_acted_on
         if has_effect and operation.item_id is not None:
             self._queue.consume_in(db, operation.item_id)
-
-    async def _bytes(self, sha256: str) -> bytes | None:
-        if not sha256:
-            return None
-        return await self._database.read(lambda db: registry.bytes_of(db, sha256))
 
 
 def write_step(step: FileStep, content: bytes | None) -> bool:

@@ -81,11 +81,18 @@ class CurationPlan:
     publishes: bool = False
 
     def write_in(
-        self, db: Connection, outcome: BundleOutcome, *, actor: str, at: datetime
+        self,
+        db: Connection,
+        outcome: BundleOutcome,
+        effects: Effects,
+        *,
+        actor: str,
+        at: datetime,
     ) -> Effects:
         """Write the plan's skills and texts to the registry; return what an undo needs.
 
-        Runs in the transaction that changed the memories; ``outcome`` is what that did.
+        Runs in the transaction that changed the memories; ``outcome`` is what that did. The
+        changes are added to ``effects``.
         """
         records = list(self.changed)
         if self.adopted is not None:
@@ -110,12 +117,14 @@ class CurationPlan:
                 event=text.event,
                 sha256=sha256,
             )
-        return Effects(
-            files=self.files,
-            added=outcome.added,
-            removed=tuple(entry.id for entry in outcome.removed),
-            records_before=self.before,
-            org=OrgEffect.of(outcome.org),
+        return effects.model_copy(
+            update={
+                "files": self.files,
+                "added": outcome.added,
+                "removed": tuple(entry.id for entry in outcome.removed),
+                "records_before": self.before,
+                "org": OrgEffect.of(outcome.org),
+            }
         )
 
     def also(self, other: "CurationPlan") -> "CurationPlan":

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol, TypeAlias
 
-from pydantic import ValidationError
-
 from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus, RiskLevel
 from synthorg_tui.approvals.proposals import ProposalBox
 from synthorg_tui.core.clock import Clock
@@ -21,7 +19,7 @@ from synthorg_tui.core.text import counted
 from synthorg_tui.curation.effects import LessonEffect
 from synthorg_tui.curation.models import ProceduralMemoryScope, PrunePayload
 from synthorg_tui.curation.registry import ActiveSkills, RegisteredSkill
-from synthorg_tui.curation.review import PRUNE_ACTION
+from synthorg_tui.curation.review import PRUNE_ACTION, entry_of
 from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.memory.config import ProceduralMemoryConfig, PruningConfig
 from synthorg_tui.memory.shared import SHARED_OWNER
@@ -334,7 +332,5 @@ def _waiting(items: Iterable[ApprovalItem], owner: str) -> ApprovalItem | None:
 
 
 def _ids_of(item: ApprovalItem) -> frozenset[str]:
-    try:
-        return frozenset(PrunePayload.model_validate_json(item.payload).memory_ids)
-    except ValidationError:
-        return frozenset()
+    subject = entry_of(item).subject
+    return frozenset(subject.memory_ids if isinstance(subject, PrunePayload) else ())

@@ -30,8 +30,9 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.curation.administration import AdminPayload
 from synthorg_tui.curation.adoption import Adoption
 from synthorg_tui.curation.base import CurationBase
-from synthorg_tui.curation.decisions import Cause, DecisionRunner
+from synthorg_tui.curation.decisions import DecisionRunner
 from synthorg_tui.curation.edits import ProposalEdit
+from synthorg_tui.curation.journal import Effects
 from synthorg_tui.curation.models import LESSON_ACTION, Evidence
 from synthorg_tui.curation.plan import CurationPlan, Preview, same_memories
 from synthorg_tui.curation.preview import ApprovalPreview
@@ -133,7 +134,7 @@ class ReviewService:
             preview = await self._approvable(item_id, shown)
             if edit is not None:
                 preview = await self._preview.edited(preview, edit(preview.entry))
-            return await self._approve(preview, person)
+            return await self._decide(preview, ApprovalStatus.APPROVED, person)
 
         return await self._in_turn(act)
 
@@ -141,29 +142,10 @@ class ReviewService:
         """Reject a proposal for good; ``shown`` and the errors are those of ``approve``."""
 
         async def act() -> Decision:
-            return await self._reject(await self._as_shown(item_id, shown), reason, person)
+            preview = await self._as_shown(item_id, shown)
+            return await self._decide(preview, ApprovalStatus.REJECTED, person, reason=reason)
 
         return await self._in_turn(act)
-
-    async def _reject(
-        self, preview: Preview, reason: str, person: Person, *, bulk: str = ""
-    ) -> Decision:
-        item = preview.entry.item
-
-        def decide(db: Connection, person: Person | Policy) -> None:
-            self._base.queue.decide_in(
-                db,
-                item.id,
-                status=ApprovalStatus.REJECTED,
-                person=person,
-                reason=reason,
-                payload_hash=payload_hash(item),
-                about=subject_of(preview.entry),
-            )
-
-        later = preview.entry.kind is SubjectKind.RUN
-        cause = Cause(DecisionKind.REJECTED, item.title, item.id, bulk=bulk, is_used_later=later)
-        return await self._commit(preview, CurationPlan(), cause, person, decide)
 
     async def approve_many(
         self, reviewed: Iterable[tuple[str, str]], person: Person
@@ -197,13 +179,15 @@ class ReviewService:
     async def _carry_out(self, verdict: SheetVerdict, person: Person, bulk: str) -> Decision:
         if verdict.decision is SheetDecision.REJECT:
             preview = await self._as_shown(verdict.item_id, verdict.shown)
-            return await self._reject(preview, verdict.reason, person, bulk=bulk)
+            return await self._decide(
+                preview, ApprovalStatus.REJECTED, person, reason=verdict.reason, bulk=bulk
+            )
         preview = await self._approvable(verdict.item_id, verdict.shown)
         if preview.entry.kind in BY_ITSELF:
             raise DecisionRefusedError("this is approved by itself, not with others")
         if verdict.edit is not None:
             preview = await self._preview.edited(preview, verdict.edit)
-        return await self._approve(preview, person, bulk=bulk)
+        return await self._decide(preview, ApprovalStatus.APPROVED, person, bulk=bulk)
 
     async def snooze(self, item_id: str, until: datetime | None, person: Person) -> ApprovalItem:
         """Hide a pending item until the given time and return it; ``None`` shows it again now.
@@ -265,7 +249,7 @@ class ReviewService:
         person = self._base.queue.rights.named(person)
         about = DecisionSubject(skill.agent_id, skill.proposal.scope.value)
         self._base.queue.rights.require(person, about)
-        return await self._runner.commit(plan, Cause(kind, skill.name), person)
+        return await self._runner.commit(plan, kind, skill.name, person)
 
     async def adopt_by_policy(self) -> tuple[Decision, ...]:
         """Approve without a person what the settings let be adopted, and return the decisions.
@@ -284,7 +268,10 @@ class ReviewService:
                 trail = await self._base.queue.events(item.id)
                 if self._adoption.takes(review, trail):
                     try:
-                        decisions.append(await self._approve(preview, self._adoption.policy))
+                        policy = self._adoption.policy
+                        decisions.append(
+                            await self._decide(preview, ApprovalStatus.APPROVED, policy)
+                        )
                     except DomainError as error:
                         _log.warning("%r waits for a person: %s", item.title, error)
         return tuple(decisions)
@@ -318,53 +305,52 @@ class ReviewService:
             raise DecisionRefusedError(preview.problem)
         return preview
 
-    async def _approve(
-        self, preview: Preview, person: Person | Policy, *, bulk: str = ""
-    ) -> Decision:
-        item = preview.entry.item
-
-        def decide(db: Connection, person: Person | Policy) -> None:
-            self._base.queue.decide_in(
-                db,
-                item.id,
-                status=ApprovalStatus.APPROVED,
-                person=person,
-                reason=None,
-                payload_hash=payload_hash(item),
-                payload=preview.payload,
-                about=subject_of(preview.entry, preview.payload),
-            )
-
-        before = item.payload if preview.payload is not None else None
-        later = preview.entry.kind in BY_ITSELF
-        act = preview.entry.subject if isinstance(preview.entry.subject, AdminPayload) else None
-        cause = Cause(DecisionKind.APPROVED, item.title, item.id, before, bulk, later, act)
-        return await self._commit(preview, preview.plan, cause, person, decide)
-
-    async def _commit(
+    async def _decide(
         self,
         preview: Preview,
-        plan: CurationPlan,
-        cause: Cause,
+        status: ApprovalStatus,
         person: Person | Policy,
-        decide: Callable[[Connection, Person | Policy], None],
+        *,
+        reason: str | None = None,
+        bulk: str = "",
     ) -> Decision:
-        """Carry a plan out unless a memory or fact it removes has changed since it was shown."""
-        if isinstance(person, Person):
-            person = self._base.queue.rights.named(person)
+        """Approve or reject, unless a memory or fact was changed since it was shown."""
+        item, entry, rights = preview.entry.item, preview.entry, self._base.queue.rights
+        decider = rights.named(person) if isinstance(person, Person) else person
+        is_approved = status is ApprovalStatus.APPROVED
+        plan = preview.plan if is_approved else CurationPlan()
+        act = entry.subject if is_approved and isinstance(entry.subject, AdminPayload) else None
+        effects = Effects(
+            payload_before=item.payload if preview.payload is not None else None,
+            bulk=bulk,
+            is_used_later=entry.kind is SubjectKind.RUN or act is not None,
+            act=act,
+        )
 
         def also(db: Connection, outcome: BundleOutcome) -> None:
             leaves = plan.bundle.remove or plan.bundle.archive
             if leaves and not same_memories(preview.replaces, outcome.removed):
                 raise StaleReviewError("a memory has changed since it was shown")
-            decide(db, person)
+            self._base.queue.decide_in(
+                db,
+                item.id,
+                status=status,
+                person=decider,
+                reason=reason,
+                payload_hash=payload_hash(item),
+                payload=preview.payload,
+                about=subject_of(entry, preview.payload),
+            )
 
+        kind = DecisionKind(status.value)
         try:
-            return await self._runner.commit(plan, cause, person, also=also)
+            return await self._runner.commit(
+                plan, kind, item.title, decider, item_id=item.id, effects=effects, also=also
+            )
         except StaleReviewError as error:
-            raise ReviewChangedError(await self.review(preview.entry.item.id)) from error
+            raise ReviewChangedError(await self.review(item.id)) from error
         except OrgMemoryWriteError as error:
-            review = await self.review(preview.entry.item.id)
+            review = await self.review(item.id)
             if review.shown == preview.shown:
                 raise
             raise ReviewChangedError(review) from error

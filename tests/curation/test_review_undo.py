@@ -10,6 +10,7 @@ from synthorg_tui.approvals.models import (
     ApprovalItem,
     ApprovalNotFoundError,
 )
+from synthorg_tui.curation import journal
 from synthorg_tui.curation.applications import Applications
 from synthorg_tui.curation.models import Lesson, PrunePayload
 from synthorg_tui.curation.registry import SkillStatus
@@ -101,7 +102,7 @@ async def test_of_a_bulk_one_of_which_was_undone_the_rest_is_taken_back(tmp_path
     """As a crash in the middle of it leaves it."""
     async with office(tmp_path) as desk:
         await bulk_of(desk, "Alpha comes first.", "Beta is next.", "Gamma waits.")
-        last = (await desk.parts.journal.last_undoable())[0]
+        last = (await desk.backend.core.database.read(journal.last_undoable))[0]
         await desk.backend.core.database.write(
             lambda db: db.execute(
                 "UPDATE operations SET undone_by = 0 WHERE number = ?", [last.number]

@@ -46,17 +46,20 @@ class Applications:
                     [naive_utc(at), path],
                 )
                 if use is not None:
-                    _record(db, path, at, use)
+                    db.execute(
+                        "INSERT INTO lesson_uses VALUES (?, ?, ?, ?, ?, ?)",
+                        [
+                            path,
+                            naive_utc(at),
+                            use.how.value,
+                            use.agent_id,
+                            use.project,
+                            use.session_id,
+                        ],
+                    )
             return len(paths)
 
         return await self._database.write(work)
-
-
-def _record(db: Connection, path: str, at: datetime, use: "Use") -> None:
-    db.execute(
-        "INSERT INTO lesson_uses VALUES (?, ?, ?, ?, ?, ?)",
-        [path, naive_utc(at), use.how.value, use.agent_id, use.project, use.session_id],
-    )
 
 
 def _skills_of(db: Connection, memory_ids: frozenset[str]) -> list[str]:

@@ -192,7 +192,8 @@ class DecisionRunner:
                 if self._on_decision is not None:
                     self._on_decision(_decision(operation))
             if operation.effects.failure:
-                raise _in_vain(operation)
+                why = operation.effects.failure
+                raise ActFailedError(f"{operation.title!r} is approved, but {why}")
             return _decision(operation)
 
         task = asyncio.ensure_future(run())
@@ -219,11 +220,6 @@ def _unfinished(operation: Operation, error: SkillWriteError) -> SkillWriteError
         f"{operation.title!r} is {operation.kind.value.replace('_', ' ')}, but {error.message}",
         remedy="Make room or give access: it is finished with the next decision or start.",
     )
-
-
-def _in_vain(operation: Operation) -> ActFailedError:
-    """The error of a decision that stands though what it allows couldn't be done."""
-    return ActFailedError(f"{operation.title!r} is approved, but {operation.effects.failure}")
 
 
 def _as_one(undone: Sequence[Decision]) -> Decision:

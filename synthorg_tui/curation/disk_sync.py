@@ -233,11 +233,13 @@ class FileChanges:
         there = self._base.registry.copies.get(str(file.path))
         if record is None and there is not None:
             record = await self._base.registry.get(there)
-        if record is not None and record.sha256 == file.sha256 and not _is_back(file, record):
+        is_active = record is not None and record.status is SkillStatus.ACTIVE
+        is_shipped = file.root.scope is RootScope.SHIPPED
+        if record is not None and record.sha256 == file.sha256 and (is_active or not is_shipped):
             return None
         if file.document is None or file.path.name != FILE_NAME:
             return None  # what is wrong with it is listed with the skills
-        if record is None or record.status is not SkillStatus.ACTIVE:
+        if record is None or not is_active:
             return None if file.shadowed_by else _change(FileChangeKind.NEW, file, record)
         change = FileChangeKind.EDITED
         if await self._is_changed_here(record):
@@ -294,11 +296,6 @@ class FileChanges:
                 if await self._base.queue.save_if_pending(expired):
                     withdrawn.append(item.id)
         return withdrawn
-
-
-def _is_back(file: SkillFile, record: RegisteredSkill) -> bool:
-    """Whether the skill is out of force and its file, which is shipped, is there all the same."""
-    return file.root.scope is RootScope.SHIPPED and record.status is not SkillStatus.ACTIVE
 
 
 def _item(change: FileChangePayload, now: datetime) -> ApprovalItem:

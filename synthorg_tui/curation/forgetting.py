@@ -64,7 +64,10 @@ class SessionReview:
             *self.erasure.told,
             *(f"Skill {name} stays: other sessions show it, too" for name in self.supported),
             *(["The text of skills that stay may quote the session"] if self.supported else []),
-            *(f"The transcript's file isn't touched: {path}" for path in _paths(self.sessions)),
+            *(
+                f"The transcript's file isn't touched: {path}"
+                for path in dict.fromkeys(session.path for session in self.sessions)
+            ),
         )
 
 
@@ -187,7 +190,9 @@ class SessionErasure:
         if last is not None and timedelta(0) <= now - last < timedelta(days=1):
             return 0
         old = older_families(await self._sessions.all(), now - timedelta(days=days))
-        needed = _needed(await self._base.queue.list(status=ApprovalStatus.PENDING, snoozed=True))
+        waiting = await self._base.queue.list(status=ApprovalStatus.PENDING, snoozed=True)
+        lessons = (lesson for item in waiting if (lesson := lesson_of(item)) is not None)
+        needed = {each.execution for lesson in lessons for each in lesson.evidence}
         ids = [each for family in old if needed.isdisjoint(family) for each in family]
 
         def also(db: Connection, _: int, at: datetime) -> None:
@@ -211,12 +216,20 @@ class SessionErasure:
         if missing:
             raise DomainError(f"there is no session {missing[0]}")
         items, fewer = _lessons_of(await self._base.queue.list(snoozed=True), ids)
-        skills = [s for s in await self._base.registry.all() if _with_evidence_of(s, ids)]
+        skills = [
+            s
+            for s in await self._base.registry.all()
+            if len(_left(s.evidence, ids)) < len(s.evidence)
+        ]
         alone = [] if keep_memories else [s for s in skills if not _left(s.evidence, ids)]
         supported = [skill for skill in skills if skill not in alone]
         made = set() if keep_memories else set(await self._base.store.made_of(sorted(ids)))
         made |= {memory_id for skill in alone for memory_id in skill.memory_ids}
-        known = () if keep_memories else await self._base.store.known_from(_whole(sessions))
+        whole = [
+            SourceRef(execution_id=session.id, first_line=1, last_line=session.lines or 1)
+            for session in sessions
+        ]
+        known = () if keep_memories else await self._base.store.known_from(whole)
         made |= {each.memory_id for each in known}
         made -= {memory_id for skill in supported for memory_id in skill.memory_ids}
         return _ForgettingPlan(
@@ -239,12 +252,6 @@ class SessionErasure:
                 texts |= dict.fromkeys(turn.text for turn in execution.turns)
                 texts[execution.task] = None
         return tuple(texts)
-
-
-def _needed(items: Sequence[ApprovalItem]) -> frozenset[str]:
-    """The sessions that waiting proposals name as evidence."""
-    lessons = (lesson for item in items if (lesson := lesson_of(item)) is not None)
-    return frozenset(each.execution for lesson in lessons for each in lesson.evidence)
 
 
 def _forget(
@@ -291,18 +298,5 @@ def _lessons_of(
     return alone, fewer
 
 
-def _with_evidence_of(skill: RegisteredSkill, ids: frozenset[str]) -> bool:
-    return any(each.execution in ids for each in skill.evidence)
-
-
 def _left(evidence: Sequence[Evidence], ids: frozenset[str]) -> tuple[Evidence, ...]:
     return tuple(each for each in evidence if each.execution not in ids)
-
-
-def _whole(sessions: Sequence[StoredSession]) -> list[SourceRef]:
-    """References to all lines of the sessions."""
-    return [SourceRef(execution_id=s.id, first_line=1, last_line=s.lines or 1) for s in sessions]
-
-
-def _paths(sessions: Sequence[StoredSession]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(session.path for session in sessions))

@@ -183,7 +183,8 @@ class Journal:
         One that can't be finished is logged and stays open.
         """
         finished = []
-        for operation in await self._database.read(open_operations):
+        is_open = partial(_select, clause="WHERE state = 'open' ORDER BY number")
+        for operation in await self._database.read(is_open):
             if not all(self._is_here(step.root) for step in operation.effects.files):
                 continue
             try:
@@ -318,11 +319,6 @@ def trim_in(
 def every(db: Connection) -> tuple[Operation, ...]:
     """Return every decision, oldest first."""
     return _select(db, "ORDER BY number")
-
-
-def open_operations(db: Connection) -> tuple[Operation, ...]:
-    """Return the decisions whose files may not be written yet, oldest first."""
-    return _select(db, "WHERE state = 'open' ORDER BY number")
 
 
 def latest(db: Connection) -> int:

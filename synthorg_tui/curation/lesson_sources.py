@@ -33,7 +33,14 @@ def stand_on_sources(db: Connection, skills: Iterable[RegisteredSkill], *, at: d
     edges = [
         MemoryEdge(lesson, key, EdgeKind.DERIVED_FROM)
         for memory_ids, refs in wanted
-        for key in sorted({key for ref in refs for key in _same(ref, known[ref.execution_id])})
+        for key in sorted(
+            {
+                key
+                for ref in refs
+                for key, other in known[ref.execution_id]
+                if other.first_line == ref.first_line or other.last_line == ref.last_line
+            }
+        )
         for lesson in memory_ids
     ]
     add_edges(db, edges, made_at=naive_utc(at), made_by=_MADE_BY)
@@ -69,11 +76,3 @@ def _failures_in(db: Connection, runs: Sequence[str]) -> dict[str, list[tuple[st
         if ref is not None:
             found[ref.execution_id].append((key, ref))
     return found
-
-
-def _same(ref: SourceRef, known: Iterable[tuple[str, SourceRef]]) -> list[str]:
-    return [
-        key
-        for key, other in known
-        if other.first_line == ref.first_line or other.last_line == ref.last_line
-    ]

@@ -133,7 +133,7 @@ class CurationPlan:
             self,
             bundle=MemoryBundle(
                 add=self.bundle.add,
-                remove=_unique(*self.bundle.remove, *other.bundle.remove),
+                remove=tuple(dict.fromkeys((*self.bundle.remove, *other.bundle.remove))),
             ),
             files=(*self.files, *other.files),
             texts=(*self.texts, *other.texts),
@@ -448,7 +448,3 @@ def _set_aside(
     if state.sha256 in ("", IRREGULAR):
         return ()
     return (NewText(record.path, record.version, event, state.content),)
-
-
-def _unique(*ids: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(ids))

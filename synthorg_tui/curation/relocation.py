@@ -40,7 +40,8 @@ def _follow_in(db: Connection, own_root: Path) -> int:
     moved: dict[str, str] = {}
     for record in records:
         there = str(own_root / record.name / FILE_NAME)
-        if record.root in former and there not in taken and _has_moved(record.path, there):
+        has_moved = os.path.lexists(there) or not os.path.lexists(record.path)
+        if record.root in former and there not in taken and has_moved:
             moved[record.path] = there
             taken.add(there)
     if not moved:
@@ -59,10 +60,6 @@ def _follow_in(db: Connection, own_root: Path) -> int:
         if effects != operation.effects:
             journal.trim_in(db, operation, effects=effects, title=operation.title, by=None)
     return len(moved)
-
-
-def _has_moved(old: str, new: str) -> bool:
-    return os.path.lexists(new) or not os.path.lexists(old)
 
 
 def _at(record: RegisteredSkill, moved: Mapping[str, str]) -> RegisteredSkill:

@@ -21,7 +21,7 @@ from synthorg_tui.core.files import PRIVATE_FILE, write_atomically
 from synthorg_tui.curation.preexisting import record_in
 from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, SkillStatus
 from synthorg_tui.persistence import COPIES_FILE
-from synthorg_tui.persistence.port import Connection, StoreDatabase
+from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.skills.disk import FILE_NAME, remove_skill, state_of, write_skill
 
@@ -95,7 +95,11 @@ class SkillFollower:
         """Do what ``follow`` does for a caller that holds the registry's lock and has read it."""
         if not self._is_known:
             await self._introduce()
-        homes = await self._database.read(_homes)
+        homes = await self._database.read(
+            lambda db: frozenset(
+                path for (path,) in db.execute("SELECT path FROM skill_homes").fetchall()
+            )
+        )
         wanted = _wanted(records, homes, str(self._own_root))
         self._registry.copies = {
             str(self._file(name)): record.path
@@ -167,10 +171,6 @@ class SkillFollower:
             _log.warning("%s isn't removed here yet: %s", name, error)
             self._copies.written[name] = wrote
             return False
-
-
-def _homes(db: Connection) -> frozenset[str]:
-    return frozenset(path for (path,) in db.execute("SELECT path FROM skill_homes").fetchall())
 
 
 def _wanted(

@@ -39,6 +39,9 @@ IRREGULAR: Final = "irregular"
 Stamp: TypeAlias = tuple[int, ...]
 """Mode, device, inode, size and times: equal stamps mean an unchanged file, mostly."""
 
+_GONE: Final = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+"""Errors that say that an entry was removed or replaced since it was listed."""
+
 _LATEST: Final = 5
 """Where in a stamp the time of the latest change is, in nanoseconds."""
 
@@ -95,7 +98,7 @@ def read_folder(
             name = _file_name(folder)
             return _read(path / name, folder, known, trusted_before) if name else None
     except OSError as error:
-        if _is_gone(error):
+        if error.errno in _GONE:
             return None
         problem = _error(f"it can't be read: {error.strerror}", "Check its permissions.")
         return RawFile(path / FILE_NAME, (), problem=problem)
@@ -155,11 +158,6 @@ def _stamp(status: os.stat_result) -> Stamp:
         status.st_mtime_ns,
         latest,
     )
-
-
-def _is_gone(error: OSError) -> bool:
-    """Whether the entry was removed or replaced since it was listed."""
-    return error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
 def _error(message: str, remedy: str, line: int = 1) -> Finding:

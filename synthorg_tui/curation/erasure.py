@@ -98,30 +98,21 @@ class Erased:
 
 
 @dataclass(frozen=True, slots=True)
-class _FileFate:
-    """What becomes of the file of an erased skill: removed by ``step``, or it ``stays``.
+class _ErasurePlan:
+    """Everything that one purge changes besides the memories.
 
-    ``stays`` is the reason, empty for a file that is removed or isn't there.
+    ``files`` pairs the removal of each erased skill's file with the reason why it isn't removed,
+    empty where it is.
     """
 
-    path: str
-    sha256: str
-    step: FileStep | None = None
-    stays: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _ErasurePlan:
-    """Everything that one purge changes besides the memories."""
-
     scope: ErasureScope = field(default_factory=ErasureScope)
-    files: tuple[_FileFate, ...] = ()
+    files: tuple[tuple[FileStep, str], ...] = ()
     operations: tuple[Operation, ...] = ()
 
     @property
     def steps(self) -> tuple[FileStep, ...]:
         """The files to remove."""
-        return tuple(file.step for file in self.files if file.step)
+        return tuple(step for step, why in self.files if not why)
 
     def review(self) -> ErasureReview:
         """The plan as a person reads it before purging."""
@@ -131,7 +122,7 @@ class _ErasurePlan:
             earlier=tuple(_name(target.path) for target in targets if not target.is_whole),
             copied=tuple(map(_name, self.scope.copied)),
             removed=tuple(str(step.path) for step in self.steps),
-            left=tuple((file.path, file.stays) for file in self.files if file.stays),
+            left=tuple((str(step.path), why) for step, why in self.files if why),
         )
 
 
@@ -226,21 +217,21 @@ class Erasure:
         if scope.is_empty:
             return _ErasurePlan()
         records = {record.path: record for record in stored.records}
-        files = [
+        fates = [
             await self._file_fate(target.path, records.get(target.path))
             for target in scope.targets
             if target.is_whole
         ]
-        return _ErasurePlan(scope, tuple(files), stored.operations)
+        files = tuple((step, why) for step, why in fates if step.before)
+        return _ErasurePlan(scope, files, stored.operations)
 
-    async def _file_fate(self, path: str, record: RegisteredSkill | None) -> _FileFate:
+    async def _file_fate(self, path: str, record: RegisteredSkill | None) -> tuple[FileStep, str]:
         """Remove the file only where it is in our folder and has a text that we wrote."""
         state = await asyncio.to_thread(state_of, Path(path))
         root = Path(path).parent.parent
-        if not state.sha256:
-            return _FileFate(path, state.sha256)
+        step = FileStep(root=str(root), name=_name(path), before=state.sha256, after="")
         if root != self._base.own_root:
-            return _FileFate(path, state.sha256, stays=NOT_OURS)
+            return step, NOT_OURS
         written = {
             version.sha256
             for version in await self._base.registry.versions(path)
@@ -248,10 +239,7 @@ class Erasure:
         }
         if record is not None:
             written.add(record.sha256)
-        if state.sha256 not in written:
-            return _FileFate(path, state.sha256, stays=EDITED)
-        step = FileStep(root=str(root), name=_name(path), before=state.sha256, after="")
-        return _FileFate(path, state.sha256, step=step)
+        return step, "" if state.sha256 in written else EDITED
 
 
 def _apply_in(
@@ -281,9 +269,9 @@ def _apply_in(
         left = ("\n".join(payload.reasons.values()), payload.model_dump_json())
         erase_in(db, item.id, actor=actor, at=at, left=left)
     _erase_operations(db, plan, by=purge.number)
-    for file in plan.files:
-        if file.stays:  # so that it doesn't come up as a new skill
-            preexisting.record_in(db, file.path, file.sha256)
+    for step, why in plan.files:
+        if why:  # so that it doesn't come up as a new skill
+            preexisting.record_in(db, str(step.path), step.before)
     return purge
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from synthorg_tui.approvals.models import ApprovalConflictError
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.curation.journal import OrgEffect
-from synthorg_tui.curation.plan import CurationPlan, Preview
+from synthorg_tui.curation.plan import CurationPlan, Preview, preview_of
 from synthorg_tui.curation.review import InboxEntry, OrgPayload
 from synthorg_tui.memory.extensions import MemoryBundle
 from synthorg_tui.memory.org.changes import OrgChange, OrgChangeKind
@@ -106,7 +106,7 @@ async def org_preview(entry: InboxEntry, payload: OrgPayload, facts: OrgStore) -
         now[fact_id] = FactState(present.version + 1, change.request, change.author)
     former = "\n\n".join(filter(None, before))
     is_one_new = len(changes) == 1 and not former
-    return Preview(
+    return preview_of(
         entry=entry,
         plan=CurationPlan(bundle=MemoryBundle(org=tuple(changes))),
         text="" if is_one_new else "\n\n".join(filter(None, after)),

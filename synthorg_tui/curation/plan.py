@@ -6,7 +6,6 @@ for ``preview``, doing for ``decisions``; the only database access here is ``wri
 transaction calls.
 """
 
-import difflib
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
@@ -35,7 +34,7 @@ from synthorg_tui.curation.rendering import (
     memory_request,
     proposal_of,
 )
-from synthorg_tui.curation.review import InboxEntry
+from synthorg_tui.curation.review import InboxEntry, Review
 from synthorg_tui.memory.enums import EdgeKind, SourceKind
 from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle, MemoryDraft, NewMemory
 from synthorg_tui.memory.listing import ListedMemory
@@ -144,52 +143,65 @@ class CurationPlan:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The plan of an approval with everything it is based on.
+    """The plan of an approval, and the review that a person is shown of it.
 
-    ``path`` and ``text`` are the file that would be written, ``before`` the text it replaces.
-    ``replaces`` are the memories that would be removed, ``agents`` those that get a copy.
-    ``touched`` pairs every file that the plan depends on with the SHA-256 of its bytes, and every
-    fact of organisation memory with its version. ``problem`` says why the item can't be approved,
-    empty when it can. ``payload`` is the item's new payload
-    when a person edited it; ``names`` are then the names of the skills on disk.
+    ``review`` has neither flags nor similar skills nor a diff yet; ``before`` is the text that is
+    replaced. ``payload`` is the item's new payload when a person edited it; ``names`` are then the
+    names of the skills on disk.
     """
 
-    entry: InboxEntry
     plan: CurationPlan
-    path: str = ""
-    text: str = ""
+    review: Review
     before: str = ""
-    replaces: tuple[ListedMemory, ...] = ()
-    agents: tuple[str, ...] = ()
-    touched: tuple[tuple[str, str], ...] = ()
-    problem: str = ""
     payload: str | None = None
     names: frozenset[str] = frozenset()
 
-    @property
-    def shown(self) -> str:
-        """The SHA-256 (hex) of everything that approving the item depends on."""
-        parts = [
-            payload_hash(self.entry.item),
-            self.path,
-            self.touched,
-            sorted((memory.id, memory.content) for memory in self.replaces),
-            self.agents,
-        ]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
-    @property
-    def diff(self) -> tuple[str, ...]:
-        """The lines of a unified diff from the replaced text to the new one.
+def preview_of(
+    entry: InboxEntry,
+    plan: CurationPlan,
+    *,
+    path: str = "",
+    text: str = "",
+    before: str = "",
+    replaces: tuple[ListedMemory, ...] = (),
+    agents: tuple[str, ...] = (),
+    touched: tuple[tuple[str, str], ...] = (),
+    problem: str = "",
+    names: frozenset[str] = frozenset(),
+) -> Preview:
+    """Return the preview of an item with the SHA-256 of everything that approving it depends on.
 
-        Empty when nothing is replaced.
-        """
-        if not self.before:
-            return ()
-        lines = difflib.unified_diff(
-            self.before.splitlines(), self.text.splitlines(), "before", "after", lineterm=""
-        )
-        return tuple(lines)
+    Args:
+        entry: The item.
+        plan: What approving it would do.
+        path: The file that would be written.
+        text: The text of that file.
+        before: The text that it replaces.
+        replaces: The memories that would be removed.
+        agents: The agents that would get a copy.
+        touched: Pairs every file that the plan depends on with the SHA-256 of its bytes, and every
+            fact of organisation memory with its version.
+        problem: Why the item can't be approved, empty when it can.
+        names: The names of the skills on disk.
+    """
+    parts = [
+        payload_hash(entry.item),
+        path,
+        touched,
+        sorted((memory.id, memory.content) for memory in replaces),
+        agents,
+    ]
+    review = Review(
+        entry=entry,
+        shown=hashlib.sha256(json.dumps(parts).encode()).hexdigest(),
+        path=path,
+        text=text,
+        replaces=replaces,
+        agents=agents,
+        problem=problem,
+    )
+    return Preview(plan, review, before, names=names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ hash that ties the approval to it. Nothing here writes: carrying a plan out is f
 """
 
 import asyncio
+import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +29,7 @@ from synthorg_tui.curation.models import (
     PrunePayload,
 )
 from synthorg_tui.curation.org_changes import org_preview
-from synthorg_tui.curation.plan import CurationPlan, Place, Preview
+from synthorg_tui.curation.plan import CurationPlan, Place, Preview, preview_of
 from synthorg_tui.curation.propagation import Propagation
 from synthorg_tui.curation.registry import RegisteredSkill, SkillStatus
 from synthorg_tui.curation.review import (
@@ -84,7 +85,7 @@ class ApprovalPreview:
             case MergePayload() as merge:
                 return await self._merge(entry, merge)
             case _:
-                return Preview(
+                return preview_of(
                     entry, CurationPlan(), problem="It can't be read: it can only be rejected."
                 )
 
@@ -94,38 +95,29 @@ class ApprovalPreview:
         It replaces no more memories than ``shown`` does, whatever the edit says. Raises
         ``DecisionRefusedError`` when the item can't be edited like this.
         """
-        subject = edited_subject(shown.entry, edit)
+        review, names = shown.review, shown.names
+        subject = edited_subject(review.entry, edit)
         if isinstance(subject, WritePayload | OrgPayload):
-            preview = await self._write(shown.entry, subject)
+            preview = await self._write(review.entry, subject)
         else:
-            at_most = frozenset(memory.id for memory in shown.replaces)
-            preview = await self._lesson(shown.entry, subject, names=shown.names, at_most=at_most)
+            at_most = frozenset(memory.id for memory in review.replaces)
+            preview = await self._lesson(review.entry, subject, names=names, at_most=at_most)
         return replace(preview, payload=subject.model_dump_json())
 
     async def review(self, preview: Preview) -> Review:
         """Return the preview in the form that a person reads, with flags and similar skills."""
-        entry = preview.entry
+        review, entry = preview.review, preview.review.entry
         texts = texts_of(entry)
         if "file" in texts:  # as it is by now
-            texts = {**texts, "file": preview.text}
+            texts = {**texts, "file": review.text}
         near: tuple[NearSkill, ...] = ()
         if isinstance(entry.subject, Lesson):
             active = await self._base.registry.active()
             near = await near_skills(self._base.store, entry.subject, active)
         reach = reach_of(entry.subject, self._propagation, await self._base.store.agents())
-        return Review(
-            entry=entry,
-            shown=preview.shown,
-            path=preview.path,
-            text=preview.text,
-            diff=preview.diff,
-            flags=scan(texts),
-            near=near,
-            replaces=preview.replaces,
-            agents=preview.agents,
-            problem=preview.problem,
-            reach=reach,
-        )
+        old, new = preview.before.splitlines(), review.text.splitlines()
+        diff = difflib.unified_diff(old, new, "before", "after", lineterm="") if old else ()
+        return replace(review, diff=tuple(diff), flags=scan(texts), near=near, reach=reach)
 
     async def retirement(self, path: str) -> CurationPlan:
         """Return the plan that retires the skill whose file is ``path``.
@@ -182,7 +174,7 @@ class ApprovalPreview:
         text = plans.skill_text(lesson, place)
         plan = plans.lesson_plan(lesson, place, text, agents=agents, now=self._base.clock.now())
         plan = plan.also(leaving).also(CurationPlan(bundle=MemoryBundle(remove=ids)))
-        return Preview(
+        return preview_of(
             entry=entry,
             plan=plan,
             path=place.path,
@@ -203,7 +195,7 @@ class ApprovalPreview:
         if accepted is not None:
             agents = self._propagation.targets(accepted.agent_id, accepted.proposal.scope)
             plan = plans.accept_plan(accepted, state, record, agents=agents)
-        return Preview(
+        return preview_of(
             entry=entry,
             plan=plan,
             path=change.path,
@@ -226,7 +218,7 @@ class ApprovalPreview:
         if record is not None and record.status is SkillStatus.ACTIVE and not state.sha256:
             now, problem = self._base.clock.now(), ""
             plan = plans.leave_plan(record, state, status=SkillStatus.RETIRED, now=now)
-        return Preview(
+        return preview_of(
             entry=entry,
             plan=plan,
             path=change.path,
@@ -250,7 +242,7 @@ class ApprovalPreview:
         plan = plans.prune_plan(prune.memory_ids, others, self._base.clock.now()).also(leaving)
         memories = await self._base.store.entries(plan.bundle.remove)
         is_deleted = entry.kind is SubjectKind.DELETE and not memories
-        return Preview(
+        return preview_of(
             entry=entry,
             plan=plan,
             before="\n\n".join(memory.content for memory in memories),
@@ -264,12 +256,12 @@ class ApprovalPreview:
     ) -> Preview:
         """What an agent asks for: a memory of its own, what all shall know, a call, or an act."""
         if isinstance(write, AdminPayload):
-            return Preview(entry, CurationPlan())
+            return preview_of(entry, CurationPlan())
         if isinstance(write, RunCallPayload):
             return await asyncio.to_thread(call_preview, entry, write)
         if isinstance(write, OrgPayload):
             return await org_preview(entry, write, self._base.store.org)
-        return Preview(entry, plans.write_plan(write.agent_id, write.draft, shared=write.shared))
+        return preview_of(entry, plans.write_plan(write.agent_id, write.draft, shared=write.shared))
 
     async def _merge(self, entry: InboxEntry, merge: MergePayload) -> Preview:
         """A model's text becomes a memory, and those that it stands for are archived."""
@@ -283,7 +275,7 @@ class ApprovalPreview:
             derived=tuple(merge.marks),
         )
         memory = NewMemory(merge.agent_id, merge.draft, shared=merge.shared)
-        return Preview(
+        return preview_of(
             entry=entry,
             plan=CurationPlan(bundle=MemoryBundle(add=(memory,), archive=archive)),
             text=merge.draft.request.content,

@@ -133,7 +133,7 @@ class ReviewService:
         async def act() -> Decision:
             preview = await self._approvable(item_id, shown)
             if edit is not None:
-                preview = await self._preview.edited(preview, edit(preview.entry))
+                preview = await self._preview.edited(preview, edit(preview.review.entry))
             return await self._decide(preview, ApprovalStatus.APPROVED, person)
 
         return await self._in_turn(act)
@@ -183,7 +183,7 @@ class ReviewService:
                 preview, ApprovalStatus.REJECTED, person, reason=verdict.reason, bulk=bulk
             )
         preview = await self._approvable(verdict.item_id, verdict.shown)
-        if preview.entry.kind in BY_ITSELF:
+        if preview.review.entry.kind in BY_ITSELF:
             raise DecisionRefusedError("this is approved by itself, not with others")
         if verdict.edit is not None:
             preview = await self._preview.edited(preview, verdict.edit)
@@ -294,15 +294,15 @@ class ReviewService:
 
     async def _as_shown(self, item_id: str, shown: str) -> Preview:
         preview = await self._build(item_id)
-        self._base.queue.require_open(preview.entry.item)
-        if preview.shown != shown:
+        self._base.queue.require_open(preview.review.entry.item)
+        if preview.review.shown != shown:
             raise ReviewChangedError(await self._preview.review(preview))
         return preview
 
     async def _approvable(self, item_id: str, shown: str) -> Preview:
         preview = await self._as_shown(item_id, shown)
-        if preview.problem:
-            raise DecisionRefusedError(preview.problem)
+        if preview.review.problem:
+            raise DecisionRefusedError(preview.review.problem)
         return preview
 
     async def _decide(
@@ -315,7 +315,8 @@ class ReviewService:
         bulk: str = "",
     ) -> Decision:
         """Approve or reject, unless a memory or fact was changed since it was shown."""
-        item, entry, rights = preview.entry.item, preview.entry, self._base.queue.rights
+        entry, rights = preview.review.entry, self._base.queue.rights
+        item = entry.item
         decider = rights.named(person) if isinstance(person, Person) else person
         is_approved = status is ApprovalStatus.APPROVED
         plan = preview.plan if is_approved else CurationPlan()
@@ -329,7 +330,7 @@ class ReviewService:
 
         def also(db: Connection, outcome: BundleOutcome) -> None:
             leaves = plan.bundle.remove or plan.bundle.archive
-            if leaves and not same_memories(preview.replaces, outcome.removed):
+            if leaves and not same_memories(preview.review.replaces, outcome.removed):
                 raise StaleReviewError("a memory has changed since it was shown")
             self._base.queue.decide_in(
                 db,
@@ -351,7 +352,7 @@ class ReviewService:
             raise ReviewChangedError(await self.review(item.id)) from error
         except OrgMemoryWriteError as error:
             review = await self.review(item.id)
-            if review.shown == preview.shown:
+            if review.shown == preview.review.shown:
                 raise
             raise ReviewChangedError(review) from error
 

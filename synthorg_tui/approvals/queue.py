@@ -271,12 +271,11 @@ class ApprovalQueue:
         if rows.payload_hash(before := self._pending(db, item_id)) != payload_hash:
             raise StaleReviewError(f"proposal {item_id} has changed since it was shown")
         self.rights.require(person, about or DecisionSubject.of(before))
+        event = (kind, str(person), reason or "")
         return self._change(
             db,
             before,
-            kind,
-            str(person),
-            reason or "",
+            *event,
             status=status,
             decided_at=self._clock.now(),
             decided_by=str(person),

@@ -89,18 +89,10 @@ class DecisionRunner:
     ) -> Decision:
         """Carry out a plan; needs a ``turn``.
 
-        Args:
-            plan: What the decision changes.
-            kind: What was decided.
-            title: The title of the item, or the name of the skill.
-            person: Who decides.
-            item_id: The item that is decided; ``None`` when the decision is about a skill.
-            effects: What is recorded besides the changes of the plan.
-            also: Runs in the plan's transaction and may stop it by raising.
-
-        Raises:
-            MemoryStoreError: Nothing was changed.
-            SkillWriteError: All is stored, but a file can't be written yet.
+        ``title`` is that of the item ``item_id``, or the name of the skill that is decided about.
+        ``effects`` are recorded besides the plan's changes; ``also`` runs in its transaction and
+        may stop it by raising. Raises ``MemoryStoreError`` with nothing changed, and
+        ``SkillWriteError`` when all is stored but a file can't be written yet.
         """
 
         def within(db: Connection, outcome: BundleOutcome) -> Operation:

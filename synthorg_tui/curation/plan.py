@@ -80,18 +80,11 @@ class CurationPlan:
     publishes: bool = False
 
     def write_in(
-        self,
-        db: Connection,
-        outcome: BundleOutcome,
-        effects: Effects,
-        *,
-        actor: str,
-        at: datetime,
+        self, db: Connection, outcome: BundleOutcome, effects: Effects, *, actor: str, at: datetime
     ) -> Effects:
-        """Write the plan's skills and texts to the registry; return what an undo needs.
+        """Write the plan's skills and texts to the registry; return ``effects`` with the changes.
 
-        Runs in the transaction that changed the memories; ``outcome`` is what that did. The
-        changes are added to ``effects``.
+        Runs in the transaction that changed the memories; ``outcome`` is what that did.
         """
         records = list(self.changed)
         if self.adopted is not None:
@@ -172,18 +165,11 @@ def preview_of(
 ) -> Preview:
     """Return the preview of an item with the SHA-256 of everything that approving it depends on.
 
-    Args:
-        entry: The item.
-        plan: What approving it would do.
-        path: The file that would be written.
-        text: The text of that file.
-        before: The text that it replaces.
-        replaces: The memories that would be removed.
-        agents: The agents that would get a copy.
-        touched: Pairs every file that the plan depends on with the SHA-256 of its bytes, and every
-            fact of organisation memory with its version.
-        problem: Why the item can't be approved, empty when it can.
-        names: The names of the skills on disk.
+    ``path`` and ``text`` are the file that would be written, ``before`` the text it replaces.
+    ``replaces`` are the memories that would be removed, ``agents`` those that get a copy.
+    ``touched`` pairs every file that the plan depends on with the SHA-256 of its bytes, and every
+    fact of organisation memory with its version. ``problem`` says why the item can't be approved,
+    empty when it can. ``names`` are those of the skills on disk.
     """
     parts = [
         payload_hash(entry.item),
@@ -206,15 +192,11 @@ def preview_of(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a skill's file: where it is written and what is there now.
-
-    ``version`` is the number that the skill's next version will have.
-    """
+    """The place of a new skill's file: where it is written and what is there now."""
 
     root: Path
     name: str
     state: FileState
-    version: int
 
     @property
     def path(self) -> str:
@@ -233,7 +215,7 @@ def skill_text(lesson: Lesson, place: Place) -> str:
         document_of(
             lesson.proposal,
             name=place.name,
-            version=place.version,
+            version=1,
             agent_id=lesson.agent_id,
             source=source_of(lesson),
             evidence=lesson.evidence,
@@ -259,7 +241,7 @@ def lesson_plan(
         lesson_key=lesson.key,
         source=source_of(lesson),
         sha256=sha256_of(content),
-        version=place.version,
+        version=1,
         proposal=lesson.proposal,
         evidence=lesson.evidence,
         adopted_at=now,
@@ -270,7 +252,7 @@ def lesson_plan(
         files=(_step(record, place.state, record.sha256),),
         texts=(
             *_set_aside(record, place.state, VersionEvent.SET_ASIDE),
-            NewText(record.path, place.version, VersionEvent.WRITTEN, content),
+            NewText(record.path, record.version, VersionEvent.WRITTEN, content),
         ),
         adopted=record,
         before={record.path: None},

@@ -327,9 +327,8 @@ class ApprovalPreview:
             if word not in known
         )
         name = skill_name(wanted, names.union(texts), telling)
-        place = Place(self._base.own_root, name, FileState(), 1)
-        state = await asyncio.to_thread(state_of, Path(place.path))
-        return replace(place, state=state)
+        place = Place(self._base.own_root, name, FileState())
+        return replace(place, state=await asyncio.to_thread(state_of, Path(place.path)))
 
     def _names_on_disk(self) -> frozenset[str]:
         """Names of the skills of all roots, and of whatever lies in our folder."""

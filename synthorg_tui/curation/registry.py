@@ -174,8 +174,15 @@ class SkillRegistry:
         return tuple(record for record in records if record.status is SkillStatus.ACTIVE)
 
     async def state(self) -> str:
-        """Return a text that differs whenever a skill or its evidence changed, at little cost."""
-        return await self._database.read(state_of)
+        """Return a text that differs whenever a skill or its evidence changed, at little cost.
+
+        Uses of skills don't count.
+        """
+        sql = (
+            "SELECT count(*), bit_xor(hash(path, status, sha256, proposal, memory_ids, evidence)) "
+            "FROM skills"
+        )
+        return str(await self._database.read(lambda db: db.execute(sql).fetchone()))
 
     async def hinted(self, agent_id: str, session_id: str) -> tuple[tuple[str, str], ...]:
         """Return the skills that an agent was hinted at in a session: their paths, and how."""
@@ -240,15 +247,6 @@ def memories_of_skills(db: Connection) -> frozenset[str]:
     """Return the ids of the memories of all skills in use."""
     rows = db.execute("SELECT memory_ids FROM skills WHERE status = 'active'").fetchall()
     return frozenset(key for (ids,) in rows for key in json.loads(ids))
-
-
-def state_of(db: Connection) -> str:
-    """Return what ``SkillRegistry.state`` tells; uses of skills don't count."""
-    row = db.execute(
-        "SELECT count(*), bit_xor(hash(path, status, sha256, proposal, memory_ids, evidence)) "
-        "FROM skills"
-    ).fetchone()
-    return str(row)
 
 
 def find(db: Connection, path: str) -> RegisteredSkill | None:

@@ -89,7 +89,10 @@ class _Search:
         keys = {(column.table, column.name) for column in columns if column.is_key}
         for change in found:
             if change.table == _BYTES:
-                self._leave_bytes(db, change)
+                sql = "SELECT sha256 FROM skill_bytes WHERE rowid = ?"
+                row = db.execute(sql, [change.row]).fetchone()
+                paths = registry.paths_with(db, row[0] if row else "")
+                self.left += [(path, APPROVED) for path in paths]
                 continue
             values = tuple(pair for pair in change.values if (change.table, pair[0]) not in keys)
             self.left += [
@@ -99,10 +102,6 @@ class _Search:
             ]
             if values:
                 self.changes.append(TextChange(change.table, change.row, values))
-
-    def _leave_bytes(self, db: Connection, change: TextChange) -> None:
-        row = db.execute("SELECT sha256 FROM skill_bytes WHERE rowid = ?", [change.row]).fetchone()
-        self.left += [(path, APPROVED) for path in registry.paths_with(db, row[0] if row else "")]
 
     def report(self, *, redacted: bool = False, copies: tuple[Path, ...] = ()) -> SecretReport:
         tables = [

@@ -93,15 +93,10 @@ def build_curation(
 ) -> CurationServices:
     """Build the services that decide about skills.
 
-    Args:
-        base: The stores and places of skills.
-        agents: Returns the agents that may get copies of lessons.
-        executions: The stored transcripts.
-        settings: Say how lessons spread, and which are adopted without asking.
-        memory_service: Returns what approved acts are done with.
-        is_here: Tells whether a folder of skills is on this machine.
-        follower: Has others' skills here, where others use the same store.
-        on_decision: Called with each decision once it has taken effect.
+    ``agents`` returns the agents that may get copies of lessons, ``memory_service`` what approved
+    acts are done with. ``is_here`` tells whether a folder of skills is on this machine;
+    ``follower`` has others' skills here. ``on_decision`` is called with each decision once it has
+    taken effect.
     """
     from synthorg_tui.curation.administration import AdminActs
     from synthorg_tui.curation.adoption import adoption_by

@@ -60,7 +60,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.organisation.importing import OrgImports
     from synthorg_tui.organisation.service import OrganisationService
-    from synthorg_tui.persistence.protocol import PersistenceBackend
+    from synthorg_tui.persistence.operational import DuckDBPersistence
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
     from synthorg_tui.runtime.service import RunService
@@ -133,7 +133,7 @@ class Engine:
             await self.consolidation.resume()
         if self._base.memory.backend_name == "local":
             await self.org.connect()
-            _ = self._base.is_shared and self._curation.follower
+            _ = self._base.is_shared and self._curation  # has others' skills here from now on
 
     @cached_property
     def desk(self) -> "MemoryAdmin":
@@ -183,7 +183,7 @@ class Engine:
         return UsageStore(self._database)
 
     @cached_property
-    def operations(self) -> "PersistenceBackend":
+    def operations(self) -> "DuckDBPersistence":
         """The repositories of operational data, on the store's own database."""
         from synthorg_tui.persistence.operational import DuckDBPersistence
 
@@ -326,10 +326,10 @@ class Engine:
 
     @cached_property
     def _curation(self) -> "CurationServices":
-        from synthorg_tui.wiring.curation import CurationServices
+        from synthorg_tui.wiring.curation import curation_of
 
         parts = (self.approvals, self.ledger, self.skill_library, self.executions)
-        return CurationServices(self._base, *parts, lambda: self.memory_service)
+        return curation_of(self._base, *parts, lambda: self.memory_service)
 
     @cached_property
     def skills(self) -> "SkillOverview":
@@ -337,21 +337,18 @@ class Engine:
         from synthorg_tui.curation.overview import SkillOverview
 
         return SkillOverview(
-            library=self.skill_library,
+            self._curation.base,
+            self._curation.file_changes,
             roots=lambda: self._base.all_skill_roots(self.executions),
-            registry=self.ledger,
-            queue=self.approvals,
-            changes=self._curation.file_changes,
             watches=self.settings.skills.watch,
         )
 
     @property
     def scenarios(self) -> "ScenarioService":
         """The service for saved questions, to be asked again after a change."""
-        from synthorg_tui.memory.scenarios import ScenarioService, ScenarioStore
+        from synthorg_tui.memory.scenarios import ScenarioService
 
-        saved = ScenarioStore(self._database)
-        return ScenarioService(saved, self.injection, self.settings.memory_of)
+        return ScenarioService(self._database, self.injection, self.settings.memory_of)
 
     @cached_property
     def imports(self) -> "ImportService":

@@ -17,7 +17,7 @@ from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.strategies.service import InjectionRequest
 from synthorg_tui.persistence.entities import Setting
 from synthorg_tui.persistence.errors import PersistenceConnectionError
-from synthorg_tui.persistence.protocol import PersistenceBackend
+from synthorg_tui.persistence.operational import DuckDBPersistence
 from synthorg_tui.providers.reranking.errors import RerankingError
 from synthorg_tui.settings.root import RootConfig
 from tests.conftest import FixedClock
@@ -55,7 +55,7 @@ async def test_a_data_directory_has_one_owner(tmp_path: Path) -> None:
 async def test_operational_data_is_in_the_store_and_open_as_long_as_it_is(tmp_path: Path) -> None:
     made = Setting(namespace="memory", key="level", value="session", updated_at=datetime.now(UTC))
     async with Engine.open(settings(), data_dir=tmp_path) as engine:
-        assert isinstance(engine.operations, PersistenceBackend)
+        assert isinstance(engine.operations, DuckDBPersistence)
         await engine.operations.settings.save(made)
     with pytest.raises(PersistenceConnectionError):
         _ = engine.operations.settings

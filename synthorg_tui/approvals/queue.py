@@ -8,7 +8,7 @@ is about is not known here.
 import logging
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from synthorg_tui.approvals import ApprovalsConfig, rows
 from synthorg_tui.approvals.models import (
@@ -30,11 +30,8 @@ from synthorg_tui.approvals.roles import DecisionRights, DecisionSubject
 from synthorg_tui.approvals.rows import payload_hash as payload_hash
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.failsafe import raise_fatal
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.values import naive_utc
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 T = TypeVar("T")
 
@@ -90,7 +87,7 @@ class ApprovalQueue:
         if item.expires_at is None and self._expire_after is not None:
             item = _changed(item, expires_at=max(item.created_at, now) + self._expire_after)
 
-        def work(db: "Connection") -> None:
+        def work(db: Connection) -> None:
             if rows.find(db, item.id) is not None:
                 raise ApprovalConflictError(f"there is a proposal {item.id} already")
             _require_room(db, item.requested_by)
@@ -148,7 +145,7 @@ class ApprovalQueue:
         item or the new version is decided: that takes a person.
         """
 
-        def work(db: "Connection") -> ApprovalItem | None:
+        def work(db: Connection) -> ApprovalItem | None:
             before = rows.find(db, item.id)
             if before is None:
                 return None
@@ -165,12 +162,12 @@ class ApprovalQueue:
         Raises ``DecisionRefusedError`` when the new version is decided: that takes a person.
         """
 
-        def work(db: "Connection") -> bool:
+        def work(db: Connection) -> bool:
             before = rows.find(db, item.id)
-            if before is None or before.status is not ApprovalStatus.PENDING:
-                return False
-            self._replace(db, item)
-            return True
+            is_pending = before is not None and before.status is ApprovalStatus.PENDING
+            if is_pending:
+                self._replace(db, item)
+            return is_pending
 
         return await self._write(work)
 
@@ -196,11 +193,9 @@ class ApprovalQueue:
         }
         changes = {name: value for name, value in given.items() if value is not None}
 
-        def work(db: "Connection") -> ApprovalItem:
-            item = _changed(self._pending(db, item_id), **changes)
-            rows.update(db, item)
-            self._record(db, item, ApprovalEventKind.REVISED, actor)
-            return item
+        def work(db: Connection) -> ApprovalItem:
+            before = self._pending(db, item_id)
+            return self._change(db, before, ApprovalEventKind.REVISED, actor, **changes)
 
         return await self._write(work)
 
@@ -218,16 +213,20 @@ class ApprovalQueue:
                 remedy=f"It must be to come, within {MAX_SNOOZE.days} days.",
             )
 
-        def work(db: "Connection") -> ApprovalItem:
+        def work(db: Connection) -> ApprovalItem:
             before = self._pending(db, item_id)
             self.rights.require(person, DecisionSubject.of(before))
             asleep = max(before.snoozed_until or now, now)
             expires = before.expires_at and before.expires_at + ((until or now) - asleep)
-            item = _changed(before, snoozed_until=until, expires_at=expires)
-            rows.update(db, item)
-            reason = f"until {until.isoformat()}" if until else "woken"
-            self._record(db, item, ApprovalEventKind.SNOOZED, str(person), reason)
-            return item
+            return self._change(
+                db,
+                before,
+                ApprovalEventKind.SNOOZED,
+                str(person),
+                f"until {until.isoformat()}" if until else "woken",
+                snoozed_until=until,
+                expires_at=expires,
+            )
 
         return await self._write(work)
 
@@ -237,7 +236,7 @@ class ApprovalQueue:
         An unknown id is ignored.
         """
 
-        def work(db: "Connection") -> None:
+        def work(db: Connection) -> None:
             item = rows.find(db, item_id)
             if item is not None:
                 self._record(db, item, ApprovalEventKind.REFUSED, actor, reason)
@@ -246,7 +245,7 @@ class ApprovalQueue:
 
     def decide_in(
         self,
-        db: "Connection",
+        db: Connection,
         item_id: str,
         *,
         status: ApprovalStatus,
@@ -272,8 +271,11 @@ class ApprovalQueue:
         if rows.payload_hash(before := self._pending(db, item_id)) != payload_hash:
             raise StaleReviewError(f"proposal {item_id} has changed since it was shown")
         self.rights.require(person, about or DecisionSubject.of(before))
-        item = _changed(
+        event = (kind, str(person), reason or "")
+        return self._change(
+            db,
             before,
+            *event,
             status=status,
             decided_at=self._clock.now(),
             decided_by=str(person),
@@ -281,11 +283,8 @@ class ApprovalQueue:
             snoozed_until=None,
             payload=before.payload if payload is None else payload,
         )
-        rows.update(db, item)
-        self._record(db, item, kind, str(person), reason or "")
-        return item
 
-    def consume_in(self, db: "Connection", item_id: str) -> ApprovalItem:
+    def consume_in(self, db: Connection, item_id: str) -> ApprovalItem:
         """Record within the caller's transaction that an approval took effect; return the item.
 
         Repeating it changes nothing. Raises ``ApprovalNotFoundError``, and
@@ -294,10 +293,7 @@ class ApprovalQueue:
         item = rows.known(db, item_id)
         if item.status is not ApprovalStatus.APPROVED:
             raise ApprovalConflictError(f"proposal {item_id} is {item.status}, not approved")
-        if item.consumed_at is None:
-            item = _changed(item, consumed_at=self._clock.now())
-            rows.update(db, item)
-        return item
+        return self._consumed(db, item)
 
     async def use(self, item_id: str) -> ApprovalItem:
         """Record that whoever asked acts on the decision, and return the item.
@@ -306,25 +302,19 @@ class ApprovalQueue:
         ``ApprovalNotFoundError``, and ``ApprovalConflictError`` when it isn't decided.
         """
 
-        def work(db: "Connection") -> ApprovalItem:
-            item = rows.known(db, item_id)
-            if item.status in _OPEN:
-                raise ApprovalConflictError(f"proposal {item_id} is {item.status}, not decided")
-            if item.consumed_at is None:
-                item = _changed(item, consumed_at=self._clock.now())
-                rows.update(db, item)
-            return item
+        def work(db: Connection) -> ApprovalItem:
+            return self._consumed(db, _decided(db, item_id))
 
         return await self._write(work)
 
-    def require_unused_in(self, db: "Connection", item_id: str) -> None:
+    def require_unused_in(self, db: Connection, item_id: str) -> None:
         """Raise ``ApprovalConflictError`` when a decision was acted on (see ``use``)."""
         if rows.known(db, item_id).consumed_at is not None:
             raise ApprovalConflictError("the run has gone on with it: it can't be taken back")
 
     def reopen_in(
         self,
-        db: "Connection",
+        db: Connection,
         item_id: str,
         person: Person,
         reason: str,
@@ -337,15 +327,17 @@ class ApprovalQueue:
         expired by now, its time starts anew. Raises ``ApprovalNotFoundError``, and
         ``ApprovalConflictError`` when it isn't decided.
         """
-        before, now = rows.known(db, item_id), self._clock.now()
-        if before.status in _OPEN:
-            raise ApprovalConflictError(f"proposal {item_id} is {before.status}, not decided")
+        before, now = _decided(db, item_id), self._clock.now()
         self.rights.require(person, DecisionSubject.of(before))
         expires = before.expires_at
         if expires is not None and expires <= now:
             expires = now + (expires - before.created_at)
-        item = _changed(
+        return self._change(
+            db,
             before,
+            ApprovalEventKind.REOPENED,
+            str(person),
+            reason,
             status=ApprovalStatus.PENDING,
             decided_at=None,
             decided_by=None,
@@ -354,9 +346,6 @@ class ApprovalQueue:
             expires_at=expires,
             payload=before.payload if payload is None else payload,
         )
-        rows.update(db, item)
-        self._record(db, item, ApprovalEventKind.REOPENED, str(person), reason)
-        return item
 
     def require_open(self, item: ApprovalItem) -> None:
         """Raise ``ApprovalConflictError`` for a decided item, with by whom and when it was."""
@@ -364,7 +353,7 @@ class ApprovalQueue:
             told = f"is {item.status}, not pending: {decided_words(item)}"
             raise ApprovalConflictError(f"proposal {item.id} {told}")
 
-    def _pending(self, db: "Connection", item_id: str) -> ApprovalItem:
+    def _pending(self, db: Connection, item_id: str) -> ApprovalItem:
         item = rows.known(db, item_id)
         self.require_open(item)
         is_late = item.expires_at is not None and item.expires_at <= self._clock.now()
@@ -374,7 +363,7 @@ class ApprovalQueue:
 
     def _record(
         self,
-        db: "Connection",
+        db: Connection,
         item: ApprovalItem,
         kind: ApprovalEventKind,
         actor: str,
@@ -382,7 +371,30 @@ class ApprovalQueue:
     ) -> None:
         rows.append_event(db, item, kind, at=self._clock.now(), actor=actor, reason=reason)
 
-    def _replace(self, db: "Connection", item: ApprovalItem, *, revived: bool = False) -> None:
+    def _change(
+        self,
+        db: Connection,
+        before: ApprovalItem,
+        kind: ApprovalEventKind,
+        actor: str,
+        reason: str = "",
+        /,
+        **changes: object,
+    ) -> ApprovalItem:
+        """Store an item with other values in these fields, record the event and return the item."""
+        item = _changed(before, **changes)
+        rows.update(db, item)
+        self._record(db, item, kind, actor, reason)
+        return item
+
+    def _consumed(self, db: Connection, item: ApprovalItem) -> ApprovalItem:
+        """Set when an item took effect, unless that is set already; return the item."""
+        if item.consumed_at is None:
+            item = _changed(item, consumed_at=self._clock.now())
+            rows.update(db, item)
+        return item
+
+    def _replace(self, db: Connection, item: ApprovalItem, *, revived: bool = False) -> None:
         if item.status not in _OPEN:
             raise DecisionRefusedError("saving is no decision: that takes a person")
         kind = ApprovalEventKind.REVISED
@@ -393,7 +405,7 @@ class ApprovalQueue:
         rows.update(db, item)
         self._record(db, item, kind, item.requested_by)
 
-    async def _read(self, work: "Callable[[Connection], T]") -> T:
+    async def _read(self, work: Callable[[Connection], T]) -> T:
         """What ``work`` reads once everything due has expired."""
         due, result = await self._database.read(lambda db: (self._due(db), work(db)))
         if not due:
@@ -401,26 +413,21 @@ class ApprovalQueue:
         await self._expire()
         return await self._database.read(work)
 
-    async def _write(self, work: "Callable[[Connection], T]") -> T:
+    async def _write(self, work: Callable[[Connection], T]) -> T:
         if await self._database.read(self._due):
             await self._expire()
         return await self._database.write(work)
 
-    def _due(self, db: "Connection") -> bool:
+    def _due(self, db: Connection) -> bool:
         return rows.is_any_due(db, self._clock.now())
 
     async def _expire(self) -> None:
         now = self._clock.now()
 
-        def work(db: "Connection") -> list[ApprovalItem]:
-            expired = [
-                _changed(item, status=ApprovalStatus.EXPIRED, snoozed_until=None)
-                for item in rows.due(db, now)
-            ]
-            for item in expired:
-                rows.update(db, item)
-                self._record(db, item, ApprovalEventKind.EXPIRED, _EXPIRY_ACTOR)
-            return expired
+        def work(db: Connection) -> list[ApprovalItem]:
+            event = (ApprovalEventKind.EXPIRED, _EXPIRY_ACTOR, "")
+            over = {"status": ApprovalStatus.EXPIRED, "snoozed_until": None}
+            return [self._change(db, item, *event, **over) for item in rows.due(db, now)]
 
         for item in await self._database.write(work):
             self._notify(item)
@@ -439,7 +446,14 @@ def _changed(item: ApprovalItem, **changes: object) -> ApprovalItem:
     return ApprovalItem.model_validate({**dict(item), **changes})
 
 
-def _require_room(db: "Connection", requested_by: str) -> None:
+def _decided(db: Connection, item_id: str) -> ApprovalItem:
+    item = rows.known(db, item_id)
+    if item.status in _OPEN:
+        raise ApprovalConflictError(f"proposal {item_id} is {item.status}, not decided")
+    return item
+
+
+def _require_room(db: Connection, requested_by: str) -> None:
     if is_agents(requested_by) and rows.count_pending(db, requested_by) >= MAX_PENDING:
         raise QueueFullError(
             f"{MAX_PENDING} of your proposals wait for a person: no more are taken",

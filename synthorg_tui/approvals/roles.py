@@ -84,15 +84,9 @@ class DecisionRights:
         if isinstance(person, Person) and (why := self._refusal(person.name, about)):
             raise DecisionRefusedError(why, remedy="Ask one of them, or change approvals.roles.")
 
-    def who_may(self, about: DecisionSubject) -> tuple[str, ...]:
-        """Return the names of those who may decide, ``*`` among them for everybody."""
-        if not self._roles:
-            return (ANYBODY,)
-        found = (name for role in self._roles if self._holds(role, about) for name in role.people)
-        return tuple(dict.fromkeys(found))
-
     def _refusal(self, name: str, about: DecisionSubject) -> str:
-        allowed = self.who_may(about)
+        found = (each for role in self._roles if self._holds(role, about) for each in role.people)
+        allowed = tuple(dict.fromkeys(found)) if self._roles else (ANYBODY,)
         if ANYBODY in allowed or name in allowed:
             return ""
         return f"{name} may not decide about {_words(about)}: {_people(allowed)}"

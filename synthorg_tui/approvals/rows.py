@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.approvals.models import (
     ApprovalEvent,
@@ -18,11 +18,8 @@ from synthorg_tui.approvals.models import (
     ApprovalNotFoundError,
     ApprovalStatus,
 )
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import aware, naive_utc
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
-
 
 _COLUMNS = tuple(ApprovalItem.model_fields)
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM approvals"
@@ -42,13 +39,13 @@ def payload_hash(item: ApprovalItem) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def find(db: "Connection", item_id: str) -> ApprovalItem | None:
+def find(db: Connection, item_id: str) -> ApprovalItem | None:
     """Return the item with this id, or ``None``."""
     items = select(db, "WHERE id = ?", [item_id])
     return items[0] if items else None
 
 
-def known(db: "Connection", item_id: str) -> ApprovalItem:
+def known(db: Connection, item_id: str) -> ApprovalItem:
     """Return the item with this id; raises ``ApprovalNotFoundError`` when there is none."""
     item = find(db, item_id)
     if item is None:
@@ -56,7 +53,7 @@ def known(db: "Connection", item_id: str) -> ApprovalItem:
     return item
 
 
-def select(db: "Connection", clause: str, values: Sequence[object]) -> tuple[ApprovalItem, ...]:
+def select(db: Connection, clause: str, values: Sequence[object]) -> tuple[ApprovalItem, ...]:
     """Return the items that an SQL ``clause`` (``WHERE`` and what follows) selects.
 
     ``values`` fill its placeholders.
@@ -65,30 +62,30 @@ def select(db: "Connection", clause: str, values: Sequence[object]) -> tuple[App
     return tuple(_item(row) for row in rows)
 
 
-def due(db: "Connection", now: datetime) -> tuple[ApprovalItem, ...]:
+def due(db: Connection, now: datetime) -> tuple[ApprovalItem, ...]:
     """Return the pending items whose ``expires_at`` has passed, earliest first."""
     return select(db, f"{_DUE} ORDER BY expires_at, id", [naive_utc(now)])
 
 
-def is_any_due(db: "Connection", now: datetime) -> bool:
+def is_any_due(db: Connection, now: datetime) -> bool:
     """Tell whether there is a pending item whose ``expires_at`` has passed."""
     row = db.execute(f"SELECT 1 FROM approvals {_DUE} LIMIT 1", [naive_utc(now)]).fetchone()
     return row is not None
 
 
-def insert(db: "Connection", item: ApprovalItem) -> None:
+def insert(db: Connection, item: ApprovalItem) -> None:
     """Insert a new item; its id must not be in the table yet."""
     db.execute(_INSERT, _values(item))
 
 
-def update(db: "Connection", item: ApprovalItem) -> None:
+def update(db: Connection, item: ApprovalItem) -> None:
     """Overwrite the stored item that has the same id."""
     item_id, *rest = _values(item)
     db.execute(_UPDATE, [*rest, item_id])
 
 
 def append_event(
-    db: "Connection",
+    db: Connection,
     item: ApprovalItem,
     kind: ApprovalEventKind,
     *,
@@ -104,21 +101,14 @@ def append_event(
     )
 
 
-def record_redaction(
-    db: "Connection", item_ids: Sequence[str], *, at: datetime, actor: str
-) -> None:
+def record_redaction(db: Connection, item_ids: Sequence[str], *, at: datetime, actor: str) -> None:
     """Add to the trails of items that secrets were taken out of them: their hash is another now."""
     for item_id in item_ids:
         item, kind = known(db, item_id), ApprovalEventKind.REVISED
         append_event(db, item, kind, at=at, actor=actor, reason="secrets redacted")
 
 
-def erase_reasons(db: "Connection", item_id: str) -> None:
-    """Empty the reasons in an item's audit trail; who did what, and when, stays."""
-    db.execute("UPDATE approval_events SET reason = '' WHERE item_id = ?", [item_id])
-
-
-def events(db: "Connection", item_id: str) -> tuple[ApprovalEvent, ...]:
+def events(db: Connection, item_id: str) -> tuple[ApprovalEvent, ...]:
     """Return an item's audit trail, oldest entry first."""
     rows = db.execute(
         "SELECT number, item_id, happened_at, kind, actor, reason, payload_hash "
@@ -131,7 +121,7 @@ def events(db: "Connection", item_id: str) -> tuple[ApprovalEvent, ...]:
     )
 
 
-def count_by_status(db: "Connection", now: datetime) -> dict[tuple[ApprovalStatus, bool], int]:
+def count_by_status(db: Connection, now: datetime) -> dict[tuple[ApprovalStatus, bool], int]:
     """Return the number of items by status and by whether they are snoozed at ``now``."""
     rows = db.execute(
         "SELECT status, status = 'pending' AND coalesce(snoozed_until > ?, false), count(*) "
@@ -141,7 +131,7 @@ def count_by_status(db: "Connection", now: datetime) -> dict[tuple[ApprovalStatu
     return {(ApprovalStatus(status), bool(snoozed)): int(n) for status, snoozed, n in rows}
 
 
-def count_pending(db: "Connection", requested_by: str) -> int:
+def count_pending(db: Connection, requested_by: str) -> int:
     """Return the number of pending items of one requester, snoozed ones included."""
     row = db.execute(
         "SELECT count(*) FROM approvals WHERE status = 'pending' AND requested_by = ?",
@@ -178,7 +168,7 @@ _UNDECIDED: Final = frozenset({ApprovalStatus.PENDING, ApprovalStatus.EXPIRED})
 
 
 def erase_in(
-    db: "Connection",
+    db: Connection,
     item_id: str,
     *,
     actor: str,
@@ -212,7 +202,7 @@ def erase_in(
                 "decision_reason": ERASED,
                 "snoozed_until": None,
             }
-        erase_reasons(db, item_id)
+        db.execute("UPDATE approval_events SET reason = '' WHERE item_id = ?", [item_id])
     item = ApprovalItem.model_validate({**dict(before), **changes})
     update(db, item)
     append_event(db, item, ApprovalEventKind.REVISED, at=at, actor=actor, reason=ERASED)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.approvals.models import ApprovalEventKind, ApprovalStatus
 from synthorg_tui.approvals.rows import count_by_status
@@ -18,11 +18,8 @@ from synthorg_tui.core.actors import Actor, ActorKind
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import counted
 from synthorg_tui.persistence.kept_counts import is_in_use, keep, mark_of
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.settings_kv import get_facts, put_facts
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
 
@@ -94,19 +91,19 @@ class DecisionTrail:
     async def mark_told(self, number: int) -> None:
         """Remember that the person was told of all entries up to this number."""
 
-        def work(db: "Connection") -> None:
+        def work(db: Connection) -> None:
             put_facts(db, {_TOLD: str(max(number, _told(db)))})
 
         await self._database.write(work)
 
 
-def news_in(db: "Connection") -> tuple[TrailEntry, ...]:
+def news_in(db: Connection) -> tuple[TrailEntry, ...]:
     """Return what ``DecisionTrail.news`` does, from a connection."""
     found = _entries(db, _told(db), MAX_NEWS)
     return tuple(entry for entry in found if entry.how is not DecidedHow.APP)
 
 
-def waiting_in(db: "Connection", now: datetime) -> tuple[int, int]:
+def waiting_in(db: Connection, now: datetime) -> tuple[int, int]:
     """Return how many proposals wait, snoozed ones left out, and how many entries are news."""
     waiting = count_by_status(db, now).get((ApprovalStatus.PENDING, False), 0)
     return waiting, len(news_in(db))
@@ -141,12 +138,12 @@ def summary(entries: Sequence[TrailEntry]) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _told(db: "Connection") -> int:
+def _told(db: Connection) -> int:
     text = get_facts(db, _TOLD).get(_TOLD, "0")
     return int(text) if text.isdecimal() else 0
 
 
-def _entries(db: "Connection", after: int, limit: int) -> tuple[TrailEntry, ...]:
+def _entries(db: Connection, after: int, limit: int) -> tuple[TrailEntry, ...]:
     kinds = [kind.value for kind in _KINDS]
     rows = db.execute(_SELECT, [kinds, after, limit]).fetchall()
     return tuple(

@@ -10,12 +10,11 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.values import naive_utc
 
 if TYPE_CHECKING:
     from synthorg_tui.memory.strategies.service import Use
-    from synthorg_tui.persistence.port import Connection
 
 
 class Applications:
@@ -38,7 +37,7 @@ class Applications:
         if not await self._database.read(lambda db: _skills_of(db, served)):
             return 0
 
-        def work(db: "Connection") -> int:
+        def work(db: Connection) -> int:
             paths = _skills_of(db, served)
             for path in paths:
                 db.execute(
@@ -47,20 +46,23 @@ class Applications:
                     [naive_utc(at), path],
                 )
                 if use is not None:
-                    _record(db, path, at, use)
+                    db.execute(
+                        "INSERT INTO lesson_uses VALUES (?, ?, ?, ?, ?, ?)",
+                        [
+                            path,
+                            naive_utc(at),
+                            use.how.value,
+                            use.agent_id,
+                            use.project,
+                            use.session_id,
+                        ],
+                    )
             return len(paths)
 
         return await self._database.write(work)
 
 
-def _record(db: "Connection", path: str, at: datetime, use: "Use") -> None:
-    db.execute(
-        "INSERT INTO lesson_uses VALUES (?, ?, ?, ?, ?, ?)",
-        [path, naive_utc(at), use.how.value, use.agent_id, use.project, use.session_id],
-    )
-
-
-def _skills_of(db: "Connection", memory_ids: frozenset[str]) -> list[str]:
+def _skills_of(db: Connection, memory_ids: frozenset[str]) -> list[str]:
     """Paths of the active skills that any of these is a memory of."""
     rows = db.execute("SELECT path, memory_ids FROM skills WHERE status = 'active'").fetchall()
     return [path for path, listed in rows if not memory_ids.isdisjoint(json.loads(listed))]

@@ -5,18 +5,15 @@ its evidence shows.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from synthorg_tui.curation.models import Evidence
+from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry
 from synthorg_tui.executions.commands import command_steps
 from synthorg_tui.executions.output_lines import headline
 from synthorg_tui.memory.evaluation.questions import EvalQuestion, QuestionSource, RecallTask
 
-if TYPE_CHECKING:
-    from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry
 
-
-async def approved_questions(registry: "SkillRegistry") -> tuple[EvalQuestion, ...]:
+async def approved_questions(registry: SkillRegistry) -> tuple[EvalQuestion, ...]:
     """Return a question for each occurrence in the evidence of each skill in force.
 
     One without a recorded occurrence, as of a file that was accepted, is asked by nothing.
@@ -24,7 +21,7 @@ async def approved_questions(registry: "SkillRegistry") -> tuple[EvalQuestion, .
     return tuple(_questions(await registry.active()))
 
 
-def _questions(skills: "Iterable[RegisteredSkill]") -> Iterator[EvalQuestion]:
+def _questions(skills: Iterable[RegisteredSkill]) -> Iterator[EvalQuestion]:
     for skill in skills:
         for seen in skill.evidence if skill.memory_ids else ():
             if text := _asked_by(seen):

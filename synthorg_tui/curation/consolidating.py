@@ -8,13 +8,11 @@ and what a model wrote nobody here. That becomes an item of Approvals, one for e
 import asyncio
 import hashlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Final
-
-from pydantic import ValidationError
+from typing import Final
 
 from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus, RiskLevel
 from synthorg_tui.approvals.proposals import ProposalBox
@@ -22,7 +20,7 @@ from synthorg_tui.core.text import counted
 from synthorg_tui.curation.conflicts import find_conflicts
 from synthorg_tui.curation.lesson_sources import stand_on_sources
 from synthorg_tui.curation.registry import memories_of_skills, select
-from synthorg_tui.curation.review import MERGE_ACTION, MergePayload
+from synthorg_tui.curation.review import MERGE_ACTION, MergePayload, entry_of
 from synthorg_tui.memory.consolidation.applying import ACTOR, PlanApplier, new_memory, plan_of
 from synthorg_tui.memory.consolidation.config import (
     ConsolidationConfig,
@@ -46,10 +44,8 @@ from synthorg_tui.memory.consolidation.plan import (
 )
 from synthorg_tui.memory.consolidation.planner import LOSSLESS, Finder, Planner
 from synthorg_tui.memory.store import plans
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.store.backend import LocalMemoryBackend
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.memory.store.backend import LocalMemoryBackend
+from synthorg_tui.persistence.port import Connection
 
 _OFF: Final = "consolidation is off"
 _TURN_ON: Final = "Set memory.consolidation.enabled to true."
@@ -68,7 +64,7 @@ class ConsolidationRuns:
 
     def __init__(
         self,
-        backend: "LocalMemoryBackend",
+        backend: LocalMemoryBackend,
         config: ConsolidationConfig,
         queue: ProposalBox,
         models: ModelByName,
@@ -244,7 +240,7 @@ class ConsolidationRuns:
         groups = [await self._asked(group) if group.is_by_model else group for group in plan.groups]
         plan = replace(plan, groups=tuple(group for group in groups if group is not None))
 
-        def put(db: "Connection") -> ConsolidationPlan:
+        def put(db: Connection) -> ConsolidationPlan:
             plans.drop_undecided(db, agent_id, by_program=actor == ACTOR)
             return plans.put_plan(db, plan) if plan.groups else plan
 
@@ -332,8 +328,6 @@ def _item(group: PlannedGroup, now: datetime) -> ApprovalItem:
     )
 
 
-def _sources(item: ApprovalItem) -> Sequence[str]:
-    try:
-        return tuple(MergePayload.model_validate_json(item.payload).marks)
-    except ValidationError:
-        return ()
+def _sources(item: ApprovalItem) -> Iterable[str]:
+    subject = entry_of(item).subject
+    return subject.marks if isinstance(subject, MergePayload) else ()

@@ -10,18 +10,17 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from synthorg_tui.approvals.models import ApprovalConflictError, OvertakenError
 from synthorg_tui.approvals.person import Person, Policy
 from synthorg_tui.approvals.queue import ApprovalQueue
-from synthorg_tui.core.clock import Clock
 from synthorg_tui.curation import journal, models, registry
-from synthorg_tui.curation.administration import ActFailedError, AdminPayload
+from synthorg_tui.curation.administration import ActFailedError
+from synthorg_tui.curation.base import CurationBase
 from synthorg_tui.curation.journal import Effects, FileStep, Journal, Operation
 from synthorg_tui.curation.lesson_sources import forget_sources
 from synthorg_tui.curation.models import ProceduralMemoryScope
@@ -29,41 +28,16 @@ from synthorg_tui.curation.org_changes import FactState, inverse
 from synthorg_tui.curation.plan import CurationPlan
 from synthorg_tui.curation.registry import (
     RegisteredSkill,
-    SkillRegistry,
     SkillStatus,
     VersionEvent,
 )
 from synthorg_tui.curation.review import Decision, DecisionKind
 from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.skills.disk import state_of
 from synthorg_tui.skills.document import SkillWriteError
 
-if TYPE_CHECKING:
-    from synthorg_tui.memory.store.admin import StoreAdmin
-    from synthorg_tui.persistence.port import Connection
-
-
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """The reason for a decision, as it is recorded with its effects.
-
-    ``payload`` is the item's payload before the person edited it, ``None`` when it wasn't edited.
-    ``item_id`` is ``None`` when the decision is about a skill rather than an item. ``bulk`` is a
-    common mark of decisions that are taken and undone together, empty for a single one. A decision
-    that ``is_used_later`` has no effect by itself: whoever asked for it acts on it. ``act`` is done
-    once it is taken.
-    """
-
-    kind: DecisionKind
-    title: str
-    item_id: str | None = None
-    payload: str | None = None
-    bulk: str = ""
-    is_used_later: bool = False
-    act: AdminPayload | None = None
 
 
 class DecisionRunner:
@@ -72,29 +46,19 @@ class DecisionRunner:
     Enter ``turn`` before reading what a plan is based on, and leave it after ``commit``.
 
     Args:
+        base: The stores; the registry's lock admits one decision at a time.
         journal: Records decisions and writes their files.
-        registry: The approved skills; its lock admits one decision at a time.
-        store: The memories.
-        queue: The items that an undo makes pending again.
-        clock: Decides what "now" is.
         on_decision: Called with each decision once it has taken effect.
     """
 
     def __init__(
         self,
-        *,
+        base: CurationBase,
         journal: Journal,
-        registry: SkillRegistry,
-        store: "StoreAdmin",
-        queue: ApprovalQueue,
-        clock: Clock,
         on_decision: Callable[[Decision], None] | None = None,
     ) -> None:
+        self._base = base
         self._journal = journal
-        self._registry = registry
-        self._store = store
-        self._queue = queue
-        self._clock = clock
         self._on_decision = on_decision
         self._seen = 0
         """The last decision that the plan of the present turn can know of."""
@@ -107,49 +71,43 @@ class DecisionRunner:
         Where other programs decide on the same store, the lock is of this one alone: what is
         carried out then raises ``OvertakenError`` when one of them was quicker.
         """
-        async with self._registry.deciding:
+        async with self._base.registry.deciding:
             await self._journal.roll_forward()
-            self._seen = await self._journal.latest()
+            self._seen = await self._base.database.read(journal.latest)
             yield
-
-    async def history(self) -> tuple[Operation, ...]:
-        """Return every decision ever taken, oldest first."""
-        return await self._journal.all()
 
     async def commit(
         self,
         plan: CurationPlan,
-        cause: Cause,
+        kind: DecisionKind,
+        title: str,
         person: Person | Policy,
         *,
-        also: "Callable[[Connection, BundleOutcome], None] | None" = None,
+        item_id: str | None = None,
+        effects: Effects | None = None,
+        also: Callable[[Connection, BundleOutcome], None] | None = None,
     ) -> Decision:
         """Carry out a plan; needs a ``turn``.
 
-        ``also`` runs in the plan's transaction and may stop it by raising. Raises
-        ``MemoryStoreError`` with nothing changed, and ``SkillWriteError`` when all is stored but a
-        file can't be written yet.
+        ``title`` is that of the item ``item_id``, or the name of the skill that is decided about.
+        ``effects`` are recorded besides the plan's changes; ``also`` runs in its transaction and
+        may stop it by raising. Raises ``MemoryStoreError`` with nothing changed, and
+        ``SkillWriteError`` when all is stored but a file can't be written yet.
         """
 
-        def within(db: "Connection", outcome: BundleOutcome) -> Operation:
+        def within(db: Connection, outcome: BundleOutcome) -> Operation:
             if also is not None:
                 also(db, outcome)
-            effects = plan.write_in(db, outcome, actor=str(person), at=self._clock.now())
+            at = self._base.clock.now()
+            done = plan.write_in(db, outcome, effects or Effects(), actor=str(person), at=at)
             return journal.record_in(
                 db,
-                kind=cause.kind,
-                item_id=cause.item_id,
-                title=cause.title,
+                kind=kind,
+                item_id=item_id,
+                title=title,
                 actor=str(person),
-                at=self._clock.now(),
-                effects=effects.model_copy(
-                    update={
-                        "payload_before": cause.payload,
-                        "bulk": cause.bulk,
-                        "is_used_later": cause.is_used_later,
-                        "act": cause.act,
-                    }
-                ),
+                at=at,
+                effects=done,
             )
 
         decision = await self.carry_out(plan.bundle, within, actor=str(person))
@@ -158,7 +116,7 @@ class DecisionRunner:
 
     async def undoable(self, actors: Sequence[str] = ()) -> tuple[str, ...]:
         """Return the titles of the decisions that ``undo`` would undo, latest first."""
-        return tuple(operation.title for operation in await self._journal.last_undoable(actors))
+        return tuple(operation.title for operation in await self._undoable(actors))
 
     async def undo(self, person: Person, actors: Sequence[str] = ()) -> Decision | None:
         """Undo the last decision that can be undone; ``None`` when there is none. Needs a ``turn``.
@@ -170,31 +128,36 @@ class DecisionRunner:
         ``ApprovalConflictError``, with nothing changed, when a file that one of them wrote or a
         fact has been changed since.
         """
-        operations = await self._journal.last_undoable(actors)
+        operations = await self._undoable(actors)
         await asyncio.to_thread(check_undoable, operations)
         later: dict[str, FactState] = {}
         for operation in operations:
-            await inverse(operation.effects.org, self._store.org, later)
+            await inverse(operation.effects.org, self._base.store.org, later)
         undone = [await self._undo(operation, person) for operation in operations]
         return _as_one(undone) if undone else None
 
+    async def _undoable(self, actors: Sequence[str]) -> tuple[Operation, ...]:
+        return await self._base.database.read(lambda db: journal.last_undoable(db, actors))
+
     async def _undo(self, operation: Operation, person: Person) -> Decision:
         plan = await asyncio.to_thread(undo_plan, operation)
-        org = await inverse(operation.effects.org, self._store.org, {})
+        org = await inverse(operation.effects.org, self._base.store.org, {})
         bundle = replace(plan.bundle, org=org)
-        at = self._clock.now()
+        at = self._base.clock.now()
 
-        def within(db: "Connection", outcome: BundleOutcome) -> Operation:
+        def within(db: Connection, outcome: BundleOutcome) -> Operation:
             if operation.effects.is_used_later and operation.item_id is not None:
-                self._queue.require_unused_in(db, operation.item_id)
-            return undo_in(db, operation, plan, outcome, queue=self._queue, person=person, at=at)
+                self._base.queue.require_unused_in(db, operation.item_id)
+            return undo_in(
+                db, operation, plan, outcome, queue=self._base.queue, person=person, at=at
+            )
 
         return await self.carry_out(bundle, within, actor=str(person))
 
     async def carry_out(
         self,
         bundle: MemoryBundle,
-        within: "Callable[[Connection, BundleOutcome], Operation]",
+        within: Callable[[Connection, BundleOutcome], Operation],
         *,
         actor: str,
     ) -> Decision:
@@ -205,13 +168,13 @@ class DecisionRunner:
         """
         seen = self._seen
 
-        def in_turn(db: "Connection", outcome: BundleOutcome) -> Operation:
+        def in_turn(db: Connection, outcome: BundleOutcome) -> Operation:
             if journal.latest(db) != seen:
                 raise OvertakenError("somebody else decided at the same moment")
             return within(db, outcome)
 
         async def run() -> Decision:
-            operation = await self._store.change_together(bundle, in_turn, actor=actor)
+            operation = await self._base.store.change_together(bundle, in_turn, actor=actor)
             self._seen = operation.number
             try:
                 operation = await self._journal.finish(operation)
@@ -221,7 +184,8 @@ class DecisionRunner:
                 if self._on_decision is not None:
                     self._on_decision(_decision(operation))
             if operation.effects.failure:
-                raise _in_vain(operation)
+                why = operation.effects.failure
+                raise ActFailedError(f"{operation.title!r} is approved, but {why}")
             return _decision(operation)
 
         task = asyncio.ensure_future(run())
@@ -248,11 +212,6 @@ def _unfinished(operation: Operation, error: SkillWriteError) -> SkillWriteError
         f"{operation.title!r} is {operation.kind.value.replace('_', ' ')}, but {error.message}",
         remedy="Make room or give access: it is finished with the next decision or start.",
     )
-
-
-def _in_vain(operation: Operation) -> ActFailedError:
-    """The error of a decision that stands though what it allows couldn't be done."""
-    return ActFailedError(f"{operation.title!r} is approved, but {operation.effects.failure}")
 
 
 def _as_one(undone: Sequence[Decision]) -> Decision:
@@ -329,7 +288,7 @@ def _steps_back(operation: Operation, files: Mapping[Path, str]) -> Iterator[Fil
 
 
 def undo_in(
-    db: "Connection",
+    db: Connection,
     operation: Operation,
     plan: CurationPlan,
     outcome: BundleOutcome,
@@ -370,7 +329,7 @@ def undo_in(
     return undoing
 
 
-def _restore_record(db: "Connection", path: str, before: RegisteredSkill | None) -> None:
+def _restore_record(db: Connection, path: str, before: RegisteredSkill | None) -> None:
     if before is None:
         registry.forget(db, path)
         return
@@ -382,7 +341,7 @@ def _restore_record(db: "Connection", path: str, before: RegisteredSkill | None)
 
 
 def _add_undo_version(
-    db: "Connection", step: FileStep, operation: Operation, *, actor: str, at: datetime
+    db: Connection, step: FileStep, operation: Operation, *, actor: str, at: datetime
 ) -> None:
     """Add the undo to the file's history."""
     before = operation.effects.records_before.get(str(step.path))

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.approvals.models import (
     ApprovalConflictError,
@@ -22,94 +22,24 @@ from synthorg_tui.approvals.models import (
     ApprovalStatus,
     RiskLevel,
 )
-from synthorg_tui.approvals.queue import ApprovalQueue
-from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.redaction import RedactionTally, redact_text
+from synthorg_tui.curation import preexisting
+from synthorg_tui.curation.base import CurationBase
 from synthorg_tui.curation.models import FileChangeKind, FileChangePayload
-from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, SkillStatus, VersionEvent
+from synthorg_tui.curation.preexisting import SeenRoots
+from synthorg_tui.curation.registry import RegisteredSkill, SkillStatus, VersionEvent
 from synthorg_tui.curation.rendering import stored_text
 from synthorg_tui.curation.review import FILE_CHANGE_ACTION, entry_of
-from synthorg_tui.memory.extensions import MemoryAdmin
-from synthorg_tui.persistence.port import StoreDatabase
-from synthorg_tui.persistence.values import naive_utc
+from synthorg_tui.curation.shared_skills import SkillFollower
 from synthorg_tui.skills.disk import FILE_NAME
 from synthorg_tui.skills.document import RootScope, SkillFile
-from synthorg_tui.skills.library import SkillLibrary, Survey
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
-
-
-@dataclass(frozen=True, slots=True)
-class SeenRoots:
-    """The roots that were read before, and fingerprints of the files that were there already."""
-
-    roots: frozenset[str]
-    fingerprints: frozenset[str]
-
-    def is_preexisting(self, file: SkillFile) -> bool:
-        """Whether the file was there, as it is now, before anybody could review it."""
-        is_new_root = str(file.root.path) not in self.roots
-        return is_new_root or _fingerprint_of(file) in self.fingerprints
-
-
-class PreexistingSkills:
-    """Records what lay in the roots of skills when they were seen first."""
-
-    def __init__(self, database: StoreDatabase, clock: Clock) -> None:
-        self._database = database
-        self._clock = clock
-
-    async def seen(self) -> SeenRoots:
-        """What was recorded so far."""
-        return await self._database.read(_seen)
-
-    async def record(self, roots: Iterable[Path], files: Iterable[SkillFile]) -> None:
-        """Record that these roots were read, and that these files were in them."""
-        seen = [(str(root), naive_utc(self._clock.now())) for root in roots]
-        fingerprints = [_fingerprint_of(file) for file in files]
-
-        def work(db: "Connection") -> None:
-            for root in seen:
-                db.execute("INSERT OR IGNORE INTO skill_roots VALUES (?, ?)", root)
-            for fingerprint in fingerprints:
-                record_in(db, fingerprint)
-
-        await self._database.write(work)
-
-    async def forget(self, file: SkillFile) -> None:
-        """Let a file come up like any other from now on."""
-        fingerprint = _fingerprint_of(file)
-        await self._database.write(
-            lambda db: db.execute("DELETE FROM found_skills WHERE mark = ?", [fingerprint])
-        )
-
-
-def fingerprint_of(path: str, sha256: str) -> str:
-    """A hash that stands for a file with these bytes and tells neither path nor bytes."""
-    text = f"{path}\n{sha256}"
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def record_in(db: "Connection", fingerprint: str) -> None:
-    """Record a file as preexisting within a transaction."""
-    db.execute("INSERT OR IGNORE INTO found_skills VALUES (?)", [fingerprint])
+from synthorg_tui.skills.library import Survey
 
 
 def _approved_texts(record: RegisteredSkill) -> frozenset[str]:
     """What the memories of a skill may say: a secret in it may have been redacted since."""
     text = stored_text(record.proposal)
     return frozenset((text, redact_text(text, RedactionTally())))
-
-
-def _fingerprint_of(file: SkillFile) -> str:
-    return fingerprint_of(str(file.path), file.sha256)
-
-
-def _seen(db: "Connection") -> SeenRoots:
-    roots = db.execute("SELECT path FROM skill_roots").fetchall()
-    fingerprints = db.execute("SELECT mark FROM found_skills").fetchall()
-    return SeenRoots(frozenset(row[0] for row in roots), frozenset(row[0] for row in fingerprints))
 
 
 REQUESTED_BY: Final = "skills on disk"
@@ -156,34 +86,18 @@ class FileChanges:
     It holds the registry's lock while it does: during a decision the disk may be behind.
 
     Args:
-        queue: Where differences are put.
-        registry: The skills that were approved.
-        store: The memories.
-        library: The skills on disk.
-        preexisting: Those that were there before us.
-        clock: Decides what "now" is.
+        base: The proposals, the approved skills, the memories and the skills on disk.
+        follower: Has on disk what other programs on the same store approved; ``None`` where nobody
+            else decides.
     """
 
-    def __init__(
-        self,
-        *,
-        queue: ApprovalQueue,
-        registry: SkillRegistry,
-        store: MemoryAdmin,
-        library: SkillLibrary,
-        preexisting: PreexistingSkills,
-        clock: Clock,
-    ) -> None:
-        self._queue = queue
-        self._registry = registry
-        self._store = store
-        self._library = library
-        self._preexisting = preexisting
-        self._clock = clock
+    def __init__(self, base: CurationBase, follower: SkillFollower | None = None) -> None:
+        self._base = base
+        self._follower = follower
 
     async def seen(self) -> SeenRoots:
-        """The roots that were read before, and what was there already."""
-        return await self._preexisting.seen()
+        """Return the roots that were read before, and what was there already."""
+        return await self._base.database.read(preexisting.seen_in)
 
     async def sync(self) -> SyncReport:
         """Put every difference up for review that isn't yet; withdraw what is none any more.
@@ -191,30 +105,33 @@ class FileChanges:
         A difference that was rejected doesn't come up again while it stays the same. What lies
         in a root at first sight is only recorded, and what is shipped comes up by ``offer`` alone.
         """
-        async with self._registry.deciding:
+        async with self._base.registry.deciding:
             # Read once: another machine may decide between laying files out and comparing them.
-            approved = await self._registry.all()
-            await self._before(approved)
-            survey = await asyncio.to_thread(self._library.survey)
+            approved = await self._base.registry.all()
+            if self._follower is not None:
+                await self._follower.follow_in_turn(approved)
+            survey = await asyncio.to_thread(self._base.library.survey)
             records = {record.path: record for record in approved}
-            preexisting = await self._record_new_roots(survey, records)
+            found = await self._record_new_roots(survey, records)
             changes = {_item_id(change): change for change in await self._changes(survey, records)}
             withdrawn = await self._withdraw(changes)
             added = [item_id for item_id, change in changes.items() if await self._add(change)]
-        return SyncReport(tuple(added), tuple(withdrawn), preexisting)
+        return SyncReport(tuple(added), tuple(withdrawn), found)
 
     async def offer(self, path: str) -> str:
         """Put a skill up for review that was there before us, or that is shipped.
 
         Returns the id of the item about its file, empty when there is nothing to decide.
         """
-        async with self._registry.deciding:
-            files = await asyncio.to_thread(self._library.scan)
+        async with self._base.registry.deciding:
+            files = await asyncio.to_thread(self._base.library.scan)
             file = next((file for file in files if str(file.path) == path), None)
-            change = await self._difference(file, await self._registry.get(path)) if file else None
-            if file is None or change is None:
+            if file is None:
                 return ""
-            await self._preexisting.forget(file)
+            change = await self._difference(file, await self._base.registry.get(path))
+            if change is None:
+                return ""
+            await self._base.database.write(lambda db: preexisting.forget(db, file))
             await self._add(change)
             return _item_id(change) if await self._is_pending(change) else ""
 
@@ -222,7 +139,7 @@ class FileChanges:
         """Return the paths of the skills in use of which a memory isn't the approved text."""
         active = [record for record in records if record.status is SkillStatus.ACTIVE]
         ids = [memory_id for record in active for memory_id in record.memory_ids]
-        stored = {entry.id: entry.content for entry in await self._store.entries(ids)}
+        stored = {entry.id: entry.content for entry in await self._base.store.entries(ids)}
         return frozenset(
             record.path
             for record in active
@@ -231,24 +148,27 @@ class FileChanges:
         )
 
     async def arrive(self) -> None:
-        """Have on disk what others on the same store approved; here nobody else decides."""
+        """Have on disk what others on the same store approved."""
+        if self._follower is not None:
+            await self._follower.follow()
 
     def placed(self, records: Mapping[str, RegisteredSkill]) -> dict[str, RegisteredSkill]:
-        """Return the records by the paths of their files, as they are on this machine."""
-        return dict(records)
-
-    async def _before(self, records: tuple[RegisteredSkill, ...]) -> None:
-        """Lay out files before disk and registry are compared; here nobody else decides."""
+        """Return the records by the paths of their files on this machine, where they have one."""
+        here = {there: path for path, there in self._base.registry.copies.items()}
+        return {here.get(path, path): record for path, record in records.items()}
 
     def _is_here(self, path: str) -> bool:
         """Whether a file that isn't there is missing, rather than on another machine."""
-        return True
+        root = Path(path).parent.parent
+        return self._follower is None or any(
+            known.path == root for known in self._base.library.roots
+        )
 
     async def _record_new_roots(
         self, survey: Survey, records: Mapping[str, RegisteredSkill]
     ) -> int:
         """Record what lies in roots not seen before; returns how many skills that were."""
-        known = (await self._preexisting.seen()).roots
+        known = (await self.seen()).roots
         roots = [
             state.root.path
             for state in survey.roots
@@ -263,15 +183,18 @@ class FileChanges:
             for file in survey.files
             if file.root.path in roots
             and str(file.path) not in records
-            and await self._queue.get(_item_id(_change(FileChangeKind.NEW, file, None))) is None
+            and await self._known(_change(FileChangeKind.NEW, file, None)) is None
         ]
-        await self._preexisting.record(roots, files)
+        at = self._base.clock.now()
+        await self._base.database.write(
+            lambda db: preexisting.record_roots(db, roots, files, at=at)
+        )
         return sum(file.document is not None for file in files)
 
     async def _changes(
         self, survey: Survey, records: Mapping[str, RegisteredSkill]
     ) -> list[FileChangePayload]:
-        seen = await self._preexisting.seen()
+        seen = await self.seen()
         by_path = {str(file.path): file for file in survey.files}
         changes = [
             await self._difference(file, records.get(path))
@@ -297,23 +220,31 @@ class FileChanges:
         ]
         return [change for change in changes if change and await self._is_pending(change)]
 
+    async def _known(self, change: FileChangePayload) -> ApprovalItem | None:
+        return await self._base.queue.get(_item_id(change))
+
     async def _is_pending(self, change: FileChangePayload) -> bool:
-        item = await self._queue.get(_item_id(change))
+        item = await self._known(change)
         return item is not None and item.status is ApprovalStatus.PENDING
 
     async def _difference(
         self, file: SkillFile, record: RegisteredSkill | None
     ) -> FileChangePayload | None:
-        if record is not None and record.sha256 == file.sha256 and not _is_back(file, record):
+        there = self._base.registry.copies.get(str(file.path))
+        if record is None and there is not None:
+            record = await self._base.registry.get(there)
+        is_active = record is not None and record.status is SkillStatus.ACTIVE
+        is_shipped = file.root.scope is RootScope.SHIPPED
+        if record is not None and record.sha256 == file.sha256 and (is_active or not is_shipped):
             return None
         if file.document is None or file.path.name != FILE_NAME:
             return None  # what is wrong with it is listed with the skills
-        if record is None or record.status is not SkillStatus.ACTIVE:
+        if record is None or not is_active:
             return None if file.shadowed_by else _change(FileChangeKind.NEW, file, record)
         change = FileChangeKind.EDITED
         if await self._is_changed_here(record):
             change = FileChangeKind.CONFLICT
-        return _change(change, file, record, ours=await self._registry.text(record))
+        return _change(change, file, record, ours=await self._base.registry.text(record))
 
     async def _missing(self, record: RegisteredSkill) -> FileChangePayload | None:
         """The payload for a skill that the scan didn't find, unless its file can't be read."""
@@ -323,37 +254,37 @@ class FileChanges:
             change=FileChangeKind.DELETED,
             name=record.name,
             path=record.path,
-            ours=_redacted(await self._registry.text(record)),
+            ours=_redacted(await self._base.registry.text(record)),
             version=record.version,
         )
 
     async def _is_changed_here(self, record: RegisteredSkill) -> bool:
         """Whether the approved text was never written, or somebody edited the memory."""
-        versions = await self._registry.versions(record.path)
+        versions = await self._base.registry.versions(record.path)
         if versions and versions[0].event is VersionEvent.NOT_WRITTEN:
             return True
         return record.path in await self.reworded([record])
 
     async def _add(self, change: FileChangePayload) -> bool:
         """Whether the change waits for a decision now and didn't before."""
-        item = _item(change, self._clock.now())
-        known = await self._queue.get(item.id)
+        item = _item(change, self._base.clock.now())
+        known = await self._base.queue.get(item.id)
         if known is not None and known.status is ApprovalStatus.EXPIRED:
             # Withdrawn, or nobody looked in time; it is so again.
             revived = {"status": ApprovalStatus.PENDING, "expires_at": None}
-            await self._queue.save(known.model_copy(update=revived))
+            await self._base.queue.save(known.model_copy(update=revived))
             return True
         if known is not None:
             return False
         try:
-            await self._queue.add(item)
+            await self._base.queue.add(item)
         except ApprovalConflictError:
             return False
         return True
 
     async def _withdraw(self, changes: Mapping[str, FileChangePayload]) -> list[str]:
         withdrawn = []
-        for item in await self._queue.list(
+        for item in await self._base.queue.list(
             status=ApprovalStatus.PENDING, action_type=FILE_CHANGE_ACTION, snoozed=True
         ):
             subject = entry_of(item).subject
@@ -362,14 +293,9 @@ class FileChanges:
                 expired = item.model_copy(
                     update={"status": ApprovalStatus.EXPIRED, "snoozed_until": None}
                 )
-                if await self._queue.save_if_pending(expired):
+                if await self._base.queue.save_if_pending(expired):
                     withdrawn.append(item.id)
         return withdrawn
-
-
-def _is_back(file: SkillFile, record: RegisteredSkill) -> bool:
-    """Whether the skill is out of force and its file, which is shipped, is there all the same."""
-    return file.root.scope is RootScope.SHIPPED and record.status is not SkillStatus.ACTIVE
 
 
 def _item(change: FileChangePayload, now: datetime) -> ApprovalItem:

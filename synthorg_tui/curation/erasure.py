@@ -11,14 +11,14 @@ import asyncio
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.approvals.rows import ERASED, erase_in
-from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.types import NotBlankStr
-from synthorg_tui.curation import disk_sync, journal, registry
+from synthorg_tui.curation import journal, preexisting, registry
+from synthorg_tui.curation.base import CurationBase
 from synthorg_tui.curation.decisions import DecisionRunner
 from synthorg_tui.curation.erasure_targets import (
     ErasureScope,
@@ -29,26 +29,20 @@ from synthorg_tui.curation.erasure_targets import (
     scope_of,
 )
 from synthorg_tui.curation.journal import Effects, FileStep, Operation
-from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, VersionEvent
+from synthorg_tui.curation.registry import RegisteredSkill, VersionEvent
 from synthorg_tui.curation.review import DecisionKind
 from synthorg_tui.executions.drawn import release_in
 from synthorg_tui.executions.models import SourceRef
 from synthorg_tui.executions.store import erase_lines_in
 from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.skills.disk import state_of
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from synthorg_tui.memory.store.admin import StoreAdmin
-    from synthorg_tui.persistence.port import Connection
-
 
 TITLE: Final = "purge"
 EDITED: Final = "edited since"
 NOT_OURS: Final = "in a folder that isn't ours"
 
-ErasingToo: TypeAlias = "Callable[[Connection, int, datetime], object]"
+ErasingToo: TypeAlias = Callable[[Connection, int, datetime], object]
 """Erases more in the transaction of a purge; given the purge's number and its time."""
 
 NOTHING: Final = Effects()
@@ -104,30 +98,21 @@ class Erased:
 
 
 @dataclass(frozen=True, slots=True)
-class _FileFate:
-    """What becomes of the file of an erased skill: removed by ``step``, or it ``stays``.
+class _ErasurePlan:
+    """Everything that one purge changes besides the memories.
 
-    ``stays`` is the reason, empty for a file that is removed or isn't there.
+    ``files`` pairs the removal of each erased skill's file with the reason why it isn't removed,
+    empty where it is.
     """
 
-    path: str
-    sha256: str
-    step: FileStep | None = None
-    stays: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _ErasurePlan:
-    """Everything that one purge changes besides the memories."""
-
     scope: ErasureScope = field(default_factory=ErasureScope)
-    files: tuple[_FileFate, ...] = ()
+    files: tuple[tuple[FileStep, str], ...] = ()
     operations: tuple[Operation, ...] = ()
 
     @property
     def steps(self) -> tuple[FileStep, ...]:
         """The files to remove."""
-        return tuple(file.step for file in self.files if file.step)
+        return tuple(step for step, why in self.files if not why)
 
     def review(self) -> ErasureReview:
         """The plan as a person reads it before purging."""
@@ -137,40 +122,23 @@ class _ErasurePlan:
             earlier=tuple(_name(target.path) for target in targets if not target.is_whole),
             copied=tuple(map(_name, self.scope.copied)),
             removed=tuple(str(step.path) for step in self.steps),
-            left=tuple((file.path, file.stays) for file in self.files if file.stays),
+            left=tuple((str(step.path), why) for step, why in self.files if why),
         )
 
 
 class Erasure:
     """Purges memories for good, together with the skills and proposals made of them.
 
-    Files that somebody edited, or that lie outside ``own_root``, are not deleted.
+    Files that somebody edited, or that lie outside ``base.own_root``, are not deleted.
 
     Args:
-        store: The memories.
-        registry: The approved skills.
-        queue: The proposals.
+        base: The memories, the approved skills, the proposals and the own folder of skills.
         runner: Knows all earlier decisions, and carries out the purge as one of them.
-        own_root: The folder where the program itself writes skills.
-        clock: Decides what "now" is.
     """
 
-    def __init__(
-        self,
-        *,
-        store: "StoreAdmin",
-        registry: SkillRegistry,
-        queue: ApprovalQueue,
-        runner: DecisionRunner,
-        own_root: Path,
-        clock: Clock,
-    ) -> None:
-        self._store = store
-        self._registry = registry
-        self._queue = queue
+    def __init__(self, base: CurationBase, runner: DecisionRunner) -> None:
+        self._base = base
         self._runner = runner
-        self._own_root = own_root
-        self._clock = clock
 
     async def review(self, memory_ids: Sequence[NotBlankStr]) -> ErasureReview:
         """Return what a purge of these memories would erase besides them; changes nothing."""
@@ -190,9 +158,9 @@ class Erasure:
         refs = await self._lines_of(memory_ids) if lines else ()
         if not refs:
             return await self.purge_with(memory_ids, actor=actor)
-        known = await self._store.known_from(refs)
+        known = await self._base.store.known_from(refs)
 
-        def also(db: "Connection", *_: object) -> None:
+        def also(db: Connection, *_: object) -> None:
             release_in(db, known)
             erase_lines_in(db, refs)
 
@@ -208,18 +176,18 @@ class Erasure:
             bundle = MemoryBundle(purge=tuple(memory_ids), erases=also is not None)
             if plan.scope.is_empty and also is None:
                 return Erased(
-                    await self._store.change_together(
+                    await self._base.store.change_together(
                         bundle, lambda _, outcome: len(outcome.purged), actor=actor
                     )
                 )
             count = 0
 
-            def within(db: "Connection", outcome: BundleOutcome) -> Operation:
+            def within(db: Connection, outcome: BundleOutcome) -> Operation:
                 nonlocal count
                 count = len(outcome.purged)
-                purge = _apply_in(db, plan, memory_ids, actor=actor, at=self._clock.now())
+                purge = _apply_in(db, plan, memory_ids, actor=actor, at=self._base.clock.now())
                 if also is not None:
-                    also(db, purge.number, self._clock.now())
+                    also(db, purge.number, self._base.clock.now())
                 return purge
 
             decision = await self._runner.carry_out(bundle, within, actor=actor)
@@ -230,60 +198,57 @@ class Erasure:
 
     async def _lines_of(self, memory_ids: Sequence[str]) -> tuple[SourceRef, ...]:
         """The stored transcript lines that these memories name as their source, each once."""
-        refs = map(SourceRef.parse, await self._store.transcripts_of(memory_ids))
+        refs = map(SourceRef.parse, await self._base.store.transcripts_of(memory_ids))
         return tuple(ref for ref in refs if ref is not None)
 
     async def _collect(self) -> StoredWords:
         """Read everything that may repeat what memories say."""
         return StoredWords(
-            records=await self._registry.all(),
-            operations=await self._runner.history(),
-            items=await self._queue.list(snoozed=True),
+            records=await self._base.registry.all(),
+            operations=await self._base.database.read(journal.every),
+            items=await self._base.queue.list(snoozed=True),
         )
 
     async def _plan(self, stored: StoredWords, memory_ids: Sequence[str]) -> _ErasurePlan:
         """Work out what is erased; reads which memories and files there are, changes nothing."""
         related = sorted(related_memories(stored, memory_ids))
-        existing = {entry.id for entry in await self._store.entries(related, deleted=True)}
+        existing = {entry.id for entry in await self._base.store.entries(related, deleted=True)}
         scope = scope_of(stored, memory_ids, existing)
         if scope.is_empty:
             return _ErasurePlan()
         records = {record.path: record for record in stored.records}
-        files = [
+        fates = [
             await self._file_fate(target.path, records.get(target.path))
             for target in scope.targets
             if target.is_whole
         ]
-        return _ErasurePlan(scope, tuple(files), stored.operations)
+        files = tuple((step, why) for step, why in fates if step.before)
+        return _ErasurePlan(scope, files, stored.operations)
 
-    async def _file_fate(self, path: str, record: RegisteredSkill | None) -> _FileFate:
+    async def _file_fate(self, path: str, record: RegisteredSkill | None) -> tuple[FileStep, str]:
         """Remove the file only where it is in our folder and has a text that we wrote."""
         state = await asyncio.to_thread(state_of, Path(path))
         root = Path(path).parent.parent
-        if not state.sha256:
-            return _FileFate(path, state.sha256)
-        if root != self._own_root:
-            return _FileFate(path, state.sha256, stays=NOT_OURS)
+        step = FileStep(root=str(root), name=_name(path), before=state.sha256, after="")
+        if root != self._base.own_root:
+            return step, NOT_OURS
         written = {
             version.sha256
-            for version in await self._registry.versions(path)
+            for version in await self._base.registry.versions(path)
             if version.event is VersionEvent.WRITTEN
         }
         if record is not None:
             written.add(record.sha256)
-        if state.sha256 not in written:
-            return _FileFate(path, state.sha256, stays=EDITED)
-        step = FileStep(root=str(root), name=_name(path), before=state.sha256, after="")
-        return _FileFate(path, state.sha256, step=step)
+        return step, "" if state.sha256 in written else EDITED
 
 
 def _apply_in(
-    db: "Connection",
+    db: Connection,
     plan: _ErasurePlan,
     memory_ids: Sequence[str],
     *,
     actor: str,
-    at: "datetime",
+    at: datetime,
 ) -> Operation:
     """Carry the plan out within the transaction that purges the memories."""
     purge = journal.record_in(
@@ -304,13 +269,13 @@ def _apply_in(
         left = ("\n".join(payload.reasons.values()), payload.model_dump_json())
         erase_in(db, item.id, actor=actor, at=at, left=left)
     _erase_operations(db, plan, by=purge.number)
-    for file in plan.files:
-        if file.stays:  # so that it doesn't come up as a new skill
-            disk_sync.record_in(db, disk_sync.fingerprint_of(file.path, file.sha256))
+    for step, why in plan.files:
+        if why:  # so that it doesn't come up as a new skill
+            preexisting.record_in(db, str(step.path), step.before)
     return purge
 
 
-def _erase_skill(db: "Connection", target: ErasureTarget) -> None:
+def _erase_skill(db: Connection, target: ErasureTarget) -> None:
     """Erase a skill with every text it had, or only the texts before the active one."""
     record = registry.find(db, target.path)
     active = "" if target.is_whole or record is None else record.sha256
@@ -328,7 +293,7 @@ def _erase_skill(db: "Connection", target: ErasureTarget) -> None:
     )
 
 
-def _forget_memories(db: "Connection", memory_ids: Collection[str]) -> None:
+def _forget_memories(db: Connection, memory_ids: Collection[str]) -> None:
     """Delete these memories from the skills that stay."""
     for record in registry.select(db, "ORDER BY path", []):
         fewer = record.without_memories(memory_ids)
@@ -336,7 +301,7 @@ def _forget_memories(db: "Connection", memory_ids: Collection[str]) -> None:
             registry.put(db, fewer)
 
 
-def _erase_operations(db: "Connection", plan: _ErasurePlan, *, by: int) -> None:
+def _erase_operations(db: Connection, plan: _ErasurePlan, *, by: int) -> None:
     """Erase the words in what it takes to undo earlier decisions; ``by`` numbers the purge.
 
     A decision of which nothing is left can't be undone any more.

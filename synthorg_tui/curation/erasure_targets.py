@@ -9,8 +9,6 @@ which of it is about the purged memories. ``docs/decisions/0019-erasure.md`` has
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pydantic import ValidationError
-
 from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
 from synthorg_tui.curation.inbox import item_id
 from synthorg_tui.curation.journal import Operation
@@ -25,6 +23,7 @@ from synthorg_tui.curation.review import (
     ORG_ACTION,
     RUN_ACTION,
     WRITE_ACTION,
+    entry_of,
 )
 
 
@@ -206,10 +205,10 @@ def _items_about(
     memories = {memory for target in targets for memory in target.memory_ids}
     erased, prunes = set(), []
     for item in items:
-        payload = _prune_of(item)
+        payload = entry_of(item).subject
         if item.id in decided or _is_file_change_of(item, by_path):
             erased.add(item.id)
-        elif payload is not None and not memories.isdisjoint(payload.memory_ids):
+        elif isinstance(payload, PrunePayload) and memories.intersection(payload.memory_ids):
             left = without_memories(payload, memories)
             if left is None:
                 erased.add(item.id)
@@ -227,10 +226,3 @@ def _is_file_change_of(item: ApprovalItem, by_path: Mapping[str, ErasureTarget])
     if target is None or item.action_type != FILE_CHANGE_ACTION:
         return False
     return target.is_whole or item.status is not ApprovalStatus.PENDING
-
-
-def _prune_of(item: ApprovalItem) -> PrunePayload | None:
-    try:
-        return PrunePayload.model_validate_json(item.payload)
-    except (ValidationError, RecursionError):
-        return None

@@ -7,21 +7,21 @@ memories leave in skills, proposals and files is for ``erasure``.
 import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from datetime import datetime, timedelta
+from typing import Final
 
 from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
-from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.approvals.rows import erase_in
 from synthorg_tui.core.actors import Actor, ActorKind
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import counted
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.curation import journal, registry
+from synthorg_tui.curation.base import CurationBase
 from synthorg_tui.curation.erasure import NOTHING, Erased, Erasure, ErasureReview
 from synthorg_tui.curation.inbox import lesson_of
 from synthorg_tui.curation.models import Evidence, Lesson
-from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, SkillStatus
+from synthorg_tui.curation.registry import RegisteredSkill, SkillStatus
 from synthorg_tui.executions.blame import Blame
 from synthorg_tui.executions.conversation import Conversation
 from synthorg_tui.executions.drawn import DrawnMemory, detach_in, release_in
@@ -30,12 +30,7 @@ from synthorg_tui.executions.models import SourceRef
 from synthorg_tui.executions.sessions import SessionList, StoredSession, older_families
 from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.persistence.call_log import erase_from_calls
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from synthorg_tui.memory.store.admin import StoreAdmin
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
 
@@ -69,7 +64,10 @@ class SessionReview:
             *self.erasure.told,
             *(f"Skill {name} stays: other sessions show it, too" for name in self.supported),
             *(["The text of skills that stay may quote the session"] if self.supported else []),
-            *(f"The transcript's file isn't touched: {path}" for path in _paths(self.sessions)),
+            *(
+                f"The transcript's file isn't touched: {path}"
+                for path in dict.fromkeys(session.path for session in self.sessions)
+            ),
         )
 
 
@@ -104,30 +102,23 @@ class SessionErasure:
     """Lists imported sessions and forgets them, which can't be undone.
 
     Args:
+        base: The memories, the approved skills and the proposals.
         erasure: Purges memories with the skills and proposals made of them.
         sessions: The imported sessions.
         executions: Their records.
-        store: The memories.
-        registry: The approved skills.
-        queue: The proposals.
     """
 
     def __init__(
         self,
-        *,
+        base: CurationBase,
         erasure: Erasure,
         sessions: SessionList,
         executions: ExecutionStore,
-        store: "StoreAdmin",
-        registry: SkillRegistry,
-        queue: ApprovalQueue,
     ) -> None:
+        self._base = base
         self._erasure = erasure
         self._sessions = sessions
         self._executions = executions
-        self._store = store
-        self._registry = registry
-        self._queue = queue
 
     async def list(self) -> tuple[StoredSession, ...]:
         """Return all imported sessions, the latest first."""
@@ -150,7 +141,7 @@ class SessionErasure:
 
     async def memories_of(self, session_ids: Sequence[NotBlankStr]) -> tuple[str, ...]:
         """Return the ids of the memories drawn from these sessions, deleted ones too."""
-        return await self._store.made_of(session_ids)
+        return await self._base.store.made_of(session_ids)
 
     async def review(
         self, session_ids: Sequence[NotBlankStr], *, keep_memories: bool = False
@@ -182,13 +173,13 @@ class SessionErasure:
         """
         plan = await self._plan(session_ids, keep_memories=keep_memories)
 
-        def also(db: "Connection", number: int, at: "datetime") -> None:
+        def also(db: Connection, number: int, at: datetime) -> None:
             _forget(db, plan, actor=actor, number=number, at=at)
 
         erased = await self._erasure.purge_with(plan.memory_ids, actor=actor, also=also)
         return ForgottenSessions(plan.ids, erased)
 
-    async def delete_aged(self, days: int, now: "datetime") -> int:
+    async def delete_aged(self, days: int, now: datetime) -> int:
         """Delete the sessions that ended more than so many days ago, keeping what was made of them.
 
         Does so once a day at most. A session goes together with those of its subagents, when all
@@ -199,10 +190,12 @@ class SessionErasure:
         if last is not None and timedelta(0) <= now - last < timedelta(days=1):
             return 0
         old = older_families(await self._sessions.all(), now - timedelta(days=days))
-        needed = _needed(await self._queue.list(status=ApprovalStatus.PENDING, snoozed=True))
+        waiting = await self._base.queue.list(status=ApprovalStatus.PENDING, snoozed=True)
+        lessons = (lesson for item in waiting if (lesson := lesson_of(item)) is not None)
+        needed = {each.execution for lesson in lessons for each in lesson.evidence}
         ids = [each for family in old if needed.isdisjoint(family) for each in family]
 
-        def also(db: "Connection", _: int, at: "datetime") -> None:
+        def also(db: Connection, _: int, at: datetime) -> None:
             forget_in(db, ids, at=at, by_age=True)
 
         try:
@@ -222,13 +215,21 @@ class SessionErasure:
         missing = sorted(set(session_ids) - ids)
         if missing:
             raise DomainError(f"there is no session {missing[0]}")
-        items, fewer = _lessons_of(await self._queue.list(snoozed=True), ids)
-        skills = [s for s in await self._registry.all() if _with_evidence_of(s, ids)]
+        items, fewer = _lessons_of(await self._base.queue.list(snoozed=True), ids)
+        skills = [
+            s
+            for s in await self._base.registry.all()
+            if len(_left(s.evidence, ids)) < len(s.evidence)
+        ]
         alone = [] if keep_memories else [s for s in skills if not _left(s.evidence, ids)]
         supported = [skill for skill in skills if skill not in alone]
-        made = set() if keep_memories else set(await self._store.made_of(sorted(ids)))
+        made = set() if keep_memories else set(await self._base.store.made_of(sorted(ids)))
         made |= {memory_id for skill in alone for memory_id in skill.memory_ids}
-        known = () if keep_memories else await self._store.known_from(_whole(sessions))
+        whole = [
+            SourceRef(execution_id=session.id, first_line=1, last_line=session.lines or 1)
+            for session in sessions
+        ]
+        known = () if keep_memories else await self._base.store.known_from(whole)
         made |= {each.memory_id for each in known}
         made -= {memory_id for skill in supported for memory_id in skill.memory_ids}
         return _ForgettingPlan(
@@ -253,14 +254,8 @@ class SessionErasure:
         return tuple(texts)
 
 
-def _needed(items: Sequence[ApprovalItem]) -> frozenset[str]:
-    """The sessions that waiting proposals name as evidence."""
-    lessons = (lesson for item in items if (lesson := lesson_of(item)) is not None)
-    return frozenset(each.execution for lesson in lessons for each in lesson.evidence)
-
-
 def _forget(
-    db: "Connection", plan: _ForgettingPlan, *, actor: str, number: int, at: "datetime"
+    db: Connection, plan: _ForgettingPlan, *, actor: str, number: int, at: datetime
 ) -> None:
     """Carry the plan out, within the transaction that purges the memories."""
     if plan.keeps:
@@ -303,18 +298,5 @@ def _lessons_of(
     return alone, fewer
 
 
-def _with_evidence_of(skill: RegisteredSkill, ids: frozenset[str]) -> bool:
-    return any(each.execution in ids for each in skill.evidence)
-
-
 def _left(evidence: Sequence[Evidence], ids: frozenset[str]) -> tuple[Evidence, ...]:
     return tuple(each for each in evidence if each.execution not in ids)
-
-
-def _whole(sessions: Sequence[StoredSession]) -> list[SourceRef]:
-    """References to all lines of the sessions."""
-    return [SourceRef(execution_id=s.id, first_line=1, last_line=s.lines or 1) for s in sessions]
-
-
-def _paths(sessions: Sequence[StoredSession]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(session.path for session in sessions))

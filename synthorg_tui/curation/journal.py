@@ -11,26 +11,24 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from pydantic import AwareDatetime, Field
 
+from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.types import FrozenModel
 from synthorg_tui.curation import registry
 from synthorg_tui.curation.administration import AdminPayload
 from synthorg_tui.curation.registry import RegisteredSkill, VersionEvent
 from synthorg_tui.curation.review import DecisionKind
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.memory.org.changes import AppliedOrgChange
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.skills.disk import FILE_NAME, remove_skill, state_of, write_skill
 from synthorg_tui.skills.document import SkillPathError
-
-if TYPE_CHECKING:
-    from synthorg_tui.approvals.queue import ApprovalQueue
-    from synthorg_tui.memory.org.changes import AppliedOrgChange
-    from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
 
@@ -74,7 +72,7 @@ class OrgEffect(FrozenModel):
     after: int
 
     @classmethod
-    def of(cls, applied: "Iterable[AppliedOrgChange]") -> "tuple[OrgEffect, ...]":
+    def of(cls, applied: Iterable[AppliedOrgChange]) -> "tuple[OrgEffect, ...]":
         """Return what changes came to, once for each fact."""
         effects: dict[str, OrgEffect] = {}
         for change in applied:
@@ -150,7 +148,7 @@ class Journal:
     def __init__(
         self,
         database: StoreDatabase,
-        queue: "ApprovalQueue",
+        queue: ApprovalQueue,
         perform: Perform,
         is_here: Callable[[str], bool] = lambda _: True,
     ) -> None:
@@ -168,7 +166,7 @@ class Journal:
         """
         left_alone = []
         for step in operation.effects.files:
-            content = await self._bytes(step.after)
+            content = await self._database.read(partial(registry.bytes_of, sha256=step.after))
             if not await asyncio.to_thread(write_step, step, content):
                 left_alone.append(step)
         paths = tuple(str(step.path) for step in left_alone)
@@ -185,7 +183,8 @@ class Journal:
         One that can't be finished is logged and stays open.
         """
         finished = []
-        for operation in await self._database.read(open_operations):
+        is_open = partial(_select, clause="WHERE state = 'open' ORDER BY number")
+        for operation in await self._database.read(is_open):
             if not all(self._is_here(step.root) for step in operation.effects.files):
                 continue
             try:
@@ -194,23 +193,8 @@ class Journal:
                 _log.warning("%r can't be finished yet: %s", operation.title, error)
         return tuple(finished)
 
-    async def all(self) -> tuple[Operation, ...]:
-        """Return every decision, oldest first."""
-        return await self._database.read(every)
-
-    async def latest(self) -> int:
-        """Return the number of the last decision, 0 when there is none."""
-        return await self._database.read(latest)
-
-    async def last_undoable(self, actors: Sequence[str] = ()) -> tuple[Operation, ...]:
-        """Return the last decision that can be undone; with it, latest first, those taken in bulk.
-
-        With ``actors`` only theirs count. Empty when there is none.
-        """
-        return await self._database.read(lambda db: last_undoable(db, actors))
-
     def _finished(
-        self, db: "Connection", operation: Operation, left_alone: Sequence[FileStep]
+        self, db: Connection, operation: Operation, left_alone: Sequence[FileStep]
     ) -> None:
         # A path would tell what was erased: of a purge that is done no effects are stored.
         effects = Effects() if operation.kind is DecisionKind.PURGED else operation.effects
@@ -224,11 +208,6 @@ class Journal:
         has_effect = operation.kind is DecisionKind.APPROVED and is_acted_on
         if has_effect and operation.item_id is not None:
             self._queue.consume_in(db, operation.item_id)
-
-    async def _bytes(self, sha256: str) -> bytes | None:
-        if not sha256:
-            return None
-        return await self._database.read(lambda db: registry.bytes_of(db, sha256))
 
 
 def write_step(step: FileStep, content: bytes | None) -> bool:
@@ -254,7 +233,7 @@ def write_step(step: FileStep, content: bytes | None) -> bool:
     return True
 
 
-def _add_not_written(db: "Connection", step: FileStep, operation: Operation) -> None:
+def _add_not_written(db: Connection, step: FileStep, operation: Operation) -> None:
     """Add to the file's history that the approved text was not written."""
     record = registry.find(db, str(step.path))
     if record is not None and step.after:
@@ -270,7 +249,7 @@ def _add_not_written(db: "Connection", step: FileStep, operation: Operation) -> 
 
 
 def record_in(
-    db: "Connection",
+    db: Connection,
     *,
     kind: DecisionKind,
     item_id: str | None,
@@ -308,7 +287,7 @@ def record_in(
     return operation
 
 
-def mark_undone_in(db: "Connection", operation: Operation, *, by: int) -> bool:
+def mark_undone_in(db: Connection, operation: Operation, *, by: int) -> bool:
     """Mark a decision as undone and done; ``False`` when it was undone already.
 
     ``by`` is the number of the decision that undoes it. Runs in the caller's transaction.
@@ -322,7 +301,7 @@ def mark_undone_in(db: "Connection", operation: Operation, *, by: int) -> bool:
 
 
 def trim_in(
-    db: "Connection", operation: Operation, *, effects: Effects, title: str, by: int | None
+    db: Connection, operation: Operation, *, effects: Effects, title: str, by: int | None
 ) -> None:
     """Replace the stored effects and title of a decision.
 
@@ -337,23 +316,18 @@ def trim_in(
     )
 
 
-def every(db: "Connection") -> tuple[Operation, ...]:
+def every(db: Connection) -> tuple[Operation, ...]:
     """Return every decision, oldest first."""
     return _select(db, "ORDER BY number")
 
 
-def open_operations(db: "Connection") -> tuple[Operation, ...]:
-    """Return the decisions whose files may not be written yet, oldest first."""
-    return _select(db, "WHERE state = 'open' ORDER BY number")
-
-
-def latest(db: "Connection") -> int:
+def latest(db: Connection) -> int:
     """Return the number of the last decision, 0 when there is none."""
     row = db.execute("SELECT coalesce(max(number), 0) FROM operations").fetchone()
     return int(row[0]) if row else 0
 
 
-def last_undoable(db: "Connection", actors: Sequence[str] = ()) -> tuple[Operation, ...]:
+def last_undoable(db: Connection, actors: Sequence[str] = ()) -> tuple[Operation, ...]:
     """Return the last decision that can be undone, with those taken in bulk with it, latest first.
 
     Empty when there is none: an undo or a purge can't be undone, nor what was acted on since.
@@ -373,7 +347,7 @@ def last_undoable(db: "Connection", actors: Sequence[str] = ()) -> tuple[Operati
     return _select(db, f"{undoable} ORDER BY number DESC", [*actors, bulk])
 
 
-def _select(db: "Connection", clause: str, values: Sequence[object] = ()) -> tuple[Operation, ...]:
+def _select(db: Connection, clause: str, values: Sequence[object] = ()) -> tuple[Operation, ...]:
     rows = db.execute(f"SELECT {_COLUMNS} FROM operations {clause}", list(values)).fetchall()
     return tuple(_operation(row) for row in rows)
 

@@ -8,23 +8,21 @@ a connection: they run inside the transaction that stores the lesson or takes it
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.curation.registry import RegisteredSkill
 from synthorg_tui.executions.models import SourceRef
 from synthorg_tui.memory.enums import EdgeKind
 from synthorg_tui.memory.kinds import MemoryKind
 from synthorg_tui.memory.store.edges import MemoryEdge, add_edges, edges_of, remove_edges
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import naive_utc
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 _MADE_BY: Final = "lesson"
 _ONE_FAILURE: Final = (MemoryKind.RECOVERY.value, MemoryKind.REFUSED.value)
 
 
-def stand_on_sources(db: "Connection", skills: Iterable[RegisteredSkill], *, at: datetime) -> int:
+def stand_on_sources(db: Connection, skills: Iterable[RegisteredSkill], *, at: datetime) -> int:
     """Record what the memories of these skills stand on, and return how many edges that are.
 
     Those that are known stay. A recovery is a lesson's if both begin with the same failing call or
@@ -35,14 +33,21 @@ def stand_on_sources(db: "Connection", skills: Iterable[RegisteredSkill], *, at:
     edges = [
         MemoryEdge(lesson, key, EdgeKind.DERIVED_FROM)
         for memory_ids, refs in wanted
-        for key in sorted({key for ref in refs for key in _same(ref, known[ref.execution_id])})
+        for key in sorted(
+            {
+                key
+                for ref in refs
+                for key, other in known[ref.execution_id]
+                if other.first_line == ref.first_line or other.last_line == ref.last_line
+            }
+        )
         for lesson in memory_ids
     ]
     add_edges(db, edges, made_at=naive_utc(at), made_by=_MADE_BY)
     return len(edges)
 
 
-def forget_sources(db: "Connection", memory_ids: Iterable[str]) -> None:
+def forget_sources(db: Connection, memory_ids: Iterable[str]) -> None:
     """Remove what these memories stand on: the decision that stored them was undone."""
     ids = frozenset(memory_ids)
     found = edges_of(db, sorted(ids), [EdgeKind.DERIVED_FROM])
@@ -55,7 +60,7 @@ def _failures_of(skill: RegisteredSkill) -> list[SourceRef]:
     return [ref for ref in seen if ref is not None]
 
 
-def _failures_in(db: "Connection", runs: Sequence[str]) -> dict[str, list[tuple[str, SourceRef]]]:
+def _failures_in(db: Connection, runs: Sequence[str]) -> dict[str, list[tuple[str, SourceRef]]]:
     """The memories of single failures that were drawn from these executions, with their lines."""
     found: dict[str, list[tuple[str, SourceRef]]] = defaultdict(list)
     if not runs:
@@ -71,11 +76,3 @@ def _failures_in(db: "Connection", runs: Sequence[str]) -> dict[str, list[tuple[
         if ref is not None:
             found[ref.execution_id].append((key, ref))
     return found
-
-
-def _same(ref: SourceRef, known: Iterable[tuple[str, SourceRef]]) -> list[str]:
-    return [
-        key
-        for key, other in known
-        if other.first_line == ref.first_line or other.last_line == ref.last_line
-    ]

@@ -9,12 +9,11 @@ is for ``memory.org.store``.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from synthorg_tui.approvals.models import ApprovalConflictError
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.curation.journal import OrgEffect
-from synthorg_tui.curation.plan import CurationPlan, Preview
+from synthorg_tui.curation.plan import CurationPlan, Preview, preview_of
 from synthorg_tui.curation.review import InboxEntry, OrgPayload
 from synthorg_tui.memory.extensions import MemoryBundle
 from synthorg_tui.memory.org.changes import OrgChange, OrgChangeKind
@@ -23,9 +22,7 @@ from synthorg_tui.memory.org.models import (
     OrgFactAuthor,
     OrgFactWriteRequest,
 )
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.org.store import OrgStore
+from synthorg_tui.memory.org.store import OrgStore
 
 GONE = "The fact that it would change is gone."
 CHANGED = "The fact was changed since this was asked for: reject it, and have it asked for anew."
@@ -86,7 +83,7 @@ def states_of(log: Iterable[OperationLogEntry]) -> dict[int, FactState]:
     return states
 
 
-async def org_preview(entry: InboxEntry, payload: OrgPayload, facts: "OrgStore") -> Preview:
+async def org_preview(entry: InboxEntry, payload: OrgPayload, facts: OrgStore) -> Preview:
     """Return the preview of writes to organisation memory; ``text`` is empty for one new fact.
 
     The plan carries out what is shown and nothing else: each change expects the version of now.
@@ -109,7 +106,7 @@ async def org_preview(entry: InboxEntry, payload: OrgPayload, facts: "OrgStore")
         now[fact_id] = FactState(present.version + 1, change.request, change.author)
     former = "\n\n".join(filter(None, before))
     is_one_new = len(changes) == 1 and not former
-    return Preview(
+    return preview_of(
         entry=entry,
         plan=CurationPlan(bundle=MemoryBundle(org=tuple(changes))),
         text="" if is_one_new else "\n\n".join(filter(None, after)),
@@ -142,7 +139,7 @@ def _problem(
 
 
 async def inverse(
-    effects: Sequence[OrgEffect], facts: "OrgStore", later: dict[str, FactState]
+    effects: Sequence[OrgEffect], facts: OrgStore, later: dict[str, FactState]
 ) -> tuple[OrgChange, ...]:
     """Return the changes that take back what a decision did to facts.
 

@@ -11,15 +11,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from synthorg_tui.approvals.models import ApprovalStatus
-from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.core.enums import SkillState
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.curation.disk_sync import FileChanges, SeenRoots, SyncReport
+from synthorg_tui.curation.base import CurationBase
+from synthorg_tui.curation.disk_sync import FileChanges, SyncReport
 from synthorg_tui.curation.models import Evidence, FileChangePayload
-from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, SkillStatus, SkillVersion
+from synthorg_tui.curation.preexisting import SeenRoots
+from synthorg_tui.curation.registry import RegisteredSkill, SkillStatus, SkillVersion
 from synthorg_tui.curation.review import FILE_CHANGE_ACTION, entry_of
 from synthorg_tui.skills.document import Finding, RootScope, SkillFile, SkillRoot
-from synthorg_tui.skills.library import RootState, SkillLibrary
+from synthorg_tui.skills.library import RootState
 from synthorg_tui.skills.watcher import SkillWatcher
 
 
@@ -86,37 +87,31 @@ class SkillOverview:
     """Reads skills, and puts what changed on disk up for review; decides nothing.
 
     Args:
-        library: The skills on disk.
-        roots: The roots to read by now: projects come to be known over time.
-        registry: The skills that were approved.
-        queue: What waits for a decision.
+        base: The skills on disk, those that were approved, and what waits for a decision.
         changes: Compares disk and registry.
+        roots: The roots to read by now: projects come to be known over time.
         watches: Off, changes are only seen when somebody looks.
     """
 
     def __init__(
         self,
-        *,
-        library: SkillLibrary,
-        roots: Callable[[], Awaitable[Sequence[SkillRoot]]],
-        registry: SkillRegistry,
-        queue: ApprovalQueue,
+        base: CurationBase,
         changes: FileChanges,
+        *,
+        roots: Callable[[], Awaitable[Sequence[SkillRoot]]],
         watches: bool,
     ) -> None:
-        self._library = library
-        self._roots = roots
-        self._registry = registry
-        self._queue = queue
+        self._base = base
         self._changes = changes
+        self._roots = roots
         self._watches = watches
 
     async def overview(self) -> SkillOverviewState:
         """Every skill on disk and in the registry, as of now."""
         await self._update_roots()
         await self._changes.arrive()
-        survey = await asyncio.to_thread(self._library.survey)
-        known = {record.path: record for record in await self._registry.all()}
+        survey = await asyncio.to_thread(self._base.library.survey)
+        known = {record.path: record for record in await self._base.registry.all()}
         records = self._changes.placed(known)
         reworded = await self._changes.reworded(records.values())
         waiting = await self._waiting()
@@ -134,17 +129,16 @@ class SkillOverview:
         row = next((row for row in state.rows if row.path == path), None)
         if row is None:
             raise NoSkillAtPathError(f"there is no skill at {path}")
-        record = await self._registry.get(self._registry.copies.get(path, path))
-        on_disk = {str(file.path): file for file in await asyncio.to_thread(self._library.scan)}
-        if path in on_disk:
-            text = on_disk[path].text
-        else:
-            text = await self._registry.text(record) if record else ""
+        record = await self._base.registry.get(self._base.registry.copies.get(path, path))
+        files = await asyncio.to_thread(self._base.library.scan)
+        text = next((file.text for file in files if str(file.path) == path), None)
+        if text is None:
+            text = await self._base.registry.text(record) if record else ""
         return SkillDetail(
             row=row,
             text=text,
             memory_ids=record.memory_ids if record else (),
-            versions=await self._registry.versions(record.path if record else path),
+            versions=await self._base.registry.versions(record.path if record else path),
             evidence=record.evidence if record else (),
         )
 
@@ -169,26 +163,26 @@ class SkillOverview:
         if not self._watches:
             return
         await self._update_roots()
-        known = await asyncio.to_thread(self._library.scan)
+        known = await asyncio.to_thread(self._base.library.scan)
         yield await self._changes.sync()
-        watcher = SkillWatcher(self._library)
+        watcher = SkillWatcher(self._base.library)
         async with aclosing(watcher.changes(stop, since=known)) as changes:
             async for _ in changes:
                 yield await self._changes.sync()
 
     async def _update_roots(self) -> None:
-        self._library.look_in(await self._roots())
+        self._base.library.look_in(await self._roots())
 
     async def _waiting(self) -> dict[str, str]:
         """The id of the pending item about each file."""
-        items = await self._queue.list(
+        items = await self._base.queue.list(
             status=ApprovalStatus.PENDING, action_type=FILE_CHANGE_ACTION, snoozed=True
         )
         return {item.metadata.get("path", ""): item.id for item in items}
 
     async def _rejected(self) -> frozenset[tuple[str, str]]:
         """Path and hash of the texts that a person refused."""
-        items = await self._queue.list(
+        items = await self._base.queue.list(
             status=ApprovalStatus.REJECTED, action_type=FILE_CHANGE_ACTION, snoozed=True
         )
         subjects = [entry_of(item).subject for item in items]

@@ -6,14 +6,13 @@ for ``preview``, doing for ``decisions``; the only database access here is ``wri
 transaction calls.
 """
 
-import difflib
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.approvals.rows import payload_hash
 from synthorg_tui.core.enums import MemoryLevel
@@ -35,20 +34,17 @@ from synthorg_tui.curation.rendering import (
     memory_request,
     proposal_of,
 )
-from synthorg_tui.curation.review import InboxEntry
+from synthorg_tui.curation.review import InboxEntry, Review
 from synthorg_tui.memory.enums import EdgeKind, SourceKind
 from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle, MemoryDraft, NewMemory
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.models import MemoryStoreRequest
 from synthorg_tui.memory.store.edges import MemoryEdge, add_edges
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.skills.disk import FILE_NAME, IRREGULAR, FileState, sha256_of
 from synthorg_tui.skills.render import render
 from synthorg_tui.skills.validate import parse
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
-
 
 SHARED_PUBLISHER: Final = "skills"
 """In whose name a skill is shared that doesn't say which agent it is for."""
@@ -84,9 +80,9 @@ class CurationPlan:
     publishes: bool = False
 
     def write_in(
-        self, db: "Connection", outcome: BundleOutcome, *, actor: str, at: datetime
+        self, db: Connection, outcome: BundleOutcome, effects: Effects, *, actor: str, at: datetime
     ) -> Effects:
-        """Write the plan's skills and texts to the registry; return what an undo needs.
+        """Write the plan's skills and texts to the registry; return ``effects`` with the changes.
 
         Runs in the transaction that changed the memories; ``outcome`` is what that did.
         """
@@ -113,12 +109,14 @@ class CurationPlan:
                 event=text.event,
                 sha256=sha256,
             )
-        return Effects(
-            files=self.files,
-            added=outcome.added,
-            removed=tuple(entry.id for entry in outcome.removed),
-            records_before=self.before,
-            org=OrgEffect.of(outcome.org),
+        return effects.model_copy(
+            update={
+                "files": self.files,
+                "added": outcome.added,
+                "removed": tuple(entry.id for entry in outcome.removed),
+                "records_before": self.before,
+                "org": OrgEffect.of(outcome.org),
+            }
         )
 
     def also(self, other: "CurationPlan") -> "CurationPlan":
@@ -127,7 +125,7 @@ class CurationPlan:
             self,
             bundle=MemoryBundle(
                 add=self.bundle.add,
-                remove=_unique(*self.bundle.remove, *other.bundle.remove),
+                remove=tuple(dict.fromkeys((*self.bundle.remove, *other.bundle.remove))),
             ),
             files=(*self.files, *other.files),
             texts=(*self.texts, *other.texts),
@@ -138,65 +136,67 @@ class CurationPlan:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The plan of an approval with everything it is based on.
+    """The plan of an approval, and the review that a person is shown of it.
+
+    ``review`` has neither flags nor similar skills nor a diff yet; ``before`` is the text that is
+    replaced. ``payload`` is the item's new payload when a person edited it; ``names`` are then the
+    names of the skills on disk.
+    """
+
+    plan: CurationPlan
+    review: Review
+    before: str = ""
+    payload: str | None = None
+    names: frozenset[str] = frozenset()
+
+
+def preview_of(
+    entry: InboxEntry,
+    plan: CurationPlan,
+    *,
+    path: str = "",
+    text: str = "",
+    before: str = "",
+    replaces: tuple[ListedMemory, ...] = (),
+    agents: tuple[str, ...] = (),
+    touched: tuple[tuple[str, str], ...] = (),
+    problem: str = "",
+    names: frozenset[str] = frozenset(),
+) -> Preview:
+    """Return the preview of an item with the SHA-256 of everything that approving it depends on.
 
     ``path`` and ``text`` are the file that would be written, ``before`` the text it replaces.
     ``replaces`` are the memories that would be removed, ``agents`` those that get a copy.
     ``touched`` pairs every file that the plan depends on with the SHA-256 of its bytes, and every
     fact of organisation memory with its version. ``problem`` says why the item can't be approved,
-    empty when it can. ``payload`` is the item's new payload
-    when a person edited it; ``names`` are then the names of the skills on disk.
+    empty when it can. ``names`` are those of the skills on disk.
     """
-
-    entry: InboxEntry
-    plan: CurationPlan
-    path: str = ""
-    text: str = ""
-    before: str = ""
-    replaces: tuple[ListedMemory, ...] = ()
-    agents: tuple[str, ...] = ()
-    touched: tuple[tuple[str, str], ...] = ()
-    problem: str = ""
-    payload: str | None = None
-    names: frozenset[str] = frozenset()
-
-    @property
-    def shown(self) -> str:
-        """The SHA-256 (hex) of everything that approving the item depends on."""
-        parts = [
-            payload_hash(self.entry.item),
-            self.path,
-            self.touched,
-            sorted((memory.id, memory.content) for memory in self.replaces),
-            self.agents,
-        ]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-    @property
-    def diff(self) -> tuple[str, ...]:
-        """The lines of a unified diff from the replaced text to the new one.
-
-        Empty when nothing is replaced.
-        """
-        if not self.before:
-            return ()
-        lines = difflib.unified_diff(
-            self.before.splitlines(), self.text.splitlines(), "before", "after", lineterm=""
-        )
-        return tuple(lines)
+    parts = [
+        payload_hash(entry.item),
+        path,
+        touched,
+        sorted((memory.id, memory.content) for memory in replaces),
+        agents,
+    ]
+    review = Review(
+        entry=entry,
+        shown=hashlib.sha256(json.dumps(parts).encode()).hexdigest(),
+        path=path,
+        text=text,
+        replaces=replaces,
+        agents=agents,
+        problem=problem,
+    )
+    return Preview(plan, review, before, names=names)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a skill's file: where it is written and what is there now.
-
-    ``version`` is the number that the skill's next version will have.
-    """
+    """The place of a new skill's file: where it is written and what is there now."""
 
     root: Path
     name: str
     state: FileState
-    version: int
 
     @property
     def path(self) -> str:
@@ -215,7 +215,7 @@ def skill_text(lesson: Lesson, place: Place) -> str:
         document_of(
             lesson.proposal,
             name=place.name,
-            version=place.version,
+            version=1,
             agent_id=lesson.agent_id,
             source=source_of(lesson),
             evidence=lesson.evidence,
@@ -241,7 +241,7 @@ def lesson_plan(
         lesson_key=lesson.key,
         source=source_of(lesson),
         sha256=sha256_of(content),
-        version=place.version,
+        version=1,
         proposal=lesson.proposal,
         evidence=lesson.evidence,
         adopted_at=now,
@@ -252,7 +252,7 @@ def lesson_plan(
         files=(_step(record, place.state, record.sha256),),
         texts=(
             *_set_aside(record, place.state, VersionEvent.SET_ASIDE),
-            NewText(record.path, place.version, VersionEvent.WRITTEN, content),
+            NewText(record.path, record.version, VersionEvent.WRITTEN, content),
         ),
         adopted=record,
         before={record.path: None},
@@ -442,7 +442,3 @@ def _set_aside(
     if state.sha256 in ("", IRREGULAR):
         return ()
     return (NewText(record.path, record.version, event, state.content),)
-
-
-def _unique(*ids: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(ids))

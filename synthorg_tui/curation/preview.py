@@ -7,10 +7,10 @@ hash that ties the approval to it. Nothing here writes: carrying a plan out is f
 """
 
 import asyncio
+import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from synthorg_tui.approvals.models import (
     ApprovalConflictError,
@@ -18,9 +18,9 @@ from synthorg_tui.approvals.models import (
     ApprovalNotFoundError,
 )
 from synthorg_tui.approvals.scan import scan
-from synthorg_tui.core.clock import Clock
 from synthorg_tui.curation import plan as plans
 from synthorg_tui.curation.administration import AdminPayload
+from synthorg_tui.curation.base import CurationBase
 from synthorg_tui.curation.edits import ProposalEdit, edited_subject
 from synthorg_tui.curation.models import (
     FileChangeKind,
@@ -29,9 +29,9 @@ from synthorg_tui.curation.models import (
     PrunePayload,
 )
 from synthorg_tui.curation.org_changes import org_preview
-from synthorg_tui.curation.plan import CurationPlan, Place, Preview
+from synthorg_tui.curation.plan import CurationPlan, Place, Preview, preview_of
 from synthorg_tui.curation.propagation import Propagation
-from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, SkillStatus
+from synthorg_tui.curation.registry import RegisteredSkill, SkillStatus
 from synthorg_tui.curation.review import (
     InboxEntry,
     MergePayload,
@@ -51,41 +51,20 @@ from synthorg_tui.memory.enums import ArchiveReason
 from synthorg_tui.memory.extensions import Archiving, MemoryBundle, NewMemory
 from synthorg_tui.skills.disk import IRREGULAR, FileState, skill_path, state_of
 from synthorg_tui.skills.document import SkillPathError
-from synthorg_tui.skills.library import SkillLibrary
 from synthorg_tui.skills.names import skill_name
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.store.admin import StoreAdmin
 
 
 class ApprovalPreview:
     """Works out what a decision would do; changes nothing.
 
     Args:
-        registry: The approved skills.
-        store: The memories.
-        library: The skills on disk.
-        own_root: The folder where approved lessons are written.
+        base: The stores and places of skills.
         propagation: Chooses the agents that get a copy of a lesson.
-        clock: Decides what "now" is.
     """
 
-    def __init__(
-        self,
-        *,
-        registry: SkillRegistry,
-        store: "StoreAdmin",
-        library: SkillLibrary,
-        own_root: Path,
-        propagation: Propagation,
-        clock: Clock,
-    ) -> None:
-        self._registry = registry
-        self._store = store
-        self._library = library
-        self._own_root = own_root
+    def __init__(self, base: CurationBase, propagation: Propagation) -> None:
+        self._base = base
         self._propagation = propagation
-        self._clock = clock
 
     async def build(self, item: ApprovalItem) -> Preview:
         """Return the preview of approving an item.
@@ -106,7 +85,7 @@ class ApprovalPreview:
             case MergePayload() as merge:
                 return await self._merge(entry, merge)
             case _:
-                return Preview(
+                return preview_of(
                     entry, CurationPlan(), problem="It can't be read: it can only be rejected."
                 )
 
@@ -116,38 +95,29 @@ class ApprovalPreview:
         It replaces no more memories than ``shown`` does, whatever the edit says. Raises
         ``DecisionRefusedError`` when the item can't be edited like this.
         """
-        subject = edited_subject(shown.entry, edit)
+        review, names = shown.review, shown.names
+        subject = edited_subject(review.entry, edit)
         if isinstance(subject, WritePayload | OrgPayload):
-            preview = await self._write(shown.entry, subject)
+            preview = await self._write(review.entry, subject)
         else:
-            at_most = frozenset(memory.id for memory in shown.replaces)
-            preview = await self._lesson(shown.entry, subject, names=shown.names, at_most=at_most)
+            at_most = frozenset(memory.id for memory in review.replaces)
+            preview = await self._lesson(review.entry, subject, names=names, at_most=at_most)
         return replace(preview, payload=subject.model_dump_json())
 
     async def review(self, preview: Preview) -> Review:
         """Return the preview in the form that a person reads, with flags and similar skills."""
-        entry = preview.entry
+        review, entry = preview.review, preview.review.entry
         texts = texts_of(entry)
         if "file" in texts:  # as it is by now
-            texts = {**texts, "file": preview.text}
+            texts = {**texts, "file": review.text}
         near: tuple[NearSkill, ...] = ()
         if isinstance(entry.subject, Lesson):
-            active = await self._registry.active()
-            near = await near_skills(self._store, entry.subject, active)
-        reach = reach_of(entry.subject, self._propagation, await self._store.agents())
-        return Review(
-            entry=entry,
-            shown=preview.shown,
-            path=preview.path,
-            text=preview.text,
-            diff=preview.diff,
-            flags=scan(texts),
-            near=near,
-            replaces=preview.replaces,
-            agents=preview.agents,
-            problem=preview.problem,
-            reach=reach,
-        )
+            active = await self._base.registry.active()
+            near = await near_skills(self._base.store, entry.subject, active)
+        reach = reach_of(entry.subject, self._propagation, await self._base.store.agents())
+        old, new = preview.before.splitlines(), review.text.splitlines()
+        diff = difflib.unified_diff(old, new, "before", "after", lineterm="") if old else ()
+        return replace(review, diff=tuple(diff), flags=scan(texts), near=near, reach=reach)
 
     async def retirement(self, path: str) -> CurationPlan:
         """Return the plan that retires the skill whose file is ``path``.
@@ -156,8 +126,8 @@ class ApprovalPreview:
         has this file, and ``SkillPathError`` when it isn't one that can be removed and written.
         """
         record, state = await self._active_skill(path)
-        status, now = SkillStatus.RETIRED, self._clock.now()
-        with_file = not self._library.is_shipped(record.root)
+        status, now = SkillStatus.RETIRED, self._base.clock.now()
+        with_file = not self._base.library.is_shipped(record.root)
         return plans.leave_plan(record, state, status=status, now=now, with_file=with_file)
 
     async def restoration(self, path: str, *, only_if_gone: bool) -> CurationPlan:
@@ -167,7 +137,7 @@ class ApprovalPreview:
         ``ApprovalConflictError`` when the file has that text, or, with ``only_if_gone``, any.
         """
         record, state = await self._active_skill(path)
-        if self._library.is_shipped(record.root):
+        if self._base.library.is_shipped(record.root):
             problem = f"{path} comes with the program and is never written"
             raise SkillPathError(problem, remedy="Agents are given the approved text as it is.")
         if record.path != path:
@@ -177,8 +147,8 @@ class ApprovalPreview:
             raise ApprovalConflictError(f"{path} is as it should be")
         if only_if_gone and state.sha256:
             raise ApprovalConflictError(f"{path} is there, with another text")
-        content = await self._registry.content(record.sha256)
-        return plans.restore_plan(record, state, content, now=self._clock.now())
+        content = await self._base.registry.content(record.sha256)
+        return plans.restore_plan(record, state, content, now=self._base.clock.now())
 
     async def _lesson(
         self,
@@ -193,7 +163,7 @@ class ApprovalPreview:
         ``names`` are those of the skills on disk, ``at_most`` ids of the only memories that may be
         removed; ``None`` allows all.
         """
-        records = await self._registry.all()
+        records = await self._base.registry.all()
         place = await self._place(lesson, names, records)
         agents = self._propagation.targets(lesson.agent_id, lesson.proposal.scope)
         active = [record for record in records if record.status is SkillStatus.ACTIVE]
@@ -202,15 +172,15 @@ class ApprovalPreview:
             replaced, status=SkillStatus.SUPERSEDED, superseded_by=place.path
         )
         text = plans.skill_text(lesson, place)
-        plan = plans.lesson_plan(lesson, place, text, agents=agents, now=self._clock.now())
+        plan = plans.lesson_plan(lesson, place, text, agents=agents, now=self._base.clock.now())
         plan = plan.also(leaving).also(CurationPlan(bundle=MemoryBundle(remove=ids)))
-        return Preview(
+        return preview_of(
             entry=entry,
             plan=plan,
             path=place.path,
             text=text,
             before="\n".join(state.text for state in states),
-            replaces=await self._store.entries(plan.bundle.remove),
+            replaces=await self._base.store.entries(plan.bundle.remove),
             agents=agents,
             touched=((place.path, place.state.sha256), *_touched(replaced, states)),
             names=names,
@@ -220,18 +190,18 @@ class ApprovalPreview:
         record, state = await self._record_and_state(change.path)
         if change.change is FileChangeKind.DELETED:
             return await self._deleted(entry, change, record, state)
-        accepted = plans.accepted_skill(change, record, state, self._clock.now())
+        accepted = plans.accepted_skill(change, record, state, self._base.clock.now())
         plan, agents = CurationPlan(), tuple[str, ...]()
         if accepted is not None:
             agents = self._propagation.targets(accepted.agent_id, accepted.proposal.scope)
             plan = plans.accept_plan(accepted, state, record, agents=agents)
-        return Preview(
+        return preview_of(
             entry=entry,
             plan=plan,
             path=change.path,
             text=state.text,
             before=change.ours,
-            replaces=await self._store.entries(plan.bundle.remove),
+            replaces=await self._base.store.entries(plan.bundle.remove),
             agents=agents,
             touched=((change.path, state.sha256),),
             problem="" if accepted else "The file is gone or no valid skill any more.",
@@ -246,14 +216,14 @@ class ApprovalPreview:
     ) -> Preview:
         plan, problem = CurationPlan(), "The file is back, or the skill counts no longer."
         if record is not None and record.status is SkillStatus.ACTIVE and not state.sha256:
-            now, problem = self._clock.now(), ""
+            now, problem = self._base.clock.now(), ""
             plan = plans.leave_plan(record, state, status=SkillStatus.RETIRED, now=now)
-        return Preview(
+        return preview_of(
             entry=entry,
             plan=plan,
             path=change.path,
             before=change.ours,
-            replaces=await self._store.entries(plan.bundle.remove),
+            replaces=await self._base.store.entries(plan.bundle.remove),
             touched=((change.path, state.sha256),),
             problem=problem,
         )
@@ -263,16 +233,16 @@ class ApprovalPreview:
         pruned = frozenset(prune.memory_ids)
         concerned = [
             record
-            for record in await self._registry.active()
+            for record in await self._base.registry.active()
             if not pruned.isdisjoint(record.memory_ids)
         ]
         emptied = [record for record in concerned if pruned.issuperset(record.memory_ids)]
         others = [record for record in concerned if record not in emptied]
         leaving, states = await self._leaving(emptied, status=SkillStatus.RETIRED)
-        plan = plans.prune_plan(prune.memory_ids, others, self._clock.now()).also(leaving)
-        memories = await self._store.entries(plan.bundle.remove)
+        plan = plans.prune_plan(prune.memory_ids, others, self._base.clock.now()).also(leaving)
+        memories = await self._base.store.entries(plan.bundle.remove)
         is_deleted = entry.kind is SubjectKind.DELETE and not memories
-        return Preview(
+        return preview_of(
             entry=entry,
             plan=plan,
             before="\n\n".join(memory.content for memory in memories),
@@ -286,17 +256,17 @@ class ApprovalPreview:
     ) -> Preview:
         """What an agent asks for: a memory of its own, what all shall know, a call, or an act."""
         if isinstance(write, AdminPayload):
-            return Preview(entry, CurationPlan())
+            return preview_of(entry, CurationPlan())
         if isinstance(write, RunCallPayload):
             return await asyncio.to_thread(call_preview, entry, write)
         if isinstance(write, OrgPayload):
-            return await org_preview(entry, write, self._store.org)
-        return Preview(entry, plans.write_plan(write.agent_id, write.draft, shared=write.shared))
+            return await org_preview(entry, write, self._base.store.org)
+        return preview_of(entry, plans.write_plan(write.agent_id, write.draft, shared=write.shared))
 
     async def _merge(self, entry: InboxEntry, merge: MergePayload) -> Preview:
         """A model's text becomes a memory, and those that it stands for are archived."""
-        memories = await self._store.entries(merge.archived)
-        marks = await self._store.marks(tuple(merge.marks))
+        memories = await self._base.store.entries(merge.archived)
+        marks = await self._base.store.marks(tuple(merge.marks))
         is_same = marks == merge.marks and len(memories) == len(merge.archived)
         archive = Archiving(
             ids=merge.archived,
@@ -305,7 +275,7 @@ class ApprovalPreview:
             derived=tuple(merge.marks),
         )
         memory = NewMemory(merge.agent_id, merge.draft, shared=merge.shared)
-        return Preview(
+        return preview_of(
             entry=entry,
             plan=CurationPlan(bundle=MemoryBundle(add=(memory,), archive=archive)),
             text=merge.draft.request.content,
@@ -332,9 +302,9 @@ class ApprovalPreview:
                 record,
                 state,
                 status=status,
-                now=self._clock.now(),
+                now=self._base.clock.now(),
                 superseded_by=superseded_by,
-                with_file=record.root == str(self._own_root),
+                with_file=record.root == str(self._base.own_root),
             )
             plan = plan.also(leaving)
             states.append(state)
@@ -357,14 +327,13 @@ class ApprovalPreview:
             if word not in known
         )
         name = skill_name(wanted, names.union(texts), telling)
-        place = Place(self._own_root, name, FileState(), 1)
-        state = await asyncio.to_thread(state_of, Path(place.path))
-        return replace(place, state=state)
+        place = Place(self._base.own_root, name, FileState())
+        return replace(place, state=await asyncio.to_thread(state_of, Path(place.path)))
 
     def _names_on_disk(self) -> frozenset[str]:
         """Names of the skills of all roots, and of whatever lies in our folder."""
-        own = self._own_root.iterdir() if self._own_root.is_dir() else ()
-        return frozenset(file.name for file in (*self._library.scan(), *own))
+        own = self._base.own_root.iterdir() if self._base.own_root.is_dir() else ()
+        return frozenset(file.name for file in (*self._base.library.scan(), *own))
 
     def _replaced(
         self, lesson: Lesson, active: Sequence[RegisteredSkill], at_most: frozenset[str] | None
@@ -380,7 +349,7 @@ class ApprovalPreview:
             if record.memory_ids
             and record.agent_id == lesson.agent_id
             and record.proposal.scope is proposal.scope
-            and record.root == str(self._own_root)
+            and record.root == str(self._base.own_root)
             and (at_most is None or at_most.issuperset(record.memory_ids))
         ]
         full = replaced_fully(proposal, comparable)
@@ -391,7 +360,7 @@ class ApprovalPreview:
 
     async def _record_and_state(self, path: str) -> tuple[RegisteredSkill | None, FileState]:
         """The skill in the registry that this file is of, and the file as it is now."""
-        record = await self._registry.get(self._registry.copies.get(path, path))
+        record = await self._base.registry.get(self._base.registry.copies.get(path, path))
         return record, await asyncio.to_thread(state_of, Path(path))
 
     async def _active_skill(self, path: str) -> tuple[RegisteredSkill, FileState]:

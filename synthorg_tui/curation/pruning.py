@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol, TypeAlias
 
-from pydantic import ValidationError
-
 from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus, RiskLevel
 from synthorg_tui.approvals.proposals import ProposalBox
 from synthorg_tui.core.clock import Clock
@@ -21,7 +19,7 @@ from synthorg_tui.core.text import counted
 from synthorg_tui.curation.effects import LessonEffect
 from synthorg_tui.curation.models import ProceduralMemoryScope, PrunePayload
 from synthorg_tui.curation.registry import ActiveSkills, RegisteredSkill
-from synthorg_tui.curation.review import PRUNE_ACTION
+from synthorg_tui.curation.review import PRUNE_ACTION, entry_of
 from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.memory.config import ProceduralMemoryConfig, PruningConfig
 from synthorg_tui.memory.shared import SHARED_OWNER
@@ -192,7 +190,13 @@ class PruneService:
         records = await self._skills.active()
         effects = await self.effects(progress)
         items = await self._queue.list(action_type=PRUNE_ACTION, snoozed=True)
-        kept = _rejected_memories(items)
+        rejected = (item for item in items if item.status is ApprovalStatus.REJECTED)
+        kept = frozenset(memory_id for item in rejected for memory_id in _ids_of(item))
+        pending = {
+            item.metadata.get("agent"): item
+            for item in reversed(items)
+            if item.status is ApprovalStatus.PENDING
+        }
         chosen = {
             owner: unused
             for owner, group in _by_owner(records).items()
@@ -202,12 +206,19 @@ class PruneService:
         revised: list[str] = []
         for owner, unused in chosen.items():
             item = self._item(owner, unused, effects)
-            waiting = _waiting(items, owner)
+            waiting = pending.get(owner)
             if waiting is None:
                 await self._queue.add(item)
                 proposed.append(item.id)
             elif _ids_of(waiting) != _ids_of(item):
-                await self._revise(waiting, item)
+                await self._queue.revise(
+                    waiting.id,
+                    actor=PRUNER,
+                    payload=item.payload,
+                    metadata=waiting.metadata | item.metadata,
+                    title=item.title,
+                    description=item.description,
+                )
                 revised.append(waiting.id)
         count = sum(map(len, chosen.values()))
         return PruneReport(len(records), count, tuple(proposed), tuple(revised))
@@ -220,7 +231,10 @@ class PruneService:
         effects: Mapping[str, LessonEffect],
     ) -> list[RegisteredSkill]:
         strategy = self._shared if owner == SHARED_OWNER else self._own
-        chosen = set(strategy.prune(list(map(_candidate, group)), now=self._clock.now()))
+        candidates = [
+            PruningCandidate(record.path, _relevance(record), _fresh_at(record)) for record in group
+        ]
+        chosen = set(strategy.prune(candidates, now=self._clock.now()))
         chosen |= {path for path, effect in effects.items() if effect.is_no_rarer_with_it}
         return [
             record
@@ -254,16 +268,6 @@ class PruneService:
             payload=PrunePayload(agent_id=owner, memory_ids=ids, reasons=reasons).model_dump_json(),
         )
 
-    async def _revise(self, waiting: ApprovalItem, item: ApprovalItem) -> None:
-        await self._queue.revise(
-            waiting.id,
-            actor=PRUNER,
-            payload=item.payload,
-            metadata=waiting.metadata | item.metadata,
-            title=item.title,
-            description=item.description,
-        )
-
 
 def _shared_strategy(config: ProceduralMemoryConfig) -> PruningStrategy:
     """The strategy for what all agents share, which has a limit of its own."""
@@ -286,10 +290,6 @@ def _by_owner(records: Iterable[RegisteredSkill]) -> dict[str, list[RegisteredSk
             owner = SHARED_OWNER if is_shared else record.agent_id
             groups.setdefault(owner, []).append(record)
     return groups
-
-
-def _candidate(record: RegisteredSkill) -> PruningCandidate:
-    return PruningCandidate(record.path, _relevance(record), _fresh_at(record))
 
 
 def _relevance(record: RegisteredSkill) -> float:
@@ -316,25 +316,6 @@ def _reason(record: RegisteredSkill, now: datetime, effect: LessonEffect | None)
     return f"{what} ({', '.join(facts)})"
 
 
-def _rejected_memories(items: Iterable[ApprovalItem]) -> frozenset[str]:
-    """Memories that a person decided to keep."""
-    rejected = (item for item in items if item.status is ApprovalStatus.REJECTED)
-    return frozenset(memory_id for item in rejected for memory_id in _ids_of(item))
-
-
-def _waiting(items: Iterable[ApprovalItem], owner: str) -> ApprovalItem | None:
-    return next(
-        (
-            item
-            for item in items
-            if item.status is ApprovalStatus.PENDING and item.metadata.get("agent") == owner
-        ),
-        None,
-    )
-
-
 def _ids_of(item: ApprovalItem) -> frozenset[str]:
-    try:
-        return frozenset(PrunePayload.model_validate_json(item.payload).memory_ids)
-    except ValidationError:
-        return frozenset()
+    subject = entry_of(item).subject
+    return frozenset(subject.memory_ids if isinstance(subject, PrunePayload) else ())

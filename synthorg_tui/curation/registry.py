@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from pydantic import AwareDatetime, TypeAdapter
 
@@ -25,11 +25,8 @@ from synthorg_tui.curation.models import (
     recorded_runs,
 )
 from synthorg_tui.memory.errors import MemoryStoreError
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.values import naive_utc
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 
 class SkillStatus(StrEnum):
@@ -177,8 +174,15 @@ class SkillRegistry:
         return tuple(record for record in records if record.status is SkillStatus.ACTIVE)
 
     async def state(self) -> str:
-        """Return a text that differs whenever a skill or its evidence changed, at little cost."""
-        return await self._database.read(state_of)
+        """Return a text that differs whenever a skill or its evidence changed, at little cost.
+
+        Uses of skills don't count.
+        """
+        sql = (
+            "SELECT count(*), bit_xor(hash(path, status, sha256, proposal, memory_ids, evidence)) "
+            "FROM skills"
+        )
+        return str(await self._database.read(lambda db: db.execute(sql).fetchone()))
 
     async def hinted(self, agent_id: str, session_id: str) -> tuple[tuple[str, str], ...]:
         """Return the skills that an agent was hinted at in a session: their paths, and how."""
@@ -207,7 +211,7 @@ class SkillRegistry:
         """Return the approved text of a skill's file; bytes that aren't UTF-8 are replaced."""
         return (await self.content(record.sha256)).decode("utf-8", "replace")
 
-    async def change(self, work: "Callable[[Connection], None]") -> None:
+    async def change(self, work: Callable[[Connection], None]) -> None:
         """Run ``work``, which may call the writing functions of this module, in a transaction."""
         await self._database.write(work)
 
@@ -226,7 +230,7 @@ def readable_by(skills: Iterable[RegisteredSkill], agent_id: str) -> dict[str, R
     return readable
 
 
-def require_no_skill(db: "Connection", memory_id: str) -> None:
+def require_no_skill(db: Connection, memory_id: str) -> None:
     """Raise ``MemoryStoreError`` for a memory of a skill in use: it changes by review only."""
     active = select(db, "WHERE status = 'active' AND contains(memory_ids, ?)", [memory_id])
     skill = next((skill for skill in active if memory_id in skill.memory_ids), None)
@@ -239,28 +243,19 @@ def require_no_skill(db: "Connection", memory_id: str) -> None:
     )
 
 
-def memories_of_skills(db: "Connection") -> frozenset[str]:
+def memories_of_skills(db: Connection) -> frozenset[str]:
     """Return the ids of the memories of all skills in use."""
     rows = db.execute("SELECT memory_ids FROM skills WHERE status = 'active'").fetchall()
     return frozenset(key for (ids,) in rows for key in json.loads(ids))
 
 
-def state_of(db: "Connection") -> str:
-    """Return what ``SkillRegistry.state`` tells; uses of skills don't count."""
-    row = db.execute(
-        "SELECT count(*), bit_xor(hash(path, status, sha256, proposal, memory_ids, evidence)) "
-        "FROM skills"
-    ).fetchone()
-    return str(row)
-
-
-def find(db: "Connection", path: str) -> RegisteredSkill | None:
+def find(db: Connection, path: str) -> RegisteredSkill | None:
     """Return the skill whose file has this path, or ``None``."""
     records = select(db, "WHERE path = ?", [path])
     return records[0] if records else None
 
 
-def select(db: "Connection", clause: str, values: Sequence[object]) -> tuple[RegisteredSkill, ...]:
+def select(db: Connection, clause: str, values: Sequence[object]) -> tuple[RegisteredSkill, ...]:
     """Return the skills that an SQL ``clause`` (``WHERE`` and what follows) selects.
 
     ``values`` fill its placeholders.
@@ -268,30 +263,30 @@ def select(db: "Connection", clause: str, values: Sequence[object]) -> tuple[Reg
     return tuple(_record(row) for row in db.execute(f"{_SELECT} {clause}", list(values)).fetchall())
 
 
-def put(db: "Connection", record: RegisteredSkill) -> None:
+def put(db: Connection, record: RegisteredSkill) -> None:
     """Store a skill, replacing one with the same path."""
     placeholders = ", ".join("?" for _ in _COLUMNS)
     db.execute(f"INSERT OR REPLACE INTO skills VALUES ({placeholders})", _values(record))
 
 
-def forget(db: "Connection", path: str) -> None:
+def forget(db: Connection, path: str) -> None:
     """Delete a skill from the registry; the history of its file stays."""
     db.execute("DELETE FROM skills WHERE path = ?", [path])
 
 
-def put_bytes(db: "Connection", sha256: str, content: bytes) -> None:
+def put_bytes(db: Connection, sha256: str, content: bytes) -> None:
     """Store the bytes of a file under their SHA-256 (hex), unless they are stored already."""
     db.execute("INSERT OR IGNORE INTO skill_bytes VALUES (?, ?)", [sha256, content])
 
 
-def bytes_of(db: "Connection", sha256: str) -> bytes | None:
+def bytes_of(db: Connection, sha256: str) -> bytes | None:
     """Return the stored bytes with this SHA-256 (hex), or ``None``."""
     row = db.execute("SELECT bytes FROM skill_bytes WHERE sha256 = ?", [sha256]).fetchone()
     return None if row is None else bytes(row[0])
 
 
 def add_version(
-    db: "Connection",
+    db: Connection,
     path: str,
     *,
     version: int,
@@ -308,7 +303,7 @@ def add_version(
     )
 
 
-def paths_with(db: "Connection", sha256: str) -> tuple[str, ...]:
+def paths_with(db: Connection, sha256: str) -> tuple[str, ...]:
     """Return the paths of the skills whose file has or had the bytes with this SHA-256 (hex)."""
     rows = db.execute(
         "SELECT path FROM skill_versions WHERE sha256 = ? "
@@ -318,7 +313,7 @@ def paths_with(db: "Connection", sha256: str) -> tuple[str, ...]:
     return tuple(path for (path,) in rows)
 
 
-def versions_of(db: "Connection", path: str) -> tuple[SkillVersion, ...]:
+def versions_of(db: Connection, path: str) -> tuple[SkillVersion, ...]:
     """Return every text that a skill's file had, newest first."""
     rows = db.execute(
         "SELECT number, path, version, happened_at, actor, event, sha256, bytes "

@@ -9,17 +9,13 @@ import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from synthorg_tui.curation import journal, registry
 from synthorg_tui.curation.journal import Effects
 from synthorg_tui.curation.registry import RegisteredSkill
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.settings_kv import former_roots
 from synthorg_tui.skills.disk import FILE_NAME
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
 
@@ -37,14 +33,15 @@ async def relocate(database: StoreDatabase, own_root: Path) -> int:
     return count
 
 
-def _follow_in(db: "Connection", own_root: Path) -> int:
+def _follow_in(db: Connection, own_root: Path) -> int:
     former = former_roots(db, str(own_root))
     records = registry.select(db, "ORDER BY path", [])
     taken = {record.path for record in records}
     moved: dict[str, str] = {}
     for record in records:
         there = str(own_root / record.name / FILE_NAME)
-        if record.root in former and there not in taken and _has_moved(record.path, there):
+        has_moved = os.path.lexists(there) or not os.path.lexists(record.path)
+        if record.root in former and there not in taken and has_moved:
             moved[record.path] = there
             taken.add(there)
     if not moved:
@@ -63,10 +60,6 @@ def _follow_in(db: "Connection", own_root: Path) -> int:
         if effects != operation.effects:
             journal.trim_in(db, operation, effects=effects, title=operation.title, by=None)
     return len(moved)
-
-
-def _has_moved(old: str, new: str) -> bool:
-    return os.path.lexists(new) or not os.path.lexists(old)
 
 
 def _at(record: RegisteredSkill, moved: Mapping[str, str]) -> RegisteredSkill:

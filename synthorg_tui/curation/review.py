@@ -361,7 +361,8 @@ def entry_of(item: ApprovalItem) -> InboxEntry:
     if isinstance(subject, WritePayload | MergePayload):
         author = Author.MODEL if isinstance(subject, MergePayload) else Author.AGENT
         content = FieldText(subject.draft.request.content, author)
-        scope = ProceduralMemoryScope.ORG.value if _is_for_all(subject) else ""
+        is_shared = isinstance(subject, WritePayload) and subject.shared
+        scope = ProceduralMemoryScope.ORG.value if is_shared else ""
         return InboxEntry(item, kind, subject, scope, fields={"content": content})
     if isinstance(subject, OrgPayload):
         return InboxEntry(item, kind, subject, fields=_org_fields(subject))
@@ -375,12 +376,13 @@ def entry_of(item: ApprovalItem) -> InboxEntry:
         confidence=subject.proposal.confidence,
         recurrence=subject.recurrence,
         evidence=subject.evidence,
-        fields=fields_of(subject),
+        fields={
+            name: FieldText(
+                text_of(subject.proposal, name), subject.authors.get(name, subject.source)
+            )
+            for name in WORDED_FIELDS
+        },
     )
-
-
-def _is_for_all(subject: WritePayload | MergePayload) -> bool:
-    return isinstance(subject, WritePayload) and subject.shared
 
 
 def _org_fields(payload: OrgPayload) -> dict[str, FieldText]:
@@ -418,14 +420,6 @@ def texts_of(entry: InboxEntry) -> dict[str, str]:
 def text_in(value: object) -> str:
     """Return an argument of a call as text: a text as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
-
-
-def fields_of(lesson: Lesson) -> dict[str, FieldText]:
-    """Return the worded fields of a lesson with their authors, by field name."""
-    return {
-        name: FieldText(text_of(lesson.proposal, name), lesson.authors.get(name, lesson.source))
-        for name in WORDED_FIELDS
-    }
 
 
 def text_of(proposal: ProceduralMemoryProposal, name: str) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeVar
 
 from pydantic import ValidationError
 
@@ -49,8 +49,10 @@ _SCOPE: Final = re.compile(r"scope:\s*(\w*)\s*", re.IGNORECASE)
 _HEADING: Final = re.compile(r"\[([A-Z_ ]+)\]\s*")
 _GUARDED: Final = re.compile(r"\\*(?:#|\[|=== |decision:|scope:)", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"\d+\. ?")
+_SCOPES: Final = ", ".join(ProceduralMemoryScope)
 _BY_ITSELF: Final = "! it is approved by itself, in its review; here it can only be rejected"
 _MAX_TITLE: Final = 90
+_Kind = TypeVar("_Kind", bound=StrEnum)
 
 
 class SheetDecision(StrEnum):
@@ -59,6 +61,13 @@ class SheetDecision(StrEnum):
     APPROVE = "approve"
     REJECT = "reject"
     LATER = "later"
+
+
+_DONE: Final = {
+    SheetDecision.APPROVE: "approved",
+    SheetDecision.REJECT: "rejected",
+    SheetDecision.LATER: "left for later",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,18 +134,9 @@ def read_sheet(text: str, reviews: Sequence[Review]) -> tuple[SheetVerdict, ...]
 
 def summary(verdicts: Sequence[SheetVerdict]) -> str:
     """Return what is decided as words, such as "3 approved, 1 reworded, 2 rejected"."""
-    counts = {
-        "approved": sum(
-            (verdict.decision is SheetDecision.APPROVE) and verdict.edit is None
-            for verdict in verdicts
-        ),
-        "reworded": sum(
-            (verdict.decision is SheetDecision.APPROVE) and verdict.edit is not None
-            for verdict in verdicts
-        ),
-        "rejected": sum(verdict.decision is SheetDecision.REJECT for verdict in verdicts),
-        "left for later": sum(verdict.decision is SheetDecision.LATER for verdict in verdicts),
-    }
+    counts = {"approved": 0, "reworded": 0, "rejected": 0, "left for later": 0}
+    for verdict in verdicts:
+        counts["reworded" if verdict.edit is not None else _DONE[verdict.decision]] += 1
     return ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
 
 
@@ -235,9 +235,12 @@ def _sections(text: str) -> list[_Section]:
         elif not found:
             raise SheetError(number, "this text stands before the first section")
         elif match := _DECISION.fullmatch(row):
-            _decide(found[-1], match, number)
+            found[-1].decision = _named(
+                SheetDecision, match[1], "approve, reject and later", number
+            )
+            found[-1].reason = (match[2] or "").strip()
         elif match := _SCOPE.fullmatch(row):
-            _choose(found[-1], match[1].lower(), number)
+            found[-1].scope = _named(ProceduralMemoryScope, match[1], _SCOPES, number)
         elif match := _HEADING.fullmatch(row):
             body = _begin(found[-1], match[1].lower(), number)
         elif body is None:
@@ -247,18 +250,12 @@ def _sections(text: str) -> list[_Section]:
     return found
 
 
-def _decide(section: _Section, match: re.Match[str], number: int) -> None:
-    if match[1].lower() not in {decision.value for decision in SheetDecision}:
-        raise SheetError(number, f"{match[1] or 'nothing'} is none of approve, reject and later")
-    section.decision = SheetDecision(match[1].lower())
-    section.reason = (match[2] or "").strip()
-
-
-def _choose(section: _Section, name: str, number: int) -> None:
-    names = [scope.value for scope in ProceduralMemoryScope]
-    if name not in names:
-        raise SheetError(number, f"{name or 'nothing'} is none of {', '.join(names)}")
-    section.scope = ProceduralMemoryScope(name)
+def _named(kinds: type[_Kind], name: str, names: str, number: int) -> _Kind:
+    """The member of this name; raises ``SheetError`` with all ``names`` when there is none."""
+    try:
+        return kinds(name.lower())
+    except ValueError:
+        raise SheetError(number, f"{name or 'nothing'} is none of {names}") from None
 
 
 def _begin(section: _Section, name: str, number: int) -> list[str]:

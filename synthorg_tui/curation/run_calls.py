@@ -19,7 +19,7 @@ from synthorg_tui.core.confined import (
     with_replacement,
 )
 from synthorg_tui.core.redaction import RedactionTally, redact_text
-from synthorg_tui.curation.plan import CurationPlan, Preview
+from synthorg_tui.curation.plan import CurationPlan, Preview, preview_of
 from synthorg_tui.curation.review import InboxEntry, RunCallPayload, text_in
 
 WRITES: Final = "write_file"
@@ -37,7 +37,7 @@ def call_preview(entry: InboxEntry, call: RunCallPayload) -> Preview:
     """Return the preview of allowing a call; reads the file that it would change."""
     if call.tool in (WRITES, EDITS) and isinstance(call.arguments.get("path"), str):
         return _file_preview(entry, call, call.arguments["path"])
-    return Preview(entry, CurationPlan(), text=call_text(call))
+    return preview_of(entry, CurationPlan(), text=call_text(call))
 
 
 def call_text(call: RunCallPayload) -> str:
@@ -58,8 +58,8 @@ def _file_preview(entry: InboxEntry, call: RunCallPayload, path: str) -> Preview
         seen = None if before is None else redact_text(before, RedactionTally())
         after = _after(call, seen)
     except ConfinedPathError as error:
-        return Preview(entry, CurationPlan(), text=call_text(call), problem=f"{error.message}.")
-    return Preview(
+        return preview_of(entry, CurationPlan(), text=call_text(call), problem=f"{error.message}.")
+    return preview_of(
         entry,
         CurationPlan(),
         path=where,

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.approvals import rows as approvals
 from synthorg_tui.core.clock import Clock
@@ -18,14 +18,12 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.redaction import RedactionTally, redact_text, redact_value
 from synthorg_tui.curation import registry
 from synthorg_tui.executions.facts import outdated
+from synthorg_tui.memory.store.admin import StoreAdmin
+from synthorg_tui.memory.store.backend import LocalMemoryBackend
+from synthorg_tui.memory.store.maintenance import Maintenance
 from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.texts import TextChange, TextColumn, find_changes, text_columns, write
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.store.admin import StoreAdmin
-    from synthorg_tui.memory.store.backend import LocalMemoryBackend
-    from synthorg_tui.memory.store.maintenance import Maintenance
-    from synthorg_tui.persistence.port import Connection, StoreDatabase
 
 _log = logging.getLogger(__name__)
 
@@ -85,13 +83,16 @@ class _Search:
         tally = self.tallies.setdefault(column.table, RedactionTally())
         return lambda text: _clean(text, tally)
 
-    def run(self, db: "Connection") -> None:
+    def run(self, db: Connection) -> None:
         columns = text_columns(db)
         found = find_changes(db, columns, self.clean)
         keys = {(column.table, column.name) for column in columns if column.is_key}
         for change in found:
             if change.table == _BYTES:
-                self._leave_bytes(db, change)
+                sql = "SELECT sha256 FROM skill_bytes WHERE rowid = ?"
+                row = db.execute(sql, [change.row]).fetchone()
+                paths = registry.paths_with(db, row[0] if row else "")
+                self.left += [(path, APPROVED) for path in paths]
                 continue
             values = tuple(pair for pair in change.values if (change.table, pair[0]) not in keys)
             self.left += [
@@ -101,10 +102,6 @@ class _Search:
             ]
             if values:
                 self.changes.append(TextChange(change.table, change.row, values))
-
-    def _leave_bytes(self, db: "Connection", change: TextChange) -> None:
-        row = db.execute("SELECT sha256 FROM skill_bytes WHERE rowid = ?", [change.row]).fetchone()
-        self.left += [(path, APPROVED) for path in registry.paths_with(db, row[0] if row else "")]
 
     def report(self, *, redacted: bool = False, copies: tuple[Path, ...] = ()) -> SecretReport:
         tables = [
@@ -131,9 +128,9 @@ class SecretSearch:
     def __init__(
         self,
         *,
-        database: "StoreDatabase",
-        store: "StoreAdmin",
-        maintenance: "Maintenance",
+        database: StoreDatabase,
+        store: StoreAdmin,
+        maintenance: Maintenance,
         clock: Clock,
         data_dir: Path,
     ) -> None:
@@ -159,7 +156,7 @@ class SecretSearch:
         """
         search = _Search()
 
-        def within(db: "Connection") -> None:
+        def within(db: Connection) -> None:
             search.run(db)
             others = [change for change in search.changes if change.table not in _BY_THE_STORE]
             # Asked before they are written: on a server a row is elsewhere afterwards.
@@ -193,7 +190,7 @@ class SecretSearch:
 
 
 def build_secrets(
-    local: "LocalMemoryBackend", maintenance: "Maintenance", clock: Clock
+    local: LocalMemoryBackend, maintenance: Maintenance, clock: Clock
 ) -> SecretSearch:
     """Build the search over the directory of an open store."""
     database = local.core.database
@@ -206,7 +203,7 @@ def build_secrets(
     )
 
 
-def _item_id(db: "Connection", row: int) -> str:
+def _item_id(db: Connection, row: int) -> str:
     found = db.execute("SELECT id FROM approvals WHERE rowid = ?", [row]).fetchone()
     return str(found[0]) if found else ""
 

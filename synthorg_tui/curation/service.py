@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 from uuid import uuid4
 
 from synthorg_tui.approvals.models import (
@@ -24,18 +24,18 @@ from synthorg_tui.approvals.models import (
     StaleReviewError,
 )
 from synthorg_tui.approvals.person import Person, Policy
-from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.approvals.roles import DecisionSubject
 from synthorg_tui.approvals.rows import payload_hash
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.curation.administration import AdminPayload
 from synthorg_tui.curation.adoption import Adoption
-from synthorg_tui.curation.decisions import Cause, DecisionRunner
+from synthorg_tui.curation.base import CurationBase
+from synthorg_tui.curation.decisions import DecisionRunner
 from synthorg_tui.curation.edits import ProposalEdit
+from synthorg_tui.curation.journal import Effects
 from synthorg_tui.curation.models import LESSON_ACTION, Evidence
 from synthorg_tui.curation.plan import CurationPlan, Preview, same_memories
 from synthorg_tui.curation.preview import ApprovalPreview
-from synthorg_tui.curation.registry import SkillRegistry, SkillVersion
 from synthorg_tui.curation.review import (
     BY_ITSELF,
     BulkOutcome,
@@ -52,9 +52,7 @@ from synthorg_tui.curation.scopes import subject_of
 from synthorg_tui.executions.store import Excerpt, ExecutionStore
 from synthorg_tui.memory.extensions import BundleOutcome
 from synthorg_tui.memory.org.errors import OrgMemoryWriteError
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
 
@@ -73,8 +71,7 @@ class ReviewService:
     finished after a crash. One decision is taken at a time.
 
     Args:
-        queue: The approval items.
-        registry: The approved skills.
+        base: The approval items, the approved skills and the memories.
         runner: Carries decisions out.
         preview: Works out what a decision does.
         executions: The stored transcripts, shown as evidence.
@@ -83,16 +80,13 @@ class ReviewService:
 
     def __init__(
         self,
-        *,
-        queue: ApprovalQueue,
-        registry: SkillRegistry,
+        base: CurationBase,
         runner: DecisionRunner,
         preview: ApprovalPreview,
         executions: ExecutionStore,
         adoption: Adoption | None,
     ) -> None:
-        self._queue = queue
-        self._registry = registry
+        self._base = base
         self._runner = runner
         self._preview = preview
         self._executions = executions
@@ -105,13 +99,13 @@ class ReviewService:
         status: ApprovalStatus | None = ApprovalStatus.PENDING,
     ) -> tuple[InboxEntry, ...]:
         """Return the items of a status (``None`` for all), newest first."""
-        items = await self._queue.list(status=status, snoozed=include_snoozed)
+        items = await self._base.queue.list(status=status, snoozed=include_snoozed)
         return tuple(map(entry_of, items))
 
     async def review(self, item_id: str) -> Review:
         """Return everything that approving the item would do; raises ``ApprovalNotFoundError``."""
         review = await self._preview.review(await self._build(item_id))
-        barred = self._queue.rights.refusal(subject_of(review.entry))
+        barred = self._base.queue.rights.refusal(subject_of(review.entry))
         return replace(review, barred=barred) if barred else review
 
     async def approve(
@@ -139,8 +133,8 @@ class ReviewService:
         async def act() -> Decision:
             preview = await self._approvable(item_id, shown)
             if edit is not None:
-                preview = await self._preview.edited(preview, edit(preview.entry))
-            return await self._approve(preview, person)
+                preview = await self._preview.edited(preview, edit(preview.review.entry))
+            return await self._decide(preview, ApprovalStatus.APPROVED, person)
 
         return await self._in_turn(act)
 
@@ -148,29 +142,10 @@ class ReviewService:
         """Reject a proposal for good; ``shown`` and the errors are those of ``approve``."""
 
         async def act() -> Decision:
-            return await self._reject(await self._as_shown(item_id, shown), reason, person)
+            preview = await self._as_shown(item_id, shown)
+            return await self._decide(preview, ApprovalStatus.REJECTED, person, reason=reason)
 
         return await self._in_turn(act)
-
-    async def _reject(
-        self, preview: Preview, reason: str, person: Person, *, bulk: str = ""
-    ) -> Decision:
-        item = preview.entry.item
-
-        def decide(db: "Connection", person: Person | Policy) -> None:
-            self._queue.decide_in(
-                db,
-                item.id,
-                status=ApprovalStatus.REJECTED,
-                person=person,
-                reason=reason,
-                payload_hash=payload_hash(item),
-                about=subject_of(preview.entry),
-            )
-
-        later = preview.entry.kind is SubjectKind.RUN
-        cause = Cause(DecisionKind.REJECTED, item.title, item.id, bulk=bulk, is_used_later=later)
-        return await self._commit(preview, CurationPlan(), cause, person, decide)
 
     async def approve_many(
         self, reviewed: Iterable[tuple[str, str]], person: Person
@@ -204,13 +179,15 @@ class ReviewService:
     async def _carry_out(self, verdict: SheetVerdict, person: Person, bulk: str) -> Decision:
         if verdict.decision is SheetDecision.REJECT:
             preview = await self._as_shown(verdict.item_id, verdict.shown)
-            return await self._reject(preview, verdict.reason, person, bulk=bulk)
+            return await self._decide(
+                preview, ApprovalStatus.REJECTED, person, reason=verdict.reason, bulk=bulk
+            )
         preview = await self._approvable(verdict.item_id, verdict.shown)
-        if preview.entry.kind in BY_ITSELF:
+        if preview.review.entry.kind in BY_ITSELF:
             raise DecisionRefusedError("this is approved by itself, not with others")
         if verdict.edit is not None:
             preview = await self._preview.edited(preview, verdict.edit)
-        return await self._approve(preview, person, bulk=bulk)
+        return await self._decide(preview, ApprovalStatus.APPROVED, person, bulk=bulk)
 
     async def snooze(self, item_id: str, until: datetime | None, person: Person) -> ApprovalItem:
         """Hide a pending item until the given time and return it; ``None`` shows it again now.
@@ -218,7 +195,7 @@ class ReviewService:
         Raises ``ApprovalNotFoundError``, and ``ApprovalConflictError`` when it isn't pending or the
         time is in the past.
         """
-        return await self._queue.snooze(item_id, until, self._queue.rights.named(person))
+        return await self._base.queue.snooze(item_id, until, self._base.queue.rights.named(person))
 
     async def undo(self, person: Person) -> Decision | None:
         """Undo the last decision that can be undone; ``None`` when there is none.
@@ -227,13 +204,13 @@ class ReviewService:
         bulk are undone together. Raises ``ApprovalConflictError`` when a file that was written has
         been changed since, and ``DecisionRefusedError`` for what the person may not decide about.
         """
-        rights = self._queue.rights
+        rights = self._base.queue.rights
         undo = partial(self._runner.undo, rights.named(person), rights.own_actors())
         return await self._in_turn(undo)
 
     async def undoable(self) -> tuple[str, ...]:
         """Return the titles of the decisions that ``undo`` would undo, latest first."""
-        return await self._runner.undoable(self._queue.rights.own_actors())
+        return await self._runner.undoable(self._base.queue.rights.own_actors())
 
     async def retire(self, path: str, person: Person) -> Decision:
         """Retire a skill: remove its file and its memories, which an undo restores.
@@ -269,10 +246,10 @@ class ReviewService:
     async def _of_skill(self, kind: DecisionKind, plan: CurationPlan, person: Person) -> Decision:
         """Carry out a decision about the one skill that a plan changes, rather than an item."""
         (skill,) = plan.changed
-        person = self._queue.rights.named(person)
+        person = self._base.queue.rights.named(person)
         about = DecisionSubject(skill.agent_id, skill.proposal.scope.value)
-        self._queue.rights.require(person, about)
-        return await self._runner.commit(plan, Cause(kind, skill.name), person)
+        self._base.queue.rights.require(person, about)
+        return await self._runner.commit(plan, kind, skill.name, person)
 
     async def adopt_by_policy(self) -> tuple[Decision, ...]:
         """Approve without a person what the settings let be adopted, and return the decisions.
@@ -282,23 +259,22 @@ class ReviewService:
         if self._adoption is None:
             return ()
         decisions = []
-        for item in await self._queue.list(
+        for item in await self._base.queue.list(
             status=ApprovalStatus.PENDING, action_type=LESSON_ACTION
         ):
             async with self._runner.turn():
                 preview = await self._build(item.id)
                 review = await self._preview.review(preview)
-                trail = await self._queue.events(item.id)
+                trail = await self._base.queue.events(item.id)
                 if self._adoption.takes(review, trail):
                     try:
-                        decisions.append(await self._approve(preview, self._adoption.policy))
+                        policy = self._adoption.policy
+                        decisions.append(
+                            await self._decide(preview, ApprovalStatus.APPROVED, policy)
+                        )
                     except DomainError as error:
                         _log.warning("%r waits for a person: %s", item.title, error)
         return tuple(decisions)
-
-    async def history(self, path: str) -> tuple[SkillVersion, ...]:
-        """Return every text that a skill's file had, newest first."""
-        return await self._registry.versions(path)
 
     async def excerpt(self, evidence: Evidence, *, context: int = 0) -> Excerpt | None:
         """Return the transcript lines of an occurrence; ``None`` when they aren't stored.
@@ -311,72 +287,72 @@ class ReviewService:
         return await self._executions.excerpt(ref, context=context) if ref else None
 
     async def _build(self, item_id: str) -> Preview:
-        item = await self._queue.get(item_id)
+        item = await self._base.queue.get(item_id)
         if item is None:
             raise ApprovalNotFoundError(f"there is no proposal {item_id}")
         return await self._preview.build(item)
 
     async def _as_shown(self, item_id: str, shown: str) -> Preview:
         preview = await self._build(item_id)
-        self._queue.require_open(preview.entry.item)
-        if preview.shown != shown:
+        self._base.queue.require_open(preview.review.entry.item)
+        if preview.review.shown != shown:
             raise ReviewChangedError(await self._preview.review(preview))
         return preview
 
     async def _approvable(self, item_id: str, shown: str) -> Preview:
         preview = await self._as_shown(item_id, shown)
-        if preview.problem:
-            raise DecisionRefusedError(preview.problem)
+        if preview.review.problem:
+            raise DecisionRefusedError(preview.review.problem)
         return preview
 
-    async def _approve(
-        self, preview: Preview, person: Person | Policy, *, bulk: str = ""
-    ) -> Decision:
-        item = preview.entry.item
-
-        def decide(db: "Connection", person: Person | Policy) -> None:
-            self._queue.decide_in(
-                db,
-                item.id,
-                status=ApprovalStatus.APPROVED,
-                person=person,
-                reason=None,
-                payload_hash=payload_hash(item),
-                payload=preview.payload,
-                about=subject_of(preview.entry, preview.payload),
-            )
-
-        before = item.payload if preview.payload is not None else None
-        later = preview.entry.kind in BY_ITSELF
-        act = preview.entry.subject if isinstance(preview.entry.subject, AdminPayload) else None
-        cause = Cause(DecisionKind.APPROVED, item.title, item.id, before, bulk, later, act)
-        return await self._commit(preview, preview.plan, cause, person, decide)
-
-    async def _commit(
+    async def _decide(
         self,
         preview: Preview,
-        plan: CurationPlan,
-        cause: Cause,
+        status: ApprovalStatus,
         person: Person | Policy,
-        decide: "Callable[[Connection, Person | Policy], None]",
+        *,
+        reason: str | None = None,
+        bulk: str = "",
     ) -> Decision:
-        """Carry a plan out unless a memory or fact it removes has changed since it was shown."""
-        if isinstance(person, Person):
-            person = self._queue.rights.named(person)
+        """Approve or reject, unless a memory or fact was changed since it was shown."""
+        entry, rights = preview.review.entry, self._base.queue.rights
+        item = entry.item
+        decider = rights.named(person) if isinstance(person, Person) else person
+        is_approved = status is ApprovalStatus.APPROVED
+        plan = preview.plan if is_approved else CurationPlan()
+        act = entry.subject if is_approved and isinstance(entry.subject, AdminPayload) else None
+        effects = Effects(
+            payload_before=item.payload if preview.payload is not None else None,
+            bulk=bulk,
+            is_used_later=entry.kind is SubjectKind.RUN or act is not None,
+            act=act,
+        )
 
-        def also(db: "Connection", outcome: BundleOutcome) -> None:
+        def also(db: Connection, outcome: BundleOutcome) -> None:
             leaves = plan.bundle.remove or plan.bundle.archive
-            if leaves and not same_memories(preview.replaces, outcome.removed):
+            if leaves and not same_memories(preview.review.replaces, outcome.removed):
                 raise StaleReviewError("a memory has changed since it was shown")
-            decide(db, person)
+            self._base.queue.decide_in(
+                db,
+                item.id,
+                status=status,
+                person=decider,
+                reason=reason,
+                payload_hash=payload_hash(item),
+                payload=preview.payload,
+                about=subject_of(entry, preview.payload),
+            )
 
+        kind = DecisionKind(status.value)
         try:
-            return await self._runner.commit(plan, cause, person, also=also)
+            return await self._runner.commit(
+                plan, kind, item.title, decider, item_id=item.id, effects=effects, also=also
+            )
         except StaleReviewError as error:
-            raise ReviewChangedError(await self.review(preview.entry.item.id)) from error
+            raise ReviewChangedError(await self.review(item.id)) from error
         except OrgMemoryWriteError as error:
-            review = await self.review(preview.entry.item.id)
-            if review.shown == preview.shown:
+            review = await self.review(item.id)
+            if review.shown == preview.review.shown:
                 raise
             raise ReviewChangedError(review) from error
 

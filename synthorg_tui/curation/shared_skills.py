@@ -12,23 +12,18 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import uuid4
 
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.files import PRIVATE_FILE, write_atomically
-from synthorg_tui.curation.disk_sync import FileChanges, fingerprint_of, record_in
-from synthorg_tui.curation.models import FileChangePayload
+from synthorg_tui.curation.preexisting import record_in
 from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, SkillStatus
 from synthorg_tui.persistence import COPIES_FILE
 from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.skills.disk import FILE_NAME, remove_skill, state_of, write_skill
-from synthorg_tui.skills.document import SkillFile
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
 
@@ -100,7 +95,11 @@ class SkillFollower:
         """Do what ``follow`` does for a caller that holds the registry's lock and has read it."""
         if not self._is_known:
             await self._introduce()
-        homes = await self._database.read(_homes)
+        homes = await self._database.read(
+            lambda db: frozenset(
+                path for (path,) in db.execute("SELECT path FROM skill_homes").fetchall()
+            )
+        )
         wanted = _wanted(records, homes, str(self._own_root))
         self._registry.copies = {
             str(self._file(name)): record.path
@@ -152,8 +151,7 @@ class SkillFollower:
         content = await self._registry.content(record.sha256)
         if was_deleted or was_edited or not content:
             return False
-        mark = fingerprint_of(str(path), record.sha256)
-        await self._database.write(lambda db: record_in(db, mark))
+        await self._database.write(lambda db: record_in(db, str(path), record.sha256))
         try:
             await asyncio.to_thread(write_skill, self._own_root, name, content)
         except DomainError as error:
@@ -175,10 +173,6 @@ class SkillFollower:
             return False
 
 
-def _homes(db: "Connection") -> frozenset[str]:
-    return frozenset(path for (path,) in db.execute("SELECT path FROM skill_homes").fetchall())
-
-
 def _wanted(
     records: tuple[RegisteredSkill, ...], homes: frozenset[str], own_root: str
 ) -> dict[str, RegisteredSkill]:
@@ -188,35 +182,3 @@ def _wanted(
         if record.status is SkillStatus.ACTIVE and record.sha256 and record.root in homes:
             found[record.name] = record
     return found
-
-
-class SharedFileChanges(FileChanges):
-    """Compares the skills on this machine's disk with the registry of a shared store.
-
-    What others' machines have isn't missing here, and what waits about their files stays.
-    """
-
-    follower: SkillFollower
-
-    async def arrive(self) -> None:
-        await self.follower.follow()
-
-    async def _before(self, records: tuple[RegisteredSkill, ...]) -> None:
-        await self.follower.follow_in_turn(records)
-
-    def _is_here(self, path: str) -> bool:
-        root = Path(path).parent.parent
-        return any(known.path == root for known in self._library.roots)
-
-    async def _difference(
-        self, file: SkillFile, record: RegisteredSkill | None
-    ) -> FileChangePayload | None:
-        there = self._registry.copies.get(str(file.path))
-        if record is None and there is not None:
-            record = await self._registry.get(there)
-        return await super()._difference(file, record)
-
-    def placed(self, records: Mapping[str, RegisteredSkill]) -> dict[str, RegisteredSkill]:
-        """Return the records by the paths of their files on this machine, where they have one."""
-        here = {there: path for path, there in self._registry.copies.items()}
-        return {here.get(path, path): record for path, record in records.items()}

@@ -46,7 +46,13 @@ async def near_skills(
     of_skills = {memory_id for record in records for memory_id in record.memory_ids}
     near = [_near(proposal, record, _similarity_of(proposal, record, hits)) for record in records]
     near += [
-        NearSkill(hit.id, "", _first_line(hit.content), _similarity(proposal, hit), "partial")
+        NearSkill(
+            memory_id=hit.id,
+            name="",
+            discovery=hit.content.partition("\n")[0].removeprefix("[DISCOVERY] "),
+            similarity=_similarity(proposal, hit),
+            verdict="partial",
+        )
         for hit in hits.values()
         if hit.id not in of_skills
     ]
@@ -118,7 +124,3 @@ def _similarity(proposal: ProceduralMemoryProposal, hit: ListedMemory) -> float:
     if hit.dense is None:
         return word_similarity(stored_text(proposal), hit.content)
     return min(1.0, max(0.0, hit.dense))
-
-
-def _first_line(content: str) -> str:
-    return content.partition("\n")[0].removeprefix("[DISCOVERY] ")

@@ -86,8 +86,8 @@ def compare(candidate: ProceduralMemoryProposal, existing: ExistingSkill) -> Sup
     meaning, the verdict is ``PARTIAL``: both stay.
     """
     other = existing.proposal
-    conditions = _terms(candidate.condition), _terms(other.condition)
-    similarity, coverage = jaccard(*conditions), _coverage(*conditions)
+    conditions = new, known = _terms(candidate.condition), _terms(other.condition)
+    similarity, coverage = jaccard(new, known), len(new & known) / len(known) if known else 1.0
     actions = action_similarity(candidate.action, other.action)
     if not all(conditions):
         verdict = SupersessionVerdict.PARTIAL
@@ -135,7 +135,3 @@ def _terms(text: str) -> frozenset[str]:
             terms.add(f"not {word}" if is_negated else word)
             is_negated = False
     return frozenset(terms)
-
-
-def _coverage(candidate: frozenset[str], existing: frozenset[str]) -> float:
-    return len(candidate & existing) / len(existing) if existing else 1.0

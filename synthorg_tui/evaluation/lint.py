@@ -27,8 +27,8 @@ def lint(skill: SkillUnderTest) -> LintResult:
     if not skill.is_file:
         return LintResult()
     _, findings = parse(skill.text, name=skill.name)
-    front = frontmatter.split(skill.text).front
-    refused = frozenset(refused_lines(front, skill.name)) if front is not None else frozenset()
+    front = frontmatter.split(skill.text)
+    refused = frozenset(refused_lines(front, skill.name)) if front.is_read else frozenset()
     errors = [each for each in findings if each.is_error or each.line in refused]
     return LintResult(
         errors=len(errors),

@@ -343,11 +343,6 @@ class RecurrenceResult(QuickResult):
         )
 
     @property
-    def figures(self) -> dict[str, float | str | None]:
-        """What is worked out of the result, for programs."""
-        return {}
-
-    @property
     def words(self) -> str:
         """The result in a few words."""
         ran = self.had + self.lacked

@@ -1,8 +1,8 @@
 """Replay: the same case with a skill and without it, by an executor, in clean copies of a project.
 
-Neither arm is given memories: all that differs is the skill. A run happens outside the service of
-runs, so no pipeline follows it, and what an executor recorded all the same is forgotten at once
-with a mark that keeps an import from bringing it back: an experiment is nobody's experience.
+Neither arm is given memories: the arms differ by the skill alone. A run happens outside the service
+of runs, so no stages follow it. Whatever the executor recorded is erased at once, with a mark that
+keeps imports from bringing it back: nothing may be learnt from an experiment.
 """
 
 import asyncio
@@ -44,6 +44,7 @@ from synthorg_tui.runtime.models import (
     StepKind,
 )
 from synthorg_tui.runtime.protocol import RunExecutor
+from synthorg_tui.runtime.steps import result_of
 
 EVALUATOR: Final = "evaluation"
 """Id under which runs of evaluations are made and paid: no agent of the person's."""
@@ -151,7 +152,7 @@ async def replayed(
             told = f"{case.name} {arm.replace('_', ' ')}, run {number} of {plan.runs}"
             progress(ReplayStep(done, plan.total, told))
         async with worktrees(Path(case.project), case.ref or None) as workspace:
-            request = _request(plan, case, workspace, _given(skill, arm))
+            request = _request(plan, case, workspace, skill, arm)
             steps: list[RunStep] = []
             started = time.perf_counter()
             result = await _one(request, steps, executor, forget, cancel)
@@ -176,13 +177,8 @@ async def _one(
         result = await _within(work, request.limits.seconds + GRACE, cancel)
     except Exception as error:
         raise_fatal(error)
-        return ExecutionResult(
-            run_id=run_id,
-            agent_id=request.agent_id,
-            task_id=run_id,
-            termination_reason=TerminationReason.ERROR,
-            error_message=str(error) or type(error).__name__,
-        )
+        told = str(error) or type(error).__name__
+        return result_of(run_id, request, (), TerminationReason.ERROR, told)
     finally:
         await forget(run_id, result.execution_id if result else "")
     return result
@@ -208,14 +204,10 @@ async def _within(
             await asyncio.gather(task, return_exceptions=True)
 
 
-def _given(skill: SkillUnderTest, arm: str) -> tuple[GivenSkill, ...]:
-    text = {WITH_SKILL: skill.text, OLD_SKILL: skill.old_text}.get(arm, "")
-    return (GivenSkill(name=skill.name, text=text),) if text.strip() else ()
-
-
 def _request(
-    plan: ReplayPlan, case: EvalCase, workspace: Path, skills: tuple[GivenSkill, ...]
+    plan: ReplayPlan, case: EvalCase, workspace: Path, skill: SkillUnderTest, arm: str
 ) -> RunRequest:
+    text = {WITH_SKILL: skill.text, OLD_SKILL: skill.old_text}.get(arm, "")
     return RunRequest(
         task=case.prompt,
         agent_id=EVALUATOR,
@@ -225,7 +217,7 @@ def _request(
         limits=plan.limits,
         model=plan.model,
         memory=False,
-        skills=skills,
+        skills=(GivenSkill(name=skill.name, text=text),) if text.strip() else (),
     )
 
 

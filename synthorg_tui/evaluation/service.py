@@ -1,14 +1,14 @@
-"""The evaluation of skills: looks at each level, stores what it found, and tells what is known.
+"""The evaluation of skills: evaluates a skill on each level and stores the results.
 
-The cheap levels run when somebody looks, for a text that wasn't looked at yet. A replay costs time
-and tokens: it is planned first, so that a person can agree to what it takes, and runs here only.
+The quick levels run when a person opens a skill whose text has no result yet. A replay costs time
+and tokens: it is planned first, so that a person can agree to its cost, and then run.
 """
 
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -55,11 +55,12 @@ QUICK: Final = (EvaluationLevel.LINT, EvaluationLevel.TRIGGER, EvaluationLevel.R
 
 
 @dataclass(frozen=True, slots=True)
-class EvaluationParts:
-    """What evaluations are made with.
+class EvaluationService:
+    """Evaluates skills, named by the path of their file, and proposals, named by their id.
 
-    ``review`` returns what approving an item would do. ``executors`` are asked for by name;
-    ``folder`` holds the workspaces of replays.
+    ``review`` returns what approving an item would do. ``executors`` returns the executors of
+    replays by name, ``worktrees`` makes the copies they work in, and ``folder`` holds the
+    workspaces of replays.
     """
 
     store: EvaluationStore
@@ -75,38 +76,31 @@ class EvaluationParts:
     folder: Path
     clock: Clock
 
-
-class EvaluationService:
-    """Evaluates skills, named by the path of their file, and proposals, named by their id."""
-
-    def __init__(self, parts: EvaluationParts) -> None:
-        self._parts = parts
-
     async def known(self, named: NotBlankStr) -> tuple[SkillEvaluation, ...]:
-        """Return what was found of a skill or a proposal so far, cheapest first; looks at nothing.
+        """Return the stored results of a skill or a proposal, the cheapest level first.
 
         Raises ``NoSkillAtPathError``, ``ApprovalNotFoundError`` and ``EvaluationRefusedError``.
         """
         skill = await self.subject(named)
-        return await self._parts.store.of(skill.path, skill.sha256)
+        return await self.store.of(skill.path, skill.sha256)
 
     async def look(
         self, named: NotBlankStr, levels: tuple[EvaluationLevel, ...] = QUICK, *, anew: bool = True
     ) -> tuple[SkillEvaluation, ...]:
-        """Look at a skill or a proposal on the quick levels, and return all that is known of it.
+        """Evaluate a skill or a proposal on the quick levels, and return all its results.
 
-        With ``anew`` off, a level that was looked at for this very text is left as it is, but for
-        the figures since the approval. Raises like ``known``.
+        With ``anew`` off, levels that have a result for this very text are skipped, except the
+        figures since the approval. Raises like ``known``.
         """
         skill = await self.subject(named)
-        before = await self._parts.store.of(skill.path, skill.sha256)
+        before = await self.store.of(skill.path, skill.sha256)
         done = {each.level for each in before if each.is_current and not anew}
         wanted = [level for level in QUICK if level in levels and level not in done]
         for level in wanted:
             result = await self._found(skill, level)
             if result is not None:
                 await self._keep(skill, result)
-        return await self._parts.store.of(skill.path, skill.sha256)
+        return await self.store.of(skill.path, skill.sha256)
 
     async def look_at_all(
         self,
@@ -114,13 +108,13 @@ class EvaluationService:
         progress: TriggerProgress | None = None,
         cancel: threading.Event | None = None,
     ) -> dict[str, tuple[SkillEvaluation, ...]]:
-        """Look at every approved skill on the quick levels; returns what is known by path.
+        """Evaluate every approved skill on the quick levels; returns all results by path.
 
-        When it is cancelled, those that were reached are stored and returned.
+        When it is cancelled, the skills that were reached are stored and returned.
         """
-        skills = [await self.subject(each.path) for each in await self._parts.registry.active()]
-        triggers = await self._parts.trigger().run(skills, progress=progress, cancel=cancel)
-        effects = await self._parts.effects()
+        skills = [await self.subject(each.path) for each in await self.registry.active()]
+        triggers = await self.trigger().run(skills, progress=progress, cancel=cancel)
+        effects = await self.effects()
         found = {}
         for skill in skills:
             if skill.path not in triggers:
@@ -130,13 +124,13 @@ class EvaluationService:
             results += [RecurrenceResult.of(effect)] if effect else []
             for result in results:
                 await self._keep(skill, result)
-            found[skill.path] = await self._parts.store.of(skill.path, skill.sha256)
+            found[skill.path] = await self.store.of(skill.path, skill.sha256)
         return found
 
     async def look_at_report(self, report: EvolverReport) -> dict[str, tuple[SkillEvaluation, ...]]:
-        """Look at what a cycle of the evolver proposes for all agents; returns it by item.
+        """Evaluate the proposals of one cycle of the evolver; returns the results by item.
 
-        Items that wait no more, or propose no skill, are left out.
+        Items that are decided already, or propose no skill, are left out.
         """
         found = {}
         for item in report.items:
@@ -146,18 +140,17 @@ class EvaluationService:
 
     async def subject(self, named: str) -> SkillUnderTest:
         """Return the text that a path or the id of an item stands for; raises like ``known``."""
-        parts = self._parts
         if not named.startswith("/"):
-            review = await parts.review(named)
-            active = await parts.registry.get(review.path) if review.path else None
+            review = await self.review(named)
+            active = await self.registry.get(review.path) if review.path else None
             in_force = active is not None and active.status is SkillStatus.ACTIVE
-            replaced = await parts.registry.text(active) if active and in_force else ""
+            replaced = await self.registry.text(active) if active and in_force else ""
             return subjects.of_proposal(review, replaced)
-        detail = await parts.overview.skill(named)
-        record = await parts.registry.get(named)
+        detail = await self.overview.skill(named)
+        record = await self.registry.get(named)
         if record is None or record.status is not SkillStatus.ACTIVE:
             return subjects.of_file(detail.row.path, detail.text)
-        return subjects.of_skill(detail, record, await parts.registry.text(record))
+        return subjects.of_skill(detail, record, await self.registry.text(record))
 
     async def cases(self, skill: SkillUnderTest, file: Path | None = None) -> tuple[EvalCase, ...]:
         """Return the cases of a skill: those of ``file``, else a person's, its own, its evidence's.
@@ -173,12 +166,12 @@ class EvaluationService:
             is_own = path == _own_cases(skill)
             return tuple(case.model_copy(update=nowhere) if is_own else case for case in read)
         seen = sorted({each.execution for each in skill.evidence})
-        records = [await self._parts.executions.get(key) for key in seen]
+        records = [await self.executions.get(key) for key in seen]
         return cases_of(skill, {each.id: each for each in records if each is not None})
 
     async def _cases_file(self, skill: SkillUnderTest, file: Path | None) -> Path | None:
         """The file that the cases come from; ``None`` when they are made of the evidence."""
-        written = folders.workspace_of(self._parts.folder, skill.name) / dialects.EVALS
+        written = folders.workspace_of(self.folder, skill.name) / dialects.EVALS
         for path in (written, _own_cases(skill)):
             if file is None and await asyncio.to_thread(path.exists):
                 return path
@@ -190,7 +183,7 @@ class EvaluationService:
         Raises ``EvaluationRefusedError`` where a file is already, and like ``known``.
         """
         skill = await self.subject(named)
-        path = to or folders.workspace_of(self._parts.folder, skill.name) / dialects.EVALS
+        path = to or folders.workspace_of(self.folder, skill.name) / dialects.EVALS
         if path.exists():
             raise EvaluationRefusedError(f"{path} is there already", remedy="Edit it, or move it.")
         cases = await self.cases(skill)
@@ -208,7 +201,7 @@ class EvaluationService:
         workspace: Path | None = None,
         model: str | None = None,
     ) -> ReplayPlan:
-        """Return what a replay would run; nothing is run yet.
+        """Return the plan of a replay without running it.
 
         ``workspace`` is the folder to copy where a case names none that is here. Raises
         ``EvaluationRefusedError`` with the reason when nothing can be run, and like ``known``.
@@ -244,16 +237,16 @@ class EvaluationService:
         progress: ReplayProgress | None = None,
         cancel: threading.Event | None = None,
     ) -> SkillEvaluation:
-        """Run a plan, write its files below ``to``, and store what it found.
+        """Run a plan, write its files below ``to``, and store the result.
 
         When it is cancelled, the finished runs count; without any nothing is stored.
         """
         skill = await self.subject(named)
         executor = await self._executor(plan.executor)
-        folder = folders.EvaluationFolder(to or self._parts.folder, skill.name)
+        folder = folders.EvaluationFolder(to or self.folder, skill.name)
         await asyncio.to_thread(folder.begin, plan.cases)
         grades = []
-        copies, forget = self._parts.worktrees, self._parts.forget
+        copies, forget = self.worktrees, self.forget
         async for run in replayed(
             plan, skill, executor, copies, forget, progress=progress, cancel=cancel
         ):
@@ -272,24 +265,13 @@ class EvaluationService:
             raise EvaluationRefusedError("it was stopped before the first run had ended")
         return await self._keep(skill, result)
 
-    def with_executors(
-        self, executors: Mapping[str, RunExecutor], worktrees: Worktrees | None = None
-    ) -> "EvaluationService":
-        """Return this service with a program's executors, and its own way to copy a project."""
-        parts = replace(
-            self._parts,
-            executors=lambda: executors,
-            worktrees=worktrees or self._parts.worktrees,
-        )
-        return EvaluationService(parts)
-
     async def _found(self, skill: SkillUnderTest, level: EvaluationLevel) -> LevelResult | None:
-        """What a quick level finds; ``None`` where it has nothing to look at."""
+        """The result of a quick level; ``None`` where there is nothing to evaluate."""
         if level is EvaluationLevel.LINT:
             return lint(skill)
         if level is EvaluationLevel.TRIGGER:
-            return (await self._parts.trigger().run([skill])).get(skill.path)
-        effect = (await self._parts.effects()).get(skill.path) if not skill.item_id else None
+            return (await self.trigger().run([skill])).get(skill.path)
+        effect = (await self.effects()).get(skill.path) if not skill.item_id else None
         return RecurrenceResult.of(effect) if effect else None
 
     async def _keep(self, skill: SkillUnderTest, result: LevelResult) -> SkillEvaluation:
@@ -298,14 +280,14 @@ class EvaluationService:
             path=skill.path,
             item_id=skill.item_id,
             sha256=skill.sha256,
-            made_at=self._parts.clock.now(),
+            made_at=self.clock.now(),
             result=result,
         )
-        await self._parts.store.put(evaluation)
+        await self.store.put(evaluation)
         return evaluation
 
     async def _executor(self, name: str) -> RunExecutor:
-        known = self._parts.executors()
+        known = self.executors()
         if name not in known:
             names = ", ".join(sorted(known)) or "none is here yet"
             raise EvaluationRefusedError(

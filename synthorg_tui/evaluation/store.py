@@ -8,16 +8,13 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pydantic import ValidationError
 
 from synthorg_tui.evaluation.models import RESULTS, EvaluationLevel, SkillEvaluation
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.values import aware, naive_utc
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 _COLUMNS: Final = "name, path, item_id, sha256, level, made_at, folder, result"
 
@@ -54,7 +51,7 @@ class EvaluationStore:
         return frozenset(folder for (folder,) in rows if folder)
 
 
-def _put(db: "Connection", evaluation: SkillEvaluation) -> None:
+def _put(db: Connection, evaluation: SkillEvaluation) -> None:
     key = [evaluation.path, evaluation.sha256, evaluation.level.value]
     db.execute(
         "DELETE FROM skill_evaluations WHERE path = ? AND sha256 = ? AND level = ?",
@@ -75,7 +72,7 @@ def _put(db: "Connection", evaluation: SkillEvaluation) -> None:
     )
 
 
-def _rows(db: "Connection", path: str, sha256: str) -> Sequence[SkillEvaluation]:
+def _rows(db: Connection, path: str, sha256: str) -> Sequence[SkillEvaluation]:
     """The results at a path or of a text, newest first: a text may have been proposed elsewhere."""
     rows = db.execute(
         "SELECT name, path, item_id, sha256, made_at, result FROM skill_evaluations "

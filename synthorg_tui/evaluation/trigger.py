@@ -10,7 +10,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.evaluation.models import PromptOutcome, SkillUnderTest, TriggerResult
 from synthorg_tui.evaluation.prompts import (
@@ -25,9 +25,6 @@ from synthorg_tui.memory.strategies.service import InjectionService, agents_requ
 from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
-
-if TYPE_CHECKING:
-    pass
 
 MAX_SESSIONS: Final = 200
 """Sessions that are looked through, the latest ones, besides those that a skill names."""

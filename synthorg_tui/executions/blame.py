@@ -1,8 +1,8 @@
 """Which stored sessions changed a file, and which of them wrote a certain line of it.
 
 Records name the files that calls changed, so only the sessions of a file are unpacked, and of their
-lines only those of the calls in question. What shell commands wrote (redirections, ``sed -i``,
-formatters) isn't known by file, and so is in no answer.
+lines only those of the calls in question. Files that shell commands wrote (redirections, ``sed
+-i``, formatters) aren't recorded by name, and so are in no answer.
 """
 
 import os
@@ -70,66 +70,66 @@ class Blame:
         return next((touch for touch in self.touches if touch.wrote_line), None)
 
 
-class SessionBlame:
-    """Finds out which sessions changed a file."""
+async def blame_of(
+    database: StoreDatabase, executions: ExecutionStore, path: str, text: str | None = None
+) -> Blame:
+    """Return the calls that changed the file at this absolute path.
 
-    def __init__(self, database: StoreDatabase, executions: ExecutionStore) -> None:
-        self._database = database
-        self._executions = executions
+    With ``text``, a line of the file as it is now, the call that wrote that line comes first.
+    """
+    await fill_missing(database)
+    ids = await _sessions_of(database, Path(path).name)
+    touches: list[FileTouch] = []
+    for execution_id in reversed(ids[:MAX_SESSIONS]):
+        execution = await executions.get(execution_id)
+        if execution is not None:
+            touches += _touches(execution, path)
+    touches.sort(key=lambda touch: touch.at or _NO_TIME)
+    if text is not None and text.strip():
+        touches = await _with_author(executions, touches, text.strip())
+    touches.reverse()
+    touches.sort(key=lambda touch: not touch.wrote_line)
+    return Blame(tuple(touches), max(0, len(ids) - MAX_SESSIONS))
 
-    async def blame(self, path: str, text: str | None = None) -> Blame:
-        """Return the calls that changed the file at this absolute path.
 
-        With ``text``, a line of it as it is now, the call that wrote that line comes first.
-        """
-        await fill_missing(self._database)
-        ids = await self._sessions_of(Path(path).name)
-        touches: list[FileTouch] = []
-        for execution_id in reversed(ids[:MAX_SESSIONS]):
-            execution = await self._executions.get(execution_id)
-            if execution is not None:
-                touches += _touches(execution, path)
-        touches.sort(key=lambda touch: touch.at or _NO_TIME)
-        if text is not None and text.strip():
-            touches = await self._with_author(touches, text.strip())
-        touches.reverse()
-        touches.sort(key=lambda touch: not touch.wrote_line)
-        return Blame(tuple(touches), max(0, len(ids) - MAX_SESSIONS))
+async def _sessions_of(database: StoreDatabase, name: str) -> list[str]:
+    """The sessions that changed a file of this name, the latest first."""
+    rows = await database.read(
+        lambda db: db.execute(
+            "SELECT id FROM executions WHERE len(list_filter(files, lambda f: "
+            "ends_with('/' || replace(f, chr(92), '/'), '/' || ?))) > 0 "
+            "ORDER BY coalesce(ended_at, started_at) DESC NULLS LAST, id",
+            [name],
+        ).fetchall()
+    )
+    return [row[0] for row in rows]
 
-    async def _sessions_of(self, name: str) -> list[str]:
-        """The sessions that changed a file of this name, the latest first."""
-        rows = await self._database.read(
-            lambda db: db.execute(
-                "SELECT id FROM executions WHERE len(list_filter(files, lambda f: "
-                "ends_with('/' || replace(f, chr(92), '/'), '/' || ?))) > 0 "
-                "ORDER BY coalesce(ended_at, started_at) DESC NULLS LAST, id",
-                [name],
-            ).fetchall()
-        )
-        return [row[0] for row in rows]
 
-    async def _with_author(self, touches: Sequence[FileTouch], text: str) -> list[FileTouch]:
-        """Follow the line through all changes, the earliest first, and mark who wrote it last.
+async def _with_author(
+    executions: ExecutionStore, touches: Sequence[FileTouch], text: str
+) -> list[FileTouch]:
+    """Follow the line through all changes, the earliest first, and mark the last one to write it.
 
-        One that was taken out again and yet is there was in another place or checkout as well.
-        """
-        author: int | None = None
-        was_author: int | None = None
-        for number, touch in enumerate(touches):
-            changed = await self._changed(touch)
-            if text in changed.added and not (changed.is_whole and author is not None):
-                author = was_author = number
-            elif text in changed.removed or (changed.is_whole and text not in changed.added):
-                author = None
-        author = was_author if author is None else author
-        return [replace(each, wrote_line=i == author) for i, each in enumerate(touches)]
+    A line that was removed again and is there all the same was in another place or checkout, too.
+    """
+    author: int | None = None
+    was_author: int | None = None
+    for number, touch in enumerate(touches):
+        changed = await _changed(executions, touch)
+        if text in changed.added and not (changed.is_whole and author is not None):
+            author = was_author = number
+        elif text in changed.removed or (changed.is_whole and text not in changed.added):
+            author = None
+    author = was_author if author is None else author
+    return [replace(each, wrote_line=i == author) for i, each in enumerate(touches)]
 
-    async def _changed(self, touch: FileTouch) -> ChangedLines:
-        ref = SourceRef(execution_id=touch.session_id, first_line=touch.line, last_line=touch.line)
-        excerpt = await self._executions.excerpt(ref)
-        if excerpt is None:
-            return ChangedLines()
-        return written_in(excerpt.lines[0][1], touch.path)
+
+async def _changed(executions: ExecutionStore, touch: FileTouch) -> ChangedLines:
+    ref = SourceRef(execution_id=touch.session_id, first_line=touch.line, last_line=touch.line)
+    excerpt = await executions.excerpt(ref)
+    if excerpt is None:
+        return ChangedLines()
+    return written_in(excerpt.lines[0][1], touch.path)
 
 
 def _touches(execution: Execution, path: str) -> Iterator[FileTouch]:

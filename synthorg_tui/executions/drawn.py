@@ -6,13 +6,10 @@ how they are made is for ``knowledge``.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from synthorg_tui.executions.models import SourceRef
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
-
+from synthorg_tui.persistence.port import Connection
 
 REFRESH: Final = "knowledge"
 """The job whose moment says when the lines of all projects were worded last."""
@@ -26,7 +23,7 @@ class DrawnMemory(NamedTuple):
     by_hand: bool
 
 
-def drawn_from(db: "Connection", refs: Sequence[SourceRef]) -> tuple[DrawnMemory, ...]:
+def drawn_from(db: Connection, refs: Sequence[SourceRef]) -> tuple[DrawnMemory, ...]:
     """Return the memories of knowledge of which an episode has one of these lines.
 
     One that a person worded is only named when no other session shows it.
@@ -51,7 +48,7 @@ def drawn_from(db: "Connection", refs: Sequence[SourceRef]) -> tuple[DrawnMemory
     return tuple(found)
 
 
-def release_in(db: "Connection", drawn: Sequence[DrawnMemory]) -> None:
+def release_in(db: Connection, drawn: Sequence[DrawnMemory]) -> None:
     """Forget the lines of purged memories, so that other sessions may show them again.
 
     The next refresh looks at all projects. What a person had changed or deleted stays away for
@@ -71,12 +68,12 @@ def release_in(db: "Connection", drawn: Sequence[DrawnMemory]) -> None:
     )
 
 
-def word_all_in(db: "Connection") -> None:
+def word_all_in(db: Connection) -> None:
     """Have the next refresh word the lines of all projects anew, whatever changed since."""
     db.execute("DELETE FROM meta WHERE name = ?", [f"moment:{REFRESH}"])
 
 
-def detach_in(db: "Connection", ids: Sequence[str]) -> None:
+def detach_in(db: Connection, ids: Sequence[str]) -> None:
     """Have facts and lines no longer name these sessions, whose memories stay."""
     listed = "(SELECT unnest(?::VARCHAR[]))"
     db.execute(

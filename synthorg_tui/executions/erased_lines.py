@@ -5,13 +5,11 @@ are remembered; what stood in them is not.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from synthorg_tui.executions.models import Execution, SourceRef, ToolCall, Turn
 from synthorg_tui.executions.packed import PackedLines
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.port import Connection
 
 ERASED_TEXT: Final = "(erased)"
 """Stands in a record for a text that was erased."""
@@ -20,9 +18,11 @@ ERASED_LINE: Final = "{}"
 
 Span: TypeAlias = tuple[int, int]
 """First and last line, 1-based and inclusive."""
+_CALL_TEXTS: Final = ("arguments", "output", "intent")
+P = TypeVar("P", Turn, ToolCall)
 
 
-def remember_in(db: "Connection", refs: Iterable[SourceRef]) -> None:
+def remember_in(db: Connection, refs: Iterable[SourceRef]) -> None:
     """Remember that these lines are erased."""
     for ref in refs:
         db.execute(
@@ -31,7 +31,7 @@ def remember_in(db: "Connection", refs: Iterable[SourceRef]) -> None:
         )
 
 
-def spans_in(db: "Connection", execution_id: str) -> list[Span]:
+def spans_in(db: Connection, execution_id: str) -> list[Span]:
     """Return the erased lines of a session."""
     return db.execute(
         "SELECT first_line, last_line FROM erased_lines WHERE execution_id = ?", [execution_id]
@@ -52,8 +52,9 @@ def without_erased(
         for number, line in enumerate(lines, 1)
         if execution.summary and _overlaps(number, number, spans)
     ]
-    gone += [turn.text for turn in execution.turns if _touches(turn.first_line, turn, spans)]
-    gone += [call.output for call in execution.calls if _touches(call.call_line, call, spans)]
+    turns, calls = execution.turns, execution.calls
+    gone += [each.text for each in turns if _overlaps(each.first_line, each.last_line, spans)]
+    gone += [each.output for each in calls if _overlaps(each.call_line, each.last_line, spans)]
     repeats = {
         field: ERASED_TEXT
         for field in ("task", "summary", "error")
@@ -62,8 +63,8 @@ def without_erased(
     kept = execution.model_copy(
         update={
             **repeats,
-            "turns": tuple(_turn(turn, spans) for turn in execution.turns),
-            "calls": tuple(_call(call, spans) for call in execution.calls),
+            "turns": tuple(_blanked(each, each.first_line, spans, "text") for each in turns),
+            "calls": tuple(_blanked(each, each.call_line, spans, *_CALL_TEXTS) for each in calls),
         }
     )
     blank = PackedLines(
@@ -73,21 +74,11 @@ def without_erased(
     return kept, blank
 
 
-def _turn(turn: Turn, spans: Sequence[Span]) -> Turn:
-    if not _touches(turn.first_line, turn, spans):
-        return turn
-    return turn.model_copy(update={"text": ERASED_TEXT})
-
-
-def _call(call: ToolCall, spans: Sequence[Span]) -> ToolCall:
-    if not _touches(call.call_line, call, spans):
-        return call
-    texts = {"arguments": ERASED_TEXT, "output": ERASED_TEXT, "intent": ERASED_TEXT}
-    return call.model_copy(update=texts)
-
-
-def _touches(first: int, part: Turn | ToolCall, spans: Sequence[Span]) -> bool:
-    return _overlaps(first, part.last_line, spans)
+def _blanked(part: P, first: int, spans: Sequence[Span], *fields: str) -> P:
+    """A turn or a call; with these fields erased if any of its lines, from ``first`` on, is."""
+    if not _overlaps(first, part.last_line, spans):
+        return part
+    return part.model_copy(update=dict.fromkeys(fields, ERASED_TEXT))
 
 
 def _overlaps(first: int, last: int, spans: Sequence[Span]) -> bool:

@@ -5,20 +5,16 @@ them, of an earlier version or with a record that was cleaned since, ``fill_miss
 """
 
 import logging
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.executions.titles import session_title
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.texts import TextChange
 from synthorg_tui.persistence.values import naive
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
 
@@ -57,7 +53,7 @@ def facts_of(execution: Execution, size: int) -> tuple[object, ...]:
     )
 
 
-def _changed(execution: Execution) -> "Iterator[str]":
+def _changed(execution: Execution) -> Iterator[str]:
     for call in execution.calls:
         if call.changed_path:
             yield from call.changed_path.split(", ")
@@ -116,7 +112,7 @@ def readable_record(record: bytes) -> Execution | None:
         return None
 
 
-def _unfilled(db: "Connection") -> list[tuple[str, int]]:
+def _unfilled(db: Connection) -> list[tuple[str, int]]:
     """The ids of some rows to fill, each with the bytes of its lines."""
     return db.execute(
         "WITH bare AS (SELECT id FROM executions WHERE title IS NULL ORDER BY id LIMIT ?) "
@@ -126,7 +122,7 @@ def _unfilled(db: "Connection") -> list[tuple[str, int]]:
     ).fetchall()
 
 
-def _facts_in(db: "Connection", execution_id: str, lines_size: int) -> tuple[object, ...]:
+def _facts_in(db: Connection, execution_id: str, lines_size: int) -> tuple[object, ...]:
     """The values of ``FACTS``; of an unreadable record those that say nothing."""
     row = db.execute("SELECT record FROM executions WHERE id = ?", [execution_id]).fetchone()
     record = row[0] if row else b""
@@ -138,7 +134,7 @@ def _facts_in(db: "Connection", execution_id: str, lines_size: int) -> tuple[obj
     return facts_of(execution, len(record) + lines_size)
 
 
-def _fill(db: "Connection", rows: "Sequence[tuple[object, ...]]") -> None:
+def _fill(db: Connection, rows: Sequence[tuple[object, ...]]) -> None:
     sets = ", ".join(f"{name} = new.{name}" for name in FACTS)
     columns = ", ".join(f"unnest(?::{kind}[]) AS {name}" for name, kind in _TYPES.items())
     db.execute(

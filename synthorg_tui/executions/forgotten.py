@@ -8,14 +8,11 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from synthorg_tui.executions.models import client_session
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import aware, naive, naive_utc
 from synthorg_tui.persistence.work_texts import forget_work
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +23,7 @@ class AgedSessions:
     latest: datetime | None = None
 
 
-def forget_in(db: "Connection", ids: Sequence[str], *, at: datetime, by_age: bool = False) -> None:
+def forget_in(db: Connection, ids: Sequence[str], *, at: datetime, by_age: bool = False) -> None:
     """Erase sessions, their lines, and what the marks of their files tell of their content.
 
     With ``by_age`` one that goes on later is imported again, and lines erased from it stay so; what
@@ -60,7 +57,7 @@ def forget_in(db: "Connection", ids: Sequence[str], *, at: datetime, by_age: boo
         )
 
 
-def forgotten_in(db: "Connection", ids: Iterable[str], ended_at: datetime | None = None) -> bool:
+def forgotten_in(db: Connection, ids: Iterable[str], ended_at: datetime | None = None) -> bool:
     """Return whether any of these sessions was forgotten, or deleted by age after it ended."""
     found = db.execute(
         "SELECT 1 FROM forgotten_sessions WHERE mark IN (SELECT unnest(?::VARCHAR[])) "
@@ -70,7 +67,7 @@ def forgotten_in(db: "Connection", ids: Iterable[str], ended_at: datetime | None
     return found is not None
 
 
-def aged_in(db: "Connection") -> AgedSessions:
+def aged_in(db: Connection) -> AgedSessions:
     """Return how many sessions are forgotten since they were older than the settings allow."""
     row = db.execute(
         "SELECT count(*), max(forgotten_at) FROM forgotten_sessions WHERE by_age"
@@ -78,7 +75,7 @@ def aged_in(db: "Connection") -> AgedSessions:
     return AgedSessions(row[0], aware(row[1])) if row else AgedSessions()
 
 
-def _marks(db: "Connection", ids: Iterable[str]) -> list[str]:
+def _marks(db: Connection, ids: Iterable[str]) -> list[str]:
     row = db.execute("SELECT value FROM meta WHERE name = 'salt'").fetchone()
     salt = str(row[0]) if row else ""
     return [hashlib.sha256(f"{salt}/{session_id}".encode()).hexdigest() for session_id in ids]

@@ -36,38 +36,6 @@ _MAX_STAND_IN = 5
 _HARMLESS = frozenset({"ls", "cat", "head", "tail", "grep", "rg", "find", "which", "stat", "test"})
 
 
-class _Attempts:
-    """The calls of an execution, each with what its command was for, worked out once."""
-
-    def __init__(self, calls: Sequence[ToolCall]) -> None:
-        self._calls = calls
-        self._steps = [_steps(call) for call in calls]
-
-    def resolving(self, position: int) -> int | None:
-        """Where the call is that resolved the one at ``position``, or ``None``."""
-        for index in range(position + 1, min(len(self._calls), position + 1 + MAX_LATER)):
-            if self._same_intent(position, index) and really_ok(self._calls[index]):
-                return index
-        return None
-
-    def _same_intent(self, position: int, index: int) -> bool:
-        goal, later = self._calls[position], self._calls[index]
-        if goal.is_shell != later.is_shell:
-            return False
-        if self._steps[position]:
-            again = related(self._steps[position], self._steps[index])
-            return again or self._stands_in(position, index)
-        return goal.intent == later.intent
-
-    def _stands_in(self, position: int, index: int) -> bool:
-        """Whether another program is given what the missing one was given."""
-        if index - position > _MAX_STAND_IN or not _NO_PROGRAM.search(self._calls[position].output):
-            return False
-        given = self._steps[position][-1].words[1:]
-        later = [step.words for step in self._steps[index]]
-        return bool(given) and any(words[-len(given) :] == given for words in later)
-
-
 def resolved_failures(
     calls: Sequence[ToolCall], is_failure: Callable[[ToolCall], bool]
 ) -> Iterator[tuple[int, int]]:
@@ -76,10 +44,42 @@ def resolved_failures(
     Positions are indexes into ``calls``, in the order of the failures. ``is_failure`` says which
     calls to look at. One call may resolve several failures.
     """
-    attempts = _Attempts(calls)
+    steps = [_steps(call) for call in calls]
     for position, call in enumerate(calls):
-        if is_failure(call) and (later := attempts.resolving(position)) is not None:
+        if is_failure(call) and (later := _resolving(calls, steps, position)) is not None:
             yield position, later
+
+
+def _resolving(
+    calls: Sequence[ToolCall], steps: Sequence[tuple[Step, ...]], position: int
+) -> int | None:
+    """The position of the call that resolved the one at ``position``, or ``None``.
+
+    ``steps`` are those of the calls' commands.
+    """
+    goal = calls[position]
+    for index in range(position + 1, min(len(calls), position + 1 + MAX_LATER)):
+        later = calls[index]
+        if goal.is_shell != later.is_shell:
+            continue
+        if steps[position]:
+            is_again = related(steps[position], steps[index]) or (
+                index - position <= _MAX_STAND_IN
+                and _stands_in(goal, steps[position], steps[index])
+            )
+        else:
+            is_again = goal.intent == later.intent
+        if is_again and really_ok(later):
+            return index
+    return None
+
+
+def _stands_in(failed: ToolCall, steps: Sequence[Step], later: Sequence[Step]) -> bool:
+    """Whether another program is given what the missing one was given."""
+    given = steps[-1].words[1:]
+    if not given or not _NO_PROGRAM.search(failed.output):
+        return False
+    return any(step.words[-len(given) :] == given for step in later)
 
 
 def find_recoveries(calls: Sequence[ToolCall]) -> tuple[Recovery, ...]:

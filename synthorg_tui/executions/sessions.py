@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from synthorg_tui.core.enums import ExecutionOutcome
 from synthorg_tui.core.types import NotBlankStr
-from synthorg_tui.executions.blame import Blame, SessionBlame
+from synthorg_tui.executions.blame import Blame, blame_of
 from synthorg_tui.executions.conversation import Conversation, StartedSession, conversation_of
 from synthorg_tui.executions.facts import fill_missing
 from synthorg_tui.executions.forgotten import AgedSessions, aged_in
@@ -100,8 +100,8 @@ class SessionList:
         return await self._database.read(aged_in)
 
     async def blame(self, path: NotBlankStr, text: str | None = None) -> Blame:
-        """Return the calls that changed a file; see ``SessionBlame.blame``."""
-        return await SessionBlame(self._database, self._executions).blame(path, text)
+        """Return the calls that changed a file; the one that wrote the line ``text`` is first."""
+        return await blame_of(self._database, self._executions, path, text)
 
     async def conversation(self, session_id: NotBlankStr) -> Conversation | None:
         """Return a session as a conversation; ``None`` when there is no such session."""

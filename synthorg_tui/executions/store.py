@@ -8,17 +8,14 @@ import asyncio
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.executions.erased_lines import remember_in, spans_in, without_erased
 from synthorg_tui.executions.facts import FACTS, facts_of, pack_record, unpack_record
 from synthorg_tui.executions.forgotten import forgotten_in
 from synthorg_tui.executions.models import Execution, SourceRef
 from synthorg_tui.executions.packed import LineBlock, PackedLines
-from synthorg_tui.persistence.port import StoreDatabase
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +86,7 @@ class ExecutionStore:
         execution, lines = await asyncio.to_thread(without_erased, execution, lines, spans)
         record = await asyncio.to_thread(pack_record, execution)
 
-        def work(db: "Connection") -> None:
+        def work(db: Connection) -> None:
             _put(db, execution, mark.path, record, lines)
             _put_mark(db, mark)
             values = [execution.id, execution.line_count]
@@ -113,7 +110,7 @@ class ExecutionStore:
         """Store which records of a file its reader didn't know, in place of those of before."""
         file = hashlib.sha256(path.encode("utf-8", "replace")).hexdigest()
 
-        def work(db: "Connection") -> None:
+        def work(db: Connection) -> None:
             db.execute("DELETE FROM unknown_records WHERE file = ?", [file])
             for kind, count in kinds.items():
                 values = [file, reader, kind, count]
@@ -147,7 +144,7 @@ class ExecutionStore:
         """
         first, last = max(1, ref.first_line - context), ref.last_line + context
 
-        def work(db: "Connection") -> tuple[str, list[LineBlock]] | None:
+        def work(db: Connection) -> tuple[str, list[LineBlock]] | None:
             head = db.execute(
                 "SELECT path, line_count FROM executions WHERE id = ?", [ref.execution_id]
             ).fetchone()
@@ -220,7 +217,7 @@ class ExecutionStore:
         return tuple(row[0] for row in rows)
 
 
-def erase_lines_in(db: "Connection", refs: Sequence[SourceRef]) -> int:
+def erase_lines_in(db: Connection, refs: Sequence[SourceRef]) -> int:
     """Blank these lines in their sessions, now and after each later import of them.
 
     Returns the number of sessions that had any of them. Runs in the caller's transaction.
@@ -247,7 +244,7 @@ def erase_lines_in(db: "Connection", refs: Sequence[SourceRef]) -> int:
 
 
 def _put(
-    db: "Connection",
+    db: Connection,
     execution: Execution,
     path: str,
     record: bytes,
@@ -271,7 +268,7 @@ def _put(
         )
 
 
-def _put_mark(db: "Connection", mark: FileMark) -> None:
+def _put_mark(db: Connection, mark: FileMark) -> None:
     db.execute(
         "INSERT OR REPLACE INTO file_marks VALUES (?, ?, ?, ?)",
         [mark.path, mark.size, mark.mtime_ns, mark.digest],

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from operator import add
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from synthorg_tui.approvals.models import ApprovalStatus
 from synthorg_tui.approvals.rows import count_by_status
@@ -17,6 +17,7 @@ from synthorg_tui.figures.models import (
     ActivityDay,
     ApprovalFigures,
     DigestFigures,
+    FigureSpan,
     HintOutcome,
     LessonFigures,
     MemoryFigures,
@@ -37,11 +38,8 @@ from synthorg_tui.memory.kinds import KIND_SQL
 from synthorg_tui.memory.store.browsing import ARCHIVED
 from synthorg_tui.memory.store.queries import WhereClause
 from synthorg_tui.persistence.entities import OWN_AGENT
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import aware
-
-if TYPE_CHECKING:
-    from synthorg_tui.figures.models import FigureSpan
-    from synthorg_tui.persistence.port import Connection
 
 MEMORY_MARK: Final = "SELECT count(*), max(revision) FROM memories"
 VECTOR_MARK: Final = (
@@ -89,7 +87,7 @@ class Asked:
         return self.days.bucket_sql(column, self.scale.unit)
 
 
-def asked_for(db: "Connection", span: "FigureSpan", now: datetime, live: WhereClause) -> Asked:
+def asked_for(db: Connection, span: FigureSpan, now: datetime, live: WhereClause) -> Asked:
     """Return what is asked for; all time begins with the oldest of what is counted."""
     oldest = _oldest(db, live)
     scale = scale_of(span, now, oldest)
@@ -98,7 +96,7 @@ def asked_for(db: "Connection", span: "FigureSpan", now: datetime, live: WhereCl
     return Asked(now, scale, LocalDays(now, min(begins, calendar)), live)
 
 
-def _oldest(db: "Connection", live: WhereClause) -> datetime | None:
+def _oldest(db: Connection, live: WhereClause) -> datetime | None:
     row = db.execute(
         f"SELECT least((SELECT min(m.created_at) FROM memories m WHERE {live}), "
         "(SELECT min(called_at) FROM agent_calls), (SELECT min(created_at) FROM approvals), "
@@ -108,7 +106,7 @@ def _oldest(db: "Connection", live: WhereClause) -> datetime | None:
     return aware(row[0]) if row else None
 
 
-def memory_figures(db: "Connection", asked: Asked) -> MemoryFigures:
+def memory_figures(db: Connection, asked: Asked) -> MemoryFigures:
     """Count the live memories by project and kind over time."""
     where = f"{asked.live} AND m.created_at >= coalesce(?, m.created_at)"
     rows = db.execute(
@@ -137,7 +135,7 @@ def _one(name: str, asked: Asked, rows: Iterable[tuple[date, int]]) -> Series:
     return Series(name, counted_in(asked.scale, rows))
 
 
-def digest_figures(db: "Connection", asked: Asked) -> DigestFigures:
+def digest_figures(db: Connection, asked: Asked) -> DigestFigures:
     """Count the digests: those with memories, without, and those that failed."""
     rows = db.execute(
         f"SELECT CASE WHEN is_error THEN 'failed' WHEN len(memory_ids) > 0 THEN 'hits' "
@@ -155,7 +153,7 @@ def digest_figures(db: "Connection", asked: Asked) -> DigestFigures:
     return DigestFigures(hits, misses, failed, spent[0] or 0.0, spent[1] or 0.0, int(spent[2] or 0))
 
 
-def given_tokens(db: "Connection", asked: Asked) -> tuple[Series, ...]:
+def given_tokens(db: Connection, asked: Asked) -> tuple[Series, ...]:
     """Sum the tokens that each agent was given in digests, hints and other replies."""
     rows = db.execute(
         f"SELECT agent_id, {asked.bucket('called_at')}, sum(tokens)::BIGINT FROM agent_calls "
@@ -165,7 +163,7 @@ def given_tokens(db: "Connection", asked: Asked) -> tuple[Series, ...]:
     return tuple(each for each in series_of(asked.scale, rows) if each.total)
 
 
-def hint_series(db: "Connection", asked: Asked) -> tuple[Series, ...]:
+def hint_series(db: Connection, asked: Asked) -> tuple[Series, ...]:
     """Count the hints before a call and after one that failed."""
     rows = db.execute(
         "SELECT CASE WHEN name = 'before_action' THEN 'before' ELSE 'after' END, "
@@ -184,7 +182,7 @@ _RUNS: Final = (
 """Sessions that ran what a lesson is about; a subagent works in the session of its parent."""
 
 
-def hint_outcomes(db: "Connection", asked: Asked) -> tuple[HintOutcome, ...]:
+def hint_outcomes(db: Connection, asked: Asked) -> tuple[HintOutcome, ...]:
     """Count what became of the calls that were given a lesson before or after them."""
     rows = db.execute(
         f"WITH {_RUNS} SELECT u.how, "
@@ -199,7 +197,7 @@ def hint_outcomes(db: "Connection", asked: Asked) -> tuple[HintOutcome, ...]:
     return tuple(found.get(how, HintOutcome(how, 0, 0, 0, 0)) for how in _HINT_MOMENTS)
 
 
-def lesson_figures(db: "Connection", asked: Asked) -> tuple[LessonFigures, ...]:
+def lesson_figures(db: Connection, asked: Asked) -> tuple[LessonFigures, ...]:
     """Return the skills in force, those that were given most first."""
     given = db.execute(
         f"SELECT path, {asked.bucket('used_at')}, count(*) FROM lesson_uses "
@@ -227,7 +225,7 @@ def lesson_figures(db: "Connection", asked: Asked) -> tuple[LessonFigures, ...]:
     return tuple(sorted(lessons, key=lambda each: (-each.given.total, each.name, each.path)))
 
 
-def model_figures(db: "Connection", asked: Asked) -> ModelFigures:
+def model_figures(db: Connection, asked: Asked) -> ModelFigures:
     """Sum up the language models by model and agent, and what agents were given."""
     rows = db.execute(
         "SELECT model, CASE WHEN agent_id = $own THEN '' ELSE agent_id END, "
@@ -259,7 +257,7 @@ def _use(model: str, agent: str, rows: list[list[Any]], asked: Asked) -> ModelUs
     )
 
 
-def approval_figures(db: "Connection", asked: Asked) -> ApprovalFigures:
+def approval_figures(db: Connection, asked: Asked) -> ApprovalFigures:
     """Count what waits, and what was proposed and decided over time."""
     rows = db.execute(
         f"SELECT 'proposed', {asked.bucket('created_at')}, count(*) FROM approvals "
@@ -275,7 +273,7 @@ def approval_figures(db: "Connection", asked: Asked) -> ApprovalFigures:
     return ApprovalFigures(waiting, snoozed, proposed, approved, rejected)
 
 
-def activity_days(db: "Connection", asked: Asked) -> tuple[ActivityDay, ...]:
+def activity_days(db: Connection, asked: Asked) -> tuple[ActivityDay, ...]:
     """Count sessions by the day that they ended on, and the calls of their agents.
 
     Subagents' sessions are part of their parent's; their calls count.

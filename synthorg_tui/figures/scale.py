@@ -5,7 +5,7 @@ zone's offset changes within the span, each row gets the offset of its own momen
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
@@ -127,12 +127,10 @@ def _shifts(now: datetime, oldest: datetime) -> Iterator[tuple[datetime, int]]:
     yield datetime.max, present
 
 
-def counted_in(
-    scale: TimeScale, counts: Mapping[date, int] | Iterable[tuple[date, int]]
-) -> tuple[int, ...]:
-    """Return counts by first day as a count for each bucket of the scale."""
+def counted_in(scale: TimeScale, counts: Iterable[tuple[date, int]]) -> tuple[int, ...]:
+    """Return (first day, count) pairs as a count for each bucket of the scale."""
     found = [0] * len(scale.starts)
-    for day, count in counts.items() if isinstance(counts, Mapping) else counts:
+    for day, count in counts:
         at = bisect_right(scale.starts, day) - 1
         if at >= 0 or scale.span is FigureSpan.ALL:
             found[max(at, 0)] += count
@@ -146,9 +144,8 @@ def series_of(
 
     With ``names`` those are returned, in this order, whether there are rows or not.
     """
-    by_name: dict[str, dict[date, int]] = {name: {} for name in names}
+    by_name: dict[str, list[tuple[date, int]]] = {name: [] for name in names}
     for name, day, count in rows:
-        days = by_name.setdefault(name, {})
-        days[day] = days.get(day, 0) + count
-    made = [Series(name, counted_in(scale, days)) for name, days in by_name.items()]
+        by_name.setdefault(name, []).append((day, count))
+    made = [Series(name, counted_in(scale, counts)) for name, counts in by_name.items()]
     return tuple(made) if names else tuple(sorted(made, key=lambda s: (-s.total, s.name)))

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from synthorg_tui.core.disk_space import free_bytes, low_space, taken_bytes
 from synthorg_tui.core.text import counted, size
@@ -25,14 +25,11 @@ from synthorg_tui.figures.models import (
 )
 from synthorg_tui.jobs.models import JobStatus, RunState
 from synthorg_tui.jobs.runs import JobRuns
+from synthorg_tui.jobs.scheduler import JobScheduler
+from synthorg_tui.memory.store.queries import WhereClause
 from synthorg_tui.persistence import BACKUP_DIR, INDEX_DIR
 from synthorg_tui.persistence.backups import backups_in
-from synthorg_tui.persistence.port import StoreDatabase
-
-if TYPE_CHECKING:
-    from synthorg_tui.jobs.scheduler import JobScheduler
-    from synthorg_tui.memory.store.queries import WhereClause
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 
 MAX_STATES: Final = 12
 """Latest runs of a job whose ends are told."""
@@ -40,7 +37,7 @@ STALE_BACKUP: Final = timedelta(days=8)
 """Age of the newest backup from which on it is told as a fault: a weekly one may be a day late."""
 
 
-_Count: TypeAlias = "Callable[[Connection, queries.Asked], Any]"
+_Count: TypeAlias = Callable[[Connection, queries.Asked], Any]
 _SECTIONS: Final[dict[str, tuple[str, _Count]]] = {
     "memories": (queries.MEMORY_MARK, queries.memory_figures),
     "digests": (queries.CALL_MARK, queries.digest_figures),
@@ -70,9 +67,9 @@ class FigureService:
         self,
         database: StoreDatabase,
         data_dir: Path,
-        live: "Callable[[], WhereClause]",
-        waiting: "Callable[[Connection], int]",
-        jobs: "Callable[[], JobScheduler]",
+        live: Callable[[], WhereClause],
+        waiting: Callable[[Connection], int],
+        jobs: Callable[[], JobScheduler],
         *,
         uncounted: str = "",
     ) -> None:
@@ -116,7 +113,7 @@ class FigureService:
             ),
         )
 
-    def _count(self, db: "Connection", *, span: FigureSpan, now: datetime) -> dict[str, Any]:
+    def _count(self, db: Connection, *, span: FigureSpan, now: datetime) -> dict[str, Any]:
         """Count in one snapshot; a section whose rows are as before isn't counted again.
 
         A minute makes a difference by itself: memories expire and items come back meanwhile.

@@ -8,15 +8,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from synthorg_tui.core.text import truncate
 from synthorg_tui.jobs.models import JobRun, RunState
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.values import aware, naive_utc, number_of
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 MAX_RUNS: Final = 50
 """Runs of one job that stay on record."""
@@ -107,7 +104,7 @@ class JobRuns:
         return found
 
 
-def _begin(db: "Connection", *, job: str, at: datetime) -> int:
+def _begin(db: Connection, *, job: str, at: datetime) -> int:
     number = number_of(db, "SELECT coalesce(max(number), 0) + 1 FROM job_runs")
     db.execute(
         "INSERT INTO job_runs VALUES (?, ?, ?, NULL, ?, 0, 0, '', 0, '')",
@@ -116,7 +113,7 @@ def _begin(db: "Connection", *, job: str, at: datetime) -> int:
     return number
 
 
-def _end(db: "Connection", *, run: JobRun) -> None:
+def _end(db: Connection, *, run: JobRun) -> None:
     ended = naive_utc(run.ended_at) if run.ended_at else None
     db.execute(
         "UPDATE job_runs SET ended_at = ?, state = ?, progress = ?, total = ?, told = ?, "
@@ -136,7 +133,7 @@ def _end(db: "Connection", *, run: JobRun) -> None:
     )
 
 
-def _interrupt_open(db: "Connection", *, at: datetime, since: datetime) -> tuple[str, ...]:
+def _interrupt_open(db: Connection, *, at: datetime, since: datetime) -> tuple[str, ...]:
     rows = db.execute(
         "UPDATE job_runs SET state = ?, told = ?, ended_at = greatest(started_at, ?) "
         "WHERE state = ? AND started_at <= ? RETURNING job",

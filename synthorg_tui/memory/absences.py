@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
@@ -28,10 +28,8 @@ from synthorg_tui.memory.store.edges import stands_for
 from synthorg_tui.memory.store.queries import WhereClause
 from synthorg_tui.memory.store.rows import STORED, StoredMemory, listed
 from synthorg_tui.memory.strategies.service import MAX_QUERY, InjectionRequest, InjectionService
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import naive_utc
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 MAX_FORMER: Final = 5
 MAX_TERMS: Final = 32
@@ -43,15 +41,6 @@ _PART = re.compile(r"^\[[A-Z]+\]\s*")
 _TOKENIZER = BM25Tokenizer()
 
 Why: TypeAlias = tuple[Verdict, str]
-
-_ARCHIVED: Final = {
-    ArchiveReason.DUPLICATE: (Verdict.SUPERSEDED, "another memory says the same"),
-    ArchiveReason.SUPERSEDED: (Verdict.SUPERSEDED, "a newer memory replaces it"),
-    ArchiveReason.CONSOLIDATED: (Verdict.SUPERSEDED, "a summary stands for it"),
-    ArchiveReason.EXPIRED: (Verdict.EXPIRED, "it had expired"),
-    ArchiveReason.ROOM: (Verdict.DELETED, "room was needed for others"),
-    ArchiveReason.BY_HAND: (Verdict.DELETED, "a person put it there"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +78,9 @@ class Absences:
         newest = await self._newest(request, keys)
         where = self._former_where(request, keys, [fact.entry.id for fact in newest.values()])
         where.add("NOT list_contains(?::VARCHAR[], m.id::VARCHAR)", list(besides))
-        with translate_errors(MemoryRetrievalError, "looking up former memories"):
-            rows = await self._core.read(lambda db: _fitting(db, where, terms))
+        rows = await self._core.read(
+            lambda db: _fitting(db, where, terms), action="looking up former memories"
+        )
         return tuple([await self._former(request, row) for row in rows])
 
     async def why(self, request: InjectionRequest, memory_id: str) -> MemoryVerdict:
@@ -137,8 +127,10 @@ class Absences:
         return where
 
     async def _on_replaced(self, memory_id: str) -> str:
-        with translate_errors(MemoryRetrievalError, "looking up what a memory stands on"):
-            found = await self._core.read(lambda db: facts.stands_on_replaced(db, [memory_id]))
+        found = await self._core.read(
+            lambda db: facts.stands_on_replaced(db, [memory_id]),
+            action="looking up what a memory stands on",
+        )
         at = found.get(memory_id)
         return f"; stands on a fact that was replaced on {_day(at)}" if at else ""
 
@@ -180,11 +172,14 @@ class Absences:
             if ends is not None and ends <= self._now:
                 return Verdict.EXPIRED, f"expired on {_day(ends)}"
         if row.deleted_at is None:
-            with translate_errors(MemoryRetrievalError, "looking up what replaced a memory"):
-                return await self._core.read(lambda db: _replaced(db, row, self._now))
+            return await self._core.read(
+                lambda db: _replaced(db, row, self._now),
+                action="looking up what replaced a memory",
+            )
         fact = await self._newer_fact(request, row)
-        with translate_errors(MemoryRetrievalError, "reading the history"):
-            return await self._core.read(lambda db: _deleted(db, row, fact))
+        return await self._core.read(
+            lambda db: _deleted(db, row, fact), action="reading the history"
+        )
 
     async def _newer_fact(self, request: InjectionRequest, row: StoredMemory) -> DigestItem | None:
         """The fact that is given in place of a deleted memory."""
@@ -212,7 +207,7 @@ def _beginning(stem: str) -> str:
     return f" {stem}"
 
 
-def _fitting(db: "Connection", where: WhereClause, terms: Sequence[str]) -> list[StoredMemory]:
+def _fitting(db: Connection, where: WhereClause, terms: Sequence[str]) -> list[StoredMemory]:
     """The rows in whose text more than half of the terms begin a word, those with most first.
 
     The database finds those that hold the terms anywhere, which it does quickly and in little room.
@@ -238,7 +233,7 @@ def _count(terms: Sequence[str], content: str) -> int:
     return sum(term in text for term in terms)
 
 
-def _without_row(db: "Connection", id_start: str) -> MemoryVerdict:
+def _without_row(db: Connection, id_start: str) -> MemoryVerdict:
     """The verdict on an id of which there is no memory."""
     found = db.execute(
         "SELECT memory_id::VARCHAR, purged_at FROM tombstones "
@@ -254,7 +249,7 @@ def _without_row(db: "Connection", id_start: str) -> MemoryVerdict:
     )
 
 
-def _replaced(db: "Connection", row: StoredMemory, now: datetime) -> Why | None:
+def _replaced(db: Connection, row: StoredMemory, now: datetime) -> Why | None:
     """Why a memory that isn't deleted isn't given: archived, or a fact that holds no more."""
     if row.archived_at is not None:
         return _archived(db, row)
@@ -278,7 +273,7 @@ _ARCHIVED_BY: Final = {
 }
 
 
-def _archived(db: "Connection", row: StoredMemory) -> Why:
+def _archived(db: Connection, row: StoredMemory) -> Why:
     """Why a memory was archived, with what stands in its place."""
     why, day = ArchiveReason(row.archived_why or ArchiveReason.BY_HAND), _day(row.archived_at)
     if why is ArchiveReason.EXPIRED:
@@ -293,7 +288,7 @@ def _archived(db: "Connection", row: StoredMemory) -> Why:
     return Verdict.SUPERSEDED, f"{words}{key} ({_short(others[-1].id)}) on {day}"
 
 
-def _deleted(db: "Connection", row: StoredMemory, fact: DigestItem | None) -> Why:
+def _deleted(db: Connection, row: StoredMemory, fact: DigestItem | None) -> Why:
     who = _last_actor(queries.history_of(db, row.id), ChangeKind.DELETED)
     when = _day(row.deleted_at)
     skill = _replacing_skill(db, row, who)
@@ -302,17 +297,12 @@ def _deleted(db: "Connection", row: StoredMemory, fact: DigestItem | None) -> Wh
         reason = f'replaced by the skill "{name}" ({_short(skill.id)}), approved'
         return Verdict.SUPERSEDED, f"{reason}{_by(who)} on {when}"
     deleted = f"deleted{_by(who)} on {when}"
-    return (
-        (Verdict.SUPERSEDED, f"{_by_fact(fact)}; {deleted}")
-        if fact
-        else (
-            Verdict.DELETED,
-            deleted,
-        )
-    )
+    if fact is None:
+        return Verdict.DELETED, deleted
+    return Verdict.SUPERSEDED, f"{_by_fact(fact)}; {deleted}"
 
 
-def _replacing_skill(db: "Connection", row: StoredMemory, who: str) -> StoredMemory | None:
+def _replacing_skill(db: Connection, row: StoredMemory, who: str) -> StoredMemory | None:
     """The skill's memory that the decision which deleted this one has stored.
 
     Both are changes of one transaction, which gives all its changes the same time.

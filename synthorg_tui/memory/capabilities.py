@@ -1,8 +1,7 @@
 """Capabilities of memory backends, so that callers can check a feature before they use it.
 
-Beyond the documented ones, ``Feature`` names what only a store with a database of its own can do,
-and says in words what a backend lacks: whoever needs one asks here, so that the same is told by
-each command and screen.
+Beyond the documented ones, ``Feature`` names what only the local backend can do, with words for
+what another backend lacks, so that every command and screen reports the same error.
 """
 
 from enum import Enum

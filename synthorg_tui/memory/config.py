@@ -296,8 +296,9 @@ class CompanyMemoryConfig(FrozenModel):
     def _warn_about_what_is_kept(self) -> Self:
         if self.backend == "inmemory":
             warn("backend", self.backend, "memories are gone when the program that has them ends")
-        if self.backend != "mem0" and self.storage.history_store != "sqlite":
-            reason = f"backend {self.backend!r} keeps its history in its own database"
+        if self.storage.history_store != "sqlite":
+            where = "in SQLite" if self.backend == "mem0" else "in its own database"
+            reason = f"backend {self.backend!r} keeps its history {where}"
             warn("storage.history_store", self.storage.history_store, reason)
         return self
 

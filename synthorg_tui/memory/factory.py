@@ -7,6 +7,7 @@ database, come in a ``BackendContext``.
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -85,11 +86,7 @@ def default_registry() -> MemoryBackendRegistry:
     """Return a registry of the backends that come with the application."""
     children: dict[str, Builder] = {"inmemory": _inmemory, "local": _local, "mem0": _mem0}
     routable = MemoryBackendRegistry(children)
-
-    def composite(config: CompanyMemoryConfig, context: BackendContext) -> MemoryBackend:
-        return _composite(routable, config, context)
-
-    return MemoryBackendRegistry({**children, "composite": composite})
+    return MemoryBackendRegistry({**children, "composite": partial(_composite, routable)})
 
 
 def create_memory_backend(

@@ -8,7 +8,6 @@ the order, so nothing may be dropped here.
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.enums import MemoryCategory
@@ -36,7 +35,11 @@ from synthorg_tui.memory.retrieval.explanation import (
     text_of,
     too_small,
 )
-from synthorg_tui.memory.retrieval.hits import SearchHit
+from synthorg_tui.memory.retrieval.hits import (
+    HierarchicalRetriever,
+    QuerySpecificReranker,
+    SearchHit,
+)
 from synthorg_tui.memory.retrieval.neighbours import lend
 from synthorg_tui.memory.retrieval.relevance import judge_hits, moved_cutoff, pool_size, rank_hits
 from synthorg_tui.memory.retrieval.selection import Selection
@@ -46,9 +49,6 @@ from synthorg_tui.memory.retrieval.wording import Worder, marks_of
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 from synthorg_tui.memory.shared import SharedKnowledgeStore
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.retrieval.hits import HierarchicalRetriever, QuerySpecificReranker
 
 _log = logging.getLogger(__name__)
 
@@ -87,8 +87,8 @@ class ContextInjectionStrategy:
         shared_store: SharedKnowledgeStore | None = None,
         token_estimator: TokenEstimator | None = None,
         memory_filter: MemoryFilterStrategy | None = None,
-        hierarchical_retriever: "HierarchicalRetriever | None" = None,
-        reranker: "QuerySpecificReranker | None" = None,
+        hierarchical_retriever: HierarchicalRetriever | None = None,
+        reranker: QuerySpecificReranker | None = None,
         clock: Clock | None = None,
         sensitivities: Collection[Sensitivity] = GIVEN_BY_DEFAULT,
         handed: Collection[str] = (),

@@ -6,13 +6,14 @@ differences. Nothing here decides what is included.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from pydantic import Field, ValidationError
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
+from synthorg_tui.memory.config import CompanyMemoryConfig
 from synthorg_tui.memory.digest.config import MemoryV1Config
 from synthorg_tui.memory.enums import Sensitivity
 from synthorg_tui.memory.index.protocol import Visibility
@@ -23,58 +24,12 @@ from synthorg_tui.memory.strategies.service import (
     InjectionService,
     agents_request,
 )
-from synthorg_tui.persistence.port import StoreDatabase
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.config import CompanyMemoryConfig
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 
 
-@dataclass(frozen=True, slots=True)
-class ScenarioRecord:
-    """A scenario as stored in the database.
-
-    ``question`` is JSON; ``expected`` are the ids of the memories that were included when it was
-    saved.
-    """
-
-    name: str
-    question: str
-    expected: tuple[str, ...]
-
-
-class ScenarioStore:
-    """Stores scenarios by name in the database, so that backups include them."""
-
-    def __init__(self, database: StoreDatabase) -> None:
-        self._database = database
-
-    async def all(self) -> tuple[ScenarioRecord, ...]:
-        """Return all stored scenarios, ordered by name."""
-        rows = await self._database.read(
-            lambda db: db.execute(
-                "SELECT name, question, expected FROM scenarios ORDER BY name"
-            ).fetchall()
-        )
-        return tuple(ScenarioRecord(name, asked, tuple(ids)) for name, asked, ids in rows)
-
-    async def save(self, record: ScenarioRecord) -> None:
-        """Store a scenario, replacing one of the same name."""
-        values = [record.name, record.question, list(record.expected)]
-        await self._database.write(
-            lambda db: db.execute("INSERT OR REPLACE INTO scenarios VALUES (?, ?, ?)", values)
-        )
-
-    async def delete(self, name: str) -> bool:
-        """Delete a scenario; return ``False`` when there is none of this name."""
-
-        def work(db: "Connection") -> bool:
-            found = db.execute(
-                "DELETE FROM scenarios WHERE name = ? RETURNING name", [name]
-            ).fetchall()
-            return bool(found)
-
-        return await self._database.write(work)
+def stored_scenarios(db: Connection) -> list[tuple[str, str, list[str]]]:
+    """Return name, question as JSON, and ids of the expected memories of all scenarios, by name."""
+    return db.execute("SELECT name, question, expected FROM scenarios ORDER BY name").fetchall()
 
 
 Value: TypeAlias = bool | int | float | str
@@ -151,7 +106,7 @@ def _changed_digest(v1: MemoryV1Config, words: Value | None) -> MemoryV1Config |
 def _changed_config(
     configured: MemoryRetrievalConfig, changed: Mapping[str, Value]
 ) -> MemoryRetrievalConfig:
-    """Only what is set is carried over, so that defaults don't count as chosen."""
+    """The settings with changes; defaults are left out, so that they don't count as chosen."""
     if unknown := sorted(set(changed) - set(MemoryRetrievalConfig.model_fields)):
         raise DomainError(
             f"memory.retrieval has no setting {unknown[0]!r}.",
@@ -236,23 +191,26 @@ class ScenarioOutcome:
 
 
 class ScenarioService:
-    """Saves questions with the memories they include, and runs them again to detect changes."""
+    """Saves questions with the memories they include, and runs them again to detect changes.
+
+    They are stored in the database, so that backups include them.
+    """
 
     def __init__(
         self,
-        store: ScenarioStore,
+        database: StoreDatabase,
         injection: InjectionService,
-        configured: "Callable[[str], CompanyMemoryConfig]",
+        configured: Callable[[str], CompanyMemoryConfig],
     ) -> None:
-        self._store = store
+        self._database = database
         self._injection = injection
         self._configured = configured
 
     async def list(self) -> tuple[Scenario, ...]:
         """Return all saved scenarios, ordered by name."""
         return tuple(
-            Scenario(record.name, Question.model_validate_json(record.question), record.expected)
-            for record in await self._store.all()
+            Scenario(name, Question.model_validate_json(question), tuple(expected))
+            for name, question, expected in await self._database.read(stored_scenarios)
         )
 
     async def save(self, name: str, question: Question) -> Scenario:
@@ -268,13 +226,16 @@ class ScenarioService:
         candidates = await self._candidates(question)
         expected = tuple(candidate.entry.id for candidate in candidates if candidate.verdict.is_in)
         scenario = Scenario(name.strip(), question, expected)
-        record = ScenarioRecord(scenario.name, question.model_dump_json(), scenario.expected)
-        await self._store.save(record)
+        values = [scenario.name, question.model_dump_json(), list(expected)]
+        await self._database.write(
+            lambda db: db.execute("INSERT OR REPLACE INTO scenarios VALUES (?, ?, ?)", values)
+        )
         return scenario
 
     async def delete(self, name: str) -> bool:
         """Delete a scenario; return ``False`` when there is none of this name."""
-        return await self._store.delete(name)
+        sql = "DELETE FROM scenarios WHERE name = ? RETURNING name"
+        return bool(await self._database.write(lambda db: db.execute(sql, [name]).fetchall()))
 
     async def run(self, names: Sequence[str] = ()) -> tuple[ScenarioOutcome, ...]:
         """Run the named scenarios again, or all by default; return one outcome for each.

@@ -96,8 +96,7 @@ class MemoryService:
         Raises ``FineTuneRunNotFoundError``, ``FineTuneRunNotResumableError`` for a complete run,
         and ``FineTuneActiveError``.
         """
-        parts = self._needed()
-        await self._settle(parts)
+        parts = await self._settled()
         async with self._starting:
             self._require_idle()
             run = await parts.store.run(run_id)
@@ -112,8 +111,7 @@ class MemoryService:
     async def finished(self, run_id: str) -> FineTuneRun:
         """Wait until a run of this process is over and return it; others are returned as stored."""
         parts = self._needed()
-        if self._is_active and self._pipeline is not None and self._pipeline.run.id == run_id:
-            assert self._task is not None
+        if self._task is not None and self._active_id == run_id:
             with suppress(asyncio.CancelledError):
                 await asyncio.shield(self._task)
         return await parts.store.run(run_id)
@@ -132,9 +130,7 @@ class MemoryService:
 
     async def get_run(self, run_id: str) -> FineTuneRun:
         """Return a run with its curve and figures; raises ``FineTuneRunNotFoundError``."""
-        parts = self._needed()
-        await self._settle(parts)
-        return await parts.store.run(run_id)
+        return await (await self._settled()).store.run(run_id)
 
     async def cancel_fine_tune(self) -> str | None:
         """Cancel the active run and return its id, ``None`` when there is none.
@@ -142,9 +138,9 @@ class MemoryService:
         It has ended when this returns, and can be resumed.
         """
         self._needed()
-        if not self._is_active or self._pipeline is None or self._task is None:
+        run_id = self._active_id  # before it is cancelled: afterwards none is active
+        if self._task is None or run_id is None:
             return None
-        run_id = self._pipeline.run.id  # before it is cancelled: afterwards none is active
         self._cancel.set()
         await asyncio.gather(asyncio.shield(self._task), return_exceptions=True)
         return run_id
@@ -155,9 +151,7 @@ class MemoryService:
 
     async def list_runs(self, *, limit: int, offset: int) -> tuple[tuple[FineTuneRun, ...], int]:
         """Return runs, newest first, and how many there are in all."""
-        parts = self._needed()
-        await self._settle(parts)
-        return await parts.store.runs(limit=limit, offset=offset)
+        return await (await self._settled()).store.runs(limit=limit, offset=offset)
 
     async def delete_run(self, run_id: str) -> FineTuneRun:
         """Delete a run with what its stages stored, and return what it was.
@@ -167,7 +161,7 @@ class MemoryService:
         """
         run = await self.get_run(run_id)
         parts = self._needed()
-        if self._is_active and self._pipeline is not None and self._pipeline.run.id == run_id:
+        if self._active_id == run_id:
             raise FineTuneActiveError("this run is at work", remedy="Cancel it first.")
         if await parts.store.has_checkpoint(run_id):
             raise FineTuneActiveError(
@@ -229,6 +223,13 @@ class MemoryService:
     def _is_active(self) -> bool:
         return self._task is not None and not self._task.done()
 
+    @property
+    def _active_id(self) -> str | None:
+        """The id of the run that is at work in this process."""
+        if not self._is_active or self._pipeline is None:
+            return None
+        return self._pipeline.run.id
+
     def _needed(self) -> TuningParts:
         if self._parts is None:
             raise BackendUnsupportedError(self._reason, remedy="Set memory.backend to local.")
@@ -275,10 +276,11 @@ class MemoryService:
         _tell(event, pipeline.run)
         return pipeline.run
 
-    async def _settle(self, parts: TuningParts) -> None:
-        """Mark runs that a process left at work: nobody goes on with them by himself."""
+    async def _settled(self) -> TuningParts:
+        """Return the parts, once runs that another process left at work are marked as failed."""
+        parts = self._needed()
         if self._is_settled:
-            return
+            return parts
         self._is_settled = True
         own = self._pipeline.run.id if self._pipeline is not None else None
         now = parts.core.clock.now()
@@ -292,6 +294,7 @@ class MemoryService:
                 stage = run.stage.value.replace("_", " ")
                 error = f"interrupted while {stage}: the program ended"
                 await parts.store.save(_failed(run, error, parts.core.clock.now()))
+        return parts
 
 
 def _failed(run: FineTuneRun, error: str, now: datetime) -> FineTuneRun:

@@ -27,6 +27,20 @@ def require_namespace(namespace: str) -> None:
         )
 
 
+def require_own(
+    memory_id: str, agent_id: str, *, owner: str, is_shared: bool, retracts: bool
+) -> None:
+    """Raise ``MemoryStoreError`` unless the agent may delete the memory, or with ``retracts`` may
+    withdraw it: only its own, and only private or published ones, respectively.
+    """
+    if is_shared is not retracts:
+        how = "shared: retract it instead" if is_shared else "private, not shared"
+        raise MemoryStoreError(f"memory {memory_id} is {how}")
+    if owner != agent_id:
+        whose = "was published by" if retracts else "belongs to"
+        raise MemoryStoreError(f"memory {memory_id} {whose} another agent")
+
+
 @runtime_checkable
 class SharedKnowledgeStore(Protocol):
     """Publishes memories to all agents, and searches and withdraws published ones.

@@ -14,6 +14,7 @@ BACKENDS: Final = ("duckdb", "sqlite", POSTGRES)
 """Accepted names; the second is the documented one, for the same database as the first."""
 _OTHER_NAMES: Final = {"postgresql": POSTGRES}
 _PLANNED: Final = frozenset({"mariadb"})
+_SECTIONS: Final = frozenset({"sqlite", "postgresql"})
 _SCHEMES: Final = ("postgresql://", "postgres://")
 POOL_SIZE: Final = 10
 MAX_POOL: Final = 100
@@ -27,7 +28,8 @@ class PersistenceConfig(FrozenModel):
     An open engine keeps them in its data directory, in one file with the memories. ``path`` is of
     a database of its own, for programs that open one by ``create_backend``; ``:memory:`` is one
     that is gone once it is disconnected. ``backend`` may be ``sqlite``, the documented name, for
-    what is DuckDB here. The documented section ``sqlite:`` is read as if its values stood here.
+    what is DuckDB here. The documented sections ``sqlite:`` and ``postgresql:`` are read as if
+    their values stood here.
 
     With ``backend: postgres`` all that the store's database holds, memories included, is on a
     server that other programs may use, too. Its address is ``url``, or what the environment has
@@ -67,14 +69,18 @@ class PersistenceConfig(FrozenModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _fold_documented_section(cls, values: object) -> object:
-        if not isinstance(values, dict) or not isinstance(values.get("sqlite"), dict):
+    def _fold_documented_sections(cls, values: object) -> object:
+        if not isinstance(values, dict):
             return values
-        section = values["sqlite"]
-        twice = sorted(set(section) & set(values))
-        if twice:
-            reject("persistence.sqlite", twice, f"Set twice: {twice}")
-        return {name: value for name, value in values.items() if name != "sqlite"} | section
+        folded = dict(values)
+        for name in sorted(_SECTIONS & values.keys()):
+            section = folded.pop(name)
+            if not isinstance(section, dict):
+                reject(f"persistence.{name}", "(not shown)", "must be a section of settings")
+            if twice := sorted(section.keys() & folded.keys()):
+                reject(f"persistence.{name}", twice, f"Set twice: {twice}")
+            folded |= section
+        return folded
 
     @field_validator("backend")
     @classmethod

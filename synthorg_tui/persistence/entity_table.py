@@ -132,7 +132,7 @@ class EntityTable(Generic[Entity]):
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Raises what the database says as the errors that the protocols document."""
+        """Translate errors of the database into those that ``repositories`` documents."""
         import duckdb
 
         if not self._database.is_open:

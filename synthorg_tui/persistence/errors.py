@@ -1,4 +1,4 @@
-"""Errors of operational persistence, as its protocol documents them."""
+"""Errors of operational data, with the documented names."""
 
 from synthorg_tui.core.errors import DomainError
 

@@ -1,9 +1,9 @@
-"""Operational data on DuckDB: the backend that the engine has, and those that stand alone."""
+"""The backend of operational data: that of an open engine, and those on databases of their own."""
 
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from synthorg_tui.core.errors import ConfigError, DomainError
 from synthorg_tui.core.paths import expand_home
@@ -15,9 +15,6 @@ from synthorg_tui.persistence.errors import MigrationError, PersistenceConnectio
 from synthorg_tui.persistence.lock import store_database
 from synthorg_tui.persistence.migrations import create_missing
 from synthorg_tui.persistence.port import StoreDatabase
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.protocol import PersistenceBackend
 
 _MADE_FROM: Final = "operational.duckdb"
 Repository = TypeVar("Repository", bound=EntityTable[Any])
@@ -34,23 +31,28 @@ class Held(Generic[Repository]):
 
 
 class DuckDBPersistence:
-    """Repositories on one DuckDB file.
+    """The repositories of operational data, one for each kind of entity, all asynchronous.
 
-    On a ``database`` that somebody else has opened it is connected as long as that is open, and
-    ``disconnect`` leaves it so. Use ``create_backend`` for a file of its own.
+    They run on every ``StoreDatabase``, a file or a server's. A backend on a ``database`` that its
+    owner opens and closes is connected as long as that is open; ``create_backend`` returns one that
+    opens a database of its own. While it isn't connected, its repositories raise
+    ``PersistenceConnectionError``. ``connect`` and ``disconnect`` can be repeated, and ``migrate``
+    does nothing when the schema is up to date.
     """
 
     def __init__(self, database: StoreDatabase) -> None:
         self._database = database
 
     async def connect(self) -> None:
+        """Open the database; raises ``PersistenceConnectionError`` or ``MigrationError``."""
         if not self._database.is_open:
             raise PersistenceConnectionError("the store that the operational data is in is closed")
 
     async def disconnect(self) -> None:
-        """Do nothing: whoever opened the database closes it."""
+        """Do nothing: the owner of the database closes it."""
 
     async def health_check(self) -> bool:
+        """Return whether the database answers; ``False`` also when it isn't connected."""
         if not self.is_connected:
             return False
         try:
@@ -60,6 +62,7 @@ class DuckDBPersistence:
         return found == (1,)
 
     async def migrate(self) -> None:
+        """Bring the schema up to date; raises ``MigrationError``."""
         if not self.is_connected:
             raise PersistenceConnectionError(NOT_CONNECTED)
         try:
@@ -82,22 +85,22 @@ class DuckDBPersistence:
         return table(self._database)
 
     tasks = Held(tables.TaskTable)
-    cost_records = Held(tables.CostTable)
+    cost_records = Held(tables.CostRecordTable)
     messages = Held(tables.MessageTable)
-    lifecycle_events = Held(tables.LifecycleEventTable)
-    task_metrics = Held(tables.TaskMetricTable)
-    collaboration_metrics = Held(tables.CollaborationTable)
-    parked_contexts = Held(tables.ParkedContextTable)
-    audit_entries = Held(tables.AuditTable)
-    users = Held(tables.UserTable)
-    api_keys = Held(tables.ApiKeyTable)
-    checkpoints = Held(tables.CheckpointTable)
-    heartbeats = Held(tables.HeartbeatTable)
-    agent_states = Held(tables.AgentStateTable)
-    settings = Held(tables.SettingTable)
-    artifacts = Held(tables.ArtifactTable)
-    projects = Held(tables.ProjectTable)
-    custom_presets = Held(tables.PresetTable)
+    lifecycle_events = Held(tables.LifecycleEventRepository)
+    task_metrics = Held(tables.TaskMetricRepository)
+    collaboration_metrics = Held(tables.CollaborationMetricRepository)
+    parked_contexts = Held(tables.ParkedContextRepository)
+    audit_entries = Held(tables.AuditRepository)
+    users = Held(tables.UserRepository)
+    api_keys = Held(tables.ApiKeyRepository)
+    checkpoints = Held(tables.CheckpointRepository)
+    heartbeats = Held(tables.HeartbeatRepository)
+    agent_states = Held(tables.AgentStateRepository)
+    settings = Held(tables.SettingsRepository)
+    artifacts = Held(tables.ArtifactRepository)
+    projects = Held(tables.ProjectRepository)
+    custom_presets = Held(tables.PersonalityPresetRepository)
 
 
 def selections() -> dict[str, str]:
@@ -146,7 +149,7 @@ class OwnPersistence(DuckDBPersistence):
         return Database(folder / _MADE_FROM)
 
 
-def create_backend(config: PersistenceConfig) -> "PersistenceBackend":
+def create_backend(config: PersistenceConfig) -> DuckDBPersistence:
     """Return a new backend for the database that the settings name; it is disconnected.
 
     Each has a database of its own: two companies share nothing, unless they name one server's.

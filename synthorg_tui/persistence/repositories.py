@@ -1,6 +1,11 @@
-"""The repositories of operational data, each a table with what can be asked of it.
+"""The documented repositories of operational data, each a table with its queries.
 
-``protocol`` documents them; they run on every database of a store.
+They run on every database of a store; ``tests/persistence/test_repositories.py`` is their contract.
+``save`` replaces an entity with the same key, or where a table only grows raises
+``DuplicateRecordError``; ``get`` returns ``None`` for an unknown key; ``delete`` returns whether
+there was an entity to delete. Filters that are ``None`` allow everything, and ``limit=None`` is no
+limit. Methods raise ``QueryError`` when the database refuses a query, and
+``PersistenceConnectionError`` once the backend is disconnected.
 """
 
 from datetime import datetime
@@ -46,18 +51,21 @@ class TaskTable(KeyedTable[Task], entity=Task, table="tasks"):
         assigned_to: str | None = None,
         project: str | None = None,
     ) -> tuple[Task, ...]:
+        """Return the tasks that have all of these, in no particular order."""
         return await self.select("id", status=status, assigned_to=assigned_to, project=project)
 
 
-class CostTable(EntityTable[CostRecord], entity=CostRecord, table="cost_records"):
+class CostRecordTable(EntityTable[CostRecord], entity=CostRecord, table="cost_records"):
     """What models used. Every answer of the configured model is one (``persistence.usage``)."""
 
     async def query(
         self, *, agent_id: str | None = None, task_id: str | None = None
     ) -> tuple[CostRecord, ...]:
+        """Return records, oldest first."""
         return await self.select("timestamp, rowid", agent_id=agent_id, task_id=task_id)
 
     async def aggregate(self, *, agent_id: str | None = None) -> float:
+        """Return the sum of costs, 0.0 without any."""
         sql = "SELECT coalesce(sum(cost_usd), 0.0) FROM cost_records"
         if agent_id is None:
             return float(str(await self.scalar(sql)))
@@ -72,10 +80,11 @@ class MessageTable(EntityTable[Message], entity=Message, table="messages"):
     """
 
     async def get_history(self, channel: str, *, limit: int | None = None) -> tuple[Message, ...]:
+        """Return the messages of a channel, newest first."""
         return await self.select("timestamp DESC, id DESC", limit=limit, channel=channel)
 
 
-class LifecycleEventTable(
+class LifecycleEventRepository(
     EntityTable[LifecycleEvent], entity=LifecycleEvent, table="lifecycle_events", time="timestamp"
 ):
     """What happened to agents, such as that a person paused one or took its right to write."""
@@ -88,6 +97,7 @@ class LifecycleEventTable(
         since: datetime | None = None,
         limit: int | None = None,
     ) -> tuple[LifecycleEvent, ...]:
+        """Return events, newest first."""
         order = "timestamp DESC, id DESC"
         return await self.select(
             order, limit=limit, since=since, agent_id=agent_id, event_type=event_type
@@ -113,7 +123,7 @@ GROUP BY ALL
 """
 
 
-class TaskMetricTable(
+class TaskMetricRepository(
     EntityTable[TaskMetric],
     entity=TaskMetric,
     table="task_metrics",
@@ -132,10 +142,11 @@ class TaskMetricTable(
         since: datetime | None = None,
         until: datetime | None = None,
     ) -> tuple[TaskMetric, ...]:
+        """Return metrics of tasks completed in the span (``until`` is outside), oldest first."""
         return await self.select("completed_at, id", since=since, until=until, agent_id=agent_id)
 
 
-class CollaborationTable(
+class CollaborationMetricRepository(
     EntityTable[CollaborationMetric],
     entity=CollaborationMetric,
     table="collaboration_metrics",
@@ -150,13 +161,17 @@ class CollaborationTable(
     async def query(
         self, *, agent_id: str | None = None, since: datetime | None = None
     ) -> tuple[CollaborationMetric, ...]:
+        """Return metrics, oldest first."""
         return await self.select("recorded_at, id", since=since, agent_id=agent_id)
 
 
-class ParkedContextTable(KeyedTable[ParkedContext], entity=ParkedContext, table="parked_contexts"):
+class ParkedContextRepository(
+    KeyedTable[ParkedContext], entity=ParkedContext, table="parked_contexts"
+):
     """Runs that wait for a person. A run that parks writes one; going on deletes it."""
 
     async def get_by_approval(self, approval_id: str) -> ParkedContext | None:
+        """Return what waits for an approval item, the latest if several do."""
         return await self.first("parked_at DESC, id DESC", approval_id=approval_id)
 
     async def list_contexts(
@@ -166,6 +181,7 @@ class ParkedContextTable(KeyedTable[ParkedContext], entity=ParkedContext, table=
         agent_id: str | None = None,
         task_id: str | None = None,
     ) -> tuple[ParkedContext, ...]:
+        """Return what waits, the longest first."""
         return await self.select(
             "parked_at, id", execution_id=execution_id, agent_id=agent_id, task_id=task_id
         )
@@ -207,7 +223,7 @@ FROM approval_events e LEFT JOIN approvals a ON a.id = e.item_id
 """
 
 
-class AuditTable(
+class AuditRepository(
     EntityTable[AuditEntry],
     entity=AuditEntry,
     table="audit_records",
@@ -231,6 +247,7 @@ class AuditTable(
         until: datetime | None = None,
         limit: int | None = 100,
     ) -> tuple[AuditEntry, ...]:
+        """Return entries of the span (``until`` is outside), newest first."""
         return await self.select(
             "timestamp DESC, id DESC",
             limit=limit,
@@ -243,21 +260,22 @@ class AuditTable(
         )
 
 
-class UserTable(KeyedTable[User], entity=User, table="users", unique="username"):
+class UserRepository(KeyedTable[User], entity=User, table="users", unique="username"):
     """Accounts of persons.
 
-    To its contract only: whoever may open the data directory is the one person here, and no
-    decision asks for an account.
+    To its contract only: the person who can open the data directory is the only user, and no
+    decision depends on an account.
     """
 
     async def get_by_username(self, username: str) -> User | None:
         return await self.first("id", username=username)
 
     async def list_users(self) -> tuple[User, ...]:
+        """Return all users by name."""
         return await self.select("username")
 
 
-class ApiKeyTable(KeyedTable[ApiKey], entity=ApiKey, table="api_keys", unique="key_hash"):
+class ApiKeyRepository(KeyedTable[ApiKey], entity=ApiKey, table="api_keys", unique="key_hash"):
     """Keys of programs, as hashes.
 
     To its contract only: programs connect over a socket or a token file that only the person's own
@@ -268,28 +286,35 @@ class ApiKeyTable(KeyedTable[ApiKey], entity=ApiKey, table="api_keys", unique="k
         return await self.first("id", key_hash=key_hash)
 
     async def list_by_user(self, user_id: str) -> tuple[ApiKey, ...]:
+        """Return a user's keys, the oldest first."""
         return await self.select("created_at, id", user_id=user_id)
 
 
-class CheckpointTable(KeyedTable[Checkpoint], entity=Checkpoint, table="checkpoints"):
+class CheckpointRepository(KeyedTable[Checkpoint], entity=Checkpoint, table="checkpoints"):
     """States of runs after each step. A run writes them, and is resumed from the latest."""
 
     async def get_latest(
         self, *, execution_id: str | None = None, task_id: str | None = None
     ) -> Checkpoint | None:
+        """Return the last one in the order of ``list_checkpoints``.
+
+        Raises ``ValueError`` when neither a run nor a task is named.
+        """
         if execution_id is None and task_id is None:
             raise ValueError("the latest checkpoint is of a run or of a task: name one")
         latest = "turn_number DESC, created_at DESC, id DESC"
         return await self.first(latest, execution_id=execution_id, task_id=task_id)
 
     async def list_checkpoints(self, execution_id: str) -> tuple[Checkpoint, ...]:
+        """Return those of a run by turn, within it by time, at the same time by id."""
         return await self.select("turn_number, created_at, id", execution_id=execution_id)
 
     async def delete_by_execution(self, execution_id: str) -> int:
+        """Delete those of a run and return how many there were."""
         return await self.remove(execution_id=execution_id)
 
 
-class HeartbeatTable(
+class HeartbeatRepository(
     KeyedTable[Heartbeat],
     entity=Heartbeat,
     table="heartbeats",
@@ -299,6 +324,7 @@ class HeartbeatTable(
     """Signs of life of runs. A stale one tells that the process of a run is gone."""
 
     async def get_stale(self, threshold: datetime) -> tuple[Heartbeat, ...]:
+        """Return those from before ``threshold``, the oldest first."""
         return await self.select("last_heartbeat_at, execution_id", until=threshold)
 
 
@@ -335,37 +361,44 @@ FROM (
 """
 
 
-class AgentStateTable(
+class AgentStateRepository(
     KeyedTable[AgentRuntimeState],
     entity=AgentRuntimeState,
     table="agent_states",
     key=("agent_id",),
     source=_STATES,
 ):
-    """What agents do. Programs save it; of others it is told by what is stored anyway.
+    """Current states of agents, as programs save them or as derived from other tables.
 
-    That are the signs of life of runs, what waits for a person, the sessions of connected agents,
+    These are the signs of life of runs, what waits for a person, the sessions of connected agents,
     and the rights that a person took from an agent, which is paused then.
     """
 
     async def get_active(self) -> tuple[AgentRuntimeState, ...]:
+        """Return those that aren't idle, the last active first."""
         states = await self.list_states()
         return tuple(state for state in states if state.status is not ActivityStatus.IDLE)
 
     async def list_states(self) -> tuple[AgentRuntimeState, ...]:
+        """Return all, the last active first."""
         return await self.select("last_activity_at DESC, agent_id")
 
 
-class SettingTable(KeyedTable[Setting], entity=Setting, table="settings", key=("namespace", "key")):
+class SettingsRepository(
+    KeyedTable[Setting], entity=Setting, table="settings", key=("namespace", "key")
+):
     """Values that were set in the app, which the settings of the next start are made with."""
 
     async def get_namespace(self, namespace: str) -> tuple[Setting, ...]:
+        """Return the settings of a namespace by key."""
         return await self.select("key", namespace=namespace)
 
     async def get_all(self) -> tuple[Setting, ...]:
+        """Return all settings by namespace and key."""
         return await self.select("namespace, key")
 
     async def delete_namespace(self, namespace: str) -> int:
+        """Delete the settings of a namespace and return how many there were."""
         return await self.remove(namespace=namespace)
 
 
@@ -382,10 +415,12 @@ WHERE trim(file) <> ''
 """
 
 
-class ArtifactTable(KeyedTable[Artifact], entity=Artifact, table="artifacts", source=_ARTIFACTS):
+class ArtifactRepository(
+    KeyedTable[Artifact], entity=Artifact, table="artifacts", source=_ARTIFACTS
+):
     """Files that came of tasks: those that sessions touched, and what a program saves.
 
-    A file of a session is read from the session, which is its task; its type is told by its name.
+    A file of a session is read from the session, which is its task; its type follows from its name.
     It can't be deleted here: it goes with its session.
     """
 
@@ -396,6 +431,7 @@ class ArtifactTable(KeyedTable[Artifact], entity=Artifact, table="artifacts", so
         created_by: str | None = None,
         artifact_type: ArtifactType | None = None,
     ) -> tuple[Artifact, ...]:
+        """Return artifacts by path."""
         return await self.select(
             "path, id", task_id=task_id, created_by=created_by, type=artifact_type
         )
@@ -412,7 +448,7 @@ GROUP BY project
 """
 
 
-class ProjectTable(KeyedTable[Project], entity=Project, table="projects", source=_PROJECTS):
+class ProjectRepository(KeyedTable[Project], entity=Project, table="projects", source=_PROJECTS):
     """Projects: those that sessions were imported from, and what a program saves of them.
 
     A project of sessions has its folder as id and is active, its team the agents that worked in it.
@@ -422,10 +458,11 @@ class ProjectTable(KeyedTable[Project], entity=Project, table="projects", source
     async def list_projects(
         self, *, status: ProjectStatus | None = None, lead: str | None = None
     ) -> tuple[Project, ...]:
+        """Return projects by id."""
         return await self.select("id", status=status, lead=lead)
 
 
-class PresetTable(
+class PersonalityPresetRepository(
     KeyedTable[CustomPreset], entity=CustomPreset, table="custom_presets", key=("name",)
 ):
     """Personalities of agents.
@@ -435,4 +472,5 @@ class PresetTable(
     """
 
     async def list_presets(self) -> tuple[CustomPreset, ...]:
+        """Return all presets by name."""
         return await self.select("name")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.persistence.entities import NO_TASK, OWN_AGENT, OWN_PROVIDERS, CostRecord
 from synthorg_tui.persistence.port import StoreDatabase
-from synthorg_tui.persistence.repositories import CostTable
+from synthorg_tui.persistence.repositories import CostRecordTable
 from synthorg_tui.persistence.values import naive_utc, number_of
 from synthorg_tui.providers.completion.usage import UsageRecord
 
@@ -45,7 +45,7 @@ class UsageStore:
             timestamp=record.at,
             seconds=record.seconds,
         )
-        await CostTable(self._database).save(spent)
+        await CostRecordTable(self._database).save(spent)
 
     async def tokens_since(self, moment: datetime) -> int:
         """Return the prompt and completion tokens that the configured models used since ``moment``.

@@ -1,11 +1,10 @@
 """Checks arguments that a model wrote against the JSON schema of a tool.
 
-Schemas are the program's own or those of tools that it was given; only what such schemas use is
-known, and a keyword that isn't known forbids nothing. What is wrong is told without repeating what
-the arguments hold.
+Schemas are the program's own or those of tools that it was given. The keywords that such schemas
+use are supported, others are ignored. Problems are described without values of the arguments.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from synthorg_tui.core.text import safe_text, truncate
@@ -41,8 +40,10 @@ def _problems(
         yield f"{place or 'the arguments'}: nested too deeply"
         return
     schema = named.get(str(schema.get("$ref", "")).rpartition("/")[2], schema)
-    if not _is_kind(value, schema.get("type")):
-        yield f"{place or 'the arguments'} must be of type {_kinds(schema.get('type'))}"
+    kinds = schema.get("type")
+    if not _is_kind(value, kinds):
+        wanted = " or ".join(map(str, kinds)) if isinstance(kinds, list) else str(kinds)
+        yield f"{place or 'the arguments'} must be of type {wanted}"
         return
     allowed = schema.get("enum", [schema["const"]] if "const" in schema else None)
     if allowed is not None and value not in allowed:
@@ -101,11 +102,6 @@ def _is_kind(value: object, kinds: object) -> bool:
     if isinstance(value, float) and value.is_integer() and "integer" in names:
         return True
     return any(isinstance(value, _KINDS.get(name, (object,))) for name in names)
-
-
-def _kinds(kinds: object) -> str:
-    is_list = isinstance(kinds, Sequence) and not isinstance(kinds, str)
-    return " or ".join(map(str, kinds)) if is_list and isinstance(kinds, Sequence) else str(kinds)
 
 
 def _joined(place: str, name: object) -> str:

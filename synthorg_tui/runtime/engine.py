@@ -1,8 +1,8 @@
-"""The agent engine: what a run begins with, its loop, and what is done after it.
+"""The agent engine: the messages a run begins with, its loop, and the stages after it.
 
 A run is given, in this order: the system prompt, the policies and memories of its agent, and the
-task. Memory tools are added to its registry for each run anew. The loop itself is in ``loop``; who
-may start a run, and which are alive, is for ``service``.
+task. Memory tools are added to the registry of each run. The loop itself is in ``loop``; which runs
+may start, and which are alive, is known to ``service``.
 """
 
 import logging
@@ -22,7 +22,7 @@ from synthorg_tui.memory.tools import ToolRegistry, registry_with_memory_tools
 from synthorg_tui.providers.completion.protocol import CompletionProvider
 from synthorg_tui.providers.enums import MessageRole
 from synthorg_tui.providers.models import ChatMessage
-from synthorg_tui.runtime.loop import AgentLoop, LoopEnd, LoopSettings, RunSteps, RunTools
+from synthorg_tui.runtime.loop import AgentLoop, LoopSettings, RunSteps, RunTools
 from synthorg_tui.runtime.models import (
     BUILT_IN,
     AgentRun,
@@ -32,11 +32,11 @@ from synthorg_tui.runtime.models import (
     RunStep,
     StepKind,
 )
-from synthorg_tui.runtime.pipeline import CAPTURE, FinishedRun, RunStage
+from synthorg_tui.runtime.pipeline import FinishedRun, RunStage
 from synthorg_tui.runtime.protocol import OnStep
 from synthorg_tui.runtime.recovery import recovery_of
 from synthorg_tui.runtime.runs import RunStore
-from synthorg_tui.runtime.steps import RESUMED, last_text, used_by
+from synthorg_tui.runtime.steps import RESUMED, result_of
 
 _log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ _MAY: Final = {
 
 @dataclass(frozen=True, slots=True)
 class GivenMemories:
-    """What a run is given of memory: the text, whose words it counts as, and which memories."""
+    """The digest of a run: its text, the role of its message, and the memories in it."""
 
     text: str = ""
     role: MessageRole = MessageRole.SYSTEM
@@ -67,23 +67,24 @@ class GivenMemories:
 
 @dataclass(frozen=True, slots=True)
 class RunMemory:
-    """The memory of one run: what it is given at first, and the strategy whose tools it has.
+    """The memory of one run: its digest, and the strategy whose tools it has.
 
+    Both are ``None`` for a run without memory.
     ``close`` is called when the run doesn't work any more.
     """
 
-    brief: Callable[[], Awaitable[GivenMemories]]
+    brief: Callable[[], Awaitable[GivenMemories]] | None = None
     strategy: MemoryInjectionStrategy | None = None
     close: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
 class EngineParts:
-    """What the agent engine works with.
+    """The services of the agent engine.
 
     ``model`` returns the language model of a name, or the configured one for ``None``, if there is
-    any; ``registry`` the tools of a run besides those of memory, ``tools`` what invokes those of a
-    registry. ``memory`` returns the memory of a run, ``stages`` are what is done after each.
+    any; ``registry`` the tools of a run besides those of memory, ``tools`` the invoker of those in
+    a registry. ``memory`` returns the memory of a run, ``stages`` are called in order after it.
     """
 
     model: Callable[[str | None], CompletionProvider | None]
@@ -133,8 +134,8 @@ class AgentEngine:
         taken = self._steps(run_id, request, on_step, steps)
         model = parts.model(request.model)
         if model is None:
-            told = await self.unavailable()
-            return _result(run_id, request, taken.steps, LoopEnd(TerminationReason.ERROR, told))
+            why = await self.unavailable()
+            return result_of(run_id, request, taken.steps, TerminationReason.ERROR, why)
         memory = self._memory(run_id, request)
         try:
             given = await self._given(request, memory, taken)
@@ -144,12 +145,14 @@ class AgentEngine:
             end = await AgentLoop(request, model, tools, taken, given, parts.settings).run()
         finally:
             memory.close()
-        return _result(run_id, request, taken.steps, end)
+        is_done = end.reason in (TerminationReason.COMPLETED, TerminationReason.PARKED)
+        error = "" if is_done else end.told
+        return result_of(run_id, request, taken.steps, end.reason, error)
 
     async def finish(
         self, run: AgentRun, result: ExecutionResult, on_step: OnStep
     ) -> ExecutionResult:
-        """Do what follows a run that ended, whoever carried it out; never raises but what is fatal.
+        """Do the stages that follow a run of any executor; raises fatal errors alone.
 
         Returns the result with the id of the run's record.
         """
@@ -160,18 +163,14 @@ class AgentEngine:
         return result.model_copy(update={"execution_id": finished.execution_id})
 
     async def _post_execution_pipeline(self, finished: FinishedRun, taken: RunSteps) -> None:
-        """Do the stages in their order; each is told as a step, and one that fails stops none."""
+        """Do the stages in order; each adds a note, and a failing one doesn't stop the others."""
         finished.recovery = recovery_of(
             finished.steps,
             finished.run.request.limits.retries,
             finished.result.termination_reason,
         )
         for name, stage in self._parts.stages.items():
-            if name == CAPTURE:
-                told = await _attempted(CAPTURE, finished, stage)
-            else:
-                told = await _attempted(name, finished, stage)
-            if told:
+            if told := await _attempted(name, finished, stage):
                 await taken.add(StepKind.NOTE, text=f"{name}: {told}")
 
     def _steps(
@@ -183,13 +182,11 @@ class AgentEngine:
         )
 
     def _memory(self, run_id: str, request: RunRequest) -> RunMemory:
-        if not request.memory:
-            return RunMemory(_nothing)
-        if self._parts.memory is not None:
-            return self._parts.memory(run_id, request)
         strategy = self._strategy
-        if strategy is None:
-            return RunMemory(_nothing)
+        if request.memory and self._parts.memory is not None:
+            return self._parts.memory(run_id, request)
+        if not request.memory or strategy is None:
+            return RunMemory()
 
         async def brief() -> GivenMemories:
             prepared = await strategy.prepare_messages(
@@ -202,12 +199,13 @@ class AgentEngine:
     async def _given(
         self, request: RunRequest, memory: RunMemory, taken: RunSteps
     ) -> tuple[ChatMessage, ...]:
-        """The messages before the task; what memory gives is asked for once in a run's life."""
+        """The messages before the task; the digest is made once and stored as the first step."""
         first = next((step for step in taken.steps if step.kind is StepKind.GIVEN), None)
         if first is None:
             given = GivenMemories()
-            with surviving("reading what memory gives", _log):
-                given = await memory.brief()
+            if memory.brief is not None:
+                with surviving("reading what memory gives", _log):
+                    given = await memory.brief()
             first = await taken.add(
                 StepKind.GIVEN,
                 text=given.text,
@@ -223,10 +221,6 @@ class AgentEngine:
         return (system, ChatMessage(role=role, content=first.text))
 
 
-async def _nothing() -> GivenMemories:
-    return GivenMemories()
-
-
 def given_by(messages: Sequence[ChatMessage], memory_ids: Sequence[str] = ()) -> GivenMemories:
     """Return what a strategy prepared as one text."""
     text = "\n\n".join(message.content for message in messages)
@@ -236,9 +230,9 @@ def given_by(messages: Sequence[ChatMessage], memory_ids: Sequence[str] = ()) ->
 
 
 def system_prompt(request: RunRequest) -> str:
-    """Return what a run is told before everything else: who it is, what it may, what fences mean.
+    """Return the system prompt of a run: its agent, its profile, and the meaning of fences.
 
-    The skills that it is given stand last, fenced.
+    The skills that it is given come last, fenced.
     """
     tags = [TAG_TOOL_RESULT, TAG_MEMORY_ENTRY]
     intro = _PROMPT.format(
@@ -252,39 +246,13 @@ def system_prompt(request: RunRequest) -> str:
 
 
 async def _attempted(name: str, finished: FinishedRun, stage: RunStage) -> str:
-    """What a stage did, in words, or that it failed: a warning, and no more."""
+    """Do a stage and return its words; a failure is logged and returned in words."""
     try:
         return await stage(finished)
     except Exception as error:
         raise_fatal(error)
-        expected = isinstance(error, DomainError)
+        is_expected = isinstance(error, DomainError)
         reason = error.message if isinstance(error, DomainError) else type(error).__name__
-        _log.warning(
-            "%s of the run %s failed: %s",
-            name,
-            finished.run.id,
-            reason,
-            exc_info=None if expected else error,
-        )
+        trace, run_id = None if is_expected else error, finished.run.id
+        _log.warning("%s of the run %s failed: %s", name, run_id, reason, exc_info=trace)
         return f"failed: {reason}"
-
-
-def _result(
-    run_id: str, request: RunRequest, steps: Sequence[RunStep], end: LoopEnd
-) -> ExecutionResult:
-    used = used_by(steps)
-    is_done = end.reason in (TerminationReason.COMPLETED, TerminationReason.PARKED)
-    return ExecutionResult(
-        run_id=run_id,
-        agent_id=request.agent_id,
-        task_id=run_id,
-        termination_reason=end.reason,
-        text=last_text(steps),
-        turns=used.turns,
-        tool_calls=used.calls,
-        prompt_tokens=used.prompt_tokens,
-        completion_tokens=used.completion_tokens,
-        cost=used.cost,
-        seconds=used.seconds,
-        error_message="" if is_done else end.told,
-    )

@@ -117,18 +117,6 @@ class ToolInvoker:
                 self._track(invocation)
         return invocation
 
-    def rejected(self, use: ToolUse, reason: str) -> Invocation:
-        """Return what became of a call that a person rejected; ``reason`` is in their words."""
-        said = f" They said: {self._own(reason)}" if reason.strip() else ""
-        return Invocation(
-            use,
-            CallOutcome.DENIED_BY_USER,
-            f"A person rejected this call; it was not run. Don't try it again.{said}",
-            is_error=True,
-            verdict=SecurityVerdictType.DENY,
-            why=reason,
-        )
-
     async def _invoked(self, use: ToolUse, has_leave: bool) -> Invocation:
         try:
             tool = self._registry.get(use.name)
@@ -140,18 +128,15 @@ class ToolInvoker:
         verdict = await verdict_of(self._interceptors, use, tool, has_leave=has_leave)
         if verdict.type is not SecurityVerdictType.ALLOW:
             return self._refused(use, verdict)
-        hint = await self._hinted(use)
+        hint = ""
+        if self._hint is not None:
+            with surviving("looking for a hint", _log):
+                hint = await self._hint(use)
         invocation = await self._executed(use, tool)
         return replace(invocation, content=f"{invocation.content}\n{hint}") if hint else invocation
 
     async def _permitted(self, use: ToolUse, tool: BaseTool) -> CallVerdict:
         return permission(tool, self._profile)
-
-    async def _hinted(self, use: ToolUse) -> str:
-        if self._hint is not None:
-            with surviving("looking for a hint", _log):
-                return await self._hint(use)
-        return ""
 
     async def _executed(self, use: ToolUse, tool: BaseTool) -> Invocation:
         most = min(MAX_CALL_SECONDS, self._limits.seconds)
@@ -160,7 +145,8 @@ class ToolInvoker:
             async with asyncio.timeout(most) as timer:
                 result = await tool.execute(arguments=use.arguments)
         except DomainError as error:
-            return self._answered(use, ToolResult(content=_words(error), is_error=True))
+            words = " ".join(filter(None, (f"Error: {error.message}.", error.remedy)))
+            return self._answered(use, ToolResult(content=words, is_error=True))
         except asyncio.CancelledError:
             if task is None or task.cancelling():
                 raise
@@ -223,7 +209,3 @@ def both_ends(text: str, limit: int) -> str:
     left_out = len(text) - 2 * half
     note = f"\n[... {left_out:,} characters are left out here ...]\n"
     return f"{text[:half]}{note}{text[len(text) - half :]}"
-
-
-def _words(error: DomainError) -> str:
-    return " ".join(filter(None, (f"Error: {error.message}.", error.remedy)))

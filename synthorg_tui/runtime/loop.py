@@ -1,9 +1,9 @@
 """The loop of one run: ask the model and do the calls it asks for, until an answer or a limit.
 
-Each step is stored before the next request. So a run whose process was killed goes on behind its
-last complete step: it is asked the same as before, and what was being done is told as not known
-instead of being done again. Which calls are allowed is for the invoker, what a run begins with and
-leaves behind for ``engine``.
+Each step is stored before the next request. So a run whose process was killed goes on after its
+last complete step: the model is asked the same as before, and a call that was under way gets an
+unknown outcome instead of being made again. The invoker decides which calls are allowed; ``engine``
+makes the messages before the task and does the stages after the run.
 """
 
 import asyncio
@@ -19,19 +19,20 @@ from synthorg_tui.core.enums import CallOutcome, SecurityVerdictType, Terminatio
 from synthorg_tui.core.failsafe import raise_fatal
 from synthorg_tui.core.redaction import marks_in
 from synthorg_tui.core.text import counted, duration, estimate_tokens, safe_text
+from synthorg_tui.providers.completion.errors import CompletionError
 from synthorg_tui.providers.completion.protocol import (
     Completion,
     CompletionOptions,
     CompletionProvider,
     TokenUsage,
 )
-from synthorg_tui.providers.completion.usage import Prices, charged_to
+from synthorg_tui.providers.completion.usage import DailyLimitError, Prices, charged_to
 from synthorg_tui.providers.enums import FinishReason
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition, ToolUse
 from synthorg_tui.runtime.invoker import Invocation
 from synthorg_tui.runtime.models import RunRequest, RunStep, StepKind
 from synthorg_tui.runtime.protocol import OnStep
-from synthorg_tui.runtime.recovery import FIRST_WAIT, AbandonedRequestError, RequestRecovery
+from synthorg_tui.runtime.recovery import FIRST_WAIT, answer_to
 from synthorg_tui.runtime.runs import RunStore
 from synthorg_tui.runtime.steps import (
     OUTCOME_UNKNOWN,
@@ -83,16 +84,15 @@ class RunTools:
 
 @dataclass(frozen=True, slots=True)
 class LoopEnd:
-    """How a loop ended; ``told`` says why in words, ``item_id`` what a parked one waits for."""
+    """How a loop ended, with the reason in words (``told``)."""
 
     reason: TerminationReason
     told: str = ""
-    item_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class LoopSettings:
-    """What every loop goes by.
+    """Settings that all loops share.
 
     ``first_wait`` are seconds before a failed request is repeated. ``refusal`` returns why an agent
     may not go on, empty when it may; it is asked before each turn.
@@ -146,7 +146,7 @@ class AgentLoop:
         tools: What it may call.
         steps: The steps so far, to which those of the loop are added.
         given: The messages before the task.
-        settings: What every loop goes by.
+        settings: Settings that all loops share.
     """
 
     def __init__(
@@ -165,16 +165,13 @@ class AgentLoop:
         self._given = given
         self._settings = settings
         self._exact: dict[str, ToolUse] = {}
-        self._recovery = RequestRecovery(
-            request.limits.retries, self._note, first_wait=settings.first_wait
-        )
         self._interrupted = ""
 
     async def run(self) -> LoopEnd:
-        """Go on until the run ends or is parked; whatever fails is told in how it ended.
+        """Take turns until the run ends or is parked; a failure is part of the returned end.
 
-        Cancelling the awaiting task stops it between or within steps; what was being done then is
-        told as not known when the run is resumed.
+        Cancelling the awaiting task stops it between or within steps; a call that was under way
+        gets an unknown outcome when the run is resumed.
         """
         limits = self._request.limits
         self._interrupted = await self._steps.store.doing(self._steps.run_id)
@@ -191,37 +188,30 @@ class AgentLoop:
                 TerminationReason.BUDGET_EXHAUSTED,
                 f"the {duration(limits.seconds)} that it may work are used up",
             )
-        except AbandonedRequestError as error:
+        except CompletionError as error:
             spent = TerminationReason.BUDGET_EXHAUSTED
-            reason = spent if error.of_budget else TerminationReason.ERROR
+            reason = spent if isinstance(error, DailyLimitError) else TerminationReason.ERROR
             return LoopEnd(reason, f"the model gave no answer: {error.message}")
 
     async def _turns(self) -> LoopEnd:
         while True:
             for use in open_uses(self._steps.steps):
-                waits_for = await self._call(use)
-                if waits_for:
-                    return LoopEnd(
-                        TerminationReason.PARKED, f"{safe_text(use.name)} waits for you", waits_for
-                    )
+                if await self._call(use):
+                    told = f"{safe_text(use.name)} waits for you"
+                    return LoopEnd(TerminationReason.PARKED, told)
             if is_answered(self._steps.steps):
                 return LoopEnd(TerminationReason.COMPLETED)
             used = used_by(self._steps.steps)
-            end = await self._stopped() or self._limit(used)
-            if end is not None:
+            if (end := await self._stopped_by(used)) is not None:
                 return end
             await self._ask(used)
 
-    async def _stopped(self) -> LoopEnd | None:
-        """The end of a run whose agent may not go on."""
-        if self._settings.refusal is None:
-            return None
-        refusal = await self._settings.refusal(self._request.agent_id)
-        return LoopEnd(TerminationReason.SHUTDOWN, refusal) if refusal else None
-
-    def _limit(self, used: Used) -> LoopEnd | None:
-        """The end of a run that used up what it may, if it did."""
+    async def _stopped_by(self, used: Used) -> LoopEnd | None:
+        """The end of a run whose agent may not go on, or that used up what it may."""
         limits, spent = self._request.limits, TerminationReason.BUDGET_EXHAUSTED
+        ask = self._settings.refusal
+        if ask is not None and (refusal := await ask(self._request.agent_id)):
+            return LoopEnd(TerminationReason.SHUTDOWN, refusal)
         wrong = format_errors(self._steps.steps)
         if wrong >= self._settings.max_format_errors:
             told = f"{counted(wrong, 'answer')} in a row couldn't be used"
@@ -244,7 +234,12 @@ class AgentLoop:
             tools=self._tools.definitions,
         )
         with charged_to(self._request.agent_id, self._steps.run_id):
-            answer = await self._recovery.ask(lambda: self._model.complete(messages, options))
+            answer = await answer_to(
+                lambda: self._model.complete(messages, options),
+                self._note,
+                max_retries=limits.retries,
+                first_wait=self._settings.first_wait,
+            )
         usage = _usage(answer, messages)
         turn = used.turns + 1
         # The model's own ids may repeat; ours tell which call a step is about.

@@ -1,16 +1,14 @@
-"""Calls that a run waits with: the item a person decides on, and what was decided.
+"""Parked calls: approval items for calls that a run may not make by itself, and their decisions.
 
-A run that may not do something by itself puts the call into the queue of proposals and goes on when
-it is decided. Nothing here decides or runs anything. The item is found again by the call, so that a
-run that was killed between asking and noting it down doesn't ask twice.
+The run goes on once a person has decided on the item. Nothing here decides or runs anything. The id
+of an item is a hash of the call, so that a run that was killed between adding the item and storing
+its step doesn't add a second one.
 """
 
 import hashlib
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,31 +22,18 @@ from synthorg_tui.approvals.proposals import ProposalBox, asked_by
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.redaction import RedactionTally, redact_text, redact_value
 from synthorg_tui.core.text import is_utf8
+from synthorg_tui.core.untrusted import defused
 from synthorg_tui.curation.review import RUN_ACTION, RunCallPayload
 from synthorg_tui.curation.run_calls import call_mark
 from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.providers.models import ToolUse
 from synthorg_tui.runtime.interceptors import command_of
+from synthorg_tui.runtime.loop import ParkedDecision
 
 _MAX_TITLE: Final = 120
 _MAX_WHY: Final = 1_000
-
-
-class Leave(StrEnum):
-    """What a person decided about a call; ``GONE`` is an item that expired, or isn't there."""
-
-    WAITING = "waiting"
-    GIVEN = "given"
-    REFUSED = "refused"
-    GONE = "gone"
-
-
-@dataclass(frozen=True, slots=True)
-class LeaveAnswer:
-    """A person's decision about a call, with their reason for rejecting it."""
-
-    leave: Leave
-    reason: str = ""
+_REJECTED: Final = "A person rejected this call; it was not run. Don't try it again."
+_NOT_ALLOWED: Final = "Nobody allowed this call, and nobody is asked any more; it was not run."
 
 
 class CallParking:
@@ -66,7 +51,7 @@ class CallParking:
     async def park(
         self, run_id: str, agent_id: str, use: ToolUse, *, workspace: Path, why: str, turn: int
     ) -> str:
-        """Ask for leave to make a call, and return the id of the item; the same for the same call.
+        """Ask a person to allow a call, and return the id of the item; the same for the same call.
 
         ``turn`` is the turn of the run in which it was asked for: a model may ask for the same
         again. Raises ``QueueFullError`` when too much of the agent waits.
@@ -96,36 +81,36 @@ class CallParking:
             )
         return item.id
 
-    async def leave(self, item_id: str, use: ToolUse) -> LeaveAnswer:
-        """Return what was decided about a call.
+    async def decided(self, item_id: str, use: ToolUse) -> ParkedDecision | None:
+        """Return what was decided about a call, ``None`` while the item waits for a person.
 
-        An approval of another call than ``use`` gives no leave. Changes nothing: a decision that
-        is acted on is told with ``used``, before the call is made.
+        An approval of another call than ``use`` doesn't allow it, and neither does an item that
+        expired or is missing. Nothing is changed: before the run acts on a decision, it calls
+        ``used``.
         """
         item = await self._queue.get(item_id)
         if item is None or item.action_type != RUN_ACTION:
-            return LeaveAnswer(Leave.GONE)
-        match item.status:
-            case ApprovalStatus.PENDING:
-                return LeaveAnswer(Leave.WAITING)
-            case ApprovalStatus.APPROVED:
-                asked = RunCallPayload.model_validate_json(item.payload)
-                is_same = asked.mark == call_mark(use.name, use.arguments)
-                return LeaveAnswer(Leave.GIVEN if is_same else Leave.GONE)
-            case ApprovalStatus.REJECTED:
-                return LeaveAnswer(Leave.REFUSED, item.decision_reason or "")
-            case _:
-                return LeaveAnswer(Leave.GONE)
+            return ParkedDecision(approved=False, reason=_NOT_ALLOWED)
+        if item.status is ApprovalStatus.PENDING:
+            return None
+        if item.status is ApprovalStatus.REJECTED:
+            said = f" They said: {defused(item.decision_reason)}" if item.decision_reason else ""
+            return ParkedDecision(approved=False, reason=f"{_REJECTED}{said}")
+        if item.status is ApprovalStatus.APPROVED:
+            asked = RunCallPayload.model_validate_json(item.payload)
+            if asked.mark == call_mark(use.name, use.arguments):
+                return ParkedDecision(approved=True)
+        return ParkedDecision(approved=False, reason=_NOT_ALLOWED)
 
     async def used(self, item_id: str) -> None:
-        """Record that the run acts on a decision: the person can't take it back from then on.
+        """Record that the run acts on a decision, which can't be undone from then on.
 
         Raises ``ApprovalConflictError`` when it isn't decided, as when it was taken back meanwhile.
         """
         await self._queue.use(item_id)
 
     async def expire(self, item_id: str) -> None:
-        """End a question that nobody waits for any more: the run was cancelled, or goes on else."""
+        """Expire the item of a run that was cancelled or goes on without it."""
         item = await self._queue.get(item_id)
         if item is None or item.action_type != RUN_ACTION:
             return

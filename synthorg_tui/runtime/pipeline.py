@@ -1,20 +1,22 @@
-"""What is done with a run once it has ended: stages in order, each of which may fail alone.
+"""The stages after a run: costs, record, distillation, lessons, knowledge, end of the session.
 
-The stages are functions, so that a program can leave some out; those of the app are made here of
-its services. Each says in a few words what it did, which is kept as a step of the run.
+A stage is a function that returns in a few words what it did, which becomes a note of the run. Each
+may fail without stopping the others, and a program can leave some out.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import MemoryLevel, TerminationReason
 from synthorg_tui.core.text import counted
 from synthorg_tui.memory.consolidation.distillation import distillation_request
 from synthorg_tui.memory.enums import SourceKind
+from synthorg_tui.memory.extensions import BatchStore
 from synthorg_tui.memory.models import MemoryDraft
 from synthorg_tui.persistence.entities import CollaborationMetric
+from synthorg_tui.persistence.operational import DuckDBPersistence
 from synthorg_tui.runtime.models import (
     BUILT_IN,
     AgentRun,
@@ -26,18 +28,12 @@ from synthorg_tui.runtime.models import (
 from synthorg_tui.runtime.record import RunRecords
 from synthorg_tui.runtime.steps import used_by
 
-if TYPE_CHECKING:
-    from synthorg_tui.memory.extensions import BatchStore
-    from synthorg_tui.persistence.protocol import PersistenceBackend
-
 COSTS: Final = "costs"
 RECORD: Final = "record"
 DISTILLATION: Final = "distillation"
 CAPTURE: Final = "capture"
 LEARNING: Final = "learning"
 ENDING: Final = "ending"
-STAGES: Final = (COSTS, RECORD, DISTILLATION, CAPTURE, LEARNING, ENDING)
-"""The stages, in the order in which they are done."""
 ACTOR: Final = "run"
 """Who the history names for what a run leaves in memory."""
 _OF_MEMORY: Final = ("memory", "memories")
@@ -64,8 +60,8 @@ Learn = Callable[[str], Awaitable[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class PipelineParts:
-    """What the stages of the app work with.
+class RunPipeline:
+    """The stages of the app, and the services that they work with.
 
     ``operations`` keeps how delegated runs went, ``store`` keeps memories, ``level`` returns an
     agent's memory level, ``learn`` is ``None`` where the settings want no lessons, ``refresh``
@@ -74,20 +70,13 @@ class PipelineParts:
     """
 
     records: RunRecords
-    operations: "Callable[[], PersistenceBackend]"
+    operations: Callable[[], DuckDBPersistence]
     clock: Clock
-    store: "Callable[[], BatchStore]"
+    store: Callable[[], BatchStore]
     level: Callable[[str], MemoryLevel]
     learn: Learn | None
     refresh: Callable[[], Awaitable[None]]
     end_session: Callable[[AgentRun], Awaitable[int]]
-
-
-class RunPipeline:
-    """The stages of the app."""
-
-    def __init__(self, parts: PipelineParts) -> None:
-        self._parts = parts
 
     def stages(self) -> Mapping[str, RunStage]:
         """Return the stages by name, in their order."""
@@ -104,20 +93,20 @@ class RunPipeline:
         """Tell what the run used; each answer is on record since it was given."""
         used = used_by(finished.steps)
         if finished.run.request.parent:
-            await self._parts.operations().collaboration_metrics.save(self._delegated(finished))
+            now, run = self.clock.now(), finished.run
+            is_done = finished.result.termination_reason is TerminationReason.COMPLETED
+            await self.operations().collaboration_metrics.save(
+                CollaborationMetric(
+                    agent_id=run.request.agent_id,
+                    recorded_at=now,
+                    delegation_success=is_done,
+                    delegation_response_seconds=max(0.0, (now - run.started_at).total_seconds()),
+                )
+            )
         cost = f", cost {used.cost:.4f}" if used.cost else ""
         return (
             f"{counted(used.turns, 'answer')}, {counted(used.calls, 'call')}, "
             f"{used.tokens:,} tokens{cost}"
-        )
-
-    def _delegated(self, finished: FinishedRun) -> CollaborationMetric:
-        run, now = finished.run, self._parts.clock.now()
-        return CollaborationMetric(
-            agent_id=run.request.agent_id,
-            recorded_at=now,
-            delegation_success=finished.result.termination_reason is TerminationReason.COMPLETED,
-            delegation_response_seconds=max(0.0, (now - run.started_at).total_seconds()),
         )
 
     async def _record(self, finished: FinishedRun) -> str:
@@ -126,14 +115,14 @@ class RunPipeline:
         is_stopped = finished.result.termination_reason is TerminationReason.SHUTDOWN
         if is_stopped and finished.run.request.executor != BUILT_IN:
             return ""  # what its program wrote of it was imported when it was stopped
-        taken = await self._parts.records.take(finished.run, finished.steps, finished.result)
+        taken = await self.records.take(finished.run, finished.steps, finished.result)
         finished.execution_id = taken
         return taken or "nothing was said or done"
 
     async def _distil(self, finished: FinishedRun) -> str:
         """Keep the four lines of the run; the same run again keeps no second entry."""
         request = finished.run.request
-        level = self._parts.level(request.agent_id)
+        level = self.level(request.agent_id)
         if level is MemoryLevel.NONE or not request.memory:
             return ""
         tools = [step.tool for step in finished.steps if step.kind is StepKind.CALL]
@@ -154,22 +143,22 @@ class RunPipeline:
             level=level,
             source_kind=SourceKind.SYSTEM,
         )
-        store = self._parts.store()
+        store = self.store()
         done = await store.store_many(request.agent_id, [draft], actor=ACTOR)
         if done.skipped:
             return done.skipped[0][1]
         return "stored" if done.added or done.updated else "waits for a person"
 
     async def _capture(self, finished: FinishedRun) -> str:
-        if self._parts.learn is None or not finished.execution_id:
+        if self.learn is None or not finished.execution_id:
             return ""
-        proposed = await self._parts.learn(finished.execution_id)
+        proposed = await self.learn(finished.execution_id)
         return f"{counted(proposed, 'lesson')} proposed" if proposed else "no new lesson"
 
     async def _refresh(self, _finished: FinishedRun) -> str:
-        await self._parts.refresh()
+        await self.refresh()
         return ""
 
     async def _end(self, finished: FinishedRun) -> str:
-        ended = await self._parts.end_session(finished.run)
+        ended = await self.end_session(finished.run)
         return f"{counted(ended, 'memory', 'memories')} of the run deleted" if ended else ""

@@ -9,19 +9,17 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome, TerminationReason
 from synthorg_tui.core.files import PRIVATE_FILE, ensure_private_dir, write_atomically
 from synthorg_tui.core.redaction import RedactionTally, redact_value
 from synthorg_tui.executions.models import slug
+from synthorg_tui.ingest.service import ImportReport
 from synthorg_tui.memory.strategies.replies import TAG_TOOL_RESULT
 from synthorg_tui.persistence.leftovers import RUN_DIR
 from synthorg_tui.runtime.models import AgentRun, ExecutionResult, RunStep, StepKind
 from synthorg_tui.runtime.steps import used_by
-
-if TYPE_CHECKING:
-    from synthorg_tui.ingest.service import ImportReport
 
 _OUTCOMES: Final = {
     TerminationReason.COMPLETED: ExecutionOutcome.COMPLETED,
@@ -31,7 +29,7 @@ _OUTCOMES: Final = {
 _OPENS: Final = f"<{TAG_TOOL_RESULT}>\n"
 _CLOSES: Final = f"\n</{TAG_TOOL_RESULT}>"
 
-ImportRecords = Callable[[Sequence[Path]], Awaitable["ImportReport"]]
+ImportRecords = Callable[[Sequence[Path]], Awaitable[ImportReport]]
 """Imports transcripts, without drawing lessons from them."""
 
 

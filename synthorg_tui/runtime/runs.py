@@ -1,15 +1,15 @@
-"""Where runs are kept: their tasks, steps and signs of life, and how each stands.
+"""The store of runs: their tasks, steps, heartbeats and status.
 
-The steps are checkpoints, the task is one of operational data; what they don't hold is in a table
-whose SQL is all here. Secrets are redacted before anything is kept. How a run is carried out is for
-the loop, who may start one for the service. Erasure is part of the transactions that forget
-sessions and purge memories, and stands in ``persistence.work_texts``.
+Steps are stored as checkpoints and the task as one of operational data; everything else is in the
+table ``agent_runs``, whose SQL is all here. Secrets are redacted before anything is stored. Erasure
+is part of the transactions that forget sessions and purge memories, in ``persistence.work_texts``.
 """
 
 import json
 from collections.abc import Collection, Sequence
+from datetime import UTC, datetime
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import TaskStatus, TaskType, TerminationReason
@@ -23,13 +23,10 @@ from synthorg_tui.persistence.entities import (
     ParkedContext,
     Task,
 )
-from synthorg_tui.persistence.port import StoreDatabase
-from synthorg_tui.persistence.protocol import PersistenceBackend
+from synthorg_tui.persistence.operational import DuckDBPersistence
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.values import aware, naive
 from synthorg_tui.runtime.models import AgentRun, RunRequest, RunStatus, RunStep, StepKind
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 _COLUMNS: Final = (
     "r.id, r.request, r.status, r.started_at, r.ended_at, r.reason, r.told, r.model, r.item_id, "
@@ -82,7 +79,7 @@ class RunStore:
     """
 
     def __init__(
-        self, database: StoreDatabase, operations: PersistenceBackend, clock: Clock
+        self, database: StoreDatabase, operations: DuckDBPersistence, clock: Clock
     ) -> None:
         self._database = database
         self.operations = operations
@@ -207,14 +204,17 @@ class RunStore:
     async def steps(self, run_id: str) -> tuple[RunStep, ...]:
         """Return the stored steps of a run, in their order."""
         stored = await self.operations.checkpoints.list_checkpoints(run_id)
-        return tuple(sorted(map(_step, stored), key=lambda step: step.number))
+        steps = (
+            _step(each.id, each.turn_number, each.created_at, each.context_json) for each in stored
+        )
+        return tuple(sorted(steps, key=lambda step: step.number))
 
     async def page(self, run_id: str, *, after: int, limit: int) -> tuple[tuple[RunStep, ...], int]:
         """Return at most ``limit`` steps behind the one numbered ``after``, and the last number."""
 
-        def read(db: "Connection") -> tuple[list[Any], int]:
+        def read(db: Connection) -> tuple[list[Any], int]:
             rows = db.execute(
-                "SELECT id, agent_id, turn_number, context_json, created_at FROM checkpoints "
+                "SELECT id, turn_number, created_at, context_json FROM checkpoints "
                 "WHERE execution_id = ? AND id > ? ORDER BY id LIMIT ?",
                 [run_id, f"{run_id}-{after:06d}", limit],
             ).fetchall()
@@ -223,19 +223,9 @@ class RunStore:
             return rows, int(last[0].rpartition("-")[2]) if last and last[0] else 0
 
         found, last = await self._database.read(read)
-        stored = (
-            Checkpoint(
-                id=row[0],
-                execution_id=run_id,
-                agent_id=row[1],
-                task_id=run_id,
-                turn_number=row[2],
-                context_json=row[3],
-                created_at=aware(row[4]),
-            )
-            for row in found
-        )
-        return tuple(map(_step, stored)), last
+        return tuple(
+            _step(key, turn, at.replace(tzinfo=UTC), text) for key, turn, at, text in found
+        ), last
 
     async def ids(self) -> tuple[str, ...]:
         """Return the ids of all runs that weren't erased."""
@@ -275,7 +265,7 @@ class RunStore:
 
 
 def _read(
-    db: "Connection", where: str, values: Sequence[object], *, limit: int, offset: int
+    db: Connection, where: str, values: Sequence[object], *, limit: int, offset: int
 ) -> tuple[AgentRun, ...]:
     rows = db.execute(
         f"WITH chosen AS (SELECT * FROM agent_runs r {where} "
@@ -317,18 +307,13 @@ def _request(stored: str, **of_task: str) -> RunRequest:
         return RunRequest.model_validate(of_task)
 
 
-def _step(stored: Checkpoint) -> RunStep:
-    """A step as it is stored; of one that was erased as a whole only that it was there."""
+def _step(checkpoint_id: str, turn: int, at: datetime, stored: str) -> RunStep:
+    """Read a stored step; one that was erased as a whole becomes a note in its place."""
     try:
-        return RunStep.model_validate_json(stored.context_json)
+        return RunStep.model_validate_json(stored)
     except ValueError:
-        return RunStep(
-            number=int(stored.id.rpartition("-")[2]),
-            turn=stored.turn_number,
-            at=stored.created_at,
-            kind=StepKind.NOTE,
-            text=stored.context_json,
-        )
+        number = int(checkpoint_id.rpartition("-")[2])
+        return RunStep(number=number, turn=turn, at=at, kind=StepKind.NOTE, text=stored)
 
 
 def _task(run: AgentRun) -> Task:

@@ -1,7 +1,7 @@
 """The runs of agents here: started, followed, resumed and cancelled by one owner of the store.
 
-What carries a run out is an executor, what a run leaves behind is for the engine's pipeline. Here
-is only who may run, which runs are alive, and what becomes of those whose process ended.
+Executors carry runs out, and the engine's pipeline does the stages after them. The service decides
+which runs may start, knows which are alive, and marks those whose process ended.
 """
 
 import asyncio
@@ -29,6 +29,7 @@ from synthorg_tui.runtime.models import (
 )
 from synthorg_tui.runtime.protocol import RunExecutor
 from synthorg_tui.runtime.runs import RunStore
+from synthorg_tui.runtime.steps import result_of
 from synthorg_tui.runtime.worktrees import remove_leftover_copies
 
 _log = logging.getLogger(__name__)
@@ -50,9 +51,9 @@ class RunRefusedError(DomainError):
 
 @dataclass(slots=True)
 class WorkingRun:
-    """A run that works in this process; ``followers`` are told each step, then ``None``.
+    """A run that works in this process; ``followers`` get each step, then ``None``.
 
-    One that ``is_ending`` has done all it will do: what follows is only its record.
+    While it ``is_ending``, only its stages and its record are left to do.
     """
 
     run: AgentRun
@@ -65,7 +66,7 @@ class WorkingRun:
 
 @dataclass(frozen=True, slots=True)
 class RunRules:
-    """What is asked before runs work.
+    """Functions that the service calls before and while runs work.
 
     ``refusal`` returns why an agent may not run, empty when it may. ``is_waiting`` tells whether an
     approval item waits for a person still; ``give_up`` is told of one that nobody waits for any
@@ -214,12 +215,10 @@ class RunService:
             if run.item_id:
                 with surviving("giving up a question", _log):
                     await self._rules.give_up(run.item_id)
-            await self._end(ending, _shut_down(run, _CANCELLED))
+            stopped = TerminationReason.SHUTDOWN
+            await self._end(ending, result_of(run.id, run.request, (), stopped, _CANCELLED))
         finally:
-            self._working.pop(run.id, None)
-            for follower in ending.followers:
-                follower.put_nowait(None)
-            self._events.emit(RUN, run.id)
+            self._over(ending)
 
     async def list(
         self, *, limit: int = 50, offset: int = 0, status: RunStatus | None = None
@@ -335,7 +334,8 @@ class RunService:
                 if not working.is_cancelled:
                     raise
                 _go_on_after_cancelling()
-                result = _shut_down(run, _CANCELLED)
+                stopped = TerminationReason.SHUTDOWN
+                result = result_of(run.id, run.request, (), stopped, _CANCELLED)
             await self._end(working, result)
         except asyncio.CancelledError:
             await self._store.interrupt(run.id, _INTERRUPTED)
@@ -346,15 +346,19 @@ class RunService:
             with surviving("marking an interrupted run", _log):
                 await self._store.interrupt(run.id, told)
         finally:
-            self._working.pop(run.id, None)
-            for follower in working.followers:
-                follower.put_nowait(None)
-            self._events.emit(RUN, run.id)
+            self._over(working)
+
+    def _over(self, working: WorkingRun) -> None:
+        """Tell all followers that a run doesn't work any more."""
+        self._working.pop(working.run.id, None)
+        for follower in working.followers:
+            follower.put_nowait(None)
+        self._events.emit(RUN, working.run.id)
 
     async def _carried_out(
         self, working: WorkingRun, executor: RunExecutor, exact: RunRequest
     ) -> ExecutionResult:
-        """What a run came to; what was expected to fail is how it ended."""
+        """The result of a run; a ``DomainError`` becomes a failed result."""
         run = working.run
         steps = await self._store.steps(run.id)
         try:
@@ -363,7 +367,8 @@ class RunService:
                 return await executor.run(run.id, exact, steps=steps, on_step=told)
             return await self._by_another(working, executor, exact, steps)
         except DomainError as error:
-            return _failed(run, error.message)
+            failed = TerminationReason.ERROR
+            return result_of(run.id, run.request, (), failed, error.message)
 
     async def _by_another(
         self,
@@ -426,21 +431,6 @@ class RunService:
             execution_id=result.execution_id,
             item_id="",
         )
-
-
-def _failed(run: AgentRun, told: str) -> ExecutionResult:
-    return ExecutionResult(
-        run_id=run.id,
-        agent_id=run.request.agent_id,
-        task_id=run.id,
-        termination_reason=TerminationReason.ERROR,
-        error_message=told,
-    )
-
-
-def _shut_down(run: AgentRun, told: str) -> ExecutionResult:
-    over = {"termination_reason": TerminationReason.SHUTDOWN}
-    return _failed(run, told).model_copy(update=over)
 
 
 def _go_on_after_cancelling() -> None:

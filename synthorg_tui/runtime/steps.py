@@ -1,7 +1,7 @@
-"""What the steps of a run come to: its conversation, what it used, and what is still to be done.
+"""Functions of a run's stored steps: its conversation, its usage, its result, its open calls.
 
-Plain functions of the stored steps. The loop goes by them from the first turn on, so that a run
-that is resumed is asked exactly what it would have been asked without the interruption.
+The loop uses them from the first turn on, so that a resumed run asks the model exactly what it
+would have asked without the interruption.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from synthorg_tui.core.enums import TerminationReason
 from synthorg_tui.providers.enums import MessageRole
 from synthorg_tui.providers.models import ChatMessage, ToolUse
-from synthorg_tui.runtime.models import RunStep, StepKind
+from synthorg_tui.runtime.models import ExecutionResult, RunRequest, RunStep, StepKind
 
 UNREADABLE: Final = "The answer can't be used: "
-"""Begins a note that the model is told instead of a tool's output."""
+"""Begins a note that is sent to the model instead of a tool's output."""
 RESUMED: Final = "Resumed: "
 """Begins the note of a run that goes on after its process ended, or after a decision."""
 OUTCOME_UNKNOWN: Final = (
@@ -53,6 +54,31 @@ def used_by(steps: Sequence[RunStep]) -> Used:
             for before, after in pairwise(steps)
             if not after.text.startswith(RESUMED)
         ),
+    )
+
+
+def result_of(
+    run_id: str,
+    request: RunRequest,
+    steps: Sequence[RunStep],
+    reason: TerminationReason,
+    error: str = "",
+) -> ExecutionResult:
+    """Return what a run with these steps came to; ``error`` is what went wrong, in words."""
+    used = used_by(steps)
+    return ExecutionResult(
+        run_id=run_id,
+        agent_id=request.agent_id,
+        task_id=run_id,
+        termination_reason=reason,
+        text=last_text(steps),
+        turns=used.turns,
+        tool_calls=used.calls,
+        prompt_tokens=used.prompt_tokens,
+        completion_tokens=used.completion_tokens,
+        cost=used.cost,
+        seconds=used.seconds,
+        error_message=error,
     )
 
 

@@ -129,25 +129,6 @@ def environ_of(copy: Path, environ: Mapping[str, str]) -> dict[str, str]:
     return {**environ, "PWD": str(copy), COPY_VARIABLE: copy.relative_to(scratch_root()).parts[0]}
 
 
-async def changes_in(copy: Path, *, without: Sequence[str] = ()) -> bytes:
-    """Return what was changed in a copy since it was made, as a patch that ``git apply`` takes.
-
-    Commits that were made in it are part of it. ``without`` are paths, relative to the copy, that
-    don't count. Raises ``DomainError`` for a patch of more than ``MAX_PATCH_BYTES``.
-    """
-    return await asyncio.to_thread(_changes, copy, tuple(without))
-
-
-async def findings_in(copy: Path) -> tuple[list[str], list[str]]:
-    """Return in words what a person must know of git in a copy: warnings, and remarks.
-
-    Warnings are of a ``.git`` that isn't the one that was put there, and of changed configuration,
-    hooks and other files that the person's next git command acts on; remarks are of what was left
-    out of the changes. Raises ``DomainError``.
-    """
-    return await asyncio.to_thread(_findings, copy)
-
-
 def top_of(source: Path) -> Path:
     """Return the folder that a copy of ``source`` is made of: its repository's root, or itself."""
     folder = _real(source)
@@ -370,7 +351,12 @@ def _known(path: Path) -> ScratchCopy:
     return copy
 
 
-def _changes(path: Path, without: tuple[str, ...]) -> bytes:
+def changes_in(path: Path, *, without: Sequence[str] = ()) -> bytes:
+    """Return what was changed in a copy since it was made, as a patch that ``git apply`` takes.
+
+    Commits that were made in it are part of it. ``without`` are paths, relative to the copy, that
+    are left out. Blocks; raises ``DomainError`` for a patch of more than ``MAX_PATCH_BYTES``.
+    """
     copy = _known(path)
     _end_programs(copy.name)
     place, own = copy.folder, copy.git_dir
@@ -385,7 +371,13 @@ def _changes(path: Path, without: tuple[str, ...]) -> bytes:
     return patch
 
 
-def _findings(path: Path) -> tuple[list[str], list[str]]:
+def findings_in(path: Path) -> tuple[list[str], list[str]]:
+    """Return in words what a person must know of git in a copy: warnings, and remarks.
+
+    Warnings are of a ``.git`` that isn't the one that was put there, and of changed configuration,
+    hooks and other files that the person's next git command acts on; remarks are of what was left
+    out of the changes. Blocks; raises ``DomainError``.
+    """
     copy = _known(path)
     warnings, remarks = [], []
     written = f"gitdir: {copy.worktree}\n" if copy.worktree else ""

@@ -32,7 +32,7 @@ from synthorg_tui.settings.safety import SAFETY
 
 if TYPE_CHECKING:
     from synthorg_tui.persistence.port import Connection
-    from synthorg_tui.persistence.protocol import SettingsRepository
+    from synthorg_tui.persistence.repositories import SettingsRepository
 
 MAX_LISTED: Final = 1000
 """Most changes that are listed, and that are looked through for one to undo."""

@@ -39,6 +39,9 @@ IRREGULAR: Final = "irregular"
 Stamp: TypeAlias = tuple[int, ...]
 """Mode, device, inode, size and times: equal stamps mean an unchanged file, mostly."""
 
+_GONE: Final = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+"""Errors that say that an entry was removed or replaced since it was listed."""
+
 _LATEST: Final = 5
 """Where in a stamp the time of the latest change is, in nanoseconds."""
 
@@ -80,75 +83,63 @@ def skill_folders(root: int) -> tuple[tuple[str, ...], tuple[str, ...], int]:
     return tuple(listed), tuple(sorted(links)[:MAX_SKILLS]), len(folders) - len(listed)
 
 
-class FolderReader:
-    """Reads the skill in one folder of a root, whose open descriptor it is given."""
+def read_folder(
+    path: Path, root: int, known: RawFile | None, *, trusted_before: int
+) -> RawFile | None:
+    """Read the skill in a folder; ``None`` when the folder has none.
 
-    def __init__(self, root: Path, descriptor: int, name: str) -> None:
-        self._root = descriptor
-        self._name = name
-        self._folder = root / name
+    ``root`` is an open descriptor of the folder that ``path`` is in. ``known`` is returned unread
+    when the file's stamp is still the same and its latest change was before ``trusted_before``
+    (nanoseconds since the epoch) when it was read: a file system may give changes in quick
+    succession the same time.
+    """
+    try:
+        with opened_folder(path.name, folder=root) as folder:
+            name = _file_name(folder)
+            return _read(path / name, folder, known, trusted_before) if name else None
+    except OSError as error:
+        if error.errno in _GONE:
+            return None
+        problem = _error(f"it can't be read: {error.strerror}", "Check its permissions.")
+        return RawFile(path / FILE_NAME, (), problem=problem)
 
-    def read(self, known: RawFile | None, *, trusted_before: int) -> RawFile | None:
-        """Read the skill's file; ``None`` when the folder has none.
 
-        ``known`` is returned unread when the file's stamp is still the same and its latest change
-        was before ``trusted_before`` (nanoseconds since the epoch) when it was read: a file
-        system may give changes in quick succession the same time.
-        """
-        try:
-            with opened_folder(self._name, folder=self._root) as folder:
-                name = _file_name(folder)
-                return self._file(folder, name, known, trusted_before) if name else None
-        except OSError as error:
-            return (
-                None
-                if _is_gone(error)
-                else self._refused(
-                    FILE_NAME,
-                    (),
-                    _error(f"it can't be read: {error.strerror}", "Check its permissions."),
-                )
-            )
+def _read(path: Path, folder: int, known: RawFile | None, trusted_before: int) -> RawFile:
+    name = path.name
+    stamp = _stamp(os.stat(name, dir_fd=folder, follow_symlinks=False))
+    is_known = known is not None and (known.path.name, known.stamp) == (name, stamp)
+    if known is not None and is_known and stamp[_LATEST] < trusted_before:
+        return known
+    if not stat.S_ISREG(stamp[0]):
+        link = stat.S_ISLNK(stamp[0])
+        kind = "a link, which isn't followed" if link else "no plain file"
+        return RawFile(path, stamp, problem=_error(f"{name} is {kind}", "Put the file there."))
+    try:
+        data, status = read_plain(name, folder=folder)
+    except NotPlainFileError:  # since a moment ago
+        return RawFile(path, stamp, problem=_error(f"{name} is no plain file", "Remove it."))
+    except FileTooLargeError:
+        problem = _error(
+            f"the file is larger than {MAX_FILE_BYTES >> 20} MB, so it isn't read",
+            "Move what isn't needed at once to files of its own.",
+        )
+        return RawFile(path, stamp, problem=problem)
+    return _decoded(path, _stamp(status), data)
 
-    def _file(
-        self, folder: int, name: str, known: RawFile | None, trusted_before: int
-    ) -> RawFile | None:
-        stamp = _stamp(os.stat(name, dir_fd=folder, follow_symlinks=False))
-        same = known is not None and known.path.name == name and known.stamp == stamp
-        if same and stamp[_LATEST] < trusted_before:
-            return known
-        if not stat.S_ISREG(stamp[0]):
-            link = stat.S_ISLNK(stamp[0])
-            kind = "a link, which isn't followed" if link else "no plain file"
-            return self._refused(name, stamp, _error(f"{name} is {kind}", "Put the file there."))
-        try:
-            data, status = read_plain(name, folder=folder)
-        except NotPlainFileError:  # since a moment ago
-            return self._refused(name, stamp, _error(f"{name} is no plain file", "Remove it."))
-        except FileTooLargeError:
-            problem = _error(
-                f"the file is larger than {MAX_FILE_BYTES >> 20} MB, so it isn't read",
-                "Move what isn't needed at once to files of its own.",
-            )
-            return self._refused(name, stamp, problem)
-        return self._decoded(name, _stamp(status), data)
 
-    def _decoded(self, name: str, stamp: Stamp, data: bytes) -> RawFile:
-        digest = hashlib.sha256(data).hexdigest()
-        try:
-            text = data.decode()
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            problem = _error(f"byte {error.start + 1:,} is not UTF-8", "Save it as UTF-8.", line)
-            return RawFile(self._folder / name, stamp, sha256=digest, problem=problem)
-        note = None
-        if name != FILE_NAME:
-            remedy = f"Rename it {FILE_NAME}."
-            note = Finding(1, Severity.WARNING, f"the file is called {name}", remedy)
-        return RawFile(self._folder / name, stamp, sha256=digest, text=text, note=note)
-
-    def _refused(self, name: str, stamp: Stamp, problem: Finding) -> RawFile:
-        return RawFile(self._folder / name, stamp, problem=problem)
+def _decoded(path: Path, stamp: Stamp, data: bytes) -> RawFile:
+    digest = sha256_of(data)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        problem = _error(f"byte {error.start + 1:,} is not UTF-8", "Save it as UTF-8.", line)
+        return RawFile(path, stamp, sha256=digest, problem=problem)
+    note = None
+    if path.name != FILE_NAME:
+        remedy = f"Rename it {FILE_NAME}."
+        note = Finding(1, Severity.WARNING, f"the file is called {path.name}", remedy)
+    return RawFile(path, stamp, sha256=digest, text=text, note=note)
 
 
 def _file_name(folder: int) -> str | None:
@@ -167,11 +158,6 @@ def _stamp(status: os.stat_result) -> Stamp:
         status.st_mtime_ns,
         latest,
     )
-
-
-def _is_gone(error: OSError) -> bool:
-    """Whether the entry was removed or replaced since it was listed."""
-    return error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
 def _error(message: str, remedy: str, line: int = 1) -> Finding:

@@ -31,11 +31,18 @@ class Value:
 
 @dataclass
 class FrontMatter:
-    """The fields of a front matter, and the findings made while reading it."""
+    """The fields of a front matter, the findings made while reading it, and what follows it.
+
+    ``body`` begins on the 1-based line ``body_line``. A file that has no readable front matter has
+    no fields, and ``is_read`` is false.
+    """
 
     values: dict[str, Value] = field(default_factory=dict)
     metadata: dict[str, Value] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    body: str = ""
+    body_line: int = 1
+    is_read: bool = False
 
     def text(self, name: str) -> str:
         """Return the value of a field, empty when it is missing."""
@@ -56,18 +63,8 @@ class FrontMatter:
         self.findings.append(Finding(line, Severity.ERROR, message, remedy))
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
-    """A file cut in two; ``body_line`` is the 1-based line on which ``body`` begins."""
-
-    front: FrontMatter | None
-    findings: tuple[Finding, ...]
-    body: str
-    body_line: int
-
-
-def split(text: str) -> Split:
-    """Split a file into front matter and body; ``None`` when there is no readable front matter."""
+def split(text: str) -> FrontMatter:
+    """Split a file into front matter and body."""
     front = FrontMatter()
     if text.startswith(_BOM):
         text = text[1:]
@@ -80,7 +77,8 @@ def split(text: str) -> Split:
             "there is no front matter",
             f"Begin with a line {FENCE}, then name: and description:, then a line {FENCE}.",
         )
-        return Split(None, tuple(front.findings), "\n".join(lines), 1)
+        front.body = "\n".join(lines)
+        return front
     if start:
         front.warn(1, "empty lines come before the front matter", "Remove them.")
     end = next((n for n in range(start + 1, len(lines)) if lines[n].rstrip() == FENCE), None)
@@ -88,19 +86,20 @@ def split(text: str) -> Split:
         front.fail(
             start + 1, "the front matter isn't closed", f"Add a line {FENCE} after its last field."
         )
-        return Split(None, tuple(front.findings), "", len(lines))
-    is_read = _read(lines[start + 1 : end], start + 1, front)
-    body = "\n".join(lines[end + 1 :])
-    return Split(front if is_read else None, tuple(front.findings), body, end + 2)
+        front.body_line = len(lines)
+        return front
+    front.body, front.body_line = "\n".join(lines[end + 1 :]), end + 2
+    _read(lines[start + 1 : end], start + 1, front)
+    return front
 
 
-def _read(lines: list[str], offset: int, front: FrontMatter) -> bool:
+def _read(lines: list[str], offset: int, front: FrontMatter) -> None:
     text = "\n".join(lines)
     if len(text) > MAX_LENGTH:
         front.fail(
             offset, f"the front matter is longer than {MAX_LENGTH:,} characters", "Shorten it."
         )
-        return False
+        return
     for number, line in enumerate(lines):
         if FENCE in line:
             front.warn(
@@ -110,14 +109,13 @@ def _read(lines: list[str], offset: int, front: FrontMatter) -> bool:
             )
     problem = _load(text, offset, front)
     if problem is None:
-        return True
+        return
     mended = "\n".join(_quote_value(line) for line in lines)
     if mended != text and _load(mended, offset, front) is None:
         message = "strict readers stumble over a colon or # in this value"
         front.warn(problem.line, message, "Put the value in double quotes.")
-        return True
-    front.findings.append(problem)
-    return False
+    else:
+        front.findings.append(problem)
 
 
 def _quote_value(line: str) -> str:
@@ -141,6 +139,7 @@ def _load(text: str, offset: int, front: FrontMatter) -> Finding | None:
         return Finding(line, Severity.ERROR, message, "Mend or quote this value.")
     front.values, front.metadata = read.values, read.metadata
     front.findings += read.findings
+    front.is_read = True
     return None
 
 
@@ -154,7 +153,7 @@ class _Reader:
         for event in self._events:
             if isinstance(event, yaml.MappingStartEvent):
                 self._check(event)
-                self._fields()
+                self._map(self._front.values)
             elif isinstance(event, (yaml.ScalarEvent, yaml.SequenceStartEvent)):
                 self._skip(event)
                 self._front.fail(
@@ -165,39 +164,22 @@ class _Reader:
                     self._line(event), "a second YAML document is ignored", "Remove it."
                 )
 
-    def _fields(self) -> None:
+    def _map(self, fields: dict[str, Value]) -> None:
+        """Read the keys of a map into ``fields``; the map of metadata has fields of its own."""
         for event in self._events:
             if isinstance(event, yaml.MappingEndEvent):
                 return
             key, line = self._key(event), self._line(event)
             value = next(self._events)
             self._check(value)
-            if key == METADATA and isinstance(value, yaml.MappingStartEvent):
-                self._note_duplicate(METADATA, line)
-                self._front.values[METADATA] = Value("", line)
-                self._metadata()
-            else:
-                self._put(self._front.values, key, Value(self._text(value, key), line))
-
-    def _metadata(self) -> None:
-        for event in self._events:
-            if isinstance(event, yaml.MappingEndEvent):
-                return
-            key, line = self._key(event), self._line(event)
-            value = next(self._events)
-            self._check(value)
-            self._put(self._front.metadata, key, Value(self._text(value, key), line))
-
-    def _put(self, fields: dict[str, Value], key: str, value: Value) -> None:
-        if fields is self._front.values:
-            self._note_duplicate(key, value.line)
-        elif key in fields:
-            self._front.warn(value.line, f"{key!r} is there twice", "Keep one of them.")
-        fields[key] = value
-
-    def _note_duplicate(self, key: str, line: int) -> None:
-        if key in self._front.values:
-            self._front.warn(line, f"{key!r} is there twice", "Keep one of them.")
+            is_metadata = key == METADATA and fields is self._front.values
+            is_map = is_metadata and isinstance(value, yaml.MappingStartEvent)
+            text = "" if is_map else self._text(value, key)
+            if key in fields:
+                self._front.warn(line, f"{key!r} is there twice", "Keep one of them.")
+            fields[key] = Value(text, line)
+            if is_map:
+                self._map(self._front.metadata)
 
     def _key(self, event: yaml.Event) -> str:
         self._check(event)

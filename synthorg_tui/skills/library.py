@@ -17,7 +17,7 @@ import synthorg_tui
 from synthorg_tui.core.files import opened_folder
 from synthorg_tui.core.paths import expand_home
 from synthorg_tui.skills import SkillsConfig, disk
-from synthorg_tui.skills.disk import FILE_NAME, FolderReader, RawFile, Stamp
+from synthorg_tui.skills.disk import FILE_NAME, RawFile, Stamp
 from synthorg_tui.skills.document import Finding, RootScope, Severity, SkillFile, SkillRoot
 from synthorg_tui.skills.validate import parse
 
@@ -101,7 +101,7 @@ def shipped_folders() -> tuple[Path, ...]:
 def read_skill(root: SkillRoot, name: str) -> SkillFile | None:
     """Read one skill of a root; ``None`` when it has none. Raises ``OSError`` without the root."""
     with opened_folder(root.path, may_be_link=True) as descriptor:
-        raw = FolderReader(root.path, descriptor, name).read(None, trusted_before=0)
+        raw = disk.read_folder(root.path / name, descriptor, None, trusted_before=0)
     return None if raw is None else _skill_file(root, name, raw)
 
 
@@ -172,8 +172,7 @@ class SkillLibrary:
         key = root.path / name
         known, read_at, file = self._known.get(key, (None, 0, None))
         now = time.time_ns()
-        reader = FolderReader(root.path, descriptor, name)
-        raw = reader.read(known, trusted_before=read_at - _SETTLED_NS)
+        raw = disk.read_folder(key, descriptor, known, trusted_before=read_at - _SETTLED_NS)
         if raw is None:
             return
         if raw is not known:

@@ -7,79 +7,72 @@ reading.
 The YAML above the body is ``frontmatter``'s.
 """
 
+import dataclasses
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from synthorg_tui.core.text import has_hidden, safe_text
+from synthorg_tui.skills.document import SkillDocument
 
 _ITEM = re.compile(r"(\d{1,4}[.)]|[-*+])(?: (.*)|$)")
-_CONDITION, _ACTION, _RATIONALE, _CHECK = "Condition", "Action", "Rationale", "Check"
+_TEXTS = ("Condition", "Action", "Rationale", "Check")
 _STEPS, _EVIDENCE = "Execution steps", "Evidence"
-_TEXTS = (_CONDITION, _ACTION, _RATIONALE, _CHECK)
-_KNOWN = {name.lower(): name for name in (*_TEXTS, _STEPS, _EVIDENCE)}
+_KNOWN = {
+    **{title.lower(): title.lower() for title in _TEXTS},
+    _STEPS.lower(): "steps",
+    _EVIDENCE.lower(): "evidence",
+}
+"""The fields of a document by the titles of their sections, in lower case."""
 NOTES = "## Notes"
 """Heading for further text that has none of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
-    """The sections of a body; ``rest`` is all text outside them, unchanged."""
-
-    heading: str = ""
-    condition: str = ""
-    action: str = ""
-    rationale: str = ""
-    check: str = ""
-    steps: tuple[str, ...] = ()
-    evidence: tuple[str, ...] = ()
-    rest: str = ""
-
-    @property
-    def has_sections(self) -> bool:
-        """Whether any of the sections has text."""
-        return any((self.heading, *self.texts, self.steps, self.evidence))
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The sections that are a text, in their order in the file."""
-        return (self.condition, self.action, self.rationale, self.check)
-
-
-def render_body(body: Body) -> str:
-    """Render the markdown of a body, without a newline at its end."""
-    blocks = [f"# {encode_inline(body.heading)}"] if body.heading else []
-    for title, text in zip(_TEXTS, body.texts, strict=True):
-        if text:
+def render_body(document: SkillDocument) -> str:
+    """Render the markdown of a document's sections and body, without a newline at its end."""
+    blocks = [f"# {encode_inline(document.heading)}"] if document.heading else []
+    for title in _TEXTS:
+        if text := getattr(document, title.lower()):
             blocks += [f"## {title}", encode_block(text)]
-    if body.steps:
-        numbered = [encode_item(f"{n}.", step) for n, step in enumerate(body.steps, 1)]
+    if document.steps:
+        numbered = [encode_item(f"{n}.", step) for n, step in enumerate(document.steps, 1)]
         blocks += [f"## {_STEPS}", "\n".join(numbered)]
-    if body.evidence:
-        listed = [encode_item("-", reference) for reference in body.evidence]
+    if document.evidence:
+        listed = [encode_item("-", reference) for reference in document.evidence]
         blocks += [f"## {_EVIDENCE}", "\n".join(listed)]
-    if body.rest:
-        blocks.append(body.rest)
+    if document.body:
+        blocks.append(document.body)
     return "\n\n".join(blocks)
 
 
-def parse_body(text: str) -> Body:
-    """Split a body into its sections; one that begins unlike a rendered body is all ``rest``."""
+def with_body(document: SkillDocument, text: str) -> SkillDocument:
+    """Return the document with the sections of a markdown text, and what follows them as its body.
+
+    A text that begins unlike a rendered one is all body.
+    """
     lines = text.split("\n")
     marks = [*headings(lines), (len(lines), 0, "")]
-    starts = [index for index, _, _ in marks]
-    if "\n".join(lines[: starts[0]]).strip(EDGES) or len(marks) == 1:
-        return Body(rest=_trim(text))
+    is_ours = not "\n".join(lines[: marks[0][0]]).strip(EDGES)
     sections: dict[str, str] = {}
-    rest = ""
-    for number, (index, level, title) in enumerate(marks[:-1]):
-        content = "\n".join(lines[index + 1 : starts[number + 1]])
+    rest = "" if is_ours else text
+    for number, (index, level, title) in enumerate(marks[:-1] if is_ours else ()):
+        content = "\n".join(lines[index + 1 : marks[number + 1][0]])
         name = _section(level, title, content, is_first=number == 0)
         if name is None or name in sections:
             rest = "\n".join(lines[index:])
             break
         sections[name] = decode(title) if level == 1 else content
-    return _ours(sections, rest) if sections else Body(rest=_trim(text))
+    texts: dict[str, Any] = {
+        title.lower(): decode_block(sections.get(title.lower(), "")) for title in _TEXTS
+    }
+    return dataclasses.replace(
+        document,
+        **texts,
+        heading=sections.get("heading", ""),
+        steps=tuple(_items(sections.get("steps", ""))),
+        evidence=tuple(_items(sections.get("evidence", ""))),
+        body=_trim(rest),
+    )
 
 
 def with_heading(rest: str) -> str:
@@ -93,19 +86,6 @@ def _section(level: int, title: str, content: str, *, is_first: bool) -> str | N
         is_heading = is_first and title and not content.strip(EDGES)
         return "heading" if is_heading else None
     return _KNOWN.get(title.strip(EDGES).lower())
-
-
-def _ours(sections: dict[str, str], rest: str) -> Body:
-    return Body(
-        heading=sections.get("heading", ""),
-        condition=decode_block(sections.get(_CONDITION, "")),
-        action=decode_block(sections.get(_ACTION, "")),
-        rationale=decode_block(sections.get(_RATIONALE, "")),
-        check=decode_block(sections.get(_CHECK, "")),
-        steps=tuple(_items(sections.get(_STEPS, ""))),
-        evidence=tuple(_items(sections.get(_EVIDENCE, ""))),
-        rest=_trim(rest),
-    )
 
 
 def _trim(text: str) -> str:

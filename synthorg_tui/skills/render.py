@@ -8,7 +8,7 @@ import dataclasses
 import re
 
 from synthorg_tui.skills.document import SkillDocument
-from synthorg_tui.skills.markdown import Body, hide_nothing, parse_body, render_body, with_heading
+from synthorg_tui.skills.markdown import hide_nothing, render_body, with_body, with_heading
 from synthorg_tui.skills.names import clean_description, skill_name
 
 MAX_COMPATIBILITY = 500
@@ -45,7 +45,7 @@ def render(document: SkillDocument) -> str:
     if document.metadata:
         pairs = sorted(document.metadata.items())
         fields += ["metadata:", *(f"  {_key(key)}: {quoted(value)}" for key, value in pairs)]
-    text = render_body(body_of(document))
+    text = render_body(document)
     return "\n".join([FENCE, *fields, FENCE, *(["", text] if text else [])]) + "\n"
 
 
@@ -55,9 +55,13 @@ def clean_document(document: SkillDocument) -> SkillDocument:
     The texts of our sections are kept to the letter. The name becomes a slug, the description one
     line of ASCII that begins "Use when", keys of metadata plain words; empty steps and evidence
     are dropped; half characters (lone surrogates), which no file can hold, are replaced. Further
-    markdown gets a heading when our sections come before it.
+    markdown gets a heading when our sections come before it. Known headings in it become sections,
+    as a reader splits the text.
     """
-    body = Body(
+    body = _whole(document.body).replace("\r\n", "\n").replace("\r", "\n")
+    document = SkillDocument(
+        name=skill_name(document.name),
+        description=clean_description(document.description),
         heading=_whole(document.heading),
         condition=_whole(document.condition),
         action=_whole(document.action),
@@ -65,50 +69,18 @@ def clean_document(document: SkillDocument) -> SkillDocument:
         check=_whole(document.check),
         steps=tuple(_whole(step) for step in document.steps if step),
         evidence=tuple(_whole(reference) for reference in document.evidence if reference),
-        rest=_clean_markdown(document.body),
+        metadata=_clean_metadata(document),
+        license=_one_line(document.license),
+        compatibility=_one_line(document.compatibility)[:MAX_COMPATIBILITY].rstrip(),
+        allowed_tools=_one_line(document.allowed_tools),
+        body=hide_nothing(body),
     )
-    if body.has_sections and body.rest:
-        body = dataclasses.replace(body, rest=with_heading(body.rest))
-    return with_body(
-        SkillDocument(
-            name=skill_name(document.name),
-            description=clean_description(document.description),
-            metadata=_clean_metadata(document),
-            license=_one_line(document.license),
-            compatibility=_one_line(document.compatibility)[:MAX_COMPATIBILITY].rstrip(),
-            allowed_tools=_one_line(document.allowed_tools),
-        ),
-        _settled(body),
-    )
-
-
-def body_of(document: SkillDocument) -> Body:
-    """Return the sections of a document, which stand below the front matter."""
-    return Body(
-        heading=document.heading,
-        condition=document.condition,
-        action=document.action,
-        rationale=document.rationale,
-        check=document.check,
-        steps=document.steps,
-        evidence=document.evidence,
-        rest=document.body,
-    )
-
-
-def with_body(document: SkillDocument, body: Body) -> SkillDocument:
-    """Return the document with another body."""
-    return dataclasses.replace(
-        document,
-        heading=body.heading,
-        condition=body.condition,
-        action=body.action,
-        rationale=body.rationale,
-        check=body.check,
-        steps=body.steps,
-        evidence=body.evidence,
-        body=body.rest,
-    )
+    if document.body and render_body(dataclasses.replace(document, body="")):
+        document = dataclasses.replace(document, body=with_heading(document.body))
+    read = with_body(document, render_body(document))
+    while read != document:
+        document, read = read, with_body(read, render_body(read))
+    return document
 
 
 def quoted(text: str) -> str:
@@ -138,18 +110,6 @@ def _clean_metadata(document: SkillDocument) -> dict[str, str]:
         if word:
             cleaned.setdefault(word, _whole(value))
     return cleaned
-
-
-def _clean_markdown(text: str) -> str:
-    return hide_nothing(_whole(text).replace("\r\n", "\n").replace("\r", "\n"))
-
-
-def _settled(body: Body) -> Body:
-    """Return the body as a reader splits it: known headings in further text become sections."""
-    read = parse_body(render_body(body))
-    while read != body:
-        body, read = read, parse_body(render_body(read))
-    return body
 
 
 def _one_line(text: str) -> str:

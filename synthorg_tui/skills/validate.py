@@ -14,9 +14,9 @@ from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.skills import frontmatter
 from synthorg_tui.skills.document import Finding, Severity, SkillDocument
 from synthorg_tui.skills.frontmatter import METADATA, FrontMatter
-from synthorg_tui.skills.markdown import is_plain, parse_body
+from synthorg_tui.skills.markdown import is_plain, with_body
 from synthorg_tui.skills.names import MAX_NAME, is_name
-from synthorg_tui.skills.render import MAX_COMPATIBILITY, with_body
+from synthorg_tui.skills.render import MAX_COMPATIBILITY
 
 MAX_DESCRIPTION: Final = 1024
 MAX_BODY_LINES: Final = 500
@@ -139,15 +139,14 @@ def parse(text: str, *, name: str) -> tuple[SkillDocument | None, tuple[Finding,
     The document is ``None`` when a finding is an error. Findings are in the order of their lines;
     of more than a hundred the last says that there are more.
     """
-    parts = frontmatter.split(text)
-    body = islice(check_body(parts.body, parts.body_line), _MAX_FINDINGS + 1)
-    findings = [*parts.findings, *body]
-    if parts.front is not None:
-        findings += check_fields(parts.front, folder=name)
+    front = frontmatter.split(text)
+    body = islice(check_body(front.body, front.body_line), _MAX_FINDINGS + 1)
+    findings = [*front.findings, *body]
+    if front.is_read:
+        findings += check_fields(front, folder=name)
     findings = _in_order(findings)
-    if parts.front is None or any(finding.severity is Severity.ERROR for finding in findings):
+    if not front.is_read or any(finding.is_error for finding in findings):
         return None, tuple(findings)
-    front = parts.front
     document = SkillDocument(
         name=name,
         description=front.text("description").strip(),
@@ -156,7 +155,7 @@ def parse(text: str, *, name: str) -> tuple[SkillDocument | None, tuple[Finding,
         compatibility=front.text("compatibility"),
         allowed_tools=front.text("allowed-tools"),
     )
-    return with_body(document, parse_body(parts.body)), tuple(findings)
+    return with_body(document, front.body), tuple(findings)
 
 
 def _in_order(findings: list[Finding]) -> list[Finding]:

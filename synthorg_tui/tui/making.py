@@ -206,8 +206,9 @@ class PaneMaker:
             self._renewing.ask()
 
     def _renew(self) -> None:
-        if renew := getattr(self._app.screen, "renew", None):
-            renew()
+        for shown in self._app.screen_stack[-1:]:  # none while the app is closing
+            if renew := getattr(shown, "renew", None):
+                renew()
 
     def _add(self, pane: "Pane") -> Screen[None]:
         """Attach a new pane once it is mounted; if the store opens or fails later, then."""

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.core.actors import Actor, ActorKind
 from synthorg_tui.evaluation.replay import EVALUATOR
-from synthorg_tui.evaluation.service import EvaluationParts, EvaluationService
+from synthorg_tui.evaluation.service import EvaluationService
 from synthorg_tui.evaluation.store import EvaluationStore
 from synthorg_tui.evaluation.trigger import TriggerEvaluation
 from synthorg_tui.memory.capabilities import Feature
 from synthorg_tui.persistence import EVALUATIONS_DIR, SCRATCH_DIR
 from synthorg_tui.persistence.work_texts import forget_work
-from synthorg_tui.runtime.executors import installed_executors
+from synthorg_tui.runtime.executors.executor import installed_executors
 from synthorg_tui.runtime.models import BUILT_IN
 from synthorg_tui.wiring.foundation import Foundation
 
@@ -47,25 +47,23 @@ def build_evaluation(
     The functions return services of the engine, each built when it is first needed.
     """
     return EvaluationService(
-        EvaluationParts(
-            store=EvaluationStore(base.database),
-            registry=registry,
-            overview=overview,
-            executions=executions,
-            review=lambda item_id: reviews().review(item_id),
-            trigger=lambda: TriggerEvaluation(
-                base.database,
-                base.local(Feature.EVALUATION).core,
-                injection(),
-                base.settings.agent_access.digest_token_budget,
-            ),
-            effects=lambda: pruning().effects(),
-            executors=lambda: {BUILT_IN: runs().by_name[BUILT_IN], **installed_executors()},
-            worktrees=_worktree,
-            forget=partial(_forget, base, executions, sessions),
-            folder=base.data_dir / EVALUATIONS_DIR,
-            clock=base.clock,
-        )
+        store=EvaluationStore(base.database),
+        registry=registry,
+        overview=overview,
+        executions=executions,
+        review=lambda item_id: reviews().review(item_id),
+        trigger=lambda: TriggerEvaluation(
+            base.database,
+            base.local(Feature.EVALUATION).core,
+            injection(),
+            base.settings.agent_access.digest_token_budget,
+        ),
+        effects=lambda: pruning().effects(),
+        executors=lambda: {BUILT_IN: runs().by_name[BUILT_IN], **installed_executors()},
+        worktrees=_worktree,
+        forget=partial(_forget, base, executions, sessions),
+        folder=base.data_dir / EVALUATIONS_DIR,
+        clock=base.clock,
     )
 
 

@@ -14,7 +14,7 @@ from synthorg_tui.settings.root import RootConfig
 from synthorg_tui.settings.safety import loosened, values_of, with_values
 
 if TYPE_CHECKING:
-    from synthorg_tui.persistence.protocol import SettingsRepository
+    from synthorg_tui.persistence.repositories import SettingsRepository
     from synthorg_tui.settings.changes import SettingChanges
     from synthorg_tui.wiring.foundation import Foundation
 

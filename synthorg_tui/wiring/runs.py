@@ -1,5 +1,6 @@
 """Builds the service that runs agents here, of the engine's services."""
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 from synthorg_tui.agents.models import AgentIdentity
 from synthorg_tui.approvals.models import ApprovalStatus
 from synthorg_tui.core.enums import ToolAccessLevel
-from synthorg_tui.core.untrusted import defused
 from synthorg_tui.curation.shared_skills import WrittenCopies
 from synthorg_tui.memory.capabilities import Feature
 from synthorg_tui.memory.index.protocol import Visibility
@@ -26,15 +26,14 @@ from synthorg_tui.runtime.engine import (
     GivenMemories,
     RunMemory,
 )
-from synthorg_tui.runtime.executors import installed_executors
-from synthorg_tui.runtime.executors.executor import ClientParts
+from synthorg_tui.runtime.executors.executor import ClientParts, installed_executors
 from synthorg_tui.runtime.executors.patches import KeptPatches
 from synthorg_tui.runtime.interceptors import CallInterceptor, ForbiddenCalls, WorkspaceBounds
 from synthorg_tui.runtime.invoker import Invocation, ToolInvoker
-from synthorg_tui.runtime.loop import LoopSettings, ParkedDecision, RunTools
+from synthorg_tui.runtime.loop import LoopSettings, RunTools
 from synthorg_tui.runtime.models import BUILT_IN, AgentRun, RunProfile, RunRequest
-from synthorg_tui.runtime.parking import CallParking, Leave
-from synthorg_tui.runtime.pipeline import PipelineParts, RunPipeline
+from synthorg_tui.runtime.parking import CallParking
+from synthorg_tui.runtime.pipeline import RunPipeline
 from synthorg_tui.runtime.protocol import RunExecutor
 from synthorg_tui.runtime.record import RunRecords
 from synthorg_tui.runtime.runs import RunStore
@@ -53,15 +52,11 @@ if TYPE_CHECKING:
     from synthorg_tui.learning.service import LearnService
     from synthorg_tui.memory.org.protocol import OrgMemoryBackend
     from synthorg_tui.memory.strategies.service import InjectionService
-    from synthorg_tui.persistence.protocol import PersistenceBackend
+    from synthorg_tui.persistence.operational import DuckDBPersistence
     from synthorg_tui.providers.completion.protocol import CompletionProvider
 
 CLIENT: Final = "run"
 """The client as which a run is connected to the memory of its agent."""
-
-
-_REJECTED: Final = "A person rejected this call; it was not run. Don't try it again."
-_NOT_ALLOWED: Final = "Nobody allowed this call, and nobody is asked any more; it was not run."
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +73,7 @@ class RunParts:
     knowledge: "Callable[[], KnowledgeService]"
     learning: "Callable[[], LearnService]"
     model: "Callable[[], CompletionProvider | None]"
-    operations: "Callable[[], PersistenceBackend]"
+    operations: "Callable[[], DuckDBPersistence]"
     org: "Callable[[], OrgMemoryBackend]"
     model_named: "Callable[[str | None], CompletionProvider | None]"
 
@@ -101,7 +96,7 @@ def build_runs(base: Foundation, parts: RunParts) -> RunService:
                 base.clock, prices, config.max_format_errors, refusal=wired.refusal
             ),
             memory=wired.memory,
-            stages=RunPipeline(wired.pipeline()).stages(),
+            stages=wired.pipeline().stages(),
             memory_tokens=config.memory_tokens,
         )
     )
@@ -126,7 +121,7 @@ class _Wired:
 
     async def sweep(self, store: RunStore) -> None:
         """Delete the patches of runs that were erased."""
-        await self.patches.sweep(await store.ids())
+        await asyncio.to_thread(self.patches.sweep, await store.ids())
 
     def others(self) -> Mapping[str, RunExecutor]:
         """The executors besides our own: agents of others, where they are installed."""
@@ -174,14 +169,16 @@ class _Wired:
             # A tool that doesn't exist does nothing.
             return name not in registry or registry.get(name).access is ToolAccessLevel.SANDBOXED
 
+        parking = self._parking
+
         async def park(use: ToolUse, why: str, turn: int) -> str:
-            return await self._parking.park(
-                run_id, request.agent_id, use, workspace=request.workspace, why=why, turn=turn
+            where = request.workspace
+            return await parking.park(
+                run_id, request.agent_id, use, workspace=where, why=why, turn=turn
             )
 
-        parking = self._parking
         return RunTools(
-            invoker.definitions(), invoke, is_harmless, park, self._decided, parking.used
+            invoker.definitions(), invoke, is_harmless, park, parking.decided, parking.used
         )
 
     async def _policies(self) -> Sequence[str]:
@@ -190,20 +187,6 @@ class _Wired:
     @cached_property
     def _parking(self) -> CallParking:
         return CallParking(self._parts.approvals(), self._base.clock)
-
-    async def _decided(self, item_id: str, use: ToolUse) -> ParkedDecision | None:
-        answer = await self._parking.leave(item_id, use)
-        match answer.leave:
-            case Leave.WAITING:
-                return None
-            case Leave.GIVEN:
-                return ParkedDecision(approved=True)
-            case Leave.REFUSED:
-                said = f" They said: {defused(answer.reason)}" if answer.reason else ""
-                told = f"{_REJECTED}{said}"
-            case Leave.GONE:
-                told = _NOT_ALLOWED
-        return ParkedDecision(approved=False, reason=told)
 
     async def is_waiting(self, item_id: str) -> bool:
         """Return whether an approval item still waits for a person."""
@@ -263,7 +246,7 @@ class _Wired:
         with self._session(run.id, run.request) as session:
             return await session.end_session()
 
-    def pipeline(self) -> PipelineParts:
+    def pipeline(self) -> RunPipeline:
         base, parts = self._base, self._parts
 
         async def learn(execution_id: str) -> int:
@@ -276,7 +259,7 @@ class _Wired:
             await parts.knowledge().refresh()
 
         learns = base.settings.memory.procedural.enabled
-        return PipelineParts(
+        return RunPipeline(
             records=RunRecords(base.data_dir, self.import_records),
             operations=parts.operations,
             clock=base.clock,

@@ -1,8 +1,8 @@
 """A store with a queue and a desk to decide at, for tests."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import asdict, dataclass
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
@@ -10,7 +10,8 @@ from synthorg_tui.approvals.models import ApprovalItem
 from synthorg_tui.approvals.person import Person
 from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.core.clock import Clock
-from synthorg_tui.core.events import Events
+from synthorg_tui.curation import preexisting
+from synthorg_tui.curation.base import CurationBase
 from synthorg_tui.curation.disk_sync import FileChanges
 from synthorg_tui.curation.edits import ProposalEdit
 from synthorg_tui.curation.models import (
@@ -38,7 +39,7 @@ from synthorg_tui.skills.disk import FILE_NAME
 from synthorg_tui.skills.document import RootScope, SkillRoot
 from synthorg_tui.skills.library import SkillLibrary
 from synthorg_tui.wiring.curation import CurationServices as Parts
-from synthorg_tui.wiring.foundation import Foundation
+from synthorg_tui.wiring.curation import build_curation
 from tests.conftest import FixedClock
 from tests.memory.store.store_kit import AGENT, opened
 
@@ -149,22 +150,29 @@ async def office(
             "propagation": propagation or PropagationConfig(),
             "require_approval": require_approval,
         }
-        declared = [asdict(agent) for agent in agents]
         settings = RootConfig.model_validate(
-            {
-                "memory": {"procedural": procedural},
-                "approvals": approvals or {},
-                "agents": declared,
-            }
+            {"memory": {"procedural": procedural}, "approvals": approvals or {}}
         )
-        closing = AsyncExitStack()
-        base = Foundation(settings, data_dir, backend, database, clock, Events(), closing)
-        executions = ExecutionStore(database)
-        service = memory_service or NO_SERVICE
-        parts = Parts(base, queue, ledger, library, executions, lambda: service)
+        base = CurationBase(
+            database=database,
+            queue=queue,
+            registry=ledger,
+            store=backend.admin,
+            library=library,
+            own_root=data_dir / OWN,
+            clock=clock,
+        )
+        parts = build_curation(
+            base,
+            agents=lambda: agents,
+            executions=ExecutionStore(database),
+            settings=settings,
+            memory_service=lambda: memory_service or NO_SERVICE,
+        )
         await parts.journal.roll_forward()
         if knows_roots:
-            await parts.preexisting.record([root.path for root in library.roots], ())
+            roots = [root.path for root in library.roots]
+            await database.write(lambda db: preexisting.record_roots(db, roots, (), at=clock.now()))
         yield Office(data_dir, backend, queue, ledger, parts)
 
 

@@ -39,7 +39,7 @@ async def test_when_only_the_uncertain_waits_a_certain_lesson_is_adopted(tmp_pat
         (decision,) = await desk.desk.adopt_by_policy()
         waiting = {entry.item.id for entry in await desk.desk.inbox()}
         (record,) = await desk.ledger.active()
-        (version,) = await desk.desk.history(record.path)
+        (version,) = await desk.ledger.versions(record.path)
         events = await desk.queue.events(certain)
     assert decision.item_id == certain
     assert waiting == {doubtful}

@@ -76,7 +76,7 @@ async def test_a_new_file_becomes_a_shared_memory_once_it_is_approved(tmp_path: 
         await desk.approve(item_id)
         (memory,) = await desk.memories()
         (record,) = await desk.ledger.active()
-        history = await desk.desk.history(str(path))
+        history = await desk.ledger.versions(str(path))
     assert report.added == (item_id,)
     assert (change.change, change.path) == (FileChangeKind.NEW, str(path))
     assert (review.text, review.diff) == (DEPLOY, ())

@@ -69,7 +69,7 @@ async def test_memory_ledger_proposal_history_and_file_go(tmp_path: Path) -> Non
         assert holding(tmp_path)
         erased = await purge(desk, memory_id)
         assert await desk.ledger.all() == ()
-        assert await desk.desk.history(record.path) == ()
+        assert await desk.ledger.versions(record.path) == ()
         (item,) = await desk.queue.list()
         assert (item.status, item.payload) == (ApprovalStatus.APPROVED, "")
     assert erased == Erased(1, (record.path,))
@@ -179,7 +179,9 @@ async def test_of_a_skill_that_counts_only_the_past_goes(tmp_path: Path) -> None
         await purge(desk, old)
         (kept,) = await desk.ledger.active()
         assert kept.memory_ids == (new,)
-        assert [version.sha256 for version in await desk.desk.history(str(path))] == [kept.sha256]
+        assert [version.sha256 for version in await desk.ledger.versions(str(path))] == [
+            kept.sha256
+        ]
         assert await desk.desk.undo(PERSON) is None
         assert await desk.changes.sync() == SyncReport()
     assert review == ErasureReview(earlier=(record.name,))

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -75,22 +75,8 @@ def shelf_of(place: Office, *, watches: bool = True) -> SkillOverview:
             shipped=[place.data_dir / SHIPPED],
         )
 
-    changes = FileChanges(
-        queue=place.queue,
-        registry=place.ledger,
-        store=place.backend.admin,
-        library=library,
-        preexisting=place.parts.preexisting,
-        clock=place.backend.core.clock,
-    )
-    return SkillOverview(
-        library=library,
-        roots=roots,
-        registry=place.ledger,
-        queue=place.queue,
-        changes=changes,
-        watches=watches,
-    )
+    base = replace(place.parts.base, library=library)
+    return SkillOverview(base, FileChanges(base), roots=roots, watches=watches)
 
 
 @pytest.fixture

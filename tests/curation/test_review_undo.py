@@ -10,6 +10,7 @@ from synthorg_tui.approvals.models import (
     ApprovalItem,
     ApprovalNotFoundError,
 )
+from synthorg_tui.curation import journal
 from synthorg_tui.curation.applications import Applications
 from synthorg_tui.curation.models import Lesson, PrunePayload
 from synthorg_tui.curation.registry import SkillStatus
@@ -101,7 +102,7 @@ async def test_of_a_bulk_one_of_which_was_undone_the_rest_is_taken_back(tmp_path
     """As a crash in the middle of it leaves it."""
     async with office(tmp_path) as desk:
         await bulk_of(desk, "Alpha comes first.", "Beta is next.", "Gamma waits.")
-        last = (await desk.parts.journal.last_undoable())[0]
+        last = (await desk.backend.core.database.read(journal.last_undoable))[0]
         await desk.backend.core.database.write(
             lambda db: db.execute(
                 "UPDATE operations SET undone_by = 0 WHERE number = ?", [last.number]
@@ -256,7 +257,7 @@ async def test_our_text_can_be_written_back_and_theirs_again(tmp_path: Path) -> 
         before = await desk.state()
         await desk.desk.restore_file(record.path, PERSON)
         assert Path(record.path).read_bytes() == ours
-        history = await desk.desk.history(record.path)
+        history = await desk.ledger.versions(record.path)
         await desk.desk.undo(PERSON)
         assert await desk.state() == before
     assert [version.event.value for version in history] == ["written", "set_aside", "written"]

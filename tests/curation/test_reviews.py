@@ -167,7 +167,7 @@ async def test_what_is_superseded_goes_and_keeps_its_history(tmp_path: Path) -> 
         new = await desk.approve(item_id)
         records = {record.name: record for record in await desk.ledger.all()}
         old_path = records[NAME].path
-        history = await desk.desk.history(old_path)
+        history = await desk.ledger.versions(old_path)
         assert [entry.id for entry in await desk.memories()] == [new]
     assert [entry.id for entry in review.replaces] == [old]
     assert "-# Pushing a new branch needs its upstream set." in review.diff

@@ -4,7 +4,7 @@ import json
 import threading
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -202,7 +202,9 @@ def harmed(request: RunRequest, _number: int) -> list[Call]:
 
 
 async def replay(bench: Bench, executor: ScriptedExecutor, named: str, **more: object) -> object:
-    service = bench.service.with_executors({"scripted": executor}, same_folder)
+    service = replace(
+        bench.service, executors=lambda: {"scripted": executor}, worktrees=same_folder
+    )
     plan = await service.plan(
         named, executor="scripted", runs=3, limits=RunLimits(), workspace=bench.data_dir
     )
@@ -250,7 +252,9 @@ async def test_a_new_text_is_compared_with_the_one_it_replaces(bench: Bench) -> 
     cases = bench.data_dir / "cases.json"
     await bench.service.write_cases(path, cases)
     executor = ScriptedExecutor(pushes)
-    service = bench.service.with_executors({"scripted": executor}, same_folder)
+    service = replace(
+        bench.service, executors=lambda: {"scripted": executor}, worktrees=same_folder
+    )
     plan = await service.plan(
         changed,
         executor="scripted",
@@ -286,7 +290,7 @@ async def test_the_files_lie_where_the_guide_has_them(bench: Bench, tmp_path: Pa
 async def test_what_can_not_be_run_is_said_before_anything_runs(bench: Bench) -> None:
     item_id, limits = await bench.propose(), RunLimits()
     away = ScriptedExecutor(pushes, why_not="it isn't installed")
-    service = bench.service.with_executors({"scripted": away}, same_folder)
+    service = replace(bench.service, executors=lambda: {"scripted": away}, worktrees=same_folder)
     for executor, runs, said in (
         ("scripted", 3, "it isn't installed"),
         ("nobody", 3, "there is no executor"),
@@ -294,7 +298,9 @@ async def test_what_can_not_be_run_is_said_before_anything_runs(bench: Bench) ->
     ):
         with pytest.raises(EvaluationRefusedError, match=said):
             await service.plan(item_id, executor=executor, runs=runs, limits=limits)
-    service = bench.service.with_executors({"s": ScriptedExecutor(pushes)}, same_folder)
+    service = replace(
+        bench.service, executors=lambda: {"s": ScriptedExecutor(pushes)}, worktrees=same_folder
+    )
     with pytest.raises(EvaluationRefusedError, match="isn't on this machine: /srv/tidepool"):
         await service.plan(item_id, executor="s", runs=3, limits=limits)
 
@@ -308,7 +314,7 @@ async def test_a_replay_that_is_stopped_ends_its_run_and_keeps_those_before(benc
             executor.waits = True
             cancel.set()
 
-    service = bench.service.with_executors({"s": executor}, same_folder)
+    service = replace(bench.service, executors=lambda: {"s": executor}, worktrees=same_folder)
     plan = await service.plan(
         item_id, executor="s", runs=3, limits=RunLimits(), workspace=bench.data_dir
     )
@@ -326,7 +332,7 @@ async def test_a_run_that_takes_too_long_is_ended_and_graded(
     monkeypatch.setattr(module, "GRACE", 0.0)
     executor = ScriptedExecutor(pushes)
     executor.waits = True
-    service = bench.service.with_executors({"s": executor}, same_folder)
+    service = replace(bench.service, executors=lambda: {"s": executor}, worktrees=same_folder)
     item_id = await bench.propose()
     limits = RunLimits(seconds=0.01)
     plan = await service.plan(
@@ -399,7 +405,9 @@ async def test_the_cases_beside_a_skill_do_not_say_which_folder_is_copied(bench:
     subject = await bench.service.subject(str(path))
     (read,) = await bench.service.cases(subject)
     assert (read.prompt, read.project, read.ref) == ("Push it", "", "")
-    service = bench.service.with_executors({"s": ScriptedExecutor(pushes)}, same_folder)
+    service = replace(
+        bench.service, executors=lambda: {"s": ScriptedExecutor(pushes)}, worktrees=same_folder
+    )
     with pytest.raises(EvaluationRefusedError, match="no project"):
         await service.plan(str(path), executor="s", runs=1, limits=RunLimits())
     plan = await service.plan(
@@ -432,7 +440,7 @@ async def test_runs_work_in_a_copy_that_is_gone_afterwards(bench: Bench, tmp_pat
         (request.workspace / "seal.txt").write_text("white\n")
         return pushes(request, _number)
 
-    service = bench.service.with_executors({"s": ScriptedExecutor(writes)})
+    service = replace(bench.service, executors=lambda: {"s": ScriptedExecutor(writes)})
     item_id = await bench.propose()
     plan = await service.plan(item_id, executor="s", runs=1, limits=RunLimits(), workspace=project)
     await service.replay(item_id, plan)

@@ -1,6 +1,7 @@
 """Skills that real sessions taught: one that helps and one that harms are told apart."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,9 @@ async def proposed(engine: Engine, kind: LessonKind) -> tuple[str, str, str, str
 
 
 async def replayed(engine: Engine, item_id: str, executor: ScriptedExecutor) -> ReplayResult:
-    service = engine.evaluation.with_executors({"scripted": executor}, same_folder)
+    service = replace(
+        engine.evaluation, executors=lambda: {"scripted": executor}, worktrees=same_folder
+    )
     plan = await service.plan(
         item_id,
         executor="scripted",

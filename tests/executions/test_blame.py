@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from synthorg_tui.core.enums import CallOutcome
-from synthorg_tui.executions.blame import Blame, SessionBlame, is_elsewhere
+from synthorg_tui.executions.blame import Blame, blame_of, is_elsewhere
 from synthorg_tui.executions.models import Execution, ToolCall, Turn
 from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.executions.store import ExecutionStore, FileMark
@@ -30,7 +30,7 @@ class Desk:
 
     def __init__(self, database: StoreDatabase) -> None:
         self._store = ExecutionStore(database)
-        self._blame = SessionBlame(database, self._store)
+        self._database = database
         self._sessions = 0
 
     async def session(
@@ -72,7 +72,7 @@ class Desk:
         return execution.id
 
     async def blame(self, path: Path, text: str | None = None) -> Blame:
-        return await self._blame.blame(str(path), text)
+        return await blame_of(self._database, self._store, str(path), text)
 
 
 @pytest.fixture

@@ -132,4 +132,4 @@ def test_a_count_of_a_day_between_two_starts_belongs_to_the_first_of_them() -> N
     starts = (date(2026, 1, 5), date(2026, 1, 12))
     scale = TimeScale(FigureSpan.QUARTER, BucketUnit.WEEK, starts)
     days = {date(2026, 1, 4): 1, date(2026, 1, 5): 2, date(2026, 1, 11): 4, date(2026, 1, 12): 8}
-    assert counted_in(scale, days) == (6, 8)
+    assert counted_in(scale, days.items()) == (6, 8)

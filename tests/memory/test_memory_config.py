@@ -240,8 +240,11 @@ class TestStorage:
     def test_a_history_store_that_the_backend_ignores_is_warned_about(
         self, suspects: pytest.LogCaptureFixture
     ) -> None:
-        CompanyMemoryConfig(storage=MemoryStorageConfig(history_store="postgresql"))
-        assert events(suspects, SUSPECT) == [("storage.history_store", "postgresql")]
+        for backend in ("local", "mem0"):
+            suspects.clear()
+            storage = MemoryStorageConfig(history_store="postgresql")
+            CompanyMemoryConfig(backend=backend, storage=storage)
+            assert events(suspects, SUSPECT) == [("storage.history_store", "postgresql")]
 
 
 class TestBackend:

@@ -192,6 +192,21 @@ class TestSettings:
         with pytest.raises(ValidationError, match="Set twice"):
             PersistenceConfig.model_validate({"path": "a", "sqlite": {"path": "b"}})
 
+    def test_the_documented_section_of_a_server_is_read(self) -> None:
+        section = {"url": "postgresql://desk:secret@host:5432/synthorg", "pool_size": 7}
+        config = PersistenceConfig.model_validate({"backend": "postgresql", "postgresql": section})
+        assert (config.address(), config.pool_size) == (section["url"], 7)
+        with pytest.raises(ValidationError, match="only backend 'postgres' has an address"):
+            PersistenceConfig.model_validate({"backend": "sqlite", "postgresql": section})
+
+    def test_a_documented_section_without_fields_is_refused_and_not_shown(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        address = "postgresql://desk:secret@host/synthorg"
+        with pytest.raises(ValidationError, match="must be a section of settings"):
+            PersistenceConfig.model_validate({"backend": "postgresql", "postgresql": address})
+        assert "secret" not in caplog.text
+
     @rows("path", ["../other.db", "data/../../x", "a\\..\\b", " "])
     def test_a_path_that_leaves_its_folder_is_refused(self, path: str) -> None:
         with pytest.raises(ValidationError):

@@ -22,15 +22,14 @@ from synthorg_tui.core.enums import (
     TaskType,
 )
 from synthorg_tui.core.types import FrozenModel
-from synthorg_tui.persistence import entities, protocol
+from synthorg_tui.persistence import entities, protocol, repositories
 from synthorg_tui.persistence.config import PersistenceConfig
 from synthorg_tui.persistence.errors import (
     DuplicateRecordError,
     PersistenceConnectionError,
     QueryError,
 )
-from synthorg_tui.persistence.operational import create_backend
-from synthorg_tui.persistence.protocol import PersistenceBackend
+from synthorg_tui.persistence.operational import DuckDBPersistence, create_backend
 from tests.conftest import FixedClock
 from tests.postgres_server import PostgresServer
 from tests.tables import rows
@@ -41,20 +40,20 @@ REPOSITORIES = {
     "tasks": protocol.TaskRepository,
     "cost_records": protocol.CostRecordRepository,
     "messages": protocol.MessageRepository,
-    "lifecycle_events": protocol.LifecycleEventRepository,
-    "task_metrics": protocol.TaskMetricRepository,
-    "collaboration_metrics": protocol.CollaborationMetricRepository,
-    "parked_contexts": protocol.ParkedContextRepository,
-    "audit_entries": protocol.AuditRepository,
-    "users": protocol.UserRepository,
-    "api_keys": protocol.ApiKeyRepository,
-    "checkpoints": protocol.CheckpointRepository,
-    "heartbeats": protocol.HeartbeatRepository,
-    "agent_states": protocol.AgentStateRepository,
-    "settings": protocol.SettingsRepository,
-    "artifacts": protocol.ArtifactRepository,
-    "projects": protocol.ProjectRepository,
-    "custom_presets": protocol.PersonalityPresetRepository,
+    "lifecycle_events": repositories.LifecycleEventRepository,
+    "task_metrics": repositories.TaskMetricRepository,
+    "collaboration_metrics": repositories.CollaborationMetricRepository,
+    "parked_contexts": repositories.ParkedContextRepository,
+    "audit_entries": repositories.AuditRepository,
+    "users": repositories.UserRepository,
+    "api_keys": repositories.ApiKeyRepository,
+    "checkpoints": repositories.CheckpointRepository,
+    "heartbeats": repositories.HeartbeatRepository,
+    "agent_states": repositories.AgentStateRepository,
+    "settings": repositories.SettingsRepository,
+    "artifacts": repositories.ArtifactRepository,
+    "projects": repositories.ProjectRepository,
+    "custom_presets": repositories.PersonalityPresetRepository,
 }
 
 
@@ -265,7 +264,7 @@ def checkpoint_of(name: str, turn: int, run: str = "r1", **changes: Any) -> enti
 
 
 @pytest.fixture(params=BACKENDS)
-def made_in(request: pytest.FixtureRequest) -> Iterator[Callable[[Path], PersistenceBackend]]:
+def made_in(request: pytest.FixtureRequest) -> Iterator[Callable[[Path], DuckDBPersistence]]:
     """Makes a backend with a database of its own for a folder; it is disconnected."""
     if request.param == "duckdb":
         yield lambda folder: create_backend(PersistenceConfig(path=str(folder / "own.duckdb")))
@@ -279,8 +278,8 @@ def made_in(request: pytest.FixtureRequest) -> Iterator[Callable[[Path], Persist
 
 @pytest.fixture
 async def backend(
-    made_in: Callable[[Path], PersistenceBackend], tmp_path: Path
-) -> AsyncIterator[PersistenceBackend]:
+    made_in: Callable[[Path], DuckDBPersistence], tmp_path: Path
+) -> AsyncIterator[DuckDBPersistence]:
     backend = made_in(tmp_path)
     await backend.connect()
     yield backend
@@ -289,7 +288,7 @@ async def backend(
 
 @rows("kind", KEPT, ids=lambda kind: kind.name)
 async def test_an_entity_is_read_as_it_was_saved_until_it_is_replaced_or_deleted(
-    backend: PersistenceBackend, kind: Kind
+    backend: DuckDBPersistence, kind: Kind
 ) -> None:
     found = getattr(backend, kind.name)
     one, other = kind.make("one"), kind.make("other")
@@ -309,7 +308,7 @@ async def test_an_entity_is_read_as_it_was_saved_until_it_is_replaced_or_deleted
 
 @rows("added", ADDED, ids=lambda added: added.name)
 async def test_what_is_only_added_is_read_in_its_order_and_added_once(
-    backend: PersistenceBackend, added: Added
+    backend: DuckDBPersistence, added: Added
 ) -> None:
     found = getattr(backend, added.name)
     assert await added.read(found) == ()
@@ -323,7 +322,7 @@ async def test_what_is_only_added_is_read_in_its_order_and_added_once(
     assert await added.read(found) == expected
 
 
-async def test_tasks_are_listed_by_what_they_have(backend: PersistenceBackend) -> None:
+async def test_tasks_are_listed_by_what_they_have(backend: DuckDBPersistence) -> None:
     waiting, other = _task("waiting"), _task("other").model_copy(update={"project": "/q"})
     mine = _task("mine").moved(TaskStatus.ASSIGNED, assigned_to="a")
     for task in (waiting, other, mine):
@@ -335,7 +334,7 @@ async def test_tasks_are_listed_by_what_they_have(backend: PersistenceBackend) -
     assert await backend.tasks.list_tasks(assigned_to="a", project="/q") == ()
 
 
-async def test_costs_are_added_and_summed_up(backend: PersistenceBackend) -> None:
+async def test_costs_are_added_and_summed_up(backend: DuckDBPersistence) -> None:
     costs = backend.cost_records
     assert await costs.aggregate() == 0.0
     records = [cost_of("a", 0.5, 1), cost_of("b", 0.25, 2), cost_of("a", 1.0, 3, task="u")]
@@ -350,7 +349,7 @@ async def test_costs_are_added_and_summed_up(backend: PersistenceBackend) -> Non
     assert await costs.aggregate(agent_id="c") == 0.0
 
 
-async def test_history_of_a_channel_can_be_cut(backend: PersistenceBackend) -> None:
+async def test_history_of_a_channel_can_be_cut(backend: DuckDBPersistence) -> None:
     for number in range(3):
         await backend.messages.save(_message(str(number), number))
     await backend.messages.save(_message("x").model_copy(update={"channel": "#else"}))
@@ -360,7 +359,7 @@ async def test_history_of_a_channel_can_be_cut(backend: PersistenceBackend) -> N
     assert await backend.messages.get_history("#none") == ()
 
 
-async def test_events_are_of_an_agent_a_type_and_a_time(backend: PersistenceBackend) -> None:
+async def test_events_are_of_an_agent_a_type_and_a_time(backend: DuckDBPersistence) -> None:
     events = backend.lifecycle_events
     resumed = _event("2", 2).model_copy(update={"event_type": "resumed"})
     others = _event("3", 3).model_copy(update={"agent_id": "b"})
@@ -371,7 +370,7 @@ async def test_events_are_of_an_agent_a_type_and_a_time(backend: PersistenceBack
     assert await events.list_events(since=later(3)) == (others,)
 
 
-async def test_metrics_are_of_a_span_without_its_end(backend: PersistenceBackend) -> None:
+async def test_metrics_are_of_a_span_without_its_end(backend: DuckDBPersistence) -> None:
     for hours in (1, 2, 3):
         await backend.task_metrics.save(_metric(str(hours), hours))
         await backend.collaboration_metrics.save(_collaboration(str(hours), hours))
@@ -383,7 +382,7 @@ async def test_metrics_are_of_a_span_without_its_end(backend: PersistenceBackend
     )
 
 
-async def test_the_audit_is_asked_by_what_was_decided(backend: PersistenceBackend) -> None:
+async def test_the_audit_is_asked_by_what_was_decided(backend: DuckDBPersistence) -> None:
     audit = backend.audit_entries
     allowed = _audit(
         "allowed",
@@ -407,7 +406,7 @@ async def test_the_audit_is_asked_by_what_was_decided(backend: PersistenceBacken
 
 
 async def test_what_waits_is_found_by_its_approval_run_agent_or_task(
-    backend: PersistenceBackend,
+    backend: DuckDBPersistence,
 ) -> None:
     parked = backend.parked_contexts
     first = _parked("first")
@@ -424,7 +423,7 @@ async def test_what_waits_is_found_by_its_approval_run_agent_or_task(
 
 
 async def test_the_latest_checkpoint_is_the_last_step_of_a_run(
-    backend: PersistenceBackend,
+    backend: DuckDBPersistence,
 ) -> None:
     steps = [
         checkpoint_of("b", 1),
@@ -446,7 +445,7 @@ async def test_the_latest_checkpoint_is_the_last_step_of_a_run(
     assert await backend.checkpoints.get_latest(execution_id="r2") == foreign
 
 
-async def test_a_heartbeat_is_stale_from_before_a_moment(backend: PersistenceBackend) -> None:
+async def test_a_heartbeat_is_stale_from_before_a_moment(backend: DuckDBPersistence) -> None:
     old, new = _heartbeat("old"), _heartbeat("new")
     new = new.model_copy(update={"last_heartbeat_at": later(1)})
     for heartbeat in (new, old):
@@ -456,7 +455,7 @@ async def test_a_heartbeat_is_stale_from_before_a_moment(backend: PersistenceBac
     assert await backend.heartbeats.get_stale(later(1.5)) == (old, new)
 
 
-async def test_agents_that_do_something_are_active(backend: PersistenceBackend) -> None:
+async def test_agents_that_do_something_are_active(backend: DuckDBPersistence) -> None:
     idle = entities.AgentRuntimeState(
         agent_id="idle", status=ActivityStatus.IDLE, last_activity_at=later(2)
     )
@@ -469,7 +468,7 @@ async def test_agents_that_do_something_are_active(backend: PersistenceBackend) 
     assert await backend.agent_states.list_states() == (idle, paused, _state("busy"))
 
 
-async def test_settings_are_of_a_namespace(backend: PersistenceBackend) -> None:
+async def test_settings_are_of_a_namespace(backend: DuckDBPersistence) -> None:
     other = entities.Setting(namespace="agents", key="b", value="1", updated_at=NOW)
     for setting in (_setting("b"), _setting("a"), other):
         await backend.settings.save(setting)
@@ -480,7 +479,7 @@ async def test_settings_are_of_a_namespace(backend: PersistenceBackend) -> None:
     assert await backend.settings.get_all() == (other,)
 
 
-async def test_artifacts_are_listed_by_path(backend: PersistenceBackend) -> None:
+async def test_artifacts_are_listed_by_path(backend: DuckDBPersistence) -> None:
     tests = _artifact("b").model_copy(update={"type": ArtifactType.TESTS, "created_by": "x"})
     for artifact in (tests, _artifact("a")):
         await backend.artifacts.save(artifact)
@@ -489,7 +488,7 @@ async def test_artifacts_are_listed_by_path(backend: PersistenceBackend) -> None
     assert await backend.artifacts.list_artifacts(created_by="a") == (_artifact("a"),)
 
 
-async def test_projects_are_listed_by_status_and_lead(backend: PersistenceBackend) -> None:
+async def test_projects_are_listed_by_status_and_lead(backend: DuckDBPersistence) -> None:
     active = _project("b").model_copy(update={"status": ProjectStatus.ACTIVE, "lead": "b"})
     for project in (active, _project("a")):
         await backend.projects.save(project)
@@ -498,7 +497,7 @@ async def test_projects_are_listed_by_status_and_lead(backend: PersistenceBacken
     assert await backend.projects.list_projects(lead="a") == (_project("a"),)
 
 
-async def test_presets_are_counted_and_listed_by_name(backend: PersistenceBackend) -> None:
+async def test_presets_are_counted_and_listed_by_name(backend: DuckDBPersistence) -> None:
     assert await backend.custom_presets.count() == 0
     for name in ("b", "a"):
         await backend.custom_presets.save(_preset(name))
@@ -506,7 +505,7 @@ async def test_presets_are_counted_and_listed_by_name(backend: PersistenceBacken
     assert await backend.custom_presets.count() == 2
 
 
-async def test_a_name_and_a_key_are_of_one_account(backend: PersistenceBackend) -> None:
+async def test_a_name_and_a_key_are_of_one_account(backend: DuckDBPersistence) -> None:
     await backend.users.save(_user("b"))
     await backend.users.save(_user("a"))
     with pytest.raises(DuplicateRecordError, match="username"):
@@ -525,14 +524,14 @@ async def test_a_name_and_a_key_are_of_one_account(backend: PersistenceBackend) 
     assert await backend.api_keys.list_by_user("v") == ()
 
 
-async def test_text_that_is_no_unicode_is_refused_in_words(backend: PersistenceBackend) -> None:
+async def test_text_that_is_no_unicode_is_refused_in_words(backend: DuckDBPersistence) -> None:
     with pytest.raises(QueryError):
         await backend.tasks.save(_task("t").model_copy(update={"title": "half \ud83d"}))
     assert await backend.tasks.list_tasks() == ()
 
 
 async def test_the_repositories_are_there_from_connecting_until_disconnecting(
-    made_in: Callable[[Path], PersistenceBackend], tmp_path: Path
+    made_in: Callable[[Path], DuckDBPersistence], tmp_path: Path
 ) -> None:
     backend = made_in(tmp_path)
     for name in REPOSITORIES:
@@ -549,7 +548,7 @@ async def test_the_repositories_are_there_from_connecting_until_disconnecting(
 
 
 async def test_connecting_and_disconnecting_can_be_done_twice(
-    made_in: Callable[[Path], PersistenceBackend], tmp_path: Path
+    made_in: Callable[[Path], DuckDBPersistence], tmp_path: Path
 ) -> None:
     backend = made_in(tmp_path)
     assert (backend.is_connected, await backend.health_check()) == (False, False)
@@ -559,7 +558,7 @@ async def test_connecting_and_disconnecting_can_be_done_twice(
     for _ in range(2):
         await backend.connect()
         await backend.migrate()
-    assert isinstance(backend, PersistenceBackend)
+    assert isinstance(backend, protocol.PersistenceBackend)
     assert (backend.is_connected, await backend.health_check()) == (True, True)
     await backend.tasks.save(_task("t"))
     for _ in range(2):
@@ -571,7 +570,7 @@ async def test_connecting_and_disconnecting_can_be_done_twice(
 
 
 async def test_two_companies_share_nothing(
-    made_in: Callable[[Path], PersistenceBackend], tmp_path: Path
+    made_in: Callable[[Path], DuckDBPersistence], tmp_path: Path
 ) -> None:
     one, two = (made_in(tmp_path / name) for name in ("one", "two"))
     await one.connect()

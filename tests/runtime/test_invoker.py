@@ -203,11 +203,6 @@ class TestVerdicts:
         assert (await asked.invoke(use("odd"))).verdict == verdict
         assert bool(asked.definitions()) is (verdict != "deny")
 
-    async def test_a_rejection_is_told_with_the_persons_words(self) -> None:
-        found = invoker(OddTool()).rejected(use("odd"), "not on a Friday")
-        assert found.outcome is CallOutcome.DENIED_BY_USER
-        assert found.content.endswith("They said: not on a Friday")
-
 
 class TestAround:
     async def test_each_call_is_tracked_with_its_verdict_and_size(self) -> None:

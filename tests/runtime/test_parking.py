@@ -21,7 +21,8 @@ from synthorg_tui.curation.review import (
 )
 from synthorg_tui.curation.review_sheet import sheet_of
 from synthorg_tui.providers.models import ToolUse
-from synthorg_tui.runtime.parking import CallParking, Leave, LeaveAnswer
+from synthorg_tui.runtime.loop import ParkedDecision
+from synthorg_tui.runtime.parking import CallParking
 from tests.conftest import FixedClock
 from tests.curation.review_kit import PERSON, Office, office
 from tests.runtime.tool_kit import use
@@ -30,6 +31,10 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 WHY = "it runs a program, and this run asks before it does"
 SECRET = "ghp_" + "a1B2" * 9
 RUN = "run-1"
+NOT_ALLOWED = ParkedDecision(
+    approved=False,
+    reason="Nobody allowed this call, and nobody is asked any more; it was not run.",
+)
 
 
 class Waiting:
@@ -99,14 +104,14 @@ class TestAsking:
         asked = use("bash", command="echo \ud800")
         item = await waiting.item(await waiting.park(asked))
         assert "\\ud800" in item.title
-        assert (await waiting.parking.leave(item.id, asked)).leave is Leave.WAITING
+        assert await waiting.parking.decided(item.id, asked) is None
 
 
 class TestDeciding:
     async def test_until_it_is_decided_it_waits(self, waiting: Waiting) -> None:
         asked = use("bash", command="make wait")
         item_id = await waiting.park(asked)
-        assert await waiting.parking.leave(item_id, asked) == LeaveAnswer(Leave.WAITING)
+        assert await waiting.parking.decided(item_id, asked) is None
 
     async def test_an_approval_gives_leave_and_changes_nothing_else(self, waiting: Waiting) -> None:
         asked = use("bash", command="touch made")
@@ -117,21 +122,23 @@ class TestDeciding:
         assert {**before, "items": ()} == {**after, "items": ()}
         assert list(waiting.workspace.iterdir()) == []
         assert (await waiting.item(item_id)).consumed_at is None
-        assert await waiting.parking.leave(item_id, asked) == LeaveAnswer(Leave.GIVEN)
+        assert await waiting.parking.decided(item_id, asked) == ParkedDecision(approved=True)
 
     async def test_leave_is_for_exactly_the_call_that_was_shown(self, waiting: Waiting) -> None:
         asked = use("bash", command="make this")
         item_id = await waiting.park(asked)
         await waiting.approve(item_id)
         other = asked.model_copy(update={"arguments": {"command": "make that"}})
-        assert (await waiting.parking.leave(item_id, other)).leave is Leave.GONE
+        assert await waiting.parking.decided(item_id, other) == NOT_ALLOWED
 
     async def test_a_rejection_is_told_with_its_reason(self, waiting: Waiting) -> None:
         asked = use("bash", command="make no")
         item_id = await waiting.park(asked)
         await waiting.reject(item_id, "not on a Friday")
-        answer = LeaveAnswer(Leave.REFUSED, "not on a Friday")
-        assert await waiting.parking.leave(item_id, asked) == answer
+        answer = await waiting.parking.decided(item_id, asked)
+        assert answer is not None
+        assert not answer.approved
+        assert answer.reason.endswith("Don't try it again. They said: not on a Friday")
 
     async def test_no_setting_approves_it(self, waiting: Waiting) -> None:
         item_id = await waiting.park(use("bash", command="make policy"))
@@ -168,7 +175,7 @@ class TestTakingBack:
         undone = await waiting.office.desk.undo(PERSON)
         assert undone is not None
         assert undone.item_id == item_id
-        assert (await waiting.parking.leave(item_id, asked)).leave is Leave.WAITING
+        assert await waiting.parking.decided(item_id, asked) is None
 
     @pytest.mark.parametrize("approves", [True, False])
     async def test_once_it_is_used_it_stays(self, waiting: Waiting, approves: bool) -> None:
@@ -198,7 +205,7 @@ class TestEnding:
         item_id = await waiting.park(asked)
         await waiting.parking.expire(item_id)
         assert (await waiting.item(item_id)).status is ApprovalStatus.EXPIRED
-        assert (await waiting.parking.leave(item_id, asked)).leave is Leave.GONE
+        assert await waiting.parking.decided(item_id, asked) == NOT_ALLOWED
         with pytest.raises(ApprovalConflictError):
             await waiting.approve(item_id)
 
@@ -210,8 +217,8 @@ class TestEnding:
 
     async def test_what_is_not_there_is_gone(self, waiting: Waiting) -> None:
         await waiting.parking.expire("run-none")
-        answer = await waiting.parking.leave("run-none", use("bash", command="x"))
-        assert answer.leave is Leave.GONE
+        answer = await waiting.parking.decided("run-none", use("bash", command="x"))
+        assert answer == NOT_ALLOWED
 
 
 class TestFiles:

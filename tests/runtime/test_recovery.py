@@ -8,7 +8,7 @@ from synthorg_tui.core.enums import TerminationReason
 from synthorg_tui.providers.completion.errors import CompletionError, PromptTooLongError
 from synthorg_tui.providers.completion.protocol import Completion
 from synthorg_tui.runtime.models import RunStep, StepKind
-from synthorg_tui.runtime.recovery import AbandonedRequestError, RequestRecovery, recovery_of
+from synthorg_tui.runtime.recovery import answer_to, recovery_of
 from synthorg_tui.runtime.steps import RESUMED
 from tests.runtime.run_kit import says
 
@@ -30,45 +30,39 @@ class Asked:
     async def tell(self, text: str) -> None:
         self.told.append(text)
 
-    def recovery(self, max_retries: int) -> RequestRecovery:
-        return RequestRecovery(max_retries, self.tell, first_wait=0.0)
+    async def answer(self) -> Completion:
+        return await answer_to(self.request, self.tell, max_retries=2, first_wait=0.0)
 
 
 async def test_an_answer_at_once_needs_no_recovery() -> None:
     asked = Asked()
-    recovery = asked.recovery(2)
-    assert (await recovery.ask(asked.request)).text == "Done."
-    assert (recovery.result.strategy_type, recovery.result.retry_count) == ("none", 0)
+    assert (await asked.answer()).text == "Done."
     assert asked.told == []
 
 
 async def test_a_request_is_made_again_up_to_the_last_retry() -> None:
     asked = Asked(BUSY, BUSY)
-    recovery = asked.recovery(2)
-    assert (await recovery.ask(asked.request)).text == "Done."
-    assert (recovery.result.strategy_type, recovery.result.retry_count) == ("retry", 2)
-    assert recovery.result.error_category == "unavailable"
+    assert (await asked.answer()).text == "Done."
+    assert [words.rpartition(": ")[2] for words in asked.told] == ["retry 1 of 2", "retry 2 of 2"]
 
 
 async def test_one_failure_more_abandons_the_request() -> None:
     asked = Asked(BUSY, BUSY, BUSY)
-    with pytest.raises(AbandonedRequestError) as caught:
-        await asked.recovery(2).ask(asked.request)
-    assert (caught.value.recovery.retry_count, caught.value.recovery.max_retries) == (2, 2)
+    with pytest.raises(CompletionError, match="busy"):
+        await asked.answer()
     assert len(asked.told) == 2
 
 
-async def test_a_prompt_that_is_too_long_is_not_asked_again_but_may_be_another_agents() -> None:
+async def test_a_prompt_that_is_too_long_is_not_asked_again() -> None:
     asked = Asked(PromptTooLongError(9, 8))
-    with pytest.raises(AbandonedRequestError) as caught:
-        await asked.recovery(2).ask(asked.request)
-    assert caught.value.recovery.can_reassign
-    assert caught.value.recovery.error_category == "prompt_too_long"
+    with pytest.raises(PromptTooLongError):
+        await asked.answer()
+    assert asked.told == []
 
 
 async def test_a_stored_run_tells_how_it_was_gone_on_with() -> None:
     asked = Asked(BUSY)
-    await asked.recovery(2).ask(asked.request)
+    await asked.answer()
     notes = [*asked.told, f"{RESUMED}again"]
     steps = [
         RunStep(number=number, at=datetime.now(UTC), kind=StepKind.NOTE, text=text)

@@ -94,7 +94,7 @@ async def test_what_was_changed_is_a_patch_that_applies(shop: Path) -> None:
         git(copy, "add", "--all")
         git(copy, "commit", "--quiet", "--message", "done")
         (copy / "lib" / "code.py").unlink()
-        patch = await changes_in(copy)
+        patch = changes_in(copy)
     (shop.parent / "patch").write_bytes(patch)
     git(shop, "apply", "../patch")
     assert (shop / "readme.txt").read_text() == "two\nthree\n"
@@ -106,21 +106,21 @@ async def test_paths_that_do_not_count_are_in_no_patch(shop: Path) -> None:
     async with scratch_worktree(shop / "lib") as copy:
         (copy / "given").mkdir()
         (copy / "given" / "SKILL.md").write_text("ours\n")
-        assert await changes_in(copy, without=["given/SKILL.md"]) == b""
+        assert changes_in(copy, without=["given/SKILL.md"]) == b""
         (copy / "own.txt").write_text("its own\n")
-        assert b"lib/own.txt" in await changes_in(copy, without=["given/SKILL.md"])
+        assert b"lib/own.txt" in changes_in(copy, without=["given/SKILL.md"])
 
 
 async def test_a_change_within_the_same_second_and_size_is_seen(shop: Path) -> None:
     async with scratch_worktree(shop) as copy:
         (copy / "readme.txt").write_text("two\n")
-        assert b"+two" in await changes_in(copy)
+        assert b"+two" in changes_in(copy)
 
 
 async def test_an_unchanged_copy_has_no_patch(shop: Path) -> None:
     (shop / "new.txt").write_text("new\n")
     async with scratch_worktree(shop) as copy:
-        assert await changes_in(copy) == b""
+        assert changes_in(copy) == b""
 
 
 async def test_nothing_stays_of_a_copy_not_even_in_the_repository(shop: Path) -> None:
@@ -152,7 +152,7 @@ async def test_a_plain_folder_is_copied_with_links_that_stay_inside(tmp_path: Pa
         (copy / "whole").write_text("two\n")
         assert not (copy / "out").is_symlink()
         assert not (copy / "away").is_symlink()
-        assert b"+two" in await changes_in(copy)
+        assert b"+two" in changes_in(copy)
     assert (plain / "file.txt").read_text() == "one\n"
 
 
@@ -177,12 +177,12 @@ async def test_a_patch_has_a_bound(shop: Path, monkeypatch: pytest.MonkeyPatch) 
     async with scratch_worktree(shop) as copy:
         (copy / "large.txt").write_text("line\n" * 1000)
         with pytest.raises(DomainError, match="more than"):
-            await changes_in(copy)
+            changes_in(copy)
 
 
 async def applied(shop: Path, copy: Path) -> None:
     """Apply what was changed in a copy to the project, as the words of a run say it."""
-    (shop.parent / "patch").write_bytes(await changes_in(copy))
+    (shop.parent / "patch").write_bytes(changes_in(copy))
     git(shop, "--git-dir=/dev/null", "apply", "../patch")
 
 
@@ -201,9 +201,9 @@ async def test_files_with_a_filter_are_copied_as_they_lie_and_no_filter_runs(sho
     async with scratch_worktree(shop) as copy:
         assert (copy / "large.bin").read_text() == "content\n"
         assert (copy / "other.utf16").read_bytes() == (shop / "other.utf16").read_bytes()
-        assert await changes_in(copy) == b""
+        assert changes_in(copy) == b""
         (copy / "large.bin").write_text("changed\n")
-        assert "filter=lfs" in str(await findings_in(copy))
+        assert "filter=lfs" in str(findings_in(copy))
         await applied(shop, copy)
     assert (shop / "large.bin").read_text() == "changed\n"
     assert not ran.exists()
@@ -218,12 +218,12 @@ async def test_a_submodule_and_other_repositories_are_not_looked_into(shop: Path
         assert git(copy, "status", "--short") == ""
         assert list((copy / "vendor").iterdir()) == []
         assert not (copy / "own").exists()
-        assert await findings_in(copy) == ([], [])
+        assert findings_in(copy) == ([], [])
         git(copy, "init", "--quiet", "unborn")
         (copy / "unborn" / "file.txt").write_text("x\n")
         (copy / "new.txt").write_text("new\n")
-        assert "unborn/" in str(await findings_in(copy))
-        patch = await changes_in(copy)
+        assert "unborn/" in str(findings_in(copy))
+        patch = changes_in(copy)
     assert b"new.txt" in patch
     assert b"unborn" not in patch
     assert b"vendor" not in patch
@@ -265,10 +265,10 @@ async def test_the_settings_of_a_person_do_not_get_in_the_way(
         assert not (copy / "x.swp").exists()
         assert not (copy / "notes").exists()
         assert (copy / "dos.txt").read_bytes() == b"one\r\ntwo\r\n"
-        assert await changes_in(copy) == b""
+        assert changes_in(copy) == b""
         (copy / "dos.txt").write_bytes(b"one\r\nthree\r\n")
         (copy / "readme.txt").write_text("two\n")
-        assert await findings_in(copy) == ([], [])
+        assert findings_in(copy) == ([], [])
         await applied(shop, copy)
     assert (shop / "readme.txt").read_text() == "two\n"
     assert (shop / "dos.txt").read_bytes() == b"one\r\nthree\r\n"
@@ -297,8 +297,8 @@ async def test_a_worktree_of_a_person_is_copied_like_any_repository(shop: Path) 
         git(copy, "checkout", "--quiet", "-b", "its-own")
         git(copy, "config", "branch.its-own.remote", "origin")
         git(copy, "config", "branch.its-own.merge", "refs/heads/its-own")
-        assert await changes_in(copy) == b""
-        assert await findings_in(copy) == ([], [])
+        assert changes_in(copy) == b""
+        assert findings_in(copy) == ([], [])
 
 
 async def test_a_worktree_that_configuration_moved_is_not_followed(shop: Path) -> None:
@@ -316,7 +316,7 @@ async def test_a_repository_of_many_files_is_compared(shop: Path) -> None:
     git(shop, "commit", "--quiet", "--message", "many")
     async with scratch_worktree(shop) as copy:
         (copy / "lib" / "7.txt").write_text("changed\n")
-        patch = await changes_in(copy)
+        patch = changes_in(copy)
     assert patch.count(b"diff --git") == 1
 
 
@@ -324,7 +324,7 @@ async def test_what_a_run_does_to_the_index_hides_no_change(shop: Path) -> None:
     async with scratch_worktree(shop) as copy:
         git(copy, "update-index", "--assume-unchanged", "readme.txt")
         (copy / "readme.txt").write_text("two\n")
-        assert b"+two" in await changes_in(copy)
+        assert b"+two" in changes_in(copy)
 
 
 async def test_git_is_never_a_program_of_the_folder_it_runs_in(
@@ -334,7 +334,7 @@ async def test_git_is_never_a_program_of_the_folder_it_runs_in(
     (shop / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f".::{os.environ['PATH']}")
     async with scratch_worktree(shop) as copy:
-        assert await changes_in(copy) == b""
+        assert changes_in(copy) == b""
     assert not (shop.parent / "ran").exists()
 
 
@@ -347,7 +347,7 @@ async def test_git_gets_no_keys(shop: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("OPENAI_API_KEY", "key-of-the-person")
     monkeypatch.setenv("GIT_EXTERNAL_DIFF", "external")
     async with scratch_worktree(shop) as copy:
-        await changes_in(copy)
+        changes_in(copy)
     seen = (shop.parent / "seen").read_text()
     assert "key-of-the-person" not in seen
     assert "GIT_EXTERNAL_DIFF" not in seen
@@ -360,7 +360,7 @@ async def test_what_is_told_of_git_is_bounded_and_holds_no_secret(shop: Path) ->
         git(copy, "config", "http.extraHeader", f"Authorization: token {key}")
         for number in range(20):
             git(copy, "config", f"alias.a{number}", "x\x1b" + "y" * 1000)
-        (found,), _ = await findings_in(copy)
+        (found,), _ = findings_in(copy)
     assert "http.extraheader" in found
     assert key not in found
     assert "\x1b" not in found

@@ -1,6 +1,7 @@
 """Ctrl-C and the end of the app: what is said, what quits, and in which order."""
 
 import pytest
+from textual.screen import Screen
 
 from tests.tui.tui_fakes import FakeDesk, Seconds, fake_app, rows
 from tests.tui.tui_helpers import settle, toasts
@@ -45,3 +46,17 @@ async def test_nobody_is_let_go_before_the_end_but_by_a_person_who_quits(
         app.exit(return_code=code)
         app.on_given_back()
     assert bool(host.withdrawn) is lets_go  # type: ignore[attr-defined]
+
+
+async def test_what_others_change_while_the_app_closes_is_ignored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = fake_app(FakeDesk(rows(6)))
+    monkeypatch.setattr(app.maker._renewing, "ask", app.maker._renewing._run)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        shown = app.screen
+        app.maker.keep_up(Screen(), everywhere=True)
+    assert not app.screen_stack
+    app.maker.keep_up(shown, everywhere=False)
+    app.maker.keep_up(Screen(), everywhere=True)

@@ -1,7 +1,7 @@
-"""Several backends behind one, each keeping the namespaces that are routed to it.
+"""Several backends behind one, each with the namespaces that are routed to it.
 
-What only some of its backends can do, it does with these; where what can't do it would have to, it
-says which backend that is.
+An ability of only some of its backends is used where these have it; an operation that needs it of
+another backend fails with an error that names that backend.
 """
 
 import asyncio
@@ -9,12 +9,15 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.memory.backends.desk import PlainDesk, all_listed
+from synthorg_tui.memory.backends.digest_items import DigestItems, JoinedDigestSource
 from synthorg_tui.memory.backends.kept import by_relevance, newest_first
 from synthorg_tui.memory.capabilities import MemoryCapabilities
+from synthorg_tui.memory.digest.models import DigestSource
 from synthorg_tui.memory.errors import (
     MemoryCapabilityError,
     MemoryConfigError,
@@ -22,7 +25,7 @@ from synthorg_tui.memory.errors import (
 )
 from synthorg_tui.memory.extensions import BatchStore, PlacedMemories
 from synthorg_tui.memory.index.protocol import IndexHit, IndexHits, Visibility
-from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.memory.listing import ListedMemory, MemoryRevision
 from synthorg_tui.memory.models import (
     BatchOutcome,
     MemoryDraft,
@@ -41,10 +44,6 @@ from synthorg_tui.memory.retrieval.hits import (
 )
 from synthorg_tui.memory.retrieval.relevance import fuse_hits
 from synthorg_tui.memory.shared import SharedKnowledgeStore
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.backends.desk import PlainDesk
-    from synthorg_tui.memory.digest.models import DigestSource
 
 T = TypeVar("T")
 
@@ -119,17 +118,15 @@ class CompositeBackend:
 
     async def store(self, agent_id: NotBlankStr, request: MemoryStoreRequest) -> NotBlankStr:
         """Store a memory in the child for its namespace and return its id."""
-        self._require_connection()
-        return await self._children[self._route(request.namespace)].store(agent_id, request)
+        return await self._open[self._route(request.namespace)].store(agent_id, request)
 
     async def retrieve(self, agent_id: NotBlankStr, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
         """Return the merged matches of all children, at most ``query.limit``.
 
         With a query text they are ordered by score and then newest first, without one newest first.
         """
-        self._require_connection()
         answers = await asyncio.gather(
-            *(self._children[name].retrieve(agent_id, part) for name, part in self._parts(query))
+            *(self._open[name].retrieve(agent_id, part) for name, part in self._parts(query))
         )
         found = [entry for answer in answers for entry in answer]
         if query.text is None:
@@ -138,8 +135,7 @@ class CompositeBackend:
 
     async def get(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> MemoryEntry | None:
         """Return the memory with this id from the child that has it, or ``None``."""
-        self._require_connection()
-        for child in self._children.values():
+        for child in self._open.values():
             entry = await child.get(agent_id, memory_id)
             if entry is not None:
                 return entry
@@ -147,25 +143,22 @@ class CompositeBackend:
 
     async def delete(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> bool:
         """Delete the memory from the child that has it; return ``False`` when none has it."""
-        self._require_connection()
-        for child in self._children.values():
+        for child in self._open.values():
             if await child.delete(agent_id, memory_id):
                 return True
         return False
 
     async def count(self, agent_id: NotBlankStr, *, category: MemoryCategory | None = None) -> int:
         """Return the number of the agent's memories in all children together."""
-        self._require_connection()
-        counts = (child.count(agent_id, category=category) for child in self._children.values())
+        counts = (child.count(agent_id, category=category) for child in self._open.values())
         return sum(await asyncio.gather(*counts))
 
     async def retrieve_sparse(
         self, agent_id: NotBlankStr, query: MemoryQuery
     ) -> tuple[MemoryEntry, ...]:
         """Return the matches by keywords of those children that search by them, best first."""
-        self._require_connection()
         parts = self._parts(query)
-        able = [(self._children[name], part) for name, part in parts]
+        able = [(self._open[name], part) for name, part in parts]
         answers = await asyncio.gather(
             *(c.retrieve_sparse(agent_id, part) for c, part in able if isinstance(c, SparseSearch))
         )
@@ -176,7 +169,6 @@ class CompositeBackend:
         self, agent_id: NotBlankStr, query: MemoryQuery, *, include_shared: bool
     ) -> SearchResult:
         """Return the candidates of all children, their rankings fused anew."""
-        self._require_connection()
         parts = self._parts(query)
         answers = await asyncio.gather(
             *(self._of_child(name, agent_id, part, include_shared) for name, part in parts)
@@ -196,8 +188,7 @@ class CompositeBackend:
         self, agent_id: NotBlankStr, request: MemoryStoreRequest
     ) -> NotBlankStr | None:
         """Return the id of the memory that a request would duplicate where it would be stored."""
-        self._require_connection()
-        child = self._children[self._route(request.namespace)]
+        child = self._open[self._route(request.namespace)]
         if not isinstance(child, ContentLookup):
             return None
         return await child.with_content(agent_id, request)
@@ -211,11 +202,10 @@ class CompositeBackend:
         self, agent_id: NotBlankStr, drafts: Sequence[MemoryDraft], *, actor: str
     ) -> BatchOutcome:
         """Store each draft in the child for its namespace, all or nothing in each of them."""
-        self._require_connection()
         outcomes = []
         for name in dict.fromkeys(self._route(draft.request.namespace) for draft in drafts):
             own = [draft for draft in drafts if self._route(draft.request.namespace) == name]
-            child = self._children[name]
+            child = self._open[name]
             if not isinstance(child, BatchStore):
                 raise _lacks(child, "stores no drafts")
             outcomes.append(await child.store_many(agent_id, own, actor=actor))
@@ -231,8 +221,7 @@ class CompositeBackend:
 
         Raises ``MemoryCapabilityError`` when that shares nothing.
         """
-        self._require_connection()
-        child = self._children[self._route(request.namespace)]
+        child = self._open[self._route(request.namespace)]
         if not isinstance(child, SharedKnowledgeStore):
             raise _lacks(child, "shares no memories between agents")
         return await child.publish(agent_id, request)
@@ -241,8 +230,7 @@ class CompositeBackend:
         self, query: MemoryQuery, *, exclude_agent: NotBlankStr | None = None
     ) -> tuple[MemoryEntry, ...]:
         """Return what is shared in all children that share."""
-        self._require_connection()
-        able = [(self._children[name], part) for name, part in self._parts(query)]
+        able = [(self._open[name], part) for name, part in self._parts(query)]
         answers = [
             await child.search_shared(part, exclude_agent=exclude_agent)
             for child, part in able
@@ -255,8 +243,7 @@ class CompositeBackend:
 
     async def retract(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> bool:
         """Withdraw a memory from the child that has it; ``False`` when none has it."""
-        self._require_connection()
-        for child in self._children.values():
+        for child in self._open.values():
             if isinstance(child, SharedKnowledgeStore) and await child.retract(agent_id, memory_id):
                 return True
         return False
@@ -274,27 +261,24 @@ class CompositeBackend:
             default_relevance=self._default_relevance,
         )
 
-    def digest_items(self) -> "DigestSource":
+    def digest_items(self) -> DigestSource:
         """Return the source of digests from all children that have one."""
-        from synthorg_tui.memory.backends.digest_items import DigestItems, JoinedDigestSource
-
         able = [c for c in self._children.values() if isinstance(c, DigestItems)]
         return JoinedDigestSource([child.digest_items() for child in able])
 
     @cached_property
-    def admin(self) -> "PlainDesk":
+    def admin(self) -> PlainDesk:
         """Access to the memories of all agents, for a person; must not be given to agents."""
-        from synthorg_tui.memory.backends.desk import PlainDesk
-
         return PlainDesk(self)
 
     async def everything(self) -> tuple[ListedMemory, ...]:
         """Return all live memories of all agents, for a person."""
-        from synthorg_tui.memory.backends.desk import all_listed
-
-        self._require_connection()
-        parts = [await all_listed(child) for child in self._children.values()]
+        parts = [await all_listed(child) for child in self._open.values()]
         return tuple(memory for part in parts for memory in part)
+
+    async def history(self, memory_id: str) -> Sequence[MemoryRevision]:
+        """Return nothing: changes are recorded by children, each in its own way."""
+        return ()
 
     @property
     def supports_shared_access(self) -> bool:
@@ -345,7 +329,7 @@ class CompositeBackend:
         self, name: str, agent_id: str, query: MemoryQuery, include_shared: bool
     ) -> SearchResult:
         """The candidates of one child; without raw scores its relevance counts as a cosine."""
-        child = self._children[name]
+        child = self._open[name]
         if isinstance(child, CandidateSource):
             return await child.candidates(agent_id, query, include_shared=include_shared)
         entries = await child.retrieve(agent_id, query)
@@ -357,9 +341,12 @@ class CompositeBackend:
             tuple(SearchHit(e, s, None, s) for e, s in zip(entries, scores, strict=True))
         )
 
-    def _require_connection(self) -> None:
+    @property
+    def _open(self) -> dict[str, MemoryBackend]:
+        """The children, once all of them are connected; raises ``MemoryConnectionError``."""
         if not self.is_connected:
             raise MemoryConnectionError("the composite backend is not connected")
+        return self._children
 
 
 def _lacks(child: MemoryBackend, lacking: str) -> MemoryCapabilityError:

@@ -1,6 +1,6 @@
 """A person's access to the memories of all agents in a backend without a database of its own.
 
-Everything is looked through for each question, and what needs a record of changes is refused.
+Each question reads all memories; operations that need a record of changes are refused.
 """
 
 from collections import Counter
@@ -9,11 +9,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, Protocol, runtime_checkable
 
-from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.capabilities import Feature
 from synthorg_tui.memory.errors import MemoryNotFoundError
-from synthorg_tui.memory.kinds import MemoryKind
 from synthorg_tui.memory.listing import (
     SHARED_OWNER,
     AgentPlaces,
@@ -39,26 +37,22 @@ from synthorg_tui.memory.retrieval.hits import CandidateSource, SearchHit
 from synthorg_tui.memory.retrieval.relevance import relevant_hits
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 from synthorg_tui.memory.shared import SharedKnowledgeStore
+from synthorg_tui.memory.store.browsing import Cell, is_in_groups, summed
 from synthorg_tui.memory.store.search import NEARLY_THE_SAME
 
 MAX_PAGE: Final = 1_000_000
 
 
 @runtime_checkable
-class ListableMemories(Protocol):
-    """Optional ability of a backend to show all memories of all agents to a person."""
+class ListableMemories(MemoryBackend, Protocol):
+    """Backend that lists all memories of all agents for a person."""
 
     async def everything(self) -> Sequence[ListedMemory]:
         """Return all live memories; raises ``MemoryRetrievalError``."""
         ...
 
-
-@runtime_checkable
-class RecordedChanges(Protocol):
-    """Optional ability of a backend to say what became of a memory."""
-
     async def history(self, memory_id: str) -> Sequence[MemoryRevision]:
-        """Return all recorded changes to a memory, newest first."""
+        """Return all recorded changes to a memory, newest first; empty where none is recorded."""
         ...
 
 
@@ -76,11 +70,11 @@ async def all_listed(backend: MemoryBackend) -> Sequence[ListedMemory]:
 class PlainDesk:
     """``MemoryAdmin`` over any backend that can list its memories.
 
-    What is deleted is gone for good. Changing, archiving, restoring and undoing raise
+    Deleting is final. Changing, archiving, restoring and undoing raise
     ``MemoryCapabilityError``.
     """
 
-    def __init__(self, backend: MemoryBackend) -> None:
+    def __init__(self, backend: ListableMemories) -> None:
         self._backend = backend
         self._tokenizer = BM25Tokenizer()
 
@@ -134,23 +128,13 @@ class PlainDesk:
 
     async def facets(self, what: BrowseFilter | None = None) -> Facets:
         """Return the numbers of memories by group that a filter lists."""
-        memories = await self._listed()
-
-        def counts(name: str, group: Callable[[ListedMemory], Any]) -> Counter[Any]:
-            others = _without_group(what or BrowseFilter(), name)
-            values = (group(memory) for memory in memories if is_listed(memory, others))
-            return Counter(value for value in values if value is not None)
-
-        kinds = counts("kinds", lambda m: m.kind) if what is not None else Counter()
-        categories = counts("categories", lambda m: m.category)
-        return Facets(
-            agents=_ranked(counts("agents", lambda m: m.agent_id)),
-            categories=tuple((c, categories[c]) for c in MemoryCategory if c in categories),
-            limit=getattr(self._backend, "max_memories_per_agent", None),
-            projects=_ranked(counts("projects", lambda m: m.project)),
-            kinds=tuple((kind, kinds[kind]) for kind in MemoryKind if kind in kinds),
-            final=True,
-        )
+        wanted = what or BrowseFilter()
+        memories = await self._listed(_without_groups(wanted))
+        cells = Counter(map(_cell, memories))
+        found = summed(list(cells), list(cells.values()), wanted)
+        limit = getattr(self._backend, "max_memories_per_agent", None)
+        kinds = found.kinds if what is not None else ()
+        return replace(found, kinds=kinds, limit=limit, final=True)
 
     async def places(self, agent_id: NotBlankStr) -> AgentPlaces:
         """Return the projects and sessions of an agent's live memories, the latest first."""
@@ -216,9 +200,7 @@ class PlainDesk:
 
     async def history(self, memory_id: NotBlankStr) -> tuple[MemoryRevision, ...]:
         """Return the recorded changes to a memory where the backend records any."""
-        if isinstance(self._backend, RecordedChanges):
-            return tuple(await self._backend.history(memory_id))
-        return ()
+        return tuple(await self._backend.history(memory_id))
 
     async def edit(self, memory_id: NotBlankStr, change: MemoryEdit, *, actor: str) -> ListedMemory:
         """Refuse: see ``Feature.EDITING``."""
@@ -251,7 +233,7 @@ class PlainDesk:
             raise self._lacks(Feature.ARCHIVE)
         if what is not None and (what.deleted or "expired" in what.states):
             raise self._lacks(Feature.DELETED)
-        memories = await all_listed(self._backend)
+        memories = await self._backend.everything()
         return [memory for memory in memories if what is None or is_listed(memory, what)]
 
     async def _hits(
@@ -292,11 +274,13 @@ def is_listed(memory: ListedMemory, what: BrowseFilter) -> bool:
     """Return whether a live memory passes a filter."""
     text, tags = memory.content.lower(), {tag.lower() for tag in memory.tags}
     return (
-        _is_among(memory, what)
-        and not _is_unwanted(memory, what)
+        is_in_groups(_cell(memory), what)
+        and (not what.sessions or any(map(memory.is_of, what.sessions)))
+        and not any(map(memory.is_of, what.unwanted.sessions))
+        and all(tag.lower() in tags for tag in what.tags)
+        and not any(tag.lower() in tags for tag in what.unwanted.tags)
         and all(word.lower() in text for word in what.words)
         and not any(word.lower() in text for word in what.without)
-        and all(tag.lower() in tags for tag in what.tags)
         and (what.since is None or memory.created_at >= what.since)
         and (what.until is None or memory.created_at < what.until)
         and all(_has_state(memory, state) for state in what.states)
@@ -304,26 +288,8 @@ def is_listed(memory: ListedMemory, what: BrowseFilter) -> bool:
     )
 
 
-def _is_among(memory: ListedMemory, what: BrowseFilter) -> bool:
-    return (
-        (not what.agents or memory.agent_id in what.agents)
-        and (not what.categories or memory.category in what.categories)
-        and (not what.projects or memory.project in what.projects)
-        and (not what.kinds or memory.kind in what.kinds)
-        and (not what.sessions or any(memory.is_of(session) for session in what.sessions))
-    )
-
-
-def _is_unwanted(memory: ListedMemory, what: BrowseFilter) -> bool:
-    no, tags = what.unwanted, {tag.lower() for tag in memory.tags}
-    return (
-        memory.agent_id in no.agents
-        or memory.project in no.projects
-        or memory.kind in no.kinds
-        or memory.category in no.categories
-        or any(tag.lower() in tags for tag in no.tags)
-        or any(memory.is_of(session) for session in no.sessions)
-    )
+def _cell(memory: ListedMemory) -> Cell:
+    return Cell(memory.agent_id, memory.category, memory.project, memory.kind)
 
 
 def _has_state(memory: ListedMemory, state: str) -> bool:
@@ -339,14 +305,10 @@ _SORTED_BY: Final[dict[str, Callable[[ListedMemory], Any]]] = {
 }
 
 
-def _without_group(what: BrowseFilter, name: str) -> BrowseFilter:
-    """The filter but for its part on one sort of group, so that the others' numbers are told."""
-    empty: dict[str, Any] = {name: ()}
+def _without_groups(what: BrowseFilter) -> BrowseFilter:
+    """The filter without its parts on groups, which ``summed`` applies."""
+    empty: dict[str, Any] = dict.fromkeys(Cell._fields, ())
     return replace(what, unwanted=replace(what.unwanted, **empty), **empty)
-
-
-def _ranked(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
-    return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def _scored(memory: ListedMemory, hit: SearchHit) -> ListedMemory:

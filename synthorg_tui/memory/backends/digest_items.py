@@ -18,7 +18,7 @@ ItemsOf = Callable[[str], Awaitable[Sequence[DigestItem]]]
 
 @runtime_checkable
 class DigestItems(Protocol):
-    """Optional ability of a backend to have digests made of what is visible in it.
+    """Optional ability of a backend to have digests made of the memories visible in it.
 
     A protocol because not every backend can be looked through; check with ``isinstance``.
     """
@@ -89,7 +89,7 @@ class PlainDigestSource:
 
 
 class JoinedDigestSource:
-    """``DigestSource`` on several others: what is asked of it is asked of each."""
+    """``DigestSource`` that asks several others and merges their answers."""
 
     def __init__(self, sources: Sequence[DigestSource]) -> None:
         self._sources = sources

@@ -1,20 +1,18 @@
 """Memories that live as long as the process: for trying things out and for tests."""
 
-import math
 import uuid
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.types import NotBlankStr
-from synthorg_tui.memory.backends.kept import KeptMemory, matches, newest_first
+from synthorg_tui.memory.backends.kept import KeptMemory
 from synthorg_tui.memory.backends.plain import PlainBackend, Ranked
-from synthorg_tui.memory.index.protocol import IndexHit, IndexHits
+from synthorg_tui.memory.index.protocol import IndexHits
 from synthorg_tui.memory.listing import SHARED_OWNER
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
-from synthorg_tui.memory.retrieval.sparse import SATURATION
 from synthorg_tui.memory.store.policy import StorePolicy, UniformPolicy
+from synthorg_tui.memory.store.scan import best, weights
 
 DEFAULT_MAX_MEMORIES = 10_000
 
@@ -89,36 +87,14 @@ class InMemoryBackend(PlainBackend):
     async def _by_text(
         self, query: MemoryQuery, owner: str, *, exclude: str | None
     ) -> tuple[MemoryEntry, ...]:
-        given = [m.entry for m in await self._kept(owner) if self._is_given(m)]
-        wanted = (e for e in given if e.agent_id != exclude and matches(e, query))
-        return newest_first(wanted)[: query.limit]
+        return await self._unranked(query, owner, exclude=exclude)
 
     async def _ranked(self, text: str, owner: str, query: MemoryQuery, *, depth: int) -> Ranked:
         memories = {memory.entry.id: memory for memory in await self._kept(owner)}
-        terms = frozenset(self.tokenizer.tokenize(text))
-        counts = {
-            key: Counter(self.tokenizer.tokenize(kept.entry.content))
-            for key, kept in memories.items()
-        }
-        weights = {term: _rarity(term, counts) for term in terms}
-        scored = [
-            IndexHit(key, score)
-            for key, found in counts.items()
-            if (score := sum(weights[term] * _weight(found[term]) for term in terms)) > 0
-        ]
-        scored.sort(key=lambda hit: -hit.score)
-        return Ranked(IndexHits(dense=(), sparse=tuple(scored)), memories)
+        texts = {key: kept.entry.content for key, kept in memories.items()}
+        scores = weights(texts, self.tokenizer, self.tokenizer.encode(text))
+        return Ranked(IndexHits(sparse=best(scores, len(scores))), memories)
 
 
 def _owner(memory: KeptMemory) -> str:
     return SHARED_OWNER if memory.shared else memory.entry.agent_id
-
-
-def _rarity(term: str, counts: dict[str, Counter[str]]) -> float:
-    """How much a term tells: BM25's inverse document frequency."""
-    found = sum(term in words for words in counts.values())
-    return math.log(1 + (len(counts) - found + 0.5) / (found + 0.5))
-
-
-def _weight(count: int) -> float:
-    return (SATURATION + 1) * count / (count + SATURATION)

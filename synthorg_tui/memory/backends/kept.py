@@ -1,4 +1,4 @@
-"""A memory as backends without a database of their own keep it, its filters and its orders.
+"""A memory of a backend without a database of ours, with its filters and orders.
 
 The orders are total, so that paging and tests can rely on them.
 """
@@ -68,7 +68,7 @@ def kept_of(
     level: MemoryLevel,
     shared: bool = False,
 ) -> KeptMemory:
-    """Return what is to be kept of a draft, without secrets; raises ``MemoryStoreError``.
+    """Convert a draft to a memory to be stored, without secrets; raises ``MemoryStoreError``.
 
     ``level`` is the agent's, for a draft without one; no agent of level ``none`` stores anything.
     """

@@ -1,25 +1,29 @@
-"""What backends without a database of their own do alike, whatever they keep memories in.
+"""Base class of the backends without a database of ours.
 
-A subclass keeps memories and ranks them by a text; who may read and write which, filters, levels,
-sharing and the selection of hits are here.
+A subclass stores memories and ranks them by a text; access, filters, levels, sharing and the
+selection of hits are here.
 """
 
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.memory.backends.desk import PlainDesk
+from synthorg_tui.memory.backends.digest_items import PlainDigestSource
 from synthorg_tui.memory.backends.kept import (
     KeptMemory,
     kept_of,
+    matches,
     newest_first,
     passes,
     says_the_same,
 )
+from synthorg_tui.memory.digest.models import DigestItem, DigestSource
 from synthorg_tui.memory.enums import SourceKind
 from synthorg_tui.memory.errors import (
     MemoryConnectionError,
@@ -28,7 +32,7 @@ from synthorg_tui.memory.errors import (
     MemoryStoreError,
 )
 from synthorg_tui.memory.index.protocol import IndexHit, IndexHits, Visibility
-from synthorg_tui.memory.listing import SHARED_OWNER, ListedMemory
+from synthorg_tui.memory.listing import SHARED_OWNER, ListedMemory, MemoryRevision
 from synthorg_tui.memory.models import (
     AGENT_IS_FULL,
     BatchOutcome,
@@ -41,12 +45,8 @@ from synthorg_tui.memory.models import (
 from synthorg_tui.memory.retrieval.hits import SearchHit, SearchResult
 from synthorg_tui.memory.retrieval.relevance import SEARCH_DEPTH, fuse_hits, joined, relevant_hits
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
-from synthorg_tui.memory.shared import require_agent_id
+from synthorg_tui.memory.shared import require_agent_id, require_own
 from synthorg_tui.memory.store.policy import StorePolicy, UniformPolicy
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.backends.desk import PlainDesk
-    from synthorg_tui.memory.digest.models import DigestItem, DigestSource
 
 STORED_ALREADY: Final = "the agent has this memory already"
 
@@ -54,7 +54,7 @@ STORED_ALREADY: Final = "the agent has this memory already"
 class Ranked(NamedTuple):
     """The best matches of a text: both rankings, and the memories in them by id.
 
-    ``is_all`` tells that there are no further matches.
+    ``is_all`` means that there are no further matches.
     """
 
     hits: IndexHits
@@ -112,7 +112,7 @@ class PlainBackend(ABC):
 
     @abstractmethod
     async def _kept_one(self, memory_id: str) -> KeptMemory | None:
-        """The memory with this id, whoever's it is."""
+        """The memory with this id, of any agent."""
 
     @abstractmethod
     async def _keep(self, memory: KeptMemory) -> str:
@@ -177,10 +177,9 @@ class PlainBackend(ABC):
         self, agent_id: NotBlankStr, query: MemoryQuery
     ) -> tuple[MemoryEntry, ...]:
         """Return the agent's memories that match by keywords (BM25), best first."""
-        require_agent_id(agent_id, MemoryRetrievalError)
-        self._require_connection()
         if query.text is None:
             return await self.retrieve(agent_id, query)
+        require_agent_id(agent_id, MemoryRetrievalError)
         found = await self._search(query, agent_id, exclude=None)
         best = max((hit.score for hit in found.hits.sparse), default=1.0)
         scores = [(hit, min(1.0, hit.score / best)) for hit in found.hits.sparse]
@@ -194,8 +193,7 @@ class PlainBackend(ABC):
     ) -> SearchResult:
         """Return all memories that a query matches, own and optionally shared, for ranking."""
         require_agent_id(agent_id, MemoryRetrievalError)
-        own = await self._search(query, agent_id, exclude=None)
-        parts = [own]
+        parts = [await self._search(query, agent_id, exclude=None)]
         if include_shared:
             parts.append(await self._search(query, SHARED_OWNER, exclude=agent_id))
         memories = {key: kept for part in parts for key, kept in part.memories.items()}
@@ -238,7 +236,7 @@ class PlainBackend(ABC):
 
         Raises ``MemoryStoreError`` for a shared memory and for another agent's.
         """
-        return await self._delete(agent_id, memory_id, shared=False)
+        return await self._delete(agent_id, memory_id, retracts=False)
 
     async def count(self, agent_id: NotBlankStr, *, category: MemoryCategory | None = None) -> int:
         """Return the number of the agent's live memories, optionally of one category only."""
@@ -274,7 +272,7 @@ class PlainBackend(ABC):
 
         Raises ``MemoryStoreError`` when it is private or another agent's.
         """
-        return await self._delete(agent_id, memory_id, shared=True)
+        return await self._delete(agent_id, memory_id, retracts=True)
 
     # -- views
 
@@ -285,17 +283,13 @@ class PlainBackend(ABC):
         view._visibility = visibility
         return view
 
-    def digest_items(self) -> "DigestSource":
+    def digest_items(self) -> DigestSource:
         """Return the source from which a digest of the memories visible here is built."""
-        from synthorg_tui.memory.backends.digest_items import PlainDigestSource
-
         return PlainDigestSource(self._items, self)
 
     @cached_property
-    def admin(self) -> "PlainDesk":
+    def admin(self) -> PlainDesk:
         """Access to the memories of all agents, for a person; must not be given to agents."""
-        from synthorg_tui.memory.backends.desk import PlainDesk
-
         return PlainDesk(self)
 
     async def everything(self) -> tuple[ListedMemory, ...]:
@@ -304,9 +298,13 @@ class PlainBackend(ABC):
         now = self._clock.now()
         return tuple(memory.listed() for memory in await self._kept(None) if memory.is_live(now))
 
+    async def history(self, memory_id: str) -> Sequence[MemoryRevision]:
+        """Return the recorded changes to a memory; none here, unless a subclass records them."""
+        return ()
+
     # -- inside
 
-    async def _items(self, agent_id: str) -> "list[DigestItem]":
+    async def _items(self, agent_id: str) -> list[DigestItem]:
         """What a digest is made of: what the agent sees of its own, and what it published."""
         own = await self._of(agent_id, MemoryRetrievalError)
         shared = [m for m in await self._kept(SHARED_OWNER) if m.entry.agent_id == agent_id]
@@ -339,18 +337,14 @@ class PlainBackend(ABC):
         ends = (draft.created_at or self._clock.now()) + age
         return draft.model_copy(update={"request": request.model_copy(update={"expires_at": ends})})
 
-    async def _delete(self, agent_id: str, memory_id: str, *, shared: bool) -> bool:
+    async def _delete(self, agent_id: str, memory_id: str, *, retracts: bool) -> bool:
         self._require_connection()
         require_agent_id(agent_id, MemoryStoreError)
         kept = await self._kept_one(memory_id)
         if kept is None or not kept.is_live(self._clock.now()):
             return False
-        if kept.shared is not shared:
-            how = "shared: retract it instead" if kept.shared else "private, not shared"
-            raise MemoryStoreError(f"memory {memory_id} is {how}")
-        if kept.entry.agent_id != agent_id:
-            whose = "was published by" if shared else "belongs to"
-            raise MemoryStoreError(f"memory {memory_id} {whose} another agent")
+        owner = kept.entry.agent_id
+        require_own(memory_id, agent_id, owner=owner, is_shared=kept.shared, retracts=retracts)
         if not kept.is_seen(self._visibility):
             return False
         await self._drop(memory_id)
@@ -370,10 +364,16 @@ class PlainBackend(ABC):
     ) -> tuple[MemoryEntry, ...]:
         self._require_connection()
         if query.text is None:
-            given = [m.entry for m in await self._kept(owner) if self._is_given(m)]
-            wanted = (e for e in given if e.agent_id != exclude and passes(e, query))
-            return newest_first(wanted)[: query.limit]
+            return await self._unranked(query, owner, exclude=exclude)
         return await self._by_text(query, owner, exclude=exclude)
+
+    async def _unranked(
+        self, query: MemoryQuery, owner: str, *, exclude: str | None
+    ) -> tuple[MemoryEntry, ...]:
+        """The memories that pass the filters and contain the text, newest first."""
+        given = [m.entry for m in await self._kept(owner) if self._is_given(m)]
+        wanted = (e for e in given if e.agent_id != exclude and matches(e, query))
+        return newest_first(wanted)[: query.limit]
 
     async def _by_text(
         self, query: MemoryQuery, owner: str, *, exclude: str | None

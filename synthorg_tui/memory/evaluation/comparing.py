@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pydantic import Field
 
@@ -31,6 +31,7 @@ from synthorg_tui.memory.evaluation.contenders import (
 )
 from synthorg_tui.memory.evaluation.corpus import Corpus, own_corpus, scratch_store
 from synthorg_tui.memory.evaluation.locomo import read_conversations
+from synthorg_tui.memory.evaluation.questions import EvalQuestion
 from synthorg_tui.memory.evaluation.recorded import OpenedHits
 from synthorg_tui.memory.evaluation.report import (
     FEW_QUESTIONS,
@@ -49,16 +50,13 @@ from synthorg_tui.memory.evaluation.trial import (
 )
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import Core
+from synthorg_tui.memory.strategies.service import InjectionService
 from synthorg_tui.providers.embedding.adapted import AdaptedEmbedder
 from synthorg_tui.providers.embedding.config import EmbeddingConfig
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder
 from synthorg_tui.providers.reranking.config import NO_RERANKER, RerankingConfig
 from synthorg_tui.providers.reranking.cross_encoder import CrossEncoder, create_cross_encoder
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.evaluation.questions import EvalQuestion
-    from synthorg_tui.memory.strategies.service import InjectionService
 
 LEAST_MEMORIES: Final = 300
 """Memories that are tried at least, however slow an embedder is."""
@@ -98,10 +96,10 @@ class ComparisonParts:
     """
 
     core: Core
-    injection: "InjectionService"
+    injection: InjectionService
     opened: OpenedHits
     active: EmbeddingConfig
-    sources: "Sequence[Callable[[], Awaitable[Sequence[EvalQuestion]]]]"
+    sources: Sequence[Callable[[], Awaitable[Sequence[EvalQuestion]]]]
     folder: Path
     reranking: RerankingConfig = NO_RERANKER
     make: MakeEmbedder = create_embedder
@@ -132,7 +130,7 @@ class EmbedderComparison:
         self._parts = parts
         self._running = asyncio.Lock()
 
-    async def questions(self) -> "tuple[EvalQuestion, ...]":
+    async def questions(self) -> tuple[EvalQuestion, ...]:
         """Return all recorded questions, with answers that may be gone meanwhile."""
         sources = (*self._parts.sources, self._parts.opened.questions)
         found = [await source() for source in sources]

@@ -150,14 +150,8 @@ def contenders(
         *(_Pair(parse_embedder(text), reranking, text) for text in named),
         *(_Pair(active, parse_reranker(text), RERANKER_WORD + text) for text in rerankers),
     ]
-    known: list[_Pair] = []
-    for pair in pairs:
-        if pair not in known:
-            known.append(pair)
-    embeddings: list[EmbeddingConfig] = []
-    for pair in known:
-        if pair.embedding not in embeddings:
-            embeddings.append(pair.embedding)
+    known = list(dict.fromkeys(pairs))
+    embeddings = {pair.embedding for pair in known}
     for count, what in ((len(embeddings), "embedders"), (len(set(rerankers)), "re-rankers")):
         if count > MAX_EMBEDDERS:
             remedy = f"Name fewer than {MAX_EMBEDDERS}."

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import MemoryCategory
@@ -28,14 +28,12 @@ from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.edges import MemoryEdge, add_edges, edges_of
 from synthorg_tui.memory.store.policy import StorePolicy
 from synthorg_tui.memory.store.rows import STORED, StoredMemory
+from synthorg_tui.memory.store.writes import Changes
 from synthorg_tui.persistence import INDEX_DIR
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.providers.embedding.protocol import Embedder
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.store.writes import Changes
-    from synthorg_tui.persistence.port import Connection
 
 T = TypeVar("T")
 
@@ -94,7 +92,7 @@ async def own_corpus(
     """
     each_once = distinct(asked)
     wanted = sorted({key for question in each_once for key in question.relevant})
-    rows_of = partial(queries.of_ids, where=core.live_where(), ids=wanted, shape=STORED)
+    rows_of = partial(queries.in_order, where=core.live_where(), ids=wanted, shape=STORED)
     live = {row.id: MemoryCategory(row.category) for row in await core.read(rows_of)}
     answerable = [known for each in each_once if (known := _with_live(each, live)) is not None]
     chosen = in_fair_order(answerable, lambda each: f"{each.agent_id} {each.text}")[:questions]
@@ -119,7 +117,7 @@ def _with_live(question: EvalQuestion, live: Mapping[str, MemoryCategory]) -> Ev
 
 
 def _sample(
-    core: Core, questions: Sequence[EvalQuestion], memories: int, db: "Connection"
+    core: Core, questions: Sequence[EvalQuestion], memories: int, db: Connection
 ) -> tuple[tuple[StoredMemory, ...], tuple[MemoryEdge, ...], int]:
     agents = sorted({question.agent_id for question in questions})
     where = core.live_where()
@@ -129,7 +127,7 @@ def _sample(
     wanted = {key for question in questions for key in question.relevant}
     others = in_fair_order((key for key in ids if key not in wanted), str)
     chosen = sorted(wanted.intersection(ids)) + others[: max(0, memories - len(wanted))]
-    rows = queries.of_ids(db, where, chosen, STORED)
+    rows = queries.in_order(db, where, chosen, STORED)
     kept = {row.id for row in rows}
     edges = edges_of(db, sorted(kept)) if kept else ()
     within = tuple(edge for edge in edges if kept.issuperset((edge.from_id, edge.to_id)))
@@ -172,7 +170,7 @@ async def put_rows(
         embedded = [np.frombuffer(vector, np.float32) for vector in vectors]
     pairs = list(zip(rows, embedded, strict=True))
 
-    def work(changes: "Changes") -> None:
+    def work(changes: Changes) -> None:
         changes.add(pairs, actor=COPIED_BY)
 
     await core.change(work)

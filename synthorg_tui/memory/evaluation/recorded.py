@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pydantic import ValidationError
 
@@ -22,16 +22,13 @@ from synthorg_tui.executions.output_lines import headline
 from synthorg_tui.executions.recoveries import RECOVERY_TAG
 from synthorg_tui.memory.enums import EdgeKind
 from synthorg_tui.memory.evaluation.questions import EvalQuestion, QuestionSource, RecallTask
-from synthorg_tui.memory.scenarios import Question, ScenarioStore
+from synthorg_tui.memory.scenarios import Question, stored_scenarios
 from synthorg_tui.memory.store.edges import edges_of
 from synthorg_tui.memory.strategies.schemas import MemoryTool
 from synthorg_tui.memory.tool_retriever import RECALL_MEMORY, SEARCH_MEMORY
 from synthorg_tui.persistence.call_log import RecordedCall, successful_calls
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.values import naive_utc
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 MAX_CALLS: Final = 20_000
 """Calls of agents that are looked through, the latest ones."""
@@ -77,7 +74,7 @@ class OpenedHits:
         )
 
 
-def _note(db: "Connection", *, text: str, memory_id: str, at: datetime) -> None:
+def _note(db: Connection, *, text: str, memory_id: str, at: datetime) -> None:
     found = db.execute(
         "SELECT agent_id FROM memories WHERE id = ?::UUID AND NOT shared", [memory_id]
     ).fetchone()
@@ -105,12 +102,12 @@ class RecordedQuestions:
     async def scenarios(self) -> tuple[EvalQuestion, ...]:
         """Return saved questions: answered by what was pinned, else by what was included."""
         questions = []
-        for record in await ScenarioStore(self._database).all():
+        for name, question, expected in await self._database.read(stored_scenarios):
             try:
-                asked = Question.model_validate_json(record.question)
+                asked = Question.model_validate_json(question)
             except ValidationError:  # of another version: it can't be run either
                 continue
-            relevant = frozenset(asked.pinned or record.expected)
+            relevant = frozenset(asked.pinned or expected)
             source = QuestionSource.PIN if asked.pinned else QuestionSource.SCENARIO
             if relevant:
                 view = asked.visibility
@@ -120,7 +117,7 @@ class RecordedQuestions:
                         asked.agent_id,
                         relevant,
                         source,
-                        session=record.name,
+                        session=name,
                         project=view.project if view else None,
                     )
                 )
@@ -199,7 +196,7 @@ def _asked_in(arguments: str) -> str:
 _Remedy = tuple[SourceRef, frozenset[str]]
 
 
-def _remedies(db: "Connection") -> dict[str, list[_Remedy]]:
+def _remedies(db: Connection) -> dict[str, list[_Remedy]]:
     """The memories of recoveries by session: their lines, and the ids that say what helped.
 
     Where a lesson was made of one, the lesson says it, as agents are given that alone.
@@ -223,7 +220,7 @@ def _remedies(db: "Connection") -> dict[str, list[_Remedy]]:
     return found
 
 
-def _procedural(db: "Connection", ids: Sequence[str]) -> frozenset[str]:
+def _procedural(db: Connection, ids: Sequence[str]) -> frozenset[str]:
     """Those of the ids that are live procedural memories: lessons."""
     if not ids:
         return frozenset()
@@ -235,7 +232,7 @@ def _procedural(db: "Connection", ids: Sequence[str]) -> frozenset[str]:
     return frozenset(key for (key,) in rows)
 
 
-def _record_of(db: "Connection", execution_id: str) -> Execution | None:
+def _record_of(db: Connection, execution_id: str) -> Execution | None:
     row = db.execute("SELECT record FROM executions WHERE id = ?", [execution_id]).fetchone()
     return None if row is None else readable_record(row[0])
 

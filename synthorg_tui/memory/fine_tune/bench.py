@@ -5,7 +5,7 @@ comes of both is fused as in a search, without the cutoff: that is fitted afterw
 """
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from synthorg_tui.memory.evaluation.metrics import ndcg_at, paired_difference, recall_at
 from synthorg_tui.memory.fine_tune.mining import MemoryPool, far_from_answers
@@ -21,9 +21,7 @@ from synthorg_tui.memory.retrieval.relevance import (
     moved_cutoff,
 )
 from synthorg_tui.memory.store.core import Core
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.port import Connection
 
 MAX_POOL: Final = 20_000
 """Memories of one agent that questions are asked among; those that answer come first."""
@@ -34,6 +32,8 @@ _TAIL: Final = 90
 
 QuestionVector: TypeAlias = Callable[[TrainingQuestion], Numbers]
 """Returns the unit vector of a question, as one way of embedding questions gives it."""
+RankingMeasure: TypeAlias = Callable[[Sequence[str], Collection[str], int], float]
+"""Returns a figure of the first ids of a ranking, given the relevant ones and how many count."""
 
 
 def base_vector(question: TrainingQuestion) -> Numbers:
@@ -73,7 +73,7 @@ class Bench:
         """Return the pool of each of these agents."""
         return {agent: await self.pool(agent) for agent in agents}
 
-    def _load(self, db: "Connection", agent_id: str) -> MemoryPool:
+    def _load(self, db: Connection, agent_id: str) -> MemoryPool:
         import numpy as np
 
         where = self._core.live_where()
@@ -152,26 +152,22 @@ class Bench:
         base = [self.ranked(question, base_vector) for question in questions]
         relevant = [question.relevant for question in questions]
 
-        def ndcg(ranked: list[RankedIds], *, dense: bool = False) -> list[float]:
+        def of_each(
+            measure: RankingMeasure, ranked: list[RankedIds], *, dense: bool = False
+        ) -> list[float]:
             lists = [each.dense if dense else each.fused for each in ranked]
-            return [ndcg_at(ids, wanted, AT) for ids, wanted in zip(lists, relevant, strict=True)]
+            return [measure(ids, wanted, AT) for ids, wanted in zip(lists, relevant, strict=True)]
 
-        def recall(ranked: list[RankedIds], *, dense: bool = False) -> float:
-            lists = [each.dense if dense else each.fused for each in ranked]
-            return _mean(
-                [recall_at(ids, wanted, AT) for ids, wanted in zip(lists, relevant, strict=True)]
-            )
-
-        gain = paired_difference(ndcg(ours), ndcg(base))
+        gain = paired_difference(of_each(ndcg_at, ours), of_each(ndcg_at, base))
         return EvalMetrics(
-            ndcg_at_10=_mean(ndcg(ours)),
-            recall_at_10=recall(ours),
-            base_ndcg_at_10=_mean(ndcg(base)),
-            base_recall_at_10=recall(base),
-            dense_ndcg_at_10=_mean(ndcg(ours, dense=True)),
-            dense_recall_at_10=recall(ours, dense=True),
-            base_dense_ndcg_at_10=_mean(ndcg(base, dense=True)),
-            base_dense_recall_at_10=recall(base, dense=True),
+            ndcg_at_10=_mean(of_each(ndcg_at, ours)),
+            recall_at_10=_mean(of_each(recall_at, ours)),
+            base_ndcg_at_10=_mean(of_each(ndcg_at, base)),
+            base_recall_at_10=_mean(of_each(recall_at, base)),
+            dense_ndcg_at_10=_mean(of_each(ndcg_at, ours, dense=True)),
+            dense_recall_at_10=_mean(of_each(recall_at, ours, dense=True)),
+            base_dense_ndcg_at_10=_mean(of_each(ndcg_at, base, dense=True)),
+            base_dense_recall_at_10=_mean(of_each(recall_at, base, dense=True)),
             questions=len(questions),
             gain_low=round(gain.low, 6),
             gain_high=round(gain.high, 6),

@@ -5,14 +5,16 @@ next start reads, and the embedder that runs. When one of them fails, all are pu
 """
 
 import asyncio
-import json
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from pydantic import ValidationError
+
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.types import FrozenModel
 from synthorg_tui.memory.errors import duckdb_error
 from synthorg_tui.memory.fine_tune import EmbeddingFineTuneConfig
 from synthorg_tui.memory.fine_tune.checkpoints import EmbedderInForce
@@ -54,18 +56,12 @@ class EmbedderSetting:
     write: Callable[[str | None, str], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Before:
-    """What a deployment replaces."""
+class _Before(FrozenModel):
+    """The setting and the checkpoint that a deployment replaces, as noted for rolling back."""
 
     state: PriorState
     value: str | None
     checkpoint_id: str | None
-
-    def to_json(self) -> str:
-        return json.dumps(
-            {"state": self.state, "value": self.value, "checkpoint_id": self.checkpoint_id}
-        )
 
 
 class CheckpointSwaps:
@@ -99,7 +95,7 @@ class CheckpointSwaps:
             )
             try:
                 await self._store.mark(
-                    record.model_copy(update={"backup_config_json": before.to_json()})
+                    record.model_copy(update={"backup_config_json": before.model_dump_json()})
                 )
                 await self._setting.write(config.model_dump_json(exclude_none=True), actor)
                 await self._in_force.use(record, side)
@@ -150,9 +146,10 @@ class CheckpointSwaps:
             value = await self._setting.read()
         except DomainError as error:
             _log.warning("memory.fine_tune can't be read: %s", error.message)
-            return _Before(PriorState.UNREADABLE, None, checkpoint_id)
+            unreadable = PriorState.UNREADABLE
+            return _Before(state=unreadable, value=None, checkpoint_id=checkpoint_id)
         state = PriorState.UNSET if value is None else PriorState.SET
-        return _Before(state, value, checkpoint_id)
+        return _Before(state=state, value=value, checkpoint_id=checkpoint_id)
 
     async def _restore(self, before: _Before, of: str, actor: str) -> list[Exception]:
         """Put back what was before, each step whatever becomes of the others; return what failed.
@@ -198,18 +195,14 @@ def require_better(record: CheckpointRecord) -> None:
 
 
 def _parsed(record: CheckpointRecord) -> _Before:
-    """What a deployment noted; raises ``CheckpointRollbackCorruptError``."""
+    """Read what a deployment noted; raises ``CheckpointRollbackCorruptError``."""
     try:
-        said = json.loads(record.backup_config_json or "")
-        state, value, former = PriorState(said["state"]), said["value"], said["checkpoint_id"]
-        if not isinstance(value, str | None) or not isinstance(former, str | None):
-            raise TypeError("texts are expected")
-    except (ValueError, KeyError, TypeError) as error:
+        return _Before.model_validate_json(record.backup_config_json or "")
+    except ValidationError as error:
         raise CheckpointRollbackCorruptError(
             "what was noted of the settings before this checkpoint can't be read",
             remedy="`synthorg-tui config unset memory.fine_tune` and a restart use the base.",
         ) from error
-    return _Before(state, value, former)
 
 
 def _told(event: str, checkpoint_id: str, actor: str) -> None:

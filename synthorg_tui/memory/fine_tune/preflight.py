@@ -3,7 +3,7 @@
 import asyncio
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.fine_tune.base_models import base_folder, require_libraries
@@ -25,9 +25,7 @@ from synthorg_tui.memory.fine_tune.models import (
 from synthorg_tui.memory.fine_tune.pipeline import TuningParts
 from synthorg_tui.memory.fine_tune.training import Numbers
 from synthorg_tui.memory.fine_tune.weights_process import vectors_of
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.port import Connection
 
 PAIRS: Final = "pairs"
 BASE: Final = "base_model"
@@ -145,7 +143,7 @@ async def _sample(parts: TuningParts) -> tuple[list[str], Numbers]:
 
     core = parts.core
 
-    def load(db: "Connection") -> list[tuple[str, bytes]]:
+    def load(db: Connection) -> list[tuple[str, bytes]]:
         found = db.execute(
             f"SELECT m.content, v.vector FROM memories m JOIN vectors v ON v.memory_id = m.id "
             f"WHERE {(where := core.live_where())} AND v.fingerprint = ? ORDER BY m.id LIMIT ?",

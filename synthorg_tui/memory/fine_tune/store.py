@@ -7,16 +7,12 @@ have it, and erasing a memory or a session reaches it (``persistence.work_texts`
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from synthorg_tui.memory.fine_tune.errors import CheckpointNotFoundError, FineTuneRunNotFoundError
 from synthorg_tui.memory.fine_tune.models import CheckpointRecord, FineTuneRun
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.values import naive_utc
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
-
 
 WRITTEN_FROM: Final = 1_000_000
 """Number of the first question that a model wrote; those that somebody asked come before it."""
@@ -66,7 +62,7 @@ class FineTuneStore:
         """Store a run in place of what was stored of it; ``state`` too, unless it is ``None``."""
         text = run.model_dump_json(round_trip=True)
 
-        def work(db: "Connection") -> None:
+        def work(db: Connection) -> None:
             if db.execute("SELECT 1 FROM fine_tune_runs WHERE id = ?", [run.id]).fetchone() is None:
                 values = [run.id, naive_utc(run.started_at), text, state or b""]
                 db.execute("INSERT INTO fine_tune_runs VALUES (?, ?, ?, ?)", values)
@@ -149,7 +145,7 @@ class FineTuneStore:
         update = f"UPDATE fine_tune_pairs SET {column} ="
         kind = "BLOB" if column == "vector" else "VARCHAR[]"
 
-        def work(db: "Connection") -> None:
+        def work(db: Connection) -> None:
             if not hasattr(db, "extract_statements"):  # PostgreSQL takes lists of lists apart
                 db.executemany(
                     f"{update} ? WHERE run_id = ? AND number = ?",
@@ -247,7 +243,7 @@ class FineTuneStore:
     async def _run(self, *steps: _Step) -> None:
         """Execute statements with their values in one transaction."""
 
-        def work(db: "Connection") -> None:
+        def work(db: Connection) -> None:
             for sql, values in steps:
                 db.execute(sql, values)
 

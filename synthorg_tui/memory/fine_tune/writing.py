@@ -8,7 +8,7 @@ such an answer isn't taken. What it reads is fenced, since memories are stranger
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.text import safe_text
@@ -22,12 +22,10 @@ from synthorg_tui.memory.fine_tune.training import Numbers
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 from synthorg_tui.memory.retrieval.tags import parse_tags
 from synthorg_tui.memory.store import queries
+from synthorg_tui.memory.store.core import Core
 from synthorg_tui.providers.completion.protocol import CompletionOptions, CompletionProvider
 from synthorg_tui.providers.enums import MessageRole
 from synthorg_tui.providers.models import ChatMessage
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.store.core import Core
 
 MAX_SHOWN: Final = 1_200
 """Characters of a memory that the model reads."""
@@ -90,7 +88,7 @@ class WrittenQuestions:
     """
 
     def __init__(
-        self, core: "Core", provider: CompletionProvider | None, pools: Mapping[str, MemoryPool]
+        self, core: Core, provider: CompletionProvider | None, pools: Mapping[str, MemoryPool]
     ) -> None:
         if provider is None:
             raise FineTuneError(

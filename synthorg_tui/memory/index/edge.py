@@ -35,10 +35,9 @@ from synthorg_tui.memory.index.edge_types import (
     edge_point,
     edge_sparse,
     engine_errors,
-    ranking,
     shard_config,
 )
-from synthorg_tui.memory.index.layout import DENSE, SPARSE, conditions
+from synthorg_tui.memory.index.layout import DENSE, SPARSE, conditions, ranking
 from synthorg_tui.memory.index.protocol import IndexFilter, IndexHits, IndexPoint, SparseVector
 from synthorg_tui.providers.embedding.protocol import Vectors
 
@@ -259,11 +258,8 @@ class EdgeIndex:
         write_state(self._state_file, self._state, durable=False)
 
     def _close(self) -> None:
-        if self._shard is None:
-            return
         try:
-            if self._changes or self._applied != self._state.revision:
-                self._checkpoint()
+            self._save()
         except (VectorIndexError, OSError) as error:
             _log.warning("the latest changes of the index will be replayed: %s", error)
         finally:
@@ -271,10 +267,14 @@ class EdgeIndex:
 
     def _rest(self) -> None:
         if self._shard is not None:
-            if self._changes or self._applied != self._state.revision:
-                self._checkpoint()
+            self._save()
             self._release()
             self._is_resting = True
+
+    def _save(self) -> None:
+        is_changed = self._changes or self._applied != self._state.revision
+        if self._shard is not None and is_changed:
+            self._checkpoint()
 
     def _wake(self) -> None:
         self._is_resting = False

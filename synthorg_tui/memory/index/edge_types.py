@@ -18,7 +18,7 @@ from synthorg_tui.memory.index.layout import (
     PayloadFilter,
     payload,
 )
-from synthorg_tui.memory.index.protocol import IndexHit, IndexPoint, SparseVector
+from synthorg_tui.memory.index.protocol import IndexPoint, SparseVector
 
 if TYPE_CHECKING:
     import qdrant_edge as edge
@@ -82,12 +82,6 @@ def edge_sparse(vector: SparseVector) -> "edge.SparseVector":
     import qdrant_edge as edge
 
     return edge.SparseVector(list(vector.indices), list(vector.values))
-
-
-def ranking(points: "list[edge.ScoredPoint]") -> tuple[IndexHit, ...]:
-    """Convert scored points to hits, best first; equal scores are ordered by id."""
-    hits = [IndexHit(str(point.id), point.score) for point in points]
-    return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.id)))
 
 
 def edge_filter(where: PayloadFilter) -> "edge.Filter":

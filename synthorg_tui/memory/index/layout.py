@@ -1,10 +1,17 @@
 """Layout of memory points in Qdrant, the same in Qdrant Edge and on a server."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from synthorg_tui.core.enums import MemoryLevel
-from synthorg_tui.memory.index.protocol import EndedByAge, IndexFilter, IndexPoint, Visibility
+from synthorg_tui.memory.index.protocol import (
+    EndedByAge,
+    IndexFilter,
+    IndexHit,
+    IndexPoint,
+    Visibility,
+)
 from synthorg_tui.memory.listing import ORG_NAMESPACE, ORG_OWNER, SHARED_OWNER
 
 FORMAT_VERSION = 3
@@ -122,6 +129,12 @@ def conditions(where: IndexFilter) -> PayloadFilter:
     if where.visibility is not None:
         must.append(_visible(where.visibility))
     return PayloadFilter(must=tuple(must), must_not=tuple(must_not))
+
+
+def ranking(points: Iterable[Any]) -> tuple[IndexHit, ...]:
+    """Convert the scored points of an engine to hits, best first; equal scores ordered by id."""
+    hits = [IndexHit(str(point.id), point.score) for point in points]
+    return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.id)))
 
 
 def _ended(old: EndedByAge) -> PayloadFilter:

@@ -8,10 +8,11 @@ of, and is only replaced by what is at least as new.
 import hashlib
 import logging
 import re
+import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.memory.errors import VectorIndexError
@@ -29,19 +30,13 @@ from synthorg_tui.memory.index.layout import (
     PayloadFilter,
     conditions,
     payload,
+    ranking,
 )
 from synthorg_tui.memory.index.protocol import (
     IndexFilter,
-    IndexHit,
     IndexHits,
     IndexPoint,
     SparseVector,
-)
-from synthorg_tui.memory.index.server_mark import (
-    MARK_ID,
-    CollectionMark,
-    ReadConsistency,
-    consistency_of,
 )
 from synthorg_tui.providers.embedding.protocol import Vectors
 
@@ -56,9 +51,14 @@ OLDEST_SERVER: Final = (1, 16)
 """The version of Qdrant that can replace a point on a condition."""
 _BATCH = 256
 _PAGE = 1_000
+_MARK_ID: Final = str(uuid.UUID(int=0))
+_REVISION: Final = "applied_revision"
+_EDITION: Final = "edition"
+_USED: Final = "used_at"
 _AS_OF: Final = "as_of"
 _GONE: Final = "gone"
 
+ReadConsistency: TypeAlias = int | Literal["majority", "quorum", "all"] | None
 Connect = Callable[[], "AsyncQdrantClient"]
 
 
@@ -85,6 +85,99 @@ class Placement(NamedTuple):
     replicas: int | None = None
     written_to: int | None = None
     read: ReadConsistency = None
+
+
+class Applied(NamedTuple):
+    """The latest revision that an edition of a collection contains.
+
+    An edition begins with each clearing: what was applied to the one before says nothing of it.
+    """
+
+    edition: str
+    revision: int
+
+
+class CollectionMark:
+    """The point of a collection that says how far it is, for all processes that share it.
+
+    Nothing of it is kept in the process: another one may have applied changes, or begun the index
+    anew, since it was read. Its methods raise the client's errors.
+
+    Args:
+        client: Connected to the server.
+        collection: Name of the collection, which exists.
+        read: How many copies are asked; an older answer only means that more is applied again.
+    """
+
+    def __init__(
+        self, client: "AsyncQdrantClient", collection: str, *, read: "ReadConsistency" = None
+    ) -> None:
+        self._client = client
+        self._collection = collection
+        self._read = read
+
+    async def begin(self, now: datetime) -> int:
+        """Note that the collection is used, and return its latest revision, 0 for a new one."""
+        await self._put({_EDITION: _new_edition(), _REVISION: 0}, only_new=True)
+        mark = await self.read()
+        if not mark.edition:  # a version wrote it that knew no editions
+            await self._set({_EDITION: _new_edition()})
+        await self._set({_USED: now.timestamp()})
+        return mark.revision
+
+    async def read(self) -> Applied:
+        """Return how far the collection is now."""
+        fields = await self._fields()
+        revision = fields.get(_REVISION)
+        edition = str(fields.get(_EDITION, ""))
+        return Applied(edition, revision if isinstance(revision, int) else 0)
+
+    async def advance(self, since: Applied, revision: int) -> None:
+        """Note that everything up to ``revision`` is applied to the edition that ``since`` is of.
+
+        Does nothing when it is further already, or when the index was begun anew meanwhile.
+        """
+        from qdrant_client import models
+
+        is_same = models.FieldCondition(key=_EDITION, match=models.MatchValue(value=since.edition))
+        is_behind = models.FieldCondition(key=_REVISION, range=models.Range(lt=revision))
+        await self._set({_REVISION: revision}, is_same, is_behind)
+
+    async def restart(self) -> None:
+        """Begin another edition, to which nothing is applied yet."""
+        await self._put({**await self._fields(), _EDITION: _new_edition(), _REVISION: 0})
+
+    async def unused_for(self, now: datetime) -> timedelta:
+        """Return how long no app has opened the collection.
+
+        One that an earlier version of the program left counts as used just now, and from now on.
+        """
+        used = (await self._fields()).get(_USED)
+        if not isinstance(used, int | float):
+            await self._set({_USED: now.timestamp()})
+            return timedelta(0)
+        return now - datetime.fromtimestamp(used, UTC)
+
+    async def _fields(self) -> dict[str, object]:
+        asked = _consistency_of(self._read)
+        found = await self._client.retrieve(self._collection, [_MARK_ID], consistency=asked)
+        return dict(found[0].payload or {}) if found else {}
+
+    async def _put(self, fields: dict[str, object], *, only_new: bool = False) -> None:
+        from qdrant_client import models
+
+        never = models.Filter(must_not=[models.HasIdCondition(has_id=[_MARK_ID])])
+        mark = models.PointStruct(id=_MARK_ID, vector={}, payload=fields)
+        await self._client.upsert(
+            self._collection, [mark], wait=True, update_filter=never if only_new else None
+        )
+
+    async def _set(self, fields: dict[str, object], *conditions: "models.FieldCondition") -> None:
+        """Set fields of the point that is there, if the conditions hold for it."""
+        from qdrant_client import models
+
+        mark = models.Filter(must=[models.HasIdCondition(has_id=[_MARK_ID]), *conditions])
+        await self._client.set_payload(self._collection, fields, points=mark, wait=True)
 
 
 class ServerIndex:
@@ -151,7 +244,7 @@ class ServerIndex:
         """Do nothing: the memory is the server's."""
 
     async def applied(self) -> int:
-        """Return the latest revision that the collection contains, whoever applied it."""
+        """Return the latest revision that the collection contains, applied by any process."""
         with _server_errors("read the index's revision"):
             return (await self._mark().read()).revision
 
@@ -226,10 +319,10 @@ class ServerIndex:
         ]
         with _server_errors("search the index"):
             answers = await client.query_batch_points(
-                self._collection, requests, consistency=consistency_of(self._placement.read)
+                self._collection, requests, consistency=_consistency_of(self._placement.read)
             )
         found = {
-            using: _hits(answer.points) for using, answer in zip(queries, answers, strict=True)
+            using: ranking(answer.points) for using, answer in zip(queries, answers, strict=True)
         }
         return IndexHits(dense=found.get(DENSE, ()), sparse=found.get(SPARSE, ()))
 
@@ -346,7 +439,7 @@ class ServerIndex:
             await client.create_payload_index(self._collection, field, schema)
 
     async def _collections_in_use(self) -> list[str]:
-        """Collections of other embedders, once those that nobody uses are dropped."""
+        """Drop unused collections of other embedders and return the names of the used ones."""
         client, kept = self._opened(), []
         mine = re.compile(re.escape(self._prefix) + r"_[0-9a-f]{12}")
         now = self._clock.now()
@@ -381,10 +474,21 @@ def _server_errors(action: str) -> Iterator[None]:
         raise VectorIndexError(f"cannot {action}: {reason}") from error
 
 
+def _consistency_of(read: ReadConsistency) -> "int | models.ReadConsistencyType | None":
+    """Return how many copies are asked, as the client takes it."""
+    from qdrant_client import models
+
+    return models.ReadConsistencyType(read) if isinstance(read, str) else read
+
+
+def _new_edition() -> str:
+    return uuid.uuid4().hex
+
+
 def _all_but_mark() -> "models.Filter":
     from qdrant_client import models
 
-    return models.Filter(must_not=[models.HasIdCondition(has_id=[MARK_ID])])
+    return models.Filter(must_not=[models.HasIdCondition(has_id=[_MARK_ID])])
 
 
 def _memories() -> "models.Filter":
@@ -392,7 +496,7 @@ def _memories() -> "models.Filter":
     from qdrant_client import models
 
     is_gone = models.FieldCondition(key=_GONE, match=models.MatchValue(value=True))
-    return models.Filter(must_not=[models.HasIdCondition(has_id=[MARK_ID]), is_gone])
+    return models.Filter(must_not=[models.HasIdCondition(has_id=[_MARK_ID]), is_gone])
 
 
 def _point(point: IndexPoint, as_of: int) -> "models.PointStruct":
@@ -411,11 +515,6 @@ def _sparse(vector: SparseVector) -> "models.SparseVector":
     from qdrant_client import models
 
     return models.SparseVector(indices=list(vector.indices), values=list(vector.values))
-
-
-def _hits(points: "Sequence[models.ScoredPoint]") -> tuple[IndexHit, ...]:
-    hits = [IndexHit(str(point.id), point.score) for point in points]
-    return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.id)))
 
 
 def _filter(where: PayloadFilter) -> "models.Filter":

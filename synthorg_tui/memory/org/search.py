@@ -30,7 +30,6 @@ from synthorg_tui.memory.retrieval.relevance import (
     moved_cutoff,
     relevant_hits,
 )
-from synthorg_tui.memory.store.following import is_current
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
 
@@ -202,7 +201,7 @@ class OrgSearch:
             agents=frozenset({ORG_OWNER}),
             namespaces=frozenset({ORG_NAMESPACE}),
         )
-        await is_current(core)
+        await core.is_current()
         return await (await core.indexed()).index.search(
             where, dense=question.dense, sparse=question.sparse, limit=depth
         )

@@ -1,15 +1,15 @@
 """A person's own changes of memories, undone and redone in order, and older versions restored.
 
-What was done is read from the history, so that it can be undone after a restart too. What agents,
-imports and settings did is theirs: it is never undone here. A change that somebody has overwritten
-since, or that a purge erased, is passed over, and so is what a decision did: it is undone with the
-decision, which would stand otherwise.
+Acts are read from the history, so that they can be undone after a restart too. Only changes made by
+a person are undone here, none made by agents, imports or settings. A change that was overwritten
+since, or that a purge erased, is skipped, and so are the changes of a decision: they are undone
+with the decision, which would stand otherwise.
 """
 
 import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from synthorg_tui.core.actors import PERSON_SUFFIXES
 from synthorg_tui.core.errors import DomainError
@@ -27,12 +27,10 @@ from synthorg_tui.memory.store.rows import (
     with_true_times,
 )
 from synthorg_tui.memory.store.writes import Changes
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.providers.embedding.protocol import Vectors
 
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
-
-    MayEdit = Callable[[Connection, str], None]
+MayEdit = Callable[[Connection, str], None]
 
 MAX_LOOKED_AT: Final = 200
 """Acts that are looked through for one that can still be undone, newest first."""
@@ -70,7 +68,7 @@ _IS_DECISIONS: Final = """
 
 
 class _Act(NamedTuple):
-    """One change of a person, with what is to be done to each memory to undo or redo it."""
+    """One change of a person, with the fields that each memory gets to undo or redo it."""
 
     number: int
     kind: ChangeKind
@@ -81,7 +79,7 @@ class _Act(NamedTuple):
 class PersonActs:
     """Undoes and redoes what persons did to memories; ``may_edit`` is as in ``StoreAdmin``."""
 
-    def __init__(self, core: Core, may_edit: "MayEdit") -> None:
+    def __init__(self, core: Core, may_edit: MayEdit) -> None:
         self._core = core
         self._may_edit = may_edit
 
@@ -116,11 +114,13 @@ class PersonActs:
                 raise MemoryNotFoundError(f"there is no memory {memory_id}")
             self._may_edit(changes.db, memory_id)
             after = _with(before, fields, self._core.salt)
-            return before if after == before else self._write(changes, before, after, vector, actor)
+            if after == before:
+                return before
+            return changes.edit(before, after._replace(edited=True), vector, actor=actor)
 
         return await self._core.change(work)
 
-    def _next(self, db: "Connection", undoes: bool) -> _Act | None:
+    def _next(self, db: Connection, undoes: bool) -> _Act | None:
         rows = db.execute(_TO_UNDO if undoes else _TO_REDO, [MAX_LOOKED_AT]).fetchall()
         for number, kind, at, revisions, *_ in rows:
             if db.execute(_IS_DECISIONS, [number]).fetchone():
@@ -131,7 +131,7 @@ class PersonActs:
         return None
 
     def _targets(
-        self, db: "Connection", kind: ChangeKind, revisions: Sequence[int], undoes: bool
+        self, db: Connection, kind: ChangeKind, revisions: Sequence[int], undoes: bool
     ) -> tuple[tuple[str, dict[str, Any]], ...]:
         """The memories that the act can still be undone for, with the fields they get."""
         changed = db.execute(
@@ -156,7 +156,7 @@ class PersonActs:
                 found.append((memory_id, wanted))
         return tuple(found)
 
-    def _is_own(self, db: "Connection", memory_id: str) -> bool:
+    def _is_own(self, db: Connection, memory_id: str) -> bool:
         """Whether it is changed here; the memory of a skill is, by a decision, elsewhere."""
         try:
             self._may_edit(db, memory_id)
@@ -175,9 +175,9 @@ class PersonActs:
         rows = rows_by_id(changes.db, [memory_id for memory_id, _ in act.targets])
         if act.kind is ChangeKind.EDITED:
             for memory_id, fields in act.targets:
-                after = _with(rows[memory_id], fields, self._core.salt)
+                after = _with(rows[memory_id], fields, self._core.salt)._replace(edited=True)
                 vector = vectors.get(after.content)
-                self._write(changes, rows[memory_id], after, vector, actor)
+                changes.edit(rows[memory_id], after, vector, actor=actor)
             return rows
         _put_back(changes, [(rows[key], fields) for key, fields in act.targets if fields], actor)
         plain = [rows[memory_id] for memory_id, fields in act.targets if not fields]
@@ -186,18 +186,6 @@ class PersonActs:
         else:
             changes.remove([row.id for row in plain], actor=actor)
         return rows
-
-    def _write(
-        self,
-        changes: Changes,
-        before: StoredMemory,
-        after: StoredMemory,
-        vector: Vectors | None,
-        actor: str,
-    ) -> StoredMemory:
-        moment = max(changes.now, before.created_at)
-        current = after._replace(edited=True, updated_at=moment)
-        return changes.edit(before, current, vector, actor=actor)
 
 
 def _can_step(row: StoredMemory, kind: ChangeKind, present: dict[str, Any], undoes: bool) -> bool:
@@ -214,7 +202,7 @@ def _can_step(row: StoredMemory, kind: ChangeKind, present: dict[str, Any], undo
 def _put_back(
     changes: Changes, targets: Sequence[tuple[StoredMemory, dict[str, Any]]], actor: str
 ) -> None:
-    """Give memories the states that the history told of."""
+    """Give memories the states that the history recorded."""
     for row, fields in targets:
         after = with_state(row, fields)
         if after.deleted_at is not None:
@@ -234,7 +222,7 @@ def _undelete(changes: Changes, rows: Sequence[StoredMemory], actor: str) -> Non
     changes.restore([row.id for row in rows if row.archived_at is None], actor=actor)
 
 
-def _as_of(db: "Connection", memory_id: str, revision: int) -> dict[str, Any]:
+def _as_of(db: Connection, memory_id: str, revision: int) -> dict[str, Any]:
     """The recorded fields as of a revision: those that were first, with each change up to it."""
     history = [row for row in reversed(history_of(db, memory_id)) if row[0] <= revision]
     if not history or history[-1][0] != revision:

@@ -3,16 +3,18 @@
 It sees every agent, session and project, so nothing here may be handed to an agent.
 """
 
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import Final, TypeVar
 
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.executions.drawn import DrawnMemory, drawn_from
 from synthorg_tui.executions.models import SourceRef
+from synthorg_tui.memory.enums import ArchiveReason, EdgeKind
 from synthorg_tui.memory.errors import (
     MemoryNotFoundError,
     MemoryRetrievalError,
@@ -25,14 +27,13 @@ from synthorg_tui.memory.extensions import (
     MemoryEdit,
 )
 from synthorg_tui.memory.listing import (
+    SHARED_OWNER,
     AgentPlaces,
     BrowseFilter,
     Facets,
     FoundMemories,
     ListedMemory,
     MemoryPage,
-    MemoryRevision,
-    MemoryUse,
     SortOrder,
     UndoneAct,
 )
@@ -43,12 +44,12 @@ from synthorg_tui.memory.retrieval.tags import FACT_CATEGORIES, retagged, tags_w
 from synthorg_tui.memory.shared import require_agent_id
 from synthorg_tui.memory.store import facts, queries
 from synthorg_tui.memory.store.acts import PersonActs
-from synthorg_tui.memory.store.archive import MemoryArchive
-from synthorg_tui.memory.store.as_of import AsOf
+from synthorg_tui.memory.store.archive import find_archived
+from synthorg_tui.memory.store.as_of import find_as_of
 from synthorg_tui.memory.store.core import Core
+from synthorg_tui.memory.store.edges import MemoryEdge, add_edges, copies_published
 from synthorg_tui.memory.store.facts import require_fact
 from synthorg_tui.memory.store.plans import mark_of
-from synthorg_tui.memory.store.publishing import PublishedMemories
 from synthorg_tui.memory.store.reader import StoreReader
 from synthorg_tui.memory.store.rows import (
     LISTED,
@@ -61,19 +62,20 @@ from synthorg_tui.memory.store.rows import (
 from synthorg_tui.memory.store.search import Search, SearchScope
 from synthorg_tui.memory.store.writer import MemoryWriter
 from synthorg_tui.memory.store.writes import Changes
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import naive
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 T = TypeVar("T")
 
 
-def _anything(db: "Connection", memory_id: str) -> None:
+_READING: Final = "reading"
+
+
+def _anything(db: Connection, memory_id: str) -> None:
     """The rule where every memory may be edited."""
 
 
-class StoreAdmin:
+class StoreAdmin(StoreReader):
     """``MemoryAdmin`` on the local store, purging, and changes together with other records.
 
     Methods that change memories raise ``MemoryStoreError``, all others ``MemoryRetrievalError``.
@@ -82,16 +84,14 @@ class StoreAdmin:
     """
 
     def __init__(
-        self, core: Core, *, may_edit: "Callable[[Connection, str], None]" = _anything
+        self, core: Core, *, may_edit: Callable[[Connection, str], None] = _anything
     ) -> None:
+        super().__init__(core, core.clock)
         self._core = core
         self._may_edit = may_edit
-        self._reader = StoreReader(core, core.clock)
         self._search = Search(core)
         self._writer = MemoryWriter(core)
-        self._archive = MemoryArchive(core)
         self._acts = PersonActs(core, may_edit)
-        self._published = PublishedMemories(core, may_edit)
 
     @property
     def org(self) -> OrgStore:
@@ -109,18 +109,17 @@ class StoreAdmin:
         """Search private and shared memories by meaning and keywords; see ``MemoryAdmin.find``."""
         with translate_errors(MemoryRetrievalError, "searching"):
             if within is not None and "archived" in within.states:
-                return await self._archive.find(query, agents=agents, within=within)
+                return await find_archived(self._core, query, agents=agents, within=within)
             if as_of is not None:
-                return await AsOf(self._core).find(query, as_of, agents=agents)
+                return await find_as_of(self._core, query, as_of, agents=agents)
             return await self._search.hybrid(query, SearchScope(agents=agents), within=within)
 
     async def browse(
         self, what: BrowseFilter, *, sort: SortOrder = "newest", offset: int = 0, limit: int = 300
     ) -> MemoryPage:
         """Return one page of the memories that match a filter; ties by import key, then id."""
-        page = await self._reader.browse(what, sort=sort, offset=offset, limit=limit)
-        with translate_errors(MemoryRetrievalError, "listing"):
-            marked = await self._core.read(lambda db: facts.marked(db, page.entries))
+        page = await super().browse(what, sort=sort, offset=offset, limit=limit)
+        marked = await self._core.read(lambda db: facts.marked(db, page.entries), action="listing")
         return replace(page, entries=marked)
 
     async def lookup(
@@ -129,12 +128,12 @@ class StoreAdmin:
         """Return memories of any agent whose id starts with ``id_start``, expired ones included."""
         where = queries.WhereClause() if deleted else queries.WhereClause(queries.LIVE)
         where.add("starts_with(m.id::VARCHAR, ?)", id_start.lower())
-        with translate_errors(MemoryRetrievalError, "reading"):
-            rows = await self._core.read(
-                lambda db: facts.marked(
-                    db, queries.listing(db, where, LISTED, order="m.id", limit=limit)
-                )
-            )
+        rows = await self._core.read(
+            lambda db: facts.marked(
+                db, queries.listing(db, where, LISTED, order="m.id", limit=limit)
+            ),
+            action=_READING,
+        )
         return tuple(map(self._core.ages.shown, rows))
 
     async def entries(
@@ -144,74 +143,61 @@ class StoreAdmin:
 
         Deleted and archived memories are included only when ``deleted``; unknown ids are omitted.
         """
-        with translate_errors(MemoryRetrievalError, "reading"):
-            rows = await self._core.read(lambda db: queries.rows_by_id(db, memory_ids))
+        rows = await self._rows(memory_ids)
         found = (rows[key] for key in queries.known_ids(memory_ids) if key in rows)
         known = (listed(row) for row in found if deleted or row.is_current)
         return tuple(map(self._core.ages.shown, known))
 
     async def marks(self, memory_ids: Sequence[NotBlankStr]) -> dict[str, str]:
-        """Return the marks of current memories by id, by which a plan tells that one changed."""
-        with translate_errors(MemoryRetrievalError, "reading"):
-            rows = await self._core.read(lambda db: queries.rows_by_id(db, memory_ids))
+        """Return the marks of current memories by id; a change of a memory changes its mark."""
+        rows = await self._rows(memory_ids)
         return {key: mark_of(row) for key, row in rows.items() if row.is_current}
 
     async def made_of(self, execution_ids: Sequence[NotBlankStr]) -> tuple[str, ...]:
         """Return the ids of all memories that were drawn from these sessions, deleted ones too."""
-        with translate_errors(MemoryRetrievalError, "reading"):
-            return await self._core.read(lambda db: queries.drawn_from(db, execution_ids))
+        return await self._core.read(
+            lambda db: queries.drawn_from(db, execution_ids), action=_READING
+        )
 
     async def known_from(self, refs: Sequence[SourceRef]) -> tuple[DrawnMemory, ...]:
         """Return the memories of knowledge that these lines of sessions show."""
-        with translate_errors(MemoryRetrievalError, "reading"):
-            return await self._core.read(lambda db: drawn_from(db, refs))
+        return await self._core.read(lambda db: drawn_from(db, refs), action=_READING)
 
     async def transcripts_of(self, memory_ids: Sequence[NotBlankStr]) -> tuple[str, ...]:
         """Return the sources of these memories that are lines of a stored session, each once."""
-        with translate_errors(MemoryRetrievalError, "reading"):
-            return await self._core.read(lambda db: queries.stored_sources(db, memory_ids))
+        return await self._core.read(
+            lambda db: queries.stored_sources(db, memory_ids), action=_READING
+        )
 
     async def facets(self, what: BrowseFilter | None = None) -> Facets:
         """Return the number of live memories by group, or of those that a filter lists."""
-        facets = await self._reader.facets(what)
+        facets = await super().facets(what)
         return replace(facets, limit=self._core.policy.max_memories_per_agent)
 
     async def places(self, agent_id: NotBlankStr) -> AgentPlaces:
         """Return the projects and sessions of an agent's live memories."""
         anywhere, in_session = (self._core.live_where(agent=agent_id) for _ in range(2))
         in_session.add("m.level = ?", MemoryLevel.SESSION.value)
-        with translate_errors(MemoryRetrievalError, "reading"):
-            projects = await self._core.read(
-                lambda db: queries.latest_values(db, "project", anywhere)
-            )
-            sessions = await self._core.read(
-                lambda db: queries.latest_values(db, "session_id", in_session)
-            )
-        return AgentPlaces(tuple(projects), tuple(sessions))
+        return await self._core.read(
+            lambda db: AgentPlaces(
+                tuple(queries.latest_values(db, "project", anywhere)),
+                tuple(queries.latest_values(db, "session_id", in_session)),
+            ),
+            action=_READING,
+        )
 
     async def agents(self) -> tuple[str, ...]:
         """Return the ids of the agents that have private memories, those of the newest first."""
         where = self._core.live_where(shared=False)
-        with translate_errors(MemoryRetrievalError, "reading"):
-            return tuple(
-                await self._core.read(lambda db: queries.latest_values(db, "agent_id", where))
-            )
-
-    async def history(self, memory_id: NotBlankStr) -> tuple[MemoryRevision, ...]:
-        """Return all changes to a memory, newest first.
-
-        For a purged memory they say only who changed it, how and when, without content.
-        """
-        return await self._reader.history(memory_id)
-
-    async def stands_for(self, memory_id: NotBlankStr) -> ListedMemory | None:
-        """Return what stands for an archived memory; see ``MemoryAdmin.stands_for``."""
-        return await self._reader.stands_for(memory_id)
+        return await self._core.read(
+            lambda db: tuple(queries.latest_values(db, "agent_id", where)), action=_READING
+        )
 
     async def authors(self, memory_ids: Sequence[NotBlankStr]) -> dict[str, str]:
         """Return who last wrote each memory's text, as recorded; unknown ids are omitted."""
-        with translate_errors(MemoryRetrievalError, "reading the history"):
-            return await self._core.read(lambda db: queries.authors_of(db, memory_ids))
+        return await self._core.read(
+            lambda db: queries.authors_of(db, memory_ids), action="reading the history"
+        )
 
     async def edit(self, memory_id: NotBlankStr, change: MemoryEdit, *, actor: str) -> ListedMemory:
         """Change a live memory and return it; a later import won't overwrite the edit.
@@ -233,9 +219,7 @@ class StoreAdmin:
                 if after == before:
                     return before
                 self._may_edit(changes.db, before.id)
-                moment = max(changes.now, before.created_at)
-                after = after._replace(edited=True, updated_at=moment)
-                return changes.edit(before, after, vector, actor=actor)
+                return changes.edit(before, after._replace(edited=True), vector, actor=actor)
 
             return listed(await self._core.change(work))
 
@@ -256,10 +240,6 @@ class StoreAdmin:
         with translate_errors(MemoryStoreError, "restoring a version"):
             return listed(await self._acts.restore_version(memory_id, revision, actor=actor))
 
-    async def uses(self, memory_id: NotBlankStr, *, limit: int = 20) -> tuple[MemoryUse, ...]:
-        """Return the recorded calls of agents that were given a memory, newest first."""
-        return await self._reader.uses(memory_id, limit=limit)
-
     async def similar(self, memory_id: NotBlankStr, *, limit: int = 5) -> tuple[ListedMemory, ...]:
         """Return live memories that say nearly the same, most similar first."""
         with translate_errors(MemoryRetrievalError, "searching"):
@@ -267,30 +247,88 @@ class StoreAdmin:
 
     async def remove(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
         """Soft-delete live and archived memories and return how many; ``restore`` can undo it."""
-        with translate_errors(MemoryStoreError, "deleting"):
-            rows = await self._core.change(lambda c: c.remove(memory_ids, actor=actor))
-        return len(rows)
+        return await self._core.change(
+            lambda c: len(c.remove(memory_ids, actor=actor)), action="deleting"
+        )
 
     async def archive(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
         """Archive memories and return how many were live or expired; ``restore`` can undo it."""
-        with translate_errors(MemoryStoreError, "archiving"):
-            return await self._archive.archive(memory_ids, actor=actor)
+
+        def work(changes: Changes) -> int:
+            rows = queries.rows_by_id(changes.db, memory_ids).values()
+            current = [row for row in rows if row.is_current]
+            changes.archive(current, why=ArchiveReason.BY_HAND, actor=actor)
+            return len(current)
+
+        return await self._core.change(work, action="archiving")
 
     async def restore(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
         """Make deleted, archived and expired memories live again and return how many were."""
-        with translate_errors(MemoryStoreError, "restoring"):
-            rows = await self._core.change(lambda c: c.restore(memory_ids, actor=actor))
-        return len(rows)
+        return await self._core.change(
+            lambda c: len(c.restore(memory_ids, actor=actor)), action="restoring"
+        )
 
     async def publish(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> tuple[str, ...]:
-        """Publish memories to all agents; see ``MemoryAdmin.publish``."""
+        """Publish private memories to all agents and return the ids of the copies.
+
+        Memories that are published already, and copies, are skipped. A copy has an edge to the
+        memory that it was made of, which stays its agent's as it was: so withdrawing takes away the
+        copy alone, and the agent isn't given the same twice, as it is never given what it
+        published.
+        """
         with translate_errors(MemoryStoreError, "publishing"):
-            return await self._published.publish(memory_ids, actor=actor)
+            rows = await self._core.read(lambda db: queries.rows_by_id(db, memory_ids))
+            texts = {row.id: row.content for row in rows.values()}
+            vectors = dict(zip(texts, await self._core.embed(list(texts.values())), strict=True))
+
+        def work(changes: Changes) -> tuple[str, ...]:
+            wanted = self._to_publish(changes, memory_ids)
+            if any(texts.get(row.id) != row.content for row in wanted):
+                raise MemoryStoreError("a memory changed just now", remedy="Try again.")
+            made = [(_copy(row, changes), vectors[row.id]) for row in wanted]
+            changes.add(made, actor=actor)
+            edges = [
+                MemoryEdge(copy.id, row.id, EdgeKind.DERIVED_FROM)
+                for row, (copy, _) in zip(wanted, made, strict=True)
+            ]
+            add_edges(changes.db, edges, made_at=changes.now, made_by=actor)
+            return tuple(copy.id for copy, _ in made)
+
+        return await self._core.change(work, action="publishing")
 
     async def retract(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> tuple[str, ...]:
-        """Withdraw published memories; see ``MemoryAdmin.retract``."""
-        with translate_errors(MemoryStoreError, "retracting"):
-            return await self._published.retract(memory_ids, actor=actor)
+        """Withdraw published memories, named by the copy or by what it was made of.
+
+        Returns the ids of those that were withdrawn. They are deleted, so that undoing publishes
+        them again; the memories that they were made of stay as they are.
+        """
+
+        def work(changes: Changes) -> tuple[str, ...]:
+            found = _current(changes, memory_ids)
+            if any(row.agent_id == SHARED_OWNER for row in found):
+                raise MemoryStoreError(
+                    "what is known of a project belongs to all agents: no one published it",
+                    remedy="Delete it instead.",
+                )
+            named = [row.id for row in found if row.shared]
+            made = copies_published(changes.db, [row.id for row in found if not row.shared])
+            leaving = dict.fromkeys([*named, *made.values()])
+            for memory_id in leaving:
+                self._may_edit(changes.db, memory_id)
+            return tuple(row.id for row in changes.remove(list(leaving), actor=actor))
+
+        return await self._core.change(work, action="retracting")
+
+    def _to_publish(self, changes: Changes, memory_ids: Sequence[str]) -> list[StoredMemory]:
+        """The private ones that have no copy yet; raises where one may not be published."""
+        private = [row for row in _current(changes, memory_ids) if not row.shared]
+        known = copies_published(changes.db, [row.id for row in private])
+        wanted = [row for row in private if row.id not in known]
+        for row in wanted:
+            self._may_edit(changes.db, row.id)
+            if row.level == MemoryLevel.NONE or changes.is_hidden(row):
+                raise MemoryStoreError(f"memory {row.id} has expired: nobody is given it")
+        return wanted
 
     async def purge(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
         """Erase live, archived and deleted memories from rows, vectors, history and index.
@@ -298,14 +336,14 @@ class StoreAdmin:
         Return how many were erased. This can't be undone. Only the memories themselves are erased:
         use ``Erasure`` to erase also what was derived from them.
         """
-        with translate_errors(MemoryStoreError, "purging"):
-            rows = await self._core.change(lambda c: c.purge(memory_ids, actor=actor))
-        return len(rows)
+        return await self._core.change(
+            lambda c: len(c.purge(memory_ids, actor=actor)), action="purging"
+        )
 
     async def change_together(
         self,
         bundle: MemoryBundle,
-        within: "Callable[[Connection, BundleOutcome], T]",
+        within: Callable[[Connection, BundleOutcome], T],
         *,
         actor: str,
     ) -> T:
@@ -322,7 +360,7 @@ class StoreAdmin:
     async def redact_together(
         self,
         clean: Callable[[str], str],
-        within: "Callable[[Connection], T]",
+        within: Callable[[Connection], T],
         *,
         actor: str,
     ) -> T:
@@ -339,8 +377,10 @@ class StoreAdmin:
             redact_facts(changes, clean)
             return result
 
-        with translate_errors(MemoryStoreError, "redacting"):
-            return await self._core.change(work)
+        return await self._core.change(work, action="redacting")
+
+    async def _rows(self, memory_ids: Sequence[str]) -> dict[str, StoredMemory]:
+        return await self._core.read(lambda db: queries.rows_by_id(db, memory_ids), action=_READING)
 
 
 def _redacted(change: MemoryEdit) -> MemoryEdit:
@@ -381,3 +421,27 @@ def _edited(before: StoredMemory, change: MemoryEdit, salt: str) -> StoredMemory
     )
     require_fact(after)
     return after
+
+
+def _current(changes: Changes, memory_ids: Sequence[str]) -> list[StoredMemory]:
+    rows = queries.rows_by_id(changes.db, memory_ids)
+    for memory_id in memory_ids:
+        row = rows.get(memory_id)
+        if row is None or not row.is_current:
+            raise MemoryNotFoundError(f"there is no live memory {memory_id}")
+    return [rows[memory_id] for memory_id in queries.known_ids(memory_ids)]
+
+
+def _copy(row: StoredMemory, changes: Changes) -> StoredMemory:
+    """The same memory for all agents, in every session and project."""
+    return row._replace(
+        id=str(uuid.uuid4()),
+        revision=0,
+        shared=True,
+        level=MemoryLevel.PERSISTENT.value,
+        session_id=None,
+        project=None,
+        import_key=None,
+        draft_hash=None,
+        recorded_at=changes.now,
+    )

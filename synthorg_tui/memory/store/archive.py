@@ -1,16 +1,16 @@
-"""The archive: memories that are kept byte for byte and given to nobody, until they are restored.
+"""The archive: memories that stay unchanged but are given to no agent until they are restored.
 
 An archived memory is a row of the same table with a time and a reason, so it is in the archive or
 live, and never both or neither, whatever is killed. It isn't in the vector index. A search looks at
 every archived vector instead, a batch at a time, and counts words in the database: slower with each
-thousand, but it costs nothing while nobody asks.
+thousand memories, but without cost until then.
 """
 
 import heapq
 from collections.abc import Sequence
 from dataclasses import replace
 from math import log
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.consolidation.models import ArchivalEntry, ArchivalMode
@@ -35,13 +35,12 @@ from synthorg_tui.memory.store import browsing, queries
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.queries import WhereClause
 from synthorg_tui.memory.store.rows import LISTED, STORED, StoredMemory
+from synthorg_tui.memory.store.scan import cosines
 from synthorg_tui.memory.store.writes import Changes
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import aware
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 VECTORS_AT_ONCE: Final = 2000
 """Vectors in memory at once during a search, three megabytes of them."""
@@ -49,87 +48,71 @@ _MAX_TERMS: Final = 32
 _LEAST_STEM: Final = 4
 
 
-class MemoryArchive:
-    """Archives by hand, and searches what is archived; for a person."""
+async def find_archived(
+    core: Core, query: MemoryQuery, *, agents: frozenset[str] | None, within: BrowseFilter
+) -> FoundMemories:
+    """Search archived memories by meaning and words; see ``MemoryAdmin.find``."""
+    if query.text is None:
+        raise MemoryRetrievalError("a search needs a text")
+    where = browsing.browse_where(
+        replace(within, words=(), agents=within.agents or tuple(sorted(agents or ()))),
+        core.clock.now(),
+        core.ages,
+    )
+    queries.add_query(where, query)
+    terms = core.tokenizer.tokenize(query.text)
+    vector, degraded = await _vector_of(core, query.text)
+    fingerprint = core.embedder.fingerprint
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def look(db: Connection) -> IndexHits:
+        near = () if vector is None else _by_meaning(db, where, fingerprint, vector)
+        return IndexHits(dense=near, sparse=_by_words(db, where, terms))
 
-    async def archive(self, memory_ids: Sequence[str], *, actor: str) -> int:
-        """Archive memories by hand and return how many were live or expired."""
+    hits = await core.read(look)
+    fused = {hit.id: hit for hit in fuse_hits(hits, limit=2 * SEARCH_DEPTH)}
+    rows = await core.read(
+        lambda db: queries.in_order(db, WhereClause(browsing.ARCHIVED), list(fused), LISTED)
+    )
+    scored = [
+        replace(row, dense=hit.dense, sparse=hit.sparse, fused=hit.fused)
+        for row in rows
+        if (hit := fused[row.id]).fused >= query.min_relevance
+    ]
+    wanted = frozenset(terms)
+    relevant = relevant_hits(
+        scored,
+        coverage=lambda hit: core.tokenizer.coverage(wanted, hit.content),
+        limit=query.limit,
+        cutoff=moved_cutoff(core.moved),
+    )
+    if vector is not None and (
+        lacking := await core.read(lambda db: _count_without_vector(db, fingerprint))
+    ):
+        degraded = f"{lacking} archived memories have no vector and are found by keywords only"
+    return FoundMemories(hits=relevant, degraded=degraded)
 
-        def work(changes: Changes) -> int:
-            rows = queries.rows_by_id(changes.db, memory_ids).values()
-            current = [row for row in rows if row.is_current]
-            changes.archive(current, why=ArchiveReason.BY_HAND, actor=actor)
-            return len(current)
 
-        return await self._core.change(work)
+def _count_without_vector(db: Connection, fingerprint: str) -> int:
+    where = WhereClause(browsing.ARCHIVED)
+    where.add(
+        "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.memory_id = m.id AND v.fingerprint = ?)",
+        fingerprint,
+    )
+    return queries.total(db, where)
 
-    async def find(
-        self, query: MemoryQuery, *, agents: frozenset[str] | None, within: BrowseFilter
-    ) -> FoundMemories:
-        """Search archived memories by meaning and words; see ``MemoryAdmin.find``."""
-        if query.text is None:
-            raise MemoryRetrievalError("a search needs a text")
-        where = browsing.browse_where(
-            replace(within, words=(), agents=within.agents or tuple(sorted(agents or ()))),
-            self._core.clock.now(),
-            self._core.ages,
-        )
-        queries.add_query(where, query)
-        terms = self._core.tokenizer.tokenize(query.text)
-        vector, degraded = await self._vector_of(query.text)
-        fingerprint = self._core.embedder.fingerprint
 
-        def look(db: "Connection") -> IndexHits:
-            near = () if vector is None else _by_meaning(db, where, fingerprint, vector)
-            return IndexHits(dense=near, sparse=_by_words(db, where, terms))
-
-        hits = await self._core.read(look)
-        fused = {hit.id: hit for hit in fuse_hits(hits, limit=2 * SEARCH_DEPTH)}
-        rows = await self._core.read(
-            lambda db: queries.in_order(db, WhereClause(browsing.ARCHIVED), list(fused), LISTED)
-        )
-        scored = [
-            replace(row, dense=hit.dense, sparse=hit.sparse, fused=hit.fused)
-            for row in rows
-            if (hit := fused[row.id]).fused >= query.min_relevance
-        ]
-        wanted = frozenset(terms)
-        relevant = relevant_hits(
-            scored,
-            coverage=lambda hit: self._core.tokenizer.coverage(wanted, hit.content),
-            limit=query.limit,
-            cutoff=moved_cutoff(self._core.moved),
-        )
-        if vector is not None and (lacking := await self._core.read(self._count_without_vector)):
-            degraded = f"{lacking} archived memories have no vector and are found by keywords only"
-        return FoundMemories(hits=relevant, degraded=degraded)
-
-    def _count_without_vector(self, db: "Connection") -> int:
-        where = WhereClause(browsing.ARCHIVED)
-        where.add(
-            "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.memory_id = m.id AND v.fingerprint = ?)",
-            self._core.embedder.fingerprint,
-        )
-        return queries.total(db, where)
-
-    async def _vector_of(self, text: str) -> tuple[Vectors | None, str]:
-        self._core.idle.used()
-        try:
-            return await self._core.embedder.embed_query(meaning_of(text)), ""
-        except EmbeddingError as error:
-            return None, f"searched by keywords only: {error.message}"
+async def _vector_of(core: Core, text: str) -> tuple[Vectors | None, str]:
+    core.idle.used()
+    try:
+        return await core.embedder.embed_query(meaning_of(text)), ""
+    except EmbeddingError as error:
+        return None, f"searched by keywords only: {error.message}"
 
 
 def _by_meaning(
-    db: "Connection", where: WhereClause, fingerprint: str, vector: Vectors
+    db: Connection, where: WhereClause, fingerprint: str, vector: Vectors
 ) -> tuple[IndexHit, ...]:
     """The nearest of all archived vectors, a batch of them at a time."""
-    import numpy as np
-
-    asked = np.asarray(vector, np.float32)
     best: list[tuple[float, str]] = []
     found = db.execute(
         "SELECT m.id::VARCHAR, v.vector FROM memories m JOIN vectors v ON v.memory_id = m.id "
@@ -137,14 +120,12 @@ def _by_meaning(
         [*where.values, fingerprint],
     )
     while rows := found.fetchmany(VECTORS_AT_ONCE):
-        matrix = np.frombuffer(b"".join(blob for _, blob in rows), np.float32)
-        cosines = (matrix.reshape(len(rows), -1) @ asked).tolist()
-        batch = [(cosine, key) for cosine, (key, _) in zip(cosines, rows, strict=True)]
+        batch = [(cosine, key) for key, cosine in cosines(dict(rows), vector).items()]
         best = heapq.nlargest(SEARCH_DEPTH, [*best, *batch])
     return tuple(IndexHit(memory_id, cosine) for cosine, memory_id in best)
 
 
-def _by_words(db: "Connection", where: WhereClause, terms: Sequence[str]) -> tuple[IndexHit, ...]:
+def _by_words(db: Connection, where: WhereClause, terms: Sequence[str]) -> tuple[IndexHit, ...]:
     """The memories with most of the query's words, a rare word counting more.
 
     Words are looked for as beginnings anywhere in the text, which the database does quickly; the
@@ -186,12 +167,11 @@ class LocalArchivalStore:
     def __init__(self, core: Core, *, actor: str = "consolidation") -> None:
         self._core = core
         self._actor = actor
-        self._archive = MemoryArchive(core)
 
     async def archive(self, entry: ArchivalEntry) -> NotBlankStr:
         """Archive the agent's live memory and return its id; one archived already stays as it is.
 
-        Its row is kept, whatever else the entry says of it.
+        Its row stays as it is; the other fields of the entry are ignored.
         """
 
         def work(changes: Changes) -> str:
@@ -207,8 +187,7 @@ class LocalArchivalStore:
             return row.id
 
         require_agent_id(entry.agent_id, MemoryStoreError)
-        with translate_errors(MemoryStoreError, "archiving"):
-            return await self._core.change(work)
+        return await self._core.change(work, action="archiving")
 
     async def search(self, agent_id: NotBlankStr, query: MemoryQuery) -> tuple[ArchivalEntry, ...]:
         """Return the agent's archived memories that match: by text, or else the newest."""
@@ -216,8 +195,8 @@ class LocalArchivalStore:
         require_agent_id(agent_id, MemoryRetrievalError)
         with translate_errors(MemoryRetrievalError, "searching the archive"):
             if query.text is not None:
-                found = (await self._archive.find(query, agents=None, within=within)).hits
-                ids = [hit.id for hit in found]
+                found = await find_archived(self._core, query, agents=None, within=within)
+                ids = [hit.id for hit in found.hits]
             else:
                 ids = await self._core.read(lambda db: self._newest(db, within, query))
             rows = await self._core.read(
@@ -236,8 +215,7 @@ class LocalArchivalStore:
             return row
 
         require_agent_id(agent_id, MemoryStoreError)
-        with translate_errors(MemoryStoreError, "restoring"):
-            row = await self._core.change(work)
+        row = await self._core.change(work, action="restoring")
         return None if row is None else _entry(row)
 
     async def count(self, agent_id: NotBlankStr) -> int:
@@ -245,10 +223,9 @@ class LocalArchivalStore:
         where = WhereClause(browsing.ARCHIVED)
         where.add("m.agent_id = ?", agent_id)
         require_agent_id(agent_id, MemoryRetrievalError)
-        with translate_errors(MemoryRetrievalError, "counting"):
-            return await self._core.read(lambda db: queries.total(db, where))
+        return await self._core.read(lambda db: queries.total(db, where), action="counting")
 
-    def _newest(self, db: "Connection", within: BrowseFilter, query: MemoryQuery) -> list[str]:
+    def _newest(self, db: Connection, within: BrowseFilter, query: MemoryQuery) -> list[str]:
         where = browsing.browse_where(within, self._core.clock.now(), self._core.ages)
         queries.add_query(where, query)
         rows: list[ListedMemory] = queries.listing(

@@ -6,10 +6,9 @@ are as they are now; what was purged since is gone.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from synthorg_tui.memory.index.protocol import IndexHit, IndexHits, Visibility
 from synthorg_tui.memory.listing import FoundMemories, ListedMemory
@@ -25,12 +24,10 @@ from synthorg_tui.memory.retrieval.relevance import (
 from synthorg_tui.memory.store import facts, queries
 from synthorg_tui.memory.store.core import Core, entry_of
 from synthorg_tui.memory.store.rows import LISTED
+from synthorg_tui.memory.store.scan import best, cosines
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.providers.embedding.errors import EmbeddingError
-from synthorg_tui.providers.embedding.protocol import Vectors
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 MAX_SCANNED: Final = 20_000
 """Memories that one search looks at: the newest of those known at the time."""
@@ -43,83 +40,78 @@ class _Snapshot(NamedTuple):
     vectors: dict[str, bytes]
 
 
-class AsOf:
-    """Searches the store as it was."""
+async def find_as_of(
+    core: Core, query: MemoryQuery, at: datetime, *, agents: frozenset[str] | None
+) -> FoundMemories:
+    """Search by meaning and words among what was known at ``at``; ``query.text`` is required.
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    ``degraded`` says how many were looked at where there were more, and what was missing.
+    """
+    where = queries.WhereClause()
+    if agents is not None:
+        where.add("list_contains(?::VARCHAR[], m.agent_id)", sorted(agents))
+    found, degraded = await _ranked(core, query, at, where)
+    wanted = [hit for hit in found if (hit.fused or 0.0) >= query.min_relevance]
+    terms = frozenset(core.tokenizer.tokenize(query.text or ""))
+    relevant = relevant_hits(
+        wanted,
+        coverage=lambda hit: core.tokenizer.coverage(terms, hit.content),
+        limit=query.limit,
+        cutoff=moved_cutoff(core.moved),
+    )
+    return FoundMemories(hits=relevant, degraded=degraded)
 
-    async def find(
-        self, query: MemoryQuery, at: datetime, *, agents: frozenset[str] | None
-    ) -> FoundMemories:
-        """Search by meaning and words among what was known at ``at``; ``query.text`` is required.
 
-        ``degraded`` says how many were looked at where there were more, and what was missing.
-        """
-        where = queries.WhereClause()
-        if agents is not None:
-            where.add("list_contains(?::VARCHAR[], m.agent_id)", sorted(agents))
-        found, degraded = await self._ranked(query, at, where)
-        wanted = [hit for hit in found if (hit.fused or 0.0) >= query.min_relevance]
-        terms = frozenset(self._core.tokenizer.tokenize(query.text or ""))
-        relevant = relevant_hits(
-            wanted,
-            coverage=lambda hit: self._core.tokenizer.coverage(terms, hit.content),
-            limit=query.limit,
-            cutoff=moved_cutoff(self._core.moved),
-        )
-        return FoundMemories(hits=relevant, degraded=degraded)
+async def candidates_as_of(
+    core: Core,
+    agent_id: str,
+    query: MemoryQuery,
+    at: datetime,
+    *,
+    include_shared: bool,
+    visibility: Visibility | None,
+) -> SearchResult:
+    """Return what an agent could have been given at ``at``, as ``CandidateSource`` does."""
+    where = queries.WhereClause()
+    where.add("m.agent_id = ? AND NOT m.shared OR ? AND m.shared", agent_id, include_shared)
+    queries.add_visibility(where, visibility)
+    found, degraded = await _ranked(core, query, at, where)
+    hits = (
+        SearchHit(entry_of(row), row.dense, row.sparse, row.fused or 0.0, row.agent_id != agent_id)
+        for row in found
+    )
+    return SearchResult(tuple(hits), degraded, moved=core.moved)
 
-    async def candidates(
-        self,
-        agent_id: str,
-        query: MemoryQuery,
-        at: datetime,
-        *,
-        include_shared: bool,
-        visibility: Visibility | None,
-    ) -> SearchResult:
-        """Return what an agent could have been given at ``at``, as ``CandidateSource`` does."""
-        where = queries.WhereClause()
-        where.add("m.agent_id = ? AND NOT m.shared OR ? AND m.shared", agent_id, include_shared)
-        queries.add_visibility(where, visibility)
-        found, degraded = await self._ranked(query, at, where)
-        hits = (
-            SearchHit(
-                entry_of(row), row.dense, row.sparse, row.fused or 0.0, row.agent_id != agent_id
-            )
-            for row in found
-        )
-        return SearchResult(tuple(hits), degraded, moved=self._core.moved)
 
-    async def _ranked(
-        self, query: MemoryQuery, at: datetime, where: queries.WhereClause
-    ) -> tuple[list[ListedMemory], str]:
-        """All hits, best first, and what was missing in words."""
-        text = query.text or ""
-        now, then = naive_utc(self._core.clock.now()), naive_utc(at)
-        known = await self._core.read(
-            lambda db: _known(db, query, where, (then, now), self._core.embedder.fingerprint)
-        )
-        notes = []
-        if len(known.rows) == MAX_SCANNED:
-            notes.append(f"only the newest {MAX_SCANNED:,} memories of that time were searched")
-        dense: Sequence[IndexHit] = ()
-        try:
-            dense = _by_meaning(known, await self._core.embedder.embed_query(meaning_of(text)))
-        except EmbeddingError as error:
-            notes.append(f"searched by words only: {error.message}")
-        terms = frozenset(self._core.tokenizer.tokenize(text))
-        hits = IndexHits(dense=tuple(dense), sparse=tuple(_by_words(known, terms)))
-        found = [
-            replace(known.rows[hit.id], dense=hit.dense, sparse=hit.sparse, fused=hit.fused)
-            for hit in fuse_hits(hits, limit=SEARCH_DEPTH)
-        ]
-        return found, "; ".join(notes)
+async def _ranked(
+    core: Core, query: MemoryQuery, at: datetime, where: queries.WhereClause
+) -> tuple[list[ListedMemory], str]:
+    """All hits, best first, and what was missing in words."""
+    text = query.text or ""
+    now, then = naive_utc(core.clock.now()), naive_utc(at)
+    known = await core.read(
+        lambda db: _known(db, query, where, (then, now), core.embedder.fingerprint)
+    )
+    notes = []
+    if len(known.rows) == MAX_SCANNED:
+        notes.append(f"only the newest {MAX_SCANNED:,} memories of that time were searched")
+    dense: tuple[IndexHit, ...] = ()
+    try:
+        vector = await core.embedder.embed_query(meaning_of(text))
+        dense = best(cosines(known.vectors, vector), SEARCH_DEPTH)
+    except EmbeddingError as error:
+        notes.append(f"searched by words only: {error.message}")
+    terms = frozenset(core.tokenizer.tokenize(text))
+    hits = IndexHits(dense=dense, sparse=_by_words(known, terms))
+    found = [
+        replace(known.rows[hit.id], dense=hit.dense, sparse=hit.sparse, fused=hit.fused)
+        for hit in fuse_hits(hits, limit=SEARCH_DEPTH)
+    ]
+    return found, "; ".join(notes)
 
 
 def _known(
-    db: "Connection",
+    db: Connection,
     query: MemoryQuery,
     whose: queries.WhereClause,
     times: tuple[datetime, datetime],
@@ -138,19 +130,7 @@ def _known(
     return _Snapshot(known, queries.vectors_by_id(db, list(known), fingerprint))
 
 
-def _by_meaning(known: _Snapshot, query: Vectors) -> list[IndexHit]:
-    import numpy as np
-
-    ids = list(known.vectors)
-    if not ids:
-        return []
-    stored = np.frombuffer(b"".join(known.vectors.values()), np.float32).reshape(len(ids), -1)
-    scores = stored @ query
-    best = np.argsort(-scores, kind="stable")[:SEARCH_DEPTH]
-    return [IndexHit(ids[place], float(scores[place])) for place in best]
-
-
-def _by_words(known: _Snapshot, terms: frozenset[str]) -> list[IndexHit]:
+def _by_words(known: _Snapshot, terms: frozenset[str]) -> tuple[IndexHit, ...]:
     """Memories that hold terms, by how rare these are; terms are beginnings of words."""
     texts = {key: row.content.lower() for key, row in known.rows.items()}
     scores = dict.fromkeys(texts, 0.0)
@@ -158,5 +138,5 @@ def _by_words(known: _Snapshot, terms: frozenset[str]) -> list[IndexHit]:
         holding = [key for key, text in texts.items() if term in text]
         for key in holding:
             scores[key] += math.log1p(len(texts) / len(holding))
-    ranked = sorted((key for key in scores if scores[key]), key=lambda key: (-scores[key], key))
-    return [IndexHit(key, scores[key]) for key in ranked[:SEARCH_DEPTH]]
+    found = {key: scores[key] for key in sorted(scores) if scores[key]}
+    return best(found, SEARCH_DEPTH)

@@ -5,7 +5,7 @@ project. Operations that only a person may do, such as reading the memories of a
 ``admin`` and must not move here: a view of the store is handed to agents.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -31,12 +31,12 @@ from synthorg_tui.memory.models import (
     is_short_id,
 )
 from synthorg_tui.memory.retrieval.hits import SearchResult
-from synthorg_tui.memory.shared import require_agent_id
+from synthorg_tui.memory.shared import require_agent_id, require_own
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.beside import sole_id
 from synthorg_tui.memory.store.core import Core, entry_of
 from synthorg_tui.memory.store.queries import WhereClause
-from synthorg_tui.memory.store.rows import LISTED, StoredMemory, canonical_project, content_hash
+from synthorg_tui.memory.store.rows import LISTED, canonical_project, content_hash
 from synthorg_tui.memory.store.search import Search, SearchScope
 
 if TYPE_CHECKING:  # loaded when first used; searching needs none of it
@@ -181,7 +181,7 @@ class LocalMemoryBackend:
         with _for_agent(agent_id, MemoryRetrievalError, "reading"):
             if is_short_id(memory_id):
                 memory_id = await self.core.read(lambda db: sole_id(db, where, memory_id))
-            rows = await self.core.read(lambda db: queries.of_ids(db, where, [memory_id], LISTED))
+            rows = await self.core.read(lambda db: queries.in_order(db, where, [memory_id], LISTED))
         return entry_of(self.core.ages.shown(rows[0])) if rows else None
 
     async def with_content(
@@ -204,15 +204,10 @@ class LocalMemoryBackend:
         One that is archived has left the agent already: it stays in the archive, and this returns
         ``True``. Raises ``MemoryStoreError`` for a shared memory and for another agent's.
         """
-
-        def check(row: StoredMemory) -> None:
-            if row.shared:
-                raise MemoryStoreError(f"memory {row.id} is shared: retract it instead")
-            if row.agent_id != agent_id:
-                raise MemoryStoreError(f"memory {row.id} belongs to another agent")
-
         with _for_agent(agent_id, MemoryStoreError, "deleting"):
-            return await self.core.change(lambda c: self._drop(c, agent_id, memory_id, check))
+            return await self.core.change(
+                lambda c: self._drop(c, agent_id, memory_id, retracts=False)
+            )
 
     async def count(self, agent_id: NotBlankStr, *, category: MemoryCategory | None = None) -> int:
         """Return the number of the agent's own live memories, optionally of one category only."""
@@ -249,27 +244,16 @@ class LocalMemoryBackend:
 
         A person can restore it. Raises ``MemoryStoreError`` when it is private or another agent's.
         """
-
-        def check(row: StoredMemory) -> None:
-            if not row.shared:
-                raise MemoryStoreError(f"memory {row.id} is private, not shared")
-            if row.agent_id != agent_id:
-                raise MemoryStoreError(f"memory {row.id} was published by another agent")
-
         with _for_agent(agent_id, MemoryStoreError, "retracting"):
-            return await self.core.change(lambda c: self._drop(c, agent_id, memory_id, check))
+            return await self.core.change(
+                lambda c: self._drop(c, agent_id, memory_id, retracts=True)
+            )
 
-    def _drop(
-        self,
-        changes: "Changes",
-        agent_id: str,
-        memory_id: str,
-        check: Callable[[StoredMemory], None],
-    ) -> bool:
+    def _drop(self, changes: "Changes", agent_id: str, memory_id: str, *, retracts: bool) -> bool:
         row = queries.row_by_id(changes.db, memory_id)
         if row is None or row.deleted_at is not None:
             return False
-        check(row)
+        require_own(row.id, agent_id, owner=row.agent_id, is_shared=row.shared, retracts=retracts)
         if not row.shared and not (
             self._visibility is None
             or self._visibility.sees(row.level, row.session_id, row.project)
@@ -314,10 +298,11 @@ class PastMemories(LocalMemoryBackend):
         self, agent_id: NotBlankStr, query: MemoryQuery, *, include_shared: bool
     ) -> SearchResult:
         """Return all memories of that time that a query matches."""
-        from synthorg_tui.memory.store.as_of import AsOf
+        from synthorg_tui.memory.store.as_of import candidates_as_of
 
         with translate_errors(MemoryRetrievalError, "looking back"):
-            return await AsOf(self.core).candidates(
+            return await candidates_as_of(
+                self.core,
                 agent_id,
                 query,
                 self._at,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.enums import EdgeKind
@@ -25,9 +25,7 @@ from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.edges import edges_of
 from synthorg_tui.memory.store.queries import WhereClause
 from synthorg_tui.memory.store.rows import LISTED
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.port import Connection
 
 _LINE: Final = re.compile(r"#L(\d+)")
 """The line of its session's record that a memory was drawn from."""
@@ -37,7 +35,7 @@ MAX_WITH_NEIGHBOURS: Final = 5
 
 
 def neighbours_of(
-    db: "Connection", where: WhereClause, rows: Sequence[ListedMemory]
+    db: Connection, where: WhereClause, rows: Sequence[ListedMemory]
 ) -> dict[str, Beside]:
     """Return the matching memories before and after each of the first ``MAX_LENDERS`` rows, by id.
 
@@ -70,7 +68,7 @@ def neighbours_of(
 
 
 def rows_beside(
-    db: "Connection",
+    db: Connection,
     where: WhereClause,
     rows: Sequence[ListedMemory],
     neighbours: Neighbours,
@@ -116,7 +114,7 @@ class HitFacts(NamedTuple):
     made_of: dict[str, frozenset[str]]
 
 
-def facts_of(db: "Connection", rows: Sequence[ListedMemory], fingerprint: str) -> HitFacts:
+def facts_of(db: Connection, rows: Sequence[ListedMemory], fingerprint: str) -> HitFacts:
     """Return what decides which of these hits are one line of an answer."""
     import numpy as np
 
@@ -135,7 +133,7 @@ def facts_of(db: "Connection", rows: Sequence[ListedMemory], fingerprint: str) -
     return HitFacts(places, {key: frozenset(found) for key, found in made_of.items()})
 
 
-def sole_id(db: "Connection", where: WhereClause, start: str) -> str:
+def sole_id(db: Connection, where: WhereClause, start: str) -> str:
     """Return the id of the only matching memory whose id begins so; empty without, or with more."""
     rows = db.execute(
         f"SELECT m.id::VARCHAR FROM memories m WHERE {where} "
@@ -148,7 +146,7 @@ def sole_id(db: "Connection", where: WhereClause, start: str) -> str:
 def first_copies(rows: Iterable[ListedMemory]) -> dict[str, list[str]]:
     """Return the ids of those rows that say exactly what an earlier one does, by the earlier id.
 
-    As far as a row tells: the store knows who may read each, see ``copies_of``.
+    Only by the fields of a row; ``copies_of`` also compares who may read each.
     """
     first: dict[object, str] = {}
     copies: dict[str, list[str]] = {}
@@ -180,7 +178,7 @@ def without_copies(where: WhereClause) -> WhereClause:
 
 
 def copies_of(
-    db: "Connection", where: WhereClause, ids: Sequence[str], limit: int
+    db: Connection, where: WhereClause, ids: Sequence[str], limit: int
 ) -> dict[str, CopiesOf]:
     """Return the matching memories that say exactly what one of ``ids`` does, to the same readers.
 

@@ -1,4 +1,4 @@
-"""SQL of what a person lists: the conditions of a filter, and the numbers of its groups.
+"""SQL of a person's listings: the conditions of a filter, and the numbers of its groups.
 
 Plain functions on a connection, as in ``queries``, whose conditions these are built from.
 """
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.kinds import KIND_SQL, MemoryKind
@@ -21,10 +21,8 @@ from synthorg_tui.memory.store.queries import (
     live_where,
     total,
 )
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import naive_utc
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 _FOLDED_TAGS: Final = "(chr(31) || lower(array_to_string(m.tags, chr(31))) || chr(31))"
 """All tags in lower case between separators: a third of the time of lowering each in a list."""
@@ -56,7 +54,7 @@ def add_words(where: WhereClause, words: Sequence[str], without: Sequence[str]) 
     where.reads_texts = bool(words or without)
 
 
-def sole_spellings(db: "Connection", tags: Sequence[str]) -> list[str]:
+def sole_spellings(db: Connection, tags: Sequence[str]) -> list[str]:
     """Return those of the tags, as they are stored, that are spelled in one way only."""
     if not tags:
         return []
@@ -68,11 +66,11 @@ def sole_spellings(db: "Connection", tags: Sequence[str]) -> list[str]:
     return [spellings[0] for _, spellings in rows if len(spellings) == 1]
 
 
-def count_groups(db: "Connection", what: BrowseFilter, now: datetime, ages: AgeRules) -> Facets:
+def count_groups(db: Connection, what: BrowseFilter, now: datetime, ages: AgeRules) -> Facets:
     """Return the numbers of memories by group that a filter lists.
 
     Within each sort of group its own part of the filter doesn't count, so that the numbers of the
-    groups that could be chosen instead are told.
+    groups that could be chosen instead are included.
     """
     where = _restricted(what, now, ages)
     rows = db.execute(
@@ -80,10 +78,10 @@ def count_groups(db: "Connection", what: BrowseFilter, now: datetime, ages: AgeR
         f"WHERE {where} GROUP BY ALL",
         where.values,
     ).fetchall()
-    return _summed([_Cell(*row[:4]) for row in rows], [row[4] for row in rows], what)
+    return summed([Cell(*row[:4]) for row in rows], [row[4] for row in rows], what)
 
 
-def count_all(db: "Connection", now: datetime, ages: AgeRules) -> Facets:
+def count_all(db: Connection, now: datetime, ages: AgeRules) -> Facets:
     """Return the numbers of live memories by group, without kinds, which take far longer.
 
     The archived ones are counted, too.
@@ -94,16 +92,11 @@ def count_all(db: "Connection", now: datetime, ages: AgeRules) -> Facets:
         f"WHERE {where} GROUP BY ALL",
         where.values,
     ).fetchall()
-    sums: dict[str, Counter[str]] = {name: Counter() for name in _GROUPS}
-    for agent, category, project, count in rows:
-        sums["agents"][agent] += count
-        sums["categories"][category] += count
-        if project:
-            sums["projects"][project] += count
-    return replace(_facets(sums), archived=total(db, WhereClause(ARCHIVED)))
+    cells, counts = [Cell(*row[:3]) for row in rows], [row[3] for row in rows]
+    return replace(summed(cells, counts, BrowseFilter()), archived=total(db, WhereClause(ARCHIVED)))
 
 
-class _Cell(NamedTuple):
+class Cell(NamedTuple):
     """The groups that some memories have in common; the fields are called as in ``_GROUPS``."""
 
     agents: str
@@ -121,17 +114,17 @@ _GROUPS: Final = {
 """Names of the groups in filters, and their SQL."""
 
 
-def _summed(cells: Sequence[_Cell], counts: Sequence[int], what: BrowseFilter) -> Facets:
+def summed(cells: Sequence[Cell], counts: Sequence[int], what: BrowseFilter) -> Facets:
+    """Return the numbers by group of memories that pass the rest of a filter, given by cell.
+
+    Of each sort of group its own part of the filter doesn't count.
+    """
     sums: dict[str, Counter[str]] = {name: Counter() for name in _GROUPS}
     for cell, count in zip(cells, counts, strict=True):
         hidden_by = [name for name in _GROUPS if not _has_group(cell, name, what)]
         for name in _GROUPS if not hidden_by else hidden_by if len(hidden_by) == 1 else ():
             if value := getattr(cell, name):
                 sums[name][value] += count
-    return _facets(sums)
-
-
-def _facets(sums: dict[str, Counter[str]]) -> Facets:
     ranked = {
         name: sorted(c.items(), key=lambda each: (-each[1], each[0])) for name, c in sums.items()
     }
@@ -145,7 +138,12 @@ def _facets(sums: dict[str, Counter[str]]) -> Facets:
     )
 
 
-def _has_group(cell: _Cell, name: str, what: BrowseFilter) -> bool:
+def is_in_groups(cell: Cell, what: BrowseFilter) -> bool:
+    """Return whether memories of these groups pass a filter's parts on groups."""
+    return all(_has_group(cell, name, what) for name in _GROUPS)
+
+
+def _has_group(cell: Cell, name: str, what: BrowseFilter) -> bool:
     value, wanted = getattr(cell, name), getattr(what, name)
     return (not wanted or value in wanted) and value not in getattr(what.unwanted, name)
 

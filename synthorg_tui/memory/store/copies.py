@@ -8,7 +8,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.memory.errors import duckdb_error
 from synthorg_tui.memory.org.log import ERASED
@@ -16,9 +16,7 @@ from synthorg_tui.memory.store import queries
 from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE
 from synthorg_tui.persistence.database_file import MIN_MEMORY
 from synthorg_tui.persistence.leftovers import replaced_databases
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +51,7 @@ class PurgedIds:
 
 
 def purged_ids(
-    db: "Connection", memory_ids: Sequence[str] = (), session_ids: Sequence[str] = ()
+    db: Connection, memory_ids: Sequence[str] = (), session_ids: Sequence[str] = ()
 ) -> PurgedIds:
     """Return what was purged from this database, and what else is about to be."""
     salt = queries.meta(db).get("salt", "")
@@ -109,7 +107,7 @@ def _holds(path: Path, purged: PurgedIds) -> bool:
         return True
 
 
-def _asked(db: "Connection", purged: PurgedIds) -> bool:
+def _asked(db: Connection, purged: PurgedIds) -> bool:
     if queries.meta(db).get(queries.HAS_PURGED):  # its free blocks hold what was purged before it
         return True
     found = db.execute(
@@ -121,7 +119,7 @@ def _asked(db: "Connection", purged: PurgedIds) -> bool:
     return found is not None or _has_facts(db, purged.facts)
 
 
-def _has_facts(db: "Connection", ids: Sequence[str]) -> bool:
+def _has_facts(db: Connection, ids: Sequence[str]) -> bool:
     """Whether a copy, which may be older than facts are, has the texts of any of these."""
     tables = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'org_operations'"
     if not ids or not db.execute(tables).fetchone():

@@ -1,7 +1,7 @@
 """The parts shared by the local store's modules: transactions, embedding, index, policy.
 
 Changes pass through ``Core.change`` alone, which commits a transaction and brings the index up to
-its revision as one step. What is read or written is in ``queries`` and ``writes``.
+its revision as one step. The SQL that reads and writes is in ``queries`` and ``writes``.
 """
 
 import asyncio
@@ -9,12 +9,19 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.memory.errors import MemoryConnectionError, VectorIndexError, duckdb_error
-from synthorg_tui.memory.index.protocol import VectorIndex
+from synthorg_tui.memory.errors import (
+    MemoryConnectionError,
+    MemoryRetrievalError,
+    MemoryStoreError,
+    VectorIndexError,
+    duckdb_error,
+    translate_errors,
+)
+from synthorg_tui.memory.index.protocol import VectorIndex, Visibility
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
@@ -24,20 +31,21 @@ from synthorg_tui.memory.store.policy import AgeRules, LiveBound, StorePolicy, U
 from synthorg_tui.memory.store.residue import ERASED_AFTER, ERASED_ON_CLOSE, Remains, Residue, Share
 from synthorg_tui.memory.store.rows import StoredMemory, listed
 from synthorg_tui.memory.store.sync import Projection
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Embedder, Vectors
 
 if TYPE_CHECKING:
-    from synthorg_tui.memory.index.protocol import Visibility
     from synthorg_tui.memory.store.writes import Changes
-    from synthorg_tui.persistence.port import Connection
 
 
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
+
+FOLLOWED_BATCHES: Final = 3
+"""Batches of other processes' changes that a search waits for, half a second."""
 
 
 class Core:
@@ -169,17 +177,24 @@ class Core:
             return False
         return True
 
-    async def read(self, work: "Callable[[Connection], T]") -> T:
-        """Run ``work`` on a consistent snapshot of the database and return its result."""
+    async def read(self, work: Callable[[Connection], T], *, action: str = "") -> T:
+        """Run ``work`` on a consistent snapshot of the database and return its result.
+
+        With ``action``, such as ``searching``, errors of the database become
+        ``MemoryRetrievalError`` and name it.
+        """
         self.check_open()
-        return await self.database.read(work)
+        if not action:
+            return await self.database.read(work)
+        with translate_errors(MemoryRetrievalError, action):
+            return await self.database.read(work)
 
     def live_where(
         self,
         *,
         agent: str | None = None,
         shared: bool | None = None,
-        visibility: "Visibility | None" = None,
+        visibility: Visibility | None = None,
     ) -> queries.WhereClause:
         """Return conditions for memories that are live now, as in ``queries.live_where``."""
         return queries.live_where(
@@ -190,13 +205,17 @@ class Core:
             visibility=visibility,
         )
 
-    async def change(self, work: "Callable[[Changes], T]") -> T:
+    async def change(self, work: "Callable[[Changes], T]", *, action: str = "") -> T:
         """Run ``work`` in a transaction, then update the index; return the result of ``work``.
 
-        Once begun it completes even if the caller is cancelled. Changes run one at a time.
+        Once begun it completes even if the caller is cancelled. Changes run one at a time. With
+        ``action``, such as ``storing``, errors of the database become ``MemoryStoreError``.
         """
         self.check_open()
-        return await asyncio.shield(asyncio.ensure_future(self._change(work)))
+        if not action:
+            return await asyncio.shield(asyncio.ensure_future(self._change(work)))
+        with translate_errors(MemoryStoreError, action):
+            return await self.change(work)
 
     async def with_index(self, work: Callable[[Projection], Awaitable[T]]) -> T:
         """Run ``work`` on the index while no memory is being changed, and return its result."""
@@ -215,6 +234,34 @@ class Core:
             return None
         return self._projection.applied / max(self._revision, 1)
 
+    async def is_current(self) -> bool:
+        """Return whether the index contains all that any process wrote before now.
+
+        What it lacks is replayed, as far as that takes no longer than a search may; the rest
+        follows in the background. Raises ``VectorIndexError`` when the index doesn't answer.
+        """
+        projection = await self.indexed()
+        if self.database.is_shared:
+            await self._follow(projection)
+        if projection.is_behind:
+            await self.catch_up()
+        return not projection.is_behind
+
+    async def _follow(self, projection: Projection) -> None:
+        """Learn of other processes' writes and replay the first of them; rules may be new, too.
+
+        Revisions are taken one after another: every revision lower than one that is seen was
+        committed before it. A search waits for a change of its own process that is being written,
+        since the index gets revisions in order.
+        """
+        revision, self.ages = await self.read(
+            lambda db: (queries.last_revision(db), AgeRules.load(db))
+        )
+        await projection.look(revision)
+        if projection.is_behind:
+            await self.with_index(lambda each: each.catch_up(batches=FOLLOWED_BATCHES))
+        await self.learn(revision)
+
     async def catch_up(self) -> None:
         """Apply one batch of missed changes to the index.
 
@@ -224,7 +271,7 @@ class Core:
             await self.with_index(lambda projection: projection.catch_up(batches=1))
 
     async def learn(self, revision: int) -> None:
-        """Take note that others wrote to the database, up to ``revision``."""
+        """Note that other processes wrote to the database, up to ``revision``."""
         if revision <= self._revision:
             return
         self._revision = revision
@@ -240,7 +287,7 @@ class Core:
             self._catching_up = asyncio.create_task(self._catch_up_beside())
 
     async def _catch_up_beside(self) -> None:
-        """Replay what is left; searches meanwhile say that something may be missing."""
+        """Replay the missed changes; results of searches meanwhile say that some may be missing."""
         projection, before = self._projection, -1
         while projection.is_behind and projection.applied > before:
             before = projection.applied
@@ -294,7 +341,7 @@ class Core:
             now, fingerprint = naive_utc(self.clock.now()), self.embedder.fingerprint
             started = self._revision
 
-            def transaction(db: "Connection") -> "tuple[T, Changes, int]":
+            def transaction(db: Connection) -> "tuple[T, Changes, int]":
                 since = queries.last_revision(db) if self.database.is_shared else started
                 changes = Changes(db, since, now, fingerprint, self.ages)
                 result = work(changes)
@@ -318,10 +365,10 @@ class Core:
             return result
 
     async def _look_what_became_of_it(self, started: int) -> None:
-        """Find out whether a write that failed is stored all the same.
+        """Find out whether a write that failed was committed all the same.
 
-        It is when the disk was full for the checkpoint after it, and the next revision is then
-        another one.
+        It was when the disk was full for the checkpoint after it; the next revision is then a
+        higher one.
         """
         with suppress(DomainError, duckdb_error()):
             self._revision = await self.read(queries.last_revision)
@@ -340,7 +387,7 @@ class Core:
             changes.points, changes.touched, since=since, revision=changes.revision
         )
 
-    def _load(self, db: "Connection") -> None:
+    def _load(self, db: Connection) -> None:
         self._revision = queries.last_revision(db)
         self.live_bounds.clear()
         facts = queries.meta(db)
@@ -358,7 +405,7 @@ class Core:
 
     @property
     def is_erasing(self) -> bool:
-        """Whether what remains is erased within seconds, without anybody's doing."""
+        """Whether an erasure has begun by itself, or will within seconds."""
         return self._erasing is not None and not self._erasing.done()
 
     async def start_index_over(self) -> None:
@@ -369,8 +416,8 @@ class Core:
     async def erase(self, progress: Share | None = None) -> Remains:
         """Write the files anew that hold what was purged; return what remains, with the reason.
 
-        Reads and searches go on; changes wait while the database is written. Failures are told by
-        the result alone.
+        Reads and searches go on; changes wait while the database is written. A failure is not
+        raised, but stands in the result.
         """
         self.check_open()
         async with self._one_packing:

@@ -4,7 +4,7 @@ Limited to what an agent itself stored or published and may see from its session
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.digest.lines import TITLE_PATTERN
@@ -20,10 +20,8 @@ from synthorg_tui.memory.store.core import Core, entry_of
 from synthorg_tui.memory.store.queries import WhereClause
 from synthorg_tui.memory.store.rows import STORED, StoredMemory
 from synthorg_tui.memory.store.search import Search, SearchScope
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import naive_utc
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 T = TypeVar("T")
 
@@ -112,7 +110,7 @@ class LocalDigestSource:
 
         scores: dict[str, int] = {}
 
-        def work(db: "Connection") -> list[StoredMemory]:
+        def work(db: Connection) -> list[StoredMemory]:
             scores.update(db.execute(sql, bound).fetchall())
             return queries.in_order(db, WhereClause(), list(scores), STORED)
 
@@ -141,15 +139,12 @@ class LocalDigestSource:
     def _live(self, agent_id: str) -> WhereClause:
         return self._core.live_where(agent=agent_id, visibility=self._visibility)
 
-    async def _read(self, work: Callable[["Connection"], list[StoredMemory]]) -> list[StoredMemory]:
+    async def _read(self, work: Callable[[Connection], list[StoredMemory]]) -> list[StoredMemory]:
         """What ``work`` reads, without facts that another one has replaced."""
         now = naive_utc(self._core.clock.now())
-        with translate_errors(MemoryRetrievalError, "looking up memories"):
-            return await self._core.read(lambda db: facts.standing(db, work(db), now))
-
-
-def _ids(db: "Connection", sql: str, values: Sequence[object]) -> list[str]:
-    return [row[0] for row in db.execute(sql, list(values)).fetchall()]
+        return await self._core.read(
+            lambda db: facts.standing(db, work(db), now), action="looking up memories"
+        )
 
 
 def _item(row: StoredMemory) -> DigestItem:

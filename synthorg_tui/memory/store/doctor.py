@@ -34,11 +34,11 @@ from synthorg_tui.persistence import DATABASE_FILE, LOCK_FILE, OWN_FILES
 from synthorg_tui.persistence.backups import backups_in
 from synthorg_tui.persistence.config import POSTGRES
 from synthorg_tui.persistence.integrity import ReadProgress, read_tables
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import aware
 
 if TYPE_CHECKING:
     from synthorg_tui.executions.store import ExecutionStore
-    from synthorg_tui.persistence.port import Connection
 
 _SAMPLE = 20
 _NAMED = 5
@@ -328,36 +328,39 @@ def _is_own(path: Path) -> bool:
     return is_ours and stat.S_ISREG(path.lstat().st_mode)
 
 
-def _sessions_size(db: "Connection") -> tuple[int, int]:
-    row = db.execute(
+def _sessions_size(db: Connection) -> tuple[int, int]:
+    count, stored = queries.numbers(
+        db,
         "SELECT (SELECT count(*) FROM executions), "
         "coalesce((SELECT sum(octet_length(record)) FROM executions), 0) "
-        "+ coalesce((SELECT sum(octet_length(lines)) FROM execution_lines), 0)"
-    ).fetchone()
-    return (int(row[0]), int(row[1])) if row else (0, 0)
+        "+ coalesce((SELECT sum(octet_length(lines)) FROM execution_lines), 0)",
+    )
+    return count, stored
 
 
-def _wrong_revisions(db: "Connection") -> tuple[int, int]:
-    row = db.execute(
+def _wrong_revisions(db: Connection) -> tuple[int, int]:
+    (wrong,) = queries.numbers(
+        db,
         "SELECT count(*) FROM (SELECT id, revision FROM memories "
         "UNION ALL SELECT memory_id, revision FROM tombstones) m LEFT JOIN "
         "(SELECT memory_id, max(revision) AS last FROM history GROUP BY 1) h "
-        "ON h.memory_id = m.id WHERE h.last IS DISTINCT FROM m.revision"
-    ).fetchone()
-    return (int(row[0]) if row else 0), queries.last_revision(db)
+        "ON h.memory_id = m.id WHERE h.last IS DISTINCT FROM m.revision",
+    )
+    return wrong, queries.last_revision(db)
 
 
-def _archive_state(db: "Connection") -> tuple[int, int, int]:
+def _archive_state(db: Connection) -> tuple[int, int, int]:
     """How many memories are archived, are half so, and how many edges end at no memory."""
-    row = db.execute(
+    archived, unclear, loose = queries.numbers(
+        db,
         "SELECT count(archived_at), count(*) FILTER "
         f"(WHERE {queries.HALF_ARCHIVED}), (SELECT count(*) FROM memory_edges e "
-        f"WHERE {edges.IS_LOOSE}) FROM memories m"
-    ).fetchone()
-    return (int(row[0]), int(row[1]), int(row[2])) if row else (0, 0, 0)
+        f"WHERE {edges.IS_LOOSE}) FROM memories m",
+    )
+    return archived, unclear, loose
 
 
-def _approved_by_nobody(db: "Connection") -> tuple[int, list[str]]:
+def _approved_by_nobody(db: Connection) -> tuple[int, list[str]]:
     """How many items are approved, and those whose last decision in the trail is another one."""
     rows = db.execute(
         "SELECT a.id, last.kind IS NOT DISTINCT FROM 'approved' FROM approvals a LEFT JOIN "
@@ -368,9 +371,9 @@ def _approved_by_nobody(db: "Connection") -> tuple[int, list[str]]:
     return len(rows), [item_id for item_id, known in rows if not known]
 
 
-def _live_ids(db: "Connection") -> list[str]:
-    rows = db.execute(
+def _live_ids(db: Connection) -> list[str]:
+    return queries.column(
+        db,
         f"SELECT m.id::VARCHAR FROM memories m WHERE {queries.LIVE} "
-        "UNION ALL SELECT fact_id::VARCHAR FROM org_facts WHERE retracted_at IS NULL"
-    ).fetchall()
-    return [row[0] for row in rows]
+        "UNION ALL SELECT fact_id::VARCHAR FROM org_facts WHERE retracted_at IS NULL",
+    )

@@ -6,12 +6,10 @@ edges mean for what agents are given is decided where that is chosen.
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from synthorg_tui.memory.enums import ArchiveReason, EdgeKind
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.port import Connection
 
 
 class MemoryEdge(NamedTuple):
@@ -23,7 +21,7 @@ class MemoryEdge(NamedTuple):
 
 
 def add_edges(
-    db: "Connection", edges: Iterable[MemoryEdge], *, made_at: datetime, made_by: str
+    db: Connection, edges: Iterable[MemoryEdge], *, made_at: datetime, made_by: str
 ) -> None:
     """Record edges at ``made_at`` (naive UTC); those that are known stay as they are."""
     rows = list(edges)
@@ -42,7 +40,7 @@ def add_edges(
 
 
 def edges_of(
-    db: "Connection", ids: Sequence[str], kinds: Sequence[EdgeKind] = tuple(EdgeKind)
+    db: Connection, ids: Sequence[str], kinds: Sequence[EdgeKind] = tuple(EdgeKind)
 ) -> tuple[MemoryEdge, ...]:
     """Return the edges of these kinds that begin or end at one of these memories."""
     rows = db.execute(
@@ -61,7 +59,7 @@ _STANDS: Final = {
 }
 
 
-def stands_for(db: "Connection", memory_id: str, why: ArchiveReason) -> tuple[str, ...]:
+def stands_for(db: Connection, memory_id: str, why: ArchiveReason) -> tuple[str, ...]:
     """Return the ids of what stands for a memory that was archived for this reason.
 
     That is what it is a copy of, the facts that replaced it, or the texts it was merged into.
@@ -77,7 +75,7 @@ def stands_for(db: "Connection", memory_id: str, why: ArchiveReason) -> tuple[st
     return tuple(sorted(ends))
 
 
-def copies_published(db: "Connection", ids: Sequence[str], *, live: bool = True) -> dict[str, str]:
+def copies_published(db: Connection, ids: Sequence[str], *, live: bool = True) -> dict[str, str]:
     """Return the published copies of these private memories, by the id of what each is made of.
 
     Without ``live`` deleted and archived copies are found, too.
@@ -93,13 +91,13 @@ def copies_published(db: "Connection", ids: Sequence[str], *, live: bool = True)
     return dict(rows)
 
 
-def remove_edges(db: "Connection", edges: Iterable[MemoryEdge]) -> None:
+def remove_edges(db: Connection, edges: Iterable[MemoryEdge]) -> None:
     """Remove these edges; unknown ones are ignored."""
     for edge in edges:
         db.execute("DELETE FROM memory_edges WHERE from_id = ? AND to_id = ? AND kind = ?", edge)
 
 
-def remove_made(db: "Connection", made_by: str) -> None:
+def remove_made(db: Connection, made_by: str) -> None:
     """Remove all edges that were recorded as made by this."""
     db.execute("DELETE FROM memory_edges WHERE made_by = ?", [made_by])
 
@@ -110,12 +108,12 @@ IS_LOOSE: Final = (
 """That an edge ``e`` has no memory at one of its ends."""
 
 
-def remove_loose(db: "Connection") -> None:
+def remove_loose(db: Connection) -> None:
     """Remove the edges that have no memory at one of their ends."""
     db.execute(f"DELETE FROM memory_edges e WHERE {IS_LOOSE}")
 
 
-def remove_all(db: "Connection", ids: Sequence[str]) -> None:
+def remove_all(db: Connection, ids: Sequence[str]) -> None:
     """Remove all edges that begin or end at one of these memories."""
     db.execute(
         "DELETE FROM memory_edges WHERE from_id IN (SELECT unnest(?::UUID[])) "

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Container, Hashable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from synthorg_tui.core.actors import PERSON_SUFFIXES, ActorKind
 from synthorg_tui.core.enums import MemoryLevel
@@ -20,9 +20,7 @@ from synthorg_tui.memory.retrieval.tags import FACT_CATEGORIES, FactKey
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.edges import MemoryEdge, edges_of, remove_edges
 from synthorg_tui.memory.store.rows import STORED, StoredMemory
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.port import Connection
 
 _PERSONS = (SourceKind.USER, SourceKind.OPERATOR)
 
@@ -60,14 +58,14 @@ def begins(row: StoredMemory) -> datetime:
     return row.valid_from or row.created_at
 
 
-def standing(db: "Connection", rows: Sequence[StoredMemory], now: datetime) -> list[StoredMemory]:
+def standing(db: Connection, rows: Sequence[StoredMemory], now: datetime) -> list[StoredMemory]:
     """Return the rows without facts that don't hold at ``now`` (naive UTC)."""
     facts = [row.id for row in rows if is_fact(row)]
     former = held(db, facts, now) if facts else {}
     return [row for row in rows if row.id not in former]
 
 
-def succession(db: "Connection", rows: Iterable[StoredMemory], now: datetime) -> Succession:
+def succession(db: Connection, rows: Iterable[StoredMemory], now: datetime) -> Succession:
     """Return what follows from these rows, as they are in the database now.
 
     A fact that only begins later replaces nothing yet.
@@ -90,12 +88,12 @@ def succession(db: "Connection", rows: Iterable[StoredMemory], now: datetime) ->
 
 
 def held(
-    db: "Connection", ids: Sequence[str], now: datetime, *, at: datetime | None = None
+    db: Connection, ids: Sequence[str], now: datetime, *, at: datetime | None = None
 ) -> dict[str, StoredMemory | None]:
     """Return those of these facts that don't hold, each with the one that does, ``None`` if none.
 
     ``now`` decides who is live; ``at`` is the time that is asked about, by default ``now``. The
-    same rule as at writing, so what an older store has side by side is told apart as well.
+    same rule as at writing, so it also holds for facts that an older store has side by side.
     """
     at = at or now
     asked = [row for row in queries.rows_by_id(db, ids).values() if is_fact(row)]
@@ -113,7 +111,7 @@ def held(
     return found
 
 
-def stands_on_replaced(db: "Connection", ids: Sequence[str]) -> dict[str, datetime]:
+def stands_on_replaced(db: Connection, ids: Sequence[str]) -> dict[str, datetime]:
     """Return which of these memories stand on a fact that was replaced, and when that was (UTC)."""
     rows = db.execute(
         "SELECT e.from_id::VARCHAR, max(m.archived_at) FROM memory_edges e "
@@ -129,7 +127,7 @@ def stands_on_replaced(db: "Connection", ids: Sequence[str]) -> dict[str, dateti
     return {memory_id: at.replace(tzinfo=UTC) for memory_id, at in rows}
 
 
-def marked(db: "Connection", entries: Iterable[ListedMemory]) -> tuple[ListedMemory, ...]:
+def marked(db: Connection, entries: Iterable[ListedMemory]) -> tuple[ListedMemory, ...]:
     """Return the memories, those that stand on a replaced fact with the mark of it."""
     entries = tuple(entries)
     found = stands_on_replaced(db, [entry.id for entry in entries])
@@ -139,7 +137,7 @@ def marked(db: "Connection", entries: Iterable[ListedMemory]) -> tuple[ListedMem
     )
 
 
-def release(db: "Connection", rows: Iterable[StoredMemory]) -> None:
+def release(db: Connection, rows: Iterable[StoredMemory]) -> None:
     """Undo what superseding did to these rows besides archiving them."""
     ids = [row.id for row in rows if row.archived_why == ArchiveReason.SUPERSEDED]
     if ids:
@@ -180,7 +178,7 @@ def _family_of(row: StoredMemory) -> tuple[Hashable, ...]:
 
 
 def _families(
-    db: "Connection", rows: Sequence[StoredMemory]
+    db: Connection, rows: Sequence[StoredMemory]
 ) -> dict[tuple[Hashable, ...], list[StoredMemory]]:
     """All facts that are of one thing with one of these rows, deleted ones left out."""
     wanted = {_family_of(row) for row in rows}
@@ -201,7 +199,7 @@ def _families(
     return found
 
 
-def _by_persons(db: "Connection", rows: Sequence[StoredMemory]) -> frozenset[str]:
+def _by_persons(db: Connection, rows: Sequence[StoredMemory]) -> frozenset[str]:
     """Ids of the rows whose text is a person's: written or last edited by one."""
     said = {row.id for row in rows if row.source_kind in _PERSONS}
     edited = [row.id for row in rows if row.edited and row.id not in said]
@@ -225,7 +223,7 @@ def _holder(
 
 
 def _age(row: StoredMemory) -> tuple[datetime, datetime, int]:
-    """By what the newest is told; of facts of one moment the one written last is."""
+    """Sort key of age; of facts of one moment the one written last is the newest."""
     return (begins(row), row.recorded_at or row.created_at, row.revision)
 
 

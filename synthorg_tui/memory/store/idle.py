@@ -1,7 +1,7 @@
-"""Decides when a store that nobody asks gives back the memory that searches need.
+"""Releases the memory that searches need when a store wasn't used for a while.
 
-Model and index take two thirds of the program's memory, and are loaded again in half a second. What
-is freed, and how, belongs to the parts that hold it; they load it again by themselves.
+Model and index take two thirds of the program's memory, and are loaded again in half a second. The
+parts that hold memory free it, and load it again by themselves.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ class IdleRelease:
     Args:
         clock: Decides how long it was.
         after: How long that must be; ``None`` never frees anything.
-        is_busy: Whether work that nobody waits for is under way; freeing waits for its end.
+        is_busy: Returns whether background work is under way; freeing waits for its end.
         steps: What frees memory, in order; each is called while others search and write.
     """
 

@@ -74,7 +74,7 @@ class Maintenance:
 
     @property
     def remains(self) -> Remains:
-        """What is still to be erased from the files, of what was purged."""
+        """Purged content that is still to be erased from the files."""
         return self._core.remains
 
     async def pack(self) -> bool:
@@ -163,10 +163,10 @@ class Maintenance:
         return done
 
     async def compact(self, *, progress: Progress | None = None) -> Remains:
-        """Write the files anew that hold what was purged; return what is still in them, and why.
+        """Write the files anew that hold purged content; return what is still in them, and why.
 
-        Takes about 20 seconds at 100,000 memories; changes wait for most of it. ``progress`` is
-        told megabytes of the database.
+        Takes about 20 seconds at 100,000 memories; changes wait for most of it. ``progress`` counts
+        megabytes of the database.
         """
         size = await self._core.database.size() // 1024**2
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from synthorg_tui.memory.consolidation.plan import (
     ConsolidationPlan,
@@ -23,15 +23,14 @@ from synthorg_tui.memory.consolidation.plan import (
 )
 from synthorg_tui.memory.consolidation.strategy import CONSOLIDATION_SOURCE
 from synthorg_tui.memory.enums import ArchiveReason
+from synthorg_tui.memory.store.queries import column, numbers
+from synthorg_tui.memory.store.rows import StoredMemory
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import insert, naive_utc
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.store.rows import StoredMemory
-    from synthorg_tui.persistence.port import Connection
 
 _MERGED: Final = (ArchiveReason.DUPLICATE.value, ArchiveReason.CONSOLIDATED.value)
 PROGRAM: Final = "consolidation"
-"""Who makes the plans that nobody asked for, and whom the history names for all plans."""
+"""Maker of the plans that the program makes by itself, and actor of all plans in the history."""
 
 _GROUP_TYPES: Final = (
     *("BIGINT", "BIGINT", "VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR", "BIGINT", "BIGINT"),
@@ -41,7 +40,7 @@ _MEMBER_TYPES: Final = ("BIGINT", "BIGINT", "UUID", "VARCHAR", "VARCHAR", "BIGIN
 _UNDECIDED: Final = f"('{GroupState.PROPOSED}', '{GroupState.LEFT}', '{GroupState.DROPPED}')"
 
 
-def mark_of(row: "StoredMemory") -> str:
+def mark_of(row: StoredMemory) -> str:
     """Return a hash of what a plan depends on of a memory; ``content_hash`` in it is keyed."""
     parts = (
         *(row.content_hash, row.category, row.namespace, sorted(row.tags), row.agent_id),
@@ -50,10 +49,10 @@ def mark_of(row: "StoredMemory") -> str:
     return hashlib.blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
 
 
-def put_plan(db: "Connection", plan: ConsolidationPlan) -> ConsolidationPlan:
+def put_plan(db: Connection, plan: ConsolidationPlan) -> ConsolidationPlan:
     """Store a plan and return it with its number."""
-    row = db.execute("SELECT coalesce(max(number), 0) + 1 FROM consolidation_plans").fetchone()
-    plan = replace(plan, number=int(row[0]) if row else 1)
+    (last,) = numbers(db, "SELECT max(number) FROM consolidation_plans")
+    plan = replace(plan, number=last + 1)
     db.execute(
         "INSERT INTO consolidation_plans VALUES (?, ?, ?, ?, ?, ?, ?)",
         [
@@ -73,7 +72,7 @@ def put_plan(db: "Connection", plan: ConsolidationPlan) -> ConsolidationPlan:
 
 
 def plans(
-    db: "Connection", numbers: Sequence[int] | None = None, *, limit: int = 1000
+    db: Connection, numbers: Sequence[int] | None = None, *, limit: int = 1000
 ) -> tuple[ConsolidationPlan, ...]:
     """Return the plans with these numbers, or the latest ``limit``, newest first."""
     found = db.execute(
@@ -98,21 +97,19 @@ def plans(
     )
 
 
-def plan_numbered(db: "Connection", number: int) -> ConsolidationPlan | None:
+def plan_numbered(db: Connection, number: int) -> ConsolidationPlan | None:
     """Return the plan with this number, or ``None``."""
     return next(iter(plans(db, [number])), None)
 
 
-def numbers_with(db: "Connection", state: GroupState) -> tuple[int, ...]:
+def numbers_with(db: Connection, state: GroupState) -> tuple[int, ...]:
     """Return the numbers of the plans that have a group in a state, oldest first."""
-    rows = db.execute(
-        "SELECT DISTINCT plan FROM consolidation_groups WHERE state = ? ORDER BY 1", [state.value]
-    ).fetchall()
-    return tuple(number for (number,) in rows)
+    sql = "SELECT DISTINCT plan FROM consolidation_groups WHERE state = ? ORDER BY 1"
+    return tuple(column(db, sql, [state.value]))
 
 
 def set_state(
-    db: "Connection",
+    db: Connection,
     plan: int,
     groups: Iterable[int],
     state: GroupState,
@@ -132,7 +129,7 @@ def set_state(
     )
 
 
-def note_revisions(db: "Connection", plan: int, group: int) -> None:
+def note_revisions(db: Connection, plan: int, group: int) -> None:
     """Note the revisions that the archived memories of a group have in this transaction."""
     db.execute(
         "UPDATE consolidation_members SET revision = m.revision FROM memories m "
@@ -141,7 +138,7 @@ def note_revisions(db: "Connection", plan: int, group: int) -> None:
     )
 
 
-def revisions_of(db: "Connection", plan: int, group: int) -> dict[str, int]:
+def revisions_of(db: Connection, plan: int, group: int) -> dict[str, int]:
     """Return the noted revisions of a group's archived memories, by id."""
     return dict(
         db.execute(
@@ -152,46 +149,46 @@ def revisions_of(db: "Connection", plan: int, group: int) -> dict[str, int]:
     )
 
 
-def texts_applied(db: "Connection", plan: int, agent_id: str) -> tuple[int, int]:
+def texts_applied(db: Connection, plan: int, agent_id: str) -> tuple[int, int]:
     """Return how many texts of an agent left by a plan, and how many memories."""
-    row = db.execute(
+    texts, memories = numbers(
+        db,
         "WITH g AS (SELECT number, texts FROM consolidation_groups "
         "WHERE plan = $plan AND agent_id = $agent AND state = $state) "
         "SELECT coalesce(sum(texts), 0), (SELECT count(*) FROM consolidation_members "
         "WHERE plan = $plan AND revision IS NOT NULL AND number IN (SELECT number FROM g)) FROM g",
         {"plan": plan, "agent": agent_id, "state": GroupState.APPLIED.value},
-    ).fetchone()
-    return (int(row[0]), int(row[1])) if row else (0, 0)
+    )
+    return texts, memories
 
 
-def merged_since(db: "Connection", moment: datetime | None) -> int:
+def merged_since(db: Connection, moment: datetime | None) -> int:
     """Count archived memories that another stands for, of those archived after ``moment``."""
-    row = db.execute(
+    sql = (
         "SELECT count(*) FROM memories WHERE archived_at > coalesce(?, TIMESTAMP '-infinity') "
-        "AND list_contains(?, archived_why)",
-        [naive_utc(moment) if moment else None, list(_MERGED)],
-    ).fetchone()
-    return int(row[0]) if row else 0
+        "AND list_contains(?, archived_why)"
+    )
+    return numbers(db, sql, [naive_utc(moment) if moment else None, list(_MERGED)])[0]
 
 
-def brought_back(db: "Connection") -> frozenset[str]:
+def brought_back(db: Connection) -> frozenset[str]:
     """Return the ids of memories that a plan archived before and that are live again.
 
-    Somebody wants them: what runs by itself leaves them alone.
+    They were restored on purpose: plans that the program makes by itself leave them alone.
     """
-    rows = db.execute(
+    sql = (
         "SELECT DISTINCT e.memory_id::VARCHAR FROM consolidation_members e "
         "JOIN memories m ON m.id = e.memory_id "
         "WHERE e.revision IS NOT NULL AND m.archived_at IS NULL AND m.deleted_at IS NULL"
-    ).fetchall()
-    return frozenset(key for (key,) in rows)
+    )
+    return frozenset(column(db, sql))
 
 
-def drop_undecided(db: "Connection", agent_id: str | None, *, by_program: bool) -> None:
-    """Delete what nobody decided on of plans for the same agent, or for all: another replaces it.
+def drop_undecided(db: Connection, agent_id: str | None, *, by_program: bool) -> None:
+    """Delete the undecided groups of plans for one agent, or for all: a new plan replaces them.
 
-    ``by_program`` are those that the program made by itself; a person's stay then, and the other
-    way round. Plans of which nothing is left go as a whole.
+    With ``by_program`` those of plans that the program made by itself, otherwise those of a
+    person's plans. Plans without any group left are deleted.
     """
     whose = "agent_id IS NOT DISTINCT FROM $agent AND (made_by = $program) = $by_program"
     values = {"agent": agent_id, "program": PROGRAM, "by_program": by_program}
@@ -207,7 +204,7 @@ def drop_undecided(db: "Connection", agent_id: str | None, *, by_program: bool) 
     )
 
 
-def erase_from_plans(db: "Connection", ids: Sequence[str]) -> None:
+def erase_from_plans(db: Connection, ids: Sequence[str]) -> None:
     """Erase every stored text that is made of these memories, and the memories from all groups.
 
     A group that has one of them can't be carried out any more.
@@ -223,32 +220,35 @@ def erase_from_plans(db: "Connection", ids: Sequence[str]) -> None:
     db.execute(f"DELETE FROM consolidation_members WHERE memory_id IN {listed}", [list(ids)])
 
 
-def made_of(db: "Connection", ids: Sequence[str]) -> tuple[list[str], list[str]]:
+def made_of(db: Connection, ids: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the memories that repeat these, and what else they stand for and is archived.
 
     Purging one of these purges the first, which say the same: merged texts, and archived copies to
     the letter, which no list of live memories shows. It restores the second.
     """
-    copies = db.execute(
+    copies = column(
+        db,
         "SELECT DISTINCT e.from_id::VARCHAR FROM memory_edges e "
         "JOIN memories copy ON copy.id = e.from_id JOIN memories m ON m.id = e.to_id "
         "WHERE e.kind = 'duplicate_of' AND copy.archived_why = 'duplicate' "
         "AND copy.content_hash = m.content_hash AND e.to_id IN (SELECT unnest(?::UUID[]))",
         [list(ids)],
-    ).fetchall()
-    merged = db.execute(
+    )
+    merged = column(
+        db,
         "SELECT DISTINCT e.from_id::VARCHAR FROM memory_edges e "
         "JOIN memories m ON m.id = e.from_id WHERE e.kind = 'derived_from' AND m.source = ? "
         "AND e.to_id IN (SELECT unnest(?::UUID[]))",
         [CONSOLIDATION_SOURCE, list(ids)],
-    ).fetchall()
-    others = db.execute(
+    )
+    others = column(
+        db,
         "SELECT DISTINCT e.to_id::VARCHAR FROM memory_edges e JOIN memories m ON m.id = e.to_id "
         "WHERE e.kind = 'derived_from' AND m.archived_why = 'consolidated' "
         "AND e.from_id IN (SELECT unnest(?::UUID[])) AND e.to_id NOT IN (SELECT unnest(?::UUID[]))",
-        [[key for (key,) in merged], list(ids)],
-    ).fetchall()
-    return [key for (key,) in (*merged, *copies)], [key for (key,) in others]
+        [merged, list(ids)],
+    )
+    return [*merged, *copies], others
 
 
 def _group_row(plan: int, group: PlannedGroup) -> tuple[object, ...]:
@@ -260,7 +260,7 @@ def _group_row(plan: int, group: PlannedGroup) -> tuple[object, ...]:
     )
 
 
-def _groups(db: "Connection", numbers: Sequence[int]) -> dict[int, list[PlannedGroup]]:
+def _groups(db: Connection, numbers: Sequence[int]) -> dict[int, list[PlannedGroup]]:
     members: dict[tuple[int, int], list[GroupMember]] = {}
     for plan, number, memory_id, role, mark in db.execute(
         "SELECT plan, number, memory_id::VARCHAR, role, mark FROM consolidation_members "

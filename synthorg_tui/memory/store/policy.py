@@ -1,23 +1,21 @@
 """The rules of a store: how many memories an agent may have, who sees them, when they end.
 
-A memory without an expiry of its own ends by its age, as the rules say when somebody looks:
-changing a rule changes what is expired at once, and nothing is written. The rules of the owner are
-noted in the database, for what reads it without the settings. Where several programs share it, what
-is noted there holds for all of them, whatever their settings say.
+A memory without an expiry of its own ends by its age, as the rules say at the time of reading: a
+changed rule changes at once which memories have expired, and nothing is written. The rules of the
+owner are stored in the database, for readers without the settings. Where several programs share
+it, the stored rules hold for all of them, whatever their settings say.
 """
 
 import json
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.memory.index.protocol import EndedByAge
 from synthorg_tui.memory.listing import ListedMemory
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection, StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 
 _DAY: Final = 86_400
 _NOTED: Final = "retention"
@@ -134,11 +132,12 @@ class AgeRules(NamedTuple):
         return cls(tuple(rules))
 
     @classmethod
-    async def of_store(cls, database: "StoreDatabase", policy: StorePolicy) -> "AgeRules":
+    async def of_store(cls, database: StoreDatabase, policy: StorePolicy) -> "AgeRules":
         """Return the rules that hold for a store that was just opened, and note them in it.
 
-        They are those of the policy; where several programs share the store, those of the first one
-        that opened it or of whoever changed them since, and who has others is told.
+        They are those of the policy. Where several programs share the store they are the stored
+        ones, of the first program that opened it or of the last that changed them; a program with
+        other settings gets a warning.
         """
         own = cls.of(policy)
         if database.is_shared:
@@ -154,12 +153,12 @@ class AgeRules(NamedTuple):
         return own
 
     @classmethod
-    def load(cls, db: "Connection") -> "AgeRules":
-        """Return the rules that are noted in the database; none where nobody noted any."""
+    def load(cls, db: Connection) -> "AgeRules":
+        """Return the rules stored in the database; no rules where none are stored."""
         return cls.noted(db) or cls()
 
     @classmethod
-    def noted(cls, db: "Connection") -> "AgeRules | None":
+    def noted(cls, db: Connection) -> "AgeRules | None":
         """Return the rules that are noted, which may be none at all; ``None`` for no note."""
         row = db.execute("SELECT value FROM meta WHERE name = ?", [_NOTED]).fetchone()
         if row is None:
@@ -171,11 +170,11 @@ class AgeRules(NamedTuple):
             )
         )
 
-    def note(self, db: "Connection") -> None:
-        """Write the rules into the database, for who reads it without the settings."""
+    def note(self, db: Connection) -> None:
+        """Write the rules into the database, for readers without the settings."""
         db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [_NOTED, json.dumps(self.rules)])
 
-    def note_first(self, db: "Connection") -> "AgeRules":
+    def note_first(self, db: Connection) -> "AgeRules":
         """Write the rules into the database unless there are some; return those that hold now."""
         found = self.noted(db)
         if found is None:

@@ -7,22 +7,22 @@ built with ``WhereClause``, which keeps every value out of the SQL text.
 import uuid
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from synthorg_tui.core.enums import MemoryLevel
+from synthorg_tui.memory.index.protocol import Visibility
+from synthorg_tui.memory.listing import ListedMemory, SortOrder
 from synthorg_tui.memory.store.policy import AgeRules
 from synthorg_tui.memory.store.rows import LISTED, STORED, RowShape, RowT, StoredMemory
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import naive_utc, parsed
 
 if TYPE_CHECKING:
-    from synthorg_tui.memory.index.protocol import Visibility
-    from synthorg_tui.memory.listing import ListedMemory, SortOrder
     from synthorg_tui.memory.models import MemoryQuery
-    from synthorg_tui.persistence.port import Connection
 
 _ALIKE = "m.import_key, m.id"
 """Orders rows that are alike: ids are random, the keys of an import the same in every store."""
-ORDERS: "dict[SortOrder, str]" = {
+ORDERS: dict[SortOrder, str] = {
     "newest": f"m.created_at DESC, {_ALIKE}",
     "oldest": f"m.created_at, {_ALIKE}",
     "agent": f"starts_with(m.agent_id, '__'), m.agent_id, m.created_at DESC, {_ALIKE}",
@@ -76,7 +76,7 @@ def live_where(
     ages: AgeRules,
     agent: str | None = None,
     shared: bool | None = None,
-    visibility: "Visibility | None" = None,
+    visibility: Visibility | None = None,
 ) -> WhereClause:
     """Return conditions for live memories: not deleted, archived or expired at ``now``.
 
@@ -96,7 +96,7 @@ def live_where(
     return where
 
 
-def add_visibility(where: WhereClause, visibility: "Visibility | None") -> None:
+def add_visibility(where: WhereClause, visibility: Visibility | None) -> None:
     """Append the condition that a memory is seen from a session and project; ``None`` sees all."""
     if visibility is not None:
         where.add(
@@ -141,39 +141,19 @@ def known_ids(ids: Sequence[str]) -> list[str]:
     return list(found)
 
 
-def rows_by_id(db: "Connection", ids: Sequence[str]) -> dict[str, StoredMemory]:
+def rows_by_id(db: Connection, ids: Sequence[str]) -> dict[str, StoredMemory]:
     """Return the rows with these ids, deleted ones included, by id."""
-    return {row.id: row for row in of_ids(db, WhereClause(), ids, STORED)}
+    return {row.id: row for row in in_order(db, WhereClause(), ids, STORED)}
 
 
-def row_by_id(db: "Connection", memory_id: str) -> StoredMemory | None:
+def row_by_id(db: Connection, memory_id: str) -> StoredMemory | None:
     """Return the row with this id, deleted or not, or ``None``."""
     return next(iter(rows_by_id(db, [memory_id]).values()), None)
 
 
-def of_ids(
-    db: "Connection", where: WhereClause, ids: Sequence[str], shape: RowShape[RowT]
-) -> list[RowT]:
-    """Return the rows with one of these ids that match ``where``, in no particular order."""
-    return _of_known(db, where, known_ids(ids), shape)
-
-
-def _of_known(
-    db: "Connection", where: WhereClause, wanted: Sequence[str], shape: RowShape[RowT]
-) -> list[RowT]:
-    if not wanted:
-        return []
-    sql = (
-        f"SELECT {shape.columns} FROM memories m "
-        f"WHERE {where} AND m.id IN (SELECT unnest(?::UUID[]))"
-    )
-    rows = db.execute(parsed(db, sql), [*where.values, list(wanted)]).fetchall()
-    return [shape.make(row) for row in rows]
-
-
 def page(
-    db: "Connection", where: WhereClause, *, order: str, limit: int, offset: int = 0
-) -> "tuple[list[ListedMemory], int]":
+    db: Connection, where: WhereClause, *, order: str, limit: int, offset: int = 0
+) -> tuple[list[ListedMemory], int]:
     """Return one page of the matching rows in ``order``, and the total number of matches."""
     if not where.reads_texts:
         listed = listing(db, where, LISTED, order=order, limit=limit, offset=offset)
@@ -185,7 +165,7 @@ def page(
 
 
 def listing(
-    db: "Connection",
+    db: Connection,
     where: WhereClause,
     shape: RowShape[RowT],
     *,
@@ -199,7 +179,7 @@ def listing(
 
 
 def _ids(
-    db: "Connection", where: WhereClause, also: str, *, order: str, limit: int, offset: int
+    db: Connection, where: WhereClause, also: str, *, order: str, limit: int, offset: int
 ) -> list[tuple[str, int]]:
     """Ids first: sorting whole rows costs seven times as much at 100,000 memories."""
     return db.execute(
@@ -210,21 +190,28 @@ def _ids(
 
 
 def in_order(
-    db: "Connection", where: WhereClause, ids: Sequence[str], shape: RowShape[RowT]
+    db: Connection, where: WhereClause, ids: Sequence[str], shape: RowShape[RowT]
 ) -> list[RowT]:
     """Return the rows with one of these ids that match ``where``, in the order of the ids."""
     wanted = known_ids(ids)
-    rows = {row.id: row for row in _of_known(db, where, wanted, shape)}
+    if not wanted:
+        return []
+    sql = (
+        f"SELECT {shape.columns} FROM memories m "
+        f"WHERE {where} AND m.id IN (SELECT unnest(?::UUID[]))"
+    )
+    found = db.execute(parsed(db, sql), [*where.values, wanted]).fetchall()
+    rows = {row.id: row for row in map(shape.make, found)}
     return [rows[memory_id] for memory_id in wanted if memory_id in rows]
 
 
-def all_ids(db: "Connection", where: WhereClause) -> frozenset[str]:
+def all_ids(db: Connection, where: WhereClause) -> frozenset[str]:
     """Return the ids of all matching rows."""
     sql = f"SELECT m.id::VARCHAR FROM memories m WHERE {where}"
-    return frozenset(row[0] for row in db.execute(sql, where.values).fetchall())
+    return frozenset(column(db, sql, where.values))
 
 
-def first_id(db: "Connection", where: WhereClause) -> str | None:
+def first_id(db: Connection, where: WhereClause) -> str | None:
     """Return the id of any one matching row, or ``None`` when none matches."""
     row = db.execute(
         f"SELECT m.id::VARCHAR FROM memories m WHERE {where} LIMIT 1", where.values
@@ -232,25 +219,24 @@ def first_id(db: "Connection", where: WhereClause) -> str | None:
     return str(row[0]) if row else None
 
 
-def total(db: "Connection", where: WhereClause) -> int:
+def total(db: Connection, where: WhereClause) -> int:
     """Return the number of matching rows."""
-    return _number(db, f"SELECT count(*) FROM memories m WHERE {where}", where.values)
+    return numbers(db, f"SELECT count(*) FROM memories m WHERE {where}", where.values)[0]
 
 
-def latest_values(db: "Connection", column: str, where: WhereClause) -> list[str]:
-    """Return the values of ``column`` in matching rows, that of the newest memory first.
+def latest_values(db: Connection, name: str, where: WhereClause) -> list[str]:
+    """Return the values of the column ``name`` in matching rows, that of the newest memory first.
 
-    ``column`` becomes part of the SQL text, so it must not come from a user.
+    ``name`` becomes part of the SQL text, so it must not come from a user.
     """
-    rows = db.execute(
-        f"SELECT m.{column} FROM memories m WHERE {where} AND m.{column} IS NOT NULL "
-        "GROUP BY 1 ORDER BY max(m.created_at) DESC, 1",
-        where.values,
-    ).fetchall()
-    return [str(row[0]) for row in rows]
+    sql = (
+        f"SELECT m.{name} FROM memories m WHERE {where} AND m.{name} IS NOT NULL "
+        "GROUP BY 1 ORDER BY max(m.created_at) DESC, 1"
+    )
+    return column(db, sql, where.values)
 
 
-def of_sessions(db: "Connection") -> list[tuple[str, str, str, datetime]]:
+def of_sessions(db: Connection) -> list[tuple[str, str, str, datetime]]:
     """Return id, agent, session and last change of each live memory limited to a session."""
     rows = db.execute(
         "SELECT m.id::VARCHAR, m.agent_id, m.session_id, max(h.changed_at) FROM memories m "
@@ -261,7 +247,7 @@ def of_sessions(db: "Connection") -> list[tuple[str, str, str, datetime]]:
     return [(key, agent, session, at.replace(tzinfo=UTC)) for key, agent, session, at in rows]
 
 
-def last_revision(db: "Connection") -> int:
+def last_revision(db: Connection) -> int:
     """Return the highest revision number assigned so far; 0 in an empty store."""
     select = (
         "SELECT coalesce(max(revision), 0) FROM (SELECT max(revision) AS revision FROM history "
@@ -269,10 +255,10 @@ def last_revision(db: "Connection") -> int:
         "UNION ALL SELECT max(revision) FROM org_facts "
         "UNION ALL SELECT max(value::BIGINT) FROM meta WHERE name = ?) AS latest"
     )
-    return _number(db, select, [LEAST_REVISION])
+    return numbers(db, select, [LEAST_REVISION])[0]
 
 
-def changes_since(db: "Connection", revision: int, limit: int) -> list[tuple[str, int]]:
+def changes_since(db: Connection, revision: int, limit: int) -> list[tuple[str, int]]:
     """Return the next memories and facts changed after ``revision``, each with its latest one.
 
     At most ``limit`` pairs, in ascending order of revision.
@@ -288,7 +274,7 @@ def changes_since(db: "Connection", revision: int, limit: int) -> list[tuple[str
     ).fetchall()
 
 
-def vectors_by_id(db: "Connection", ids: Sequence[str], fingerprint: str) -> dict[str, bytes]:
+def vectors_by_id(db: Connection, ids: Sequence[str], fingerprint: str) -> dict[str, bytes]:
     """Return the stored vectors of one embedder as bytes, by memory id."""
     sql = (
         "SELECT memory_id::VARCHAR, vector FROM vectors "
@@ -305,12 +291,12 @@ _UNEMBEDDED = (
 )
 
 
-def count_unembedded(db: "Connection", fingerprint: str) -> int:
+def count_unembedded(db: Connection, fingerprint: str) -> int:
     """Return how many live memories and facts have no vector of the embedder's fingerprint."""
-    return _number(db, f"SELECT count(*) FROM ({_UNEMBEDDED}) AS w", [fingerprint])
+    return numbers(db, f"SELECT count(*) FROM ({_UNEMBEDDED}) AS w", [fingerprint])[0]
 
 
-def unembedded(db: "Connection", fingerprint: str, limit: int) -> list[tuple[str, str]]:
+def unembedded(db: Connection, fingerprint: str, limit: int) -> list[tuple[str, str]]:
     """Return id and content of live memories and facts without a vector from this embedder."""
     return db.execute(
         f"SELECT id::VARCHAR, content FROM ({_UNEMBEDDED}) AS waiting LIMIT {int(limit)}",
@@ -318,7 +304,7 @@ def unembedded(db: "Connection", fingerprint: str, limit: int) -> list[tuple[str
     ).fetchall()
 
 
-def contents_by_id(db: "Connection", ids: Sequence[str]) -> dict[str, str]:
+def contents_by_id(db: Connection, ids: Sequence[str]) -> dict[str, str]:
     """Return the present texts of memories and facts, by id."""
     return dict(
         db.execute(
@@ -330,44 +316,42 @@ def contents_by_id(db: "Connection", ids: Sequence[str]) -> dict[str, str]:
     )
 
 
-def drawn_from(db: "Connection", execution_ids: Sequence[str]) -> tuple[str, ...]:
+def drawn_from(db: Connection, execution_ids: Sequence[str]) -> tuple[str, ...]:
     """Return the ids of memories whose source is one of these sessions.
 
     A source is lines of a session, a session, or a session after what was made of it
     (``failure:<session>``).
     """
-    rows = db.execute(
+    sql = (
         "SELECT DISTINCT m.id::VARCHAR FROM memories m, unnest(?::VARCHAR[]) AS s(id) "
-        f"WHERE {DRAWN_FROM} ORDER BY 1",
-        [list(execution_ids)],
-    ).fetchall()
-    return tuple(row[0] for row in rows)
+        f"WHERE {DRAWN_FROM} ORDER BY 1"
+    )
+    return tuple(column(db, sql, [list(execution_ids)]))
 
 
-def stored_sources(db: "Connection", memory_ids: Sequence[str]) -> tuple[str, ...]:
+def stored_sources(db: Connection, memory_ids: Sequence[str]) -> tuple[str, ...]:
     """Return the sources of memories, deleted ones too, that name lines of a stored session."""
-    rows = db.execute(
+    sql = (
         "SELECT DISTINCT m.source FROM memories m JOIN executions e "
         "ON starts_with(m.source, e.id || '#') "
-        "WHERE m.id IN (SELECT unnest(?::UUID[])) ORDER BY 1",
-        [known_ids(memory_ids)],
-    ).fetchall()
-    return tuple(row[0] for row in rows)
+        "WHERE m.id IN (SELECT unnest(?::UUID[])) ORDER BY 1"
+    )
+    return tuple(column(db, sql, [known_ids(memory_ids)]))
 
 
-def last_purge(db: "Connection") -> int:
+def last_purge(db: Connection) -> int:
     """Return the revision of the latest purge or redaction of memories, 0 without one."""
-    purged = _number(db, "SELECT coalesce(max(revision), 0) FROM tombstones")
+    (purged,) = numbers(db, "SELECT max(revision) FROM tombstones")
     return max(purged, int(meta(db).get(REDACTED, 0)))
 
 
-def meta(db: "Connection") -> dict[str, str]:
+def meta(db: Connection) -> dict[str, str]:
     """Return the entries of the ``meta`` table."""
     return dict(db.execute("SELECT name, value FROM meta").fetchall())
 
 
 def imported(
-    db: "Connection",
+    db: Connection,
     agent_id: str,
     keys: Sequence[str],
     hashes: Sequence[str],
@@ -394,7 +378,7 @@ def imported(
     return [STORED.make(row) for row in rows]
 
 
-def purged(db: "Connection", agent_id: str, keys: Sequence[str], hashes: Sequence[str]) -> set[str]:
+def purged(db: Connection, agent_id: str, keys: Sequence[str], hashes: Sequence[str]) -> set[str]:
     """Return which of these import keys and content hashes of an agent were purged."""
     rows = db.execute(
         "SELECT import_key, content_hash FROM tombstones WHERE agent_id = ? "
@@ -408,7 +392,7 @@ def purged(db: "Connection", agent_id: str, keys: Sequence[str], hashes: Sequenc
 HistoryRow: TypeAlias = tuple[int, str, datetime, str, str, str, str]
 
 
-def history_of(db: "Connection", memory_id: str) -> list[HistoryRow]:
+def history_of(db: Connection, memory_id: str) -> list[HistoryRow]:
     """Return the history rows of a memory, newest first."""
     return db.execute(
         "SELECT revision, memory_id::VARCHAR, changed_at, actor, kind, fields_before, fields_after "
@@ -417,7 +401,7 @@ def history_of(db: "Connection", memory_id: str) -> list[HistoryRow]:
     ).fetchall()
 
 
-def last_actors(db: "Connection", ids: Sequence[str]) -> dict[str, str]:
+def last_actors(db: Connection, ids: Sequence[str]) -> dict[str, str]:
     """Return who made the last change of each memory, whatever it was."""
     return dict(
         db.execute(
@@ -428,7 +412,7 @@ def last_actors(db: "Connection", ids: Sequence[str]) -> dict[str, str]:
     )
 
 
-def authors_of(db: "Connection", ids: Sequence[str]) -> dict[str, str]:
+def authors_of(db: Connection, ids: Sequence[str]) -> dict[str, str]:
     """Return who last wrote the content of each memory, as the history records it."""
     return dict(
         db.execute(
@@ -440,12 +424,18 @@ def authors_of(db: "Connection", ids: Sequence[str]) -> dict[str, str]:
     )
 
 
-def count_changed(db: "Connection") -> int:
+def count_changed(db: Connection) -> int:
     """Return how many memories and facts a full rebuild of the index has to process."""
     tables = ("memories", "tombstones", "org_facts")
-    return sum(_number(db, f"SELECT count(*) FROM {table}") for table in tables)
+    return sum(numbers(db, f"SELECT count(*) FROM {table}")[0] for table in tables)
 
 
-def _number(db: "Connection", sql: str, values: Sequence[object] = ()) -> int:
-    row = db.execute(parsed(db, sql), list(values)).fetchone()
-    return int(row[0]) if row else 0
+def column(db: Connection, sql: str, values: Sequence[object] = ()) -> list[Any]:
+    """Return the first column of what a query finds."""
+    return [row[0] for row in db.execute(sql, list(values)).fetchall()]
+
+
+def numbers(db: Connection, sql: str, values: object = ()) -> tuple[int, ...]:
+    """Return the one row of numbers that a query gives, ``NULL`` as 0."""
+    row = db.execute(parsed(db, sql), values).fetchone() or ()
+    return tuple(int(value or 0) for value in row)

@@ -7,7 +7,7 @@ The app shows its first list with this, before the engine is loaded; so only ``q
 import json
 from collections.abc import Callable
 from datetime import UTC
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.memory.enums import ArchiveReason
@@ -26,9 +26,7 @@ from synthorg_tui.memory.store import browsing, edges, queries
 from synthorg_tui.memory.store.policy import AgeRules
 from synthorg_tui.memory.store.rows import listed
 from synthorg_tui.persistence.call_log import RecordedCall, calls_given
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.port import Connection
 
 T = TypeVar("T")
 
@@ -36,7 +34,7 @@ T = TypeVar("T")
 class Readable(Protocol):
     """A source that runs read-only functions on a database snapshot."""
 
-    async def read(self, work: "Callable[[Connection], T]") -> T:
+    async def read(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` on a snapshot and return its result."""
         ...
 
@@ -54,7 +52,7 @@ class StoreReader:
         """Return one page of the memories that match a filter; ties are ordered by id."""
         now, order = self._clock.now(), queries.ORDERS[sort]
 
-        def work(db: "Connection") -> MemoryPage:
+        def work(db: Connection) -> MemoryPage:
             ages = AgeRules.load(db)
             where = browsing.browse_where(what, now, ages)
             rows, total = queries.page(db, where, order=order, limit=limit, offset=offset)
@@ -67,7 +65,7 @@ class StoreReader:
         """Return the number of live memories by group, or of those that a filter lists."""
         now = self._clock.now()
 
-        def work(db: "Connection") -> Facets:
+        def work(db: Connection) -> Facets:
             ages = AgeRules.load(db)
             if what is None:
                 return browsing.count_all(db, now, ages)
@@ -99,7 +97,7 @@ class StoreReader:
     async def stands_for(self, memory_id: str) -> ListedMemory | None:
         """Return what stands for an archived memory, the newest of several; ``None`` without."""
 
-        def work(db: "Connection") -> ListedMemory | None:
+        def work(db: Connection) -> ListedMemory | None:
             row = queries.row_by_id(db, memory_id)
             if row is None or row.archived_why is None:
                 return None
@@ -113,7 +111,7 @@ class StoreReader:
     async def uses(self, memory_id: str, *, limit: int = 20) -> tuple[MemoryUse, ...]:
         """Return the recorded calls of agents that were given a memory, newest first."""
 
-        def work(db: "Connection") -> tuple[MemoryUse, ...]:
+        def work(db: Connection) -> tuple[MemoryUse, ...]:
             calls = calls_given(db, memory_id, limit=limit)
             return tuple(use_of(memory_id, call) for call in calls)
 
@@ -122,7 +120,7 @@ class StoreReader:
 
 
 def use_of(memory_id: str, call: RecordedCall) -> MemoryUse:
-    """Return what a person is told of a call that was given a memory."""
+    """Convert a recorded call to its use of a memory, for display."""
     arguments = json.loads(call.arguments)
     asked = (arguments.get(name) for name in ("query", "text", "task"))
     task = next((text for text in asked if isinstance(text, str)), "")

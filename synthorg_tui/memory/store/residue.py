@@ -1,7 +1,7 @@
-"""What files still hold of purged memories, and writing these files anew without it.
+"""Purged content that is still in files, and rewriting these files without it.
 
 A purge takes rows and points out of reach at once, but DuckDB and the vector index leave the bytes
-in free space of their files. That something is to be erased is derived from what the purge itself
+in free space of their files. What is still to be erased follows from what the purge itself
 committed, so no crash loses it: ``meta`` says so of the database, and the tombstones, compared with
 the revision up to which the index was made anew, say so of the index.
 """
@@ -11,15 +11,12 @@ import logging
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.errors import duckdb_error
 from synthorg_tui.memory.store import queries
-from synthorg_tui.persistence.port import StoreDatabase
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 
 _log = logging.getLogger(__name__)
 
@@ -63,9 +60,9 @@ class Remains:
 
 
 class Residue:
-    """Knows what is still to be erased from a store's files, and erases it.
+    """Tracks the purged content in a store's files, and erases it from the database file.
 
-    Whoever calls ``erase_database`` or ``note_index_erased`` keeps memories from being changed.
+    No memory may be changed during ``erase_database`` and ``note_index_erased``.
     """
 
     def __init__(self, database: StoreDatabase) -> None:
@@ -76,13 +73,13 @@ class Residue:
         self._reasons: dict[str, str] = {}
         self._erased_name = _erased_name(database)
 
-    def load(self, db: "Connection", meta: dict[str, str]) -> None:
+    def load(self, db: Connection, meta: dict[str, str]) -> None:
         """Read what an earlier process left to be erased."""
         self._in_database = bool(meta.get(queries.HAS_PURGED))
         self._index_erased = int(meta.get(self._erased_name) or 0)
         self._purged = queries.last_purge(db)
 
-    def look(self, db: "Connection") -> None:
+    def look(self, db: Connection) -> None:
         """Read what others have purged since; the files of their database are theirs to rewrite."""
         self._purged = max(self._purged, queries.last_purge(db))
 
@@ -94,12 +91,12 @@ class Residue:
 
     @property
     def remains(self) -> Remains:
-        """What is to be erased at present."""
+        """Purged content that is still in the files."""
         reason = "; ".join(self._reasons.values())
         return Remains(self._in_database, self._purged > self._index_erased, reason)
 
     async def erase_database(self, progress: Share | None = None) -> None:
-        """Write the database file anew; a failure is logged and told by ``remains``."""
+        """Write the database file anew; a failure is logged and stands in ``remains``."""
         if not self._in_database:
             return
         try:

@@ -1,4 +1,4 @@
-"""Room in a full memory: archives what is least useful, in the one order in which memories leave.
+"""Room in a full memory: archives the least useful memories, in the one order of eviction.
 
 The order is ``consolidation.eviction``'s, as SQL: reading ten thousand memories for each one that
 is stored would take longer than storing it. Nothing is deleted, and three things never leave: what
@@ -6,8 +6,8 @@ a person pinned, what is shared, and, when an agent or an import needs the room,
 wrote. So an agent that floods its memory pushes out its diary and its own notes, and nobody else's.
 """
 
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final
 
 from synthorg_tui.core.actors import PERSON_SUFFIXES
 from synthorg_tui.memory.consolidation.eviction import CORE_TAG, DIARY, LASTING, PINNED_TAG
@@ -21,16 +21,13 @@ from synthorg_tui.memory.store.policy import LiveBound
 from synthorg_tui.memory.store.rows import STORED, StoredMemory
 from synthorg_tui.memory.store.writes import Changes
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 ROOM_ACTOR: Final = "room"
 """What the history calls the part of the program that makes room."""
 _BY_PERSONS: Final = (SourceKind.USER.value, SourceKind.OPERATOR.value)
 _UNBOUNDED: Final = 1 << 62
 
 
-def _quoted(values: "Iterable[str]") -> str:
+def _quoted(values: Iterable[str]) -> str:
     return ", ".join(f"'{value}'" for value in sorted(values))
 
 
@@ -131,7 +128,7 @@ class Room:
         return where
 
     def _archive(self, count: int, spared: Collection[str]) -> None:
-        # The diary leaves first, and is told without a look at texts and history.
+        # The diary leaves first, and is found without reading texts and history.
         diary = self._leaving(spared, _IS_DIARY)
         rows = self._first(diary, "m.confidence, m.created_at, m.id", count)
         if len(rows) < count:

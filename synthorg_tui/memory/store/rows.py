@@ -159,7 +159,7 @@ def history_fields(row: StoredMemory) -> dict[str, object]:
 def state_changes(
     before: StoredMemory, after: StoredMemory
 ) -> tuple[dict[str, object], dict[str, object]]:
-    """Return what the history tells of a change of state: the fields before and after.
+    """Return what the history records of a change of state: the fields before and after.
 
     Of what was only deleted, or only restored from that, nothing; times are in ISO 8601.
     """
@@ -171,7 +171,7 @@ def state_changes(
 
 
 def with_state(row: StoredMemory, fields: Mapping[str, Any]) -> StoredMemory:
-    """Return the row with the state that ``state_changes`` told of."""
+    """Return the row with the state that ``state_changes`` recorded."""
     told = {name: fields[name] for name in STATE_FIELDS if name in fields}
     for name in ("expires_at", "deleted_at", "archived_at"):
         if told.get(name) is not None:

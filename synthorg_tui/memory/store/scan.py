@@ -1,24 +1,22 @@
 """Ranks memories without the index, by reading all that a filter allows.
 
-Used while the index can't be opened, as on a full disk. Scores mean the same as the index's, so
-that what is relevant is decided in the same way; it takes about .15 ms a memory of 280 characters.
+``scan`` is used while the index can't be opened, as on a full disk; it takes about .15 ms a memory
+of 280 characters. Scores mean the same as the index's, so that relevance is decided in the same
+way. Searches of what the index doesn't contain use the parts.
 """
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from synthorg_tui.memory.index.protocol import IndexHit, IndexHits, SparseVector
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 from synthorg_tui.memory.store.queries import WhereClause
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.providers.embedding.protocol import Vectors
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 
 def scan(
-    db: "Connection",
+    db: Connection,
     where: WhereClause,
     *,
     fingerprint: str,
@@ -39,12 +37,14 @@ def scan(
     vectors = {key: vector for key, _, vector in rows if vector is not None}
     texts = {key: content for key, content, _ in rows}
     return IndexHits(
-        _best(_cosines(vectors, dense), limit), _best(_weights(texts, tokenizer, sparse), limit)
+        () if dense is None else best(cosines(vectors, dense), limit),
+        best(weights(texts, tokenizer, sparse), limit),
     )
 
 
-def _cosines(vectors: dict[str, bytes], dense: Vectors | None) -> dict[str, float]:
-    if dense is None or not vectors:
+def cosines(vectors: dict[str, bytes], dense: Vectors) -> dict[str, float]:
+    """Return the cosine similarity of each stored vector to ``dense``."""
+    if not vectors:
         return {}
     import numpy as np
 
@@ -52,10 +52,10 @@ def _cosines(vectors: dict[str, bytes], dense: Vectors | None) -> dict[str, floa
     return dict(zip(vectors, (matrix @ dense).tolist(), strict=True))
 
 
-def _weights(
+def weights(
     texts: dict[str, str], tokenizer: BM25Tokenizer, sparse: SparseVector
 ) -> dict[str, float]:
-    """The weight of the query's terms in each text that has any of them, the rarer the more."""
+    """Return the BM25 score of each text that has any term of the query ``sparse``."""
     asked = dict(zip(sparse.indices, sparse.values, strict=True))
     found: dict[str, dict[int, float]] = {}
     for key, text in texts.items():
@@ -74,6 +74,7 @@ def _weights(
     }
 
 
-def _best(scores: dict[str, float], limit: int) -> tuple[IndexHit, ...]:
+def best(scores: dict[str, float], limit: int) -> tuple[IndexHit, ...]:
+    """Return the ``limit`` highest scores as a ranking; equal ones in their order."""
     ranked = sorted(scores.items(), key=lambda each: -each[1])[:limit]
     return tuple(IndexHit(key, score) for key, score in ranked)

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Container, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from synthorg_tui.memory.errors import MemoryRetrievalError, VectorIndexError
 from synthorg_tui.memory.index.protocol import (
@@ -44,15 +44,12 @@ from synthorg_tui.memory.store.beside import (
     with_loans,
 )
 from synthorg_tui.memory.store.core import Core, entry_of
-from synthorg_tui.memory.store.following import is_current
 from synthorg_tui.memory.store.rows import LISTED
 from synthorg_tui.memory.store.scan import scan
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 ROWS_AT_ONCE = 50
 """Candidates to be explained, if that is enough: DuckDB takes twice as long to find 51."""
@@ -61,7 +58,7 @@ NEARLY_THE_SAME = 0.84
 """Cosine similarity of two memories from which on they say nearly the same.
 
 With the local model rewordings of one fact have 0.85 and more, most facts on the same subject 0.82
-and less. Sentences that differ in a name or a number only can't be told apart by their vectors.
+and less. Vectors don't distinguish sentences that differ in a name or a number only.
 """
 MAX_COPIES = 20_000
 """Copies of one memory that are kept out of the way of others."""
@@ -249,7 +246,7 @@ class Search:
         queries.add_query(asked, query)
         now, ages = naive_utc(self._core.clock.now()), self._core.ages
 
-        def read(db: "Connection") -> _Near:
+        def read(db: Connection) -> _Near:
             neighbours = neighbours_of(db, seen, rows)
             near = [ages.shown(row) for row in rows_beside(db, asked, rows, neighbours)]
             keyed = [row.id for row in near if row.is_fact]
@@ -261,7 +258,7 @@ class Search:
         return await self._core.read(read)
 
     def _own(self, scope: SearchScope) -> queries.WhereClause:
-        """What is the agent's and may be seen."""
+        """Conditions for the live memories that a scope includes, but for ``exclude_agent``."""
         where = self._core.live_where(shared=scope.shared, visibility=scope.visibility)
         if scope.agents is not None:
             where.add("list_contains(?::VARCHAR[], m.agent_id)", sorted(scope.agents))
@@ -273,7 +270,7 @@ class Search:
         dense = None
         is_whole = scans = True
         try:
-            is_whole, scans = await is_current(self._core), False
+            is_whole, scans = await self._core.is_current(), False
         except VectorIndexError as error:
             notes.append(f"searched without the index: {error.message}")
         try:
@@ -376,7 +373,7 @@ class Search:
     ) -> list[ListedMemory]:
         """The hits that are relevant enough and live: the index may be behind the database."""
         wanted = [hit for hit in ranked if hit.fused >= query.min_relevance]
-        # What is deleted or expired is told from the rows: DuckDB takes twice as long to do it.
+        # Deleted and expired memories are left out by their rows: DuckDB takes twice as long.
         where, now = queries.WhereClause(), self._core.clock.now()
         if within is not None:
             where = browsing.browse_where(replace(within, words=()), now, self._core.ages)

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Sequence
 from datetime import UTC
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel, OrgFactCategory
 from synthorg_tui.memory.errors import VectorIndexError
@@ -18,12 +18,9 @@ from synthorg_tui.memory.org.tags import OrgTraits
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.rows import StoredMemory
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.values import aware
 from synthorg_tui.providers.embedding.protocol import Vectors
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
 
@@ -131,7 +128,7 @@ class Projection:
                 return
 
     async def look(self, revision: int) -> None:
-        """Find out whether the index contains ``revision``, whoever wrote and applied it."""
+        """Find out whether the index contains ``revision``, which any process may have applied."""
         self.applied = await self.index.applied()
         self.is_behind = self.applied < revision
 
@@ -151,7 +148,7 @@ class Projection:
         self.is_behind = missed.size == REPLAY_BATCH
         return missed.size
 
-    def _missed(self, db: "Connection", since: int) -> "_Missed":
+    def _missed(self, db: Connection, since: int) -> "_Missed":
         """The next batch of changes, with what they are of one snapshot."""
         changes = queries.changes_since(db, since, REPLAY_BATCH)
         if not changes:
@@ -176,7 +173,7 @@ class Projection:
         """
         self.is_behind = True
         made_at = self.applied = await self.index.switch()
-        self.is_behind = True  # whoever looked meanwhile saw the edition before
+        self.is_behind = True  # a search meanwhile saw the edition before
         await self.catch_up()
         return made_at
 
@@ -188,12 +185,12 @@ class Projection:
             await self.index.apply(upserts, deletes, revision=self.applied, as_of=as_of)
 
     def _present(
-        self, db: "Connection", ids: Sequence[str]
+        self, db: Connection, ids: Sequence[str]
     ) -> tuple[list[IndexPoint], list[str], int]:
         """What ``_load`` returns, and the revision that it is as of."""
         return *self._load(db, ids), queries.last_revision(db)
 
-    def _load(self, db: "Connection", ids: Sequence[str]) -> tuple[list[IndexPoint], list[str]]:
+    def _load(self, db: Connection, ids: Sequence[str]) -> tuple[list[IndexPoint], list[str]]:
         """The points of live memories and active facts, and the ids of all others."""
         import numpy as np
 

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.core.redaction import RedactionTally, redact_text
@@ -38,12 +38,9 @@ from synthorg_tui.memory.store.rows import (
     require_length,
 )
 from synthorg_tui.memory.store.writes import Changes
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import naive, naive_utc
 from synthorg_tui.providers.embedding.protocol import Vectors
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
-
 
 _log = logging.getLogger(__name__)
 
@@ -68,9 +65,7 @@ class MemoryWriter:
 
         ``visibility`` is the session and project that the memory belongs to.
         """
-        level = self._core.policy.level(agent_id)
-        if level is MemoryLevel.NONE:
-            raise MemoryStoreError(f"agent {agent_id} has memory level none: nothing is stored")
+        level = self._required_level(agent_id)
         _advise(request)
         draft = MemoryDraft(
             request=request,
@@ -96,7 +91,7 @@ class MemoryWriter:
     async def change_together(
         self,
         bundle: MemoryBundle,
-        within: "Callable[[Connection, BundleOutcome], T]",
+        within: Callable[[Connection, BundleOutcome], T],
         *,
         actor: str,
     ) -> T:
@@ -138,14 +133,17 @@ class MemoryWriter:
         _advise(*(memory.draft.request for memory in memories))
         now = self._core.clock.now()
         for memory in memories:
-            if self._core.policy.level(memory.agent_id) is MemoryLevel.NONE:
-                raise MemoryStoreError(
-                    f"agent {memory.agent_id} has memory level none: nothing is stored"
-                )
+            self._required_level(memory.agent_id)
         return [
             self._row(memory.agent_id, memory.draft, now, shared=memory.shared)
             for memory in memories
         ]
+
+    def _required_level(self, agent_id: str) -> MemoryLevel:
+        level = self._core.policy.level(agent_id)
+        if level is MemoryLevel.NONE:
+            raise MemoryStoreError(f"agent {agent_id} has memory level none: nothing is stored")
+        return level
 
     def _check_room(self, changes: Changes, rows: Sequence[StoredMemory]) -> None:
         """Make room for the rows of each agent; raises ``MemoryStoreError`` where there is none."""
@@ -245,7 +243,7 @@ class _Known:
     purged: frozenset[str]
 
     @classmethod
-    def load(cls, db: "Connection", agent_id: str, rows: Sequence[StoredMemory]) -> "_Known":
+    def load(cls, db: Connection, agent_id: str, rows: Sequence[StoredMemory]) -> "_Known":
         keys = [row.import_key for row in rows if row.import_key]
         hashes = [row.content_hash for row in rows]
         shared = any(row.shared for row in rows)
@@ -315,9 +313,7 @@ class ImportPlan:
         """Write the planned changes within a transaction and return the outcome."""
         changes.add([(row, vectors.get(row.content)) for row in self.added], actor=actor)
         for before, after in self.updated:
-            moment = max(changes.now, after.created_at)
-            current = after._replace(updated_at=moment)
-            changes.edit(before, current, vectors.get(after.content), actor=actor)
+            changes.edit(before, after, vectors.get(after.content), actor=actor)
         return BatchOutcome(
             added=tuple(row.id for row in self.added),
             updated=tuple(after.id for _, after in self.updated),
@@ -352,7 +348,7 @@ def _updated(before: StoredMemory, row: StoredMemory) -> StoredMemory:
 
 
 def _redacted(request: MemoryStoreRequest) -> MemoryStoreRequest:
-    """The request without secrets, whoever wrote it; most have none."""
+    """The request without secrets, for every author; most have none."""
     tally = RedactionTally()
     content = redact_text(request.content, tally)
     tags = tuple(redact_text(tag, tally) for tag in request.metadata.tags)
@@ -380,7 +376,7 @@ def _archive(
 
 
 def _advise(*requests: MemoryStoreRequest) -> None:
-    """The store guard: one hint for whoever reads the log, never a refusal."""
+    """The store guard: one hint in the log, never a refusal."""
     untagged = [r for r in requests if NON_INFERABLE_TAG not in r.metadata.tags]
     if untagged:
         _log.warning(

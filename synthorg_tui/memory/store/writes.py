@@ -7,7 +7,6 @@ history. What may be stored is decided before, in ``writer``.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from synthorg_tui.memory.enums import ArchiveReason, EdgeKind
 from synthorg_tui.memory.listing import ChangeKind
@@ -20,6 +19,7 @@ from synthorg_tui.memory.store.queries import (
     HAS_PURGED,
     LEAST_REVISION,
     REDACTED,
+    column,
     contents_by_id,
     known_ids,
     rows_by_id,
@@ -36,11 +36,9 @@ from synthorg_tui.memory.store.rows import (
     with_tags,
 )
 from synthorg_tui.persistence.call_log import erase_from_calls
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import insert
 from synthorg_tui.providers.embedding.protocol import Vectors
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 _MEMORY_TYPES = {
     "id": "UUID",
@@ -75,7 +73,7 @@ class Changes:
     has to look up in the database. ``ages`` say what has expired.
     """
 
-    db: "Connection"
+    db: Connection
     revision: int
     now: datetime
     fingerprint: str
@@ -108,10 +106,11 @@ class Changes:
     def edit(
         self, before: StoredMemory, after: StoredMemory, vector: Vectors | None, *, actor: str
     ) -> StoredMemory:
-        """Write a changed memory and return it with its new revision.
+        """Write a changed memory and return it with its new revision and time of change.
 
         ``vector`` is the vector of the new content; it is used only if the content changed.
         """
+        after = after._replace(updated_at=max(self.now, after.created_at))
         old = history_fields(before) | true_times(before)
         new = history_fields(after) | true_times(after)
         changed = {name for name in new if old[name] != new[name]}
@@ -157,7 +156,7 @@ class Changes:
         The history gets an entry without fields, and loses the old text in a step of its own. A
         changed memory waits for embedding, and an import doesn't know it as unchanged any more.
         """
-        ids = [key for (key,) in self.db.execute("SELECT id::VARCHAR FROM memories").fetchall()]
+        ids = column(self.db, "SELECT id::VARCHAR FROM memories")
         rows = rows_by_id(self.db, ids).values()
         changed = [(row, after) for row in rows if (after := _redacted(row, clean, salt)) != row]
         for row, after in changed:
@@ -209,7 +208,7 @@ class Changes:
         mode: str | None = None,
         actor: str,
     ) -> None:
-        """Archive the given current memories: kept byte for byte, but given to nobody.
+        """Archive the given current memories: they stay unchanged, but are given to no agent.
 
         ``mode`` is the documented way their content was preserved, where a summary replaces them.
         """
@@ -232,7 +231,7 @@ class Changes:
     ) -> None:
         """Write the states (see ``STATE_FIELDS``) of memories, given as before and after.
 
-        The history tells them apart from the deletion itself, which its kind tells.
+        The history records the changed fields; a mere deletion is recorded by its kind alone.
         """
         if not changed:
             return
@@ -258,7 +257,7 @@ class Changes:
         self.unembedded = self.unembedded or any(row.is_current for row in rows)
 
     def repair_states(self) -> None:
-        """Give what is archived for no reason one, take reasons from what isn't, drop loose edges.
+        """Give archived memories without a reason one, remove reasons of others, drop loose edges.
 
         Nothing is given to agents that wasn't before.
         """

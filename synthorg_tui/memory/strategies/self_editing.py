@@ -178,9 +178,7 @@ class SelfEditingMemoryStrategy:
             case schemas.ArchivalSearch():
                 return await self._search_archive(call, agent_id)
             case schemas.ArchivalWrite():
-                outcome = await self._store(agent_id, call, call.category)
-                more = f", category={call.category}"
-                return replies.stored("Archival memory stored", outcome, more=more)
+                return await self._write_archive(call, agent_id)
             case schemas.RecallRead():
                 entry = await self._filter.read(self._backend, agent_id, call.memory_id)
                 line = replies.plain_line(entry) if entry else ""
@@ -225,6 +223,13 @@ class SelfEditingMemoryStrategy:
         query = MemoryQuery(text=call.query, categories=categories, limit=limit)
         archived = await self._filter.search(self._backend, agent_id, query)
         return self._told(archived)
+
+    async def _write_archive(self, call: schemas.ArchivalWrite, agent_id: str) -> ToolReply:
+        if call.category not in self._config.archival_categories:
+            return replies.error("Invalid arguments: category: this one isn't archived.")
+        outcome = await self._store(agent_id, call, call.category)
+        more = f", category={call.category}"
+        return replies.stored("Archival memory stored", outcome, more=more)
 
     def _told(self, memories: FilteredMemories) -> ToolReply:
         """The memories by their ids, which stand in the text."""

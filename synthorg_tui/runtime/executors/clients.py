@@ -34,11 +34,6 @@ _CLAUDE_SANDBOX: Final = {
     }
 }
 """Commands run by themselves where the system can shut them in; else they are refused."""
-_OPENCODE_ALLOWED: Final = {
-    RunProfile.READ_ONLY: "deny",
-    RunProfile.ASK: "deny",
-    RunProfile.UNATTENDED: "allow",
-}
 
 
 class Start(NamedTuple):
@@ -115,7 +110,7 @@ def _opencode(request: RunRequest, home: Path, environ: Mapping[str, str]) -> St
 
     Without memory its session is kept nowhere either, as with the others.
     """
-    can = _OPENCODE_ALLOWED[request.profile]
+    can = "allow" if request.profile is RunProfile.UNATTENDED else "deny"
     permission = {"edit": can, "bash": can, "external_directory": "deny", "doom_loop": "deny"}
     more = {"OPENCODE_PERMISSION": json.dumps(permission), "OPENCODE_DISABLE_AUTOUPDATE": "1"}
     words = ["run", "--format", "json"]

@@ -38,6 +38,7 @@ _CLAUDE_ENDS: Final = {
     "error_max_turns": TerminationReason.MAX_TURNS,
     "error_max_budget_usd": TerminationReason.BUDGET_EXHAUSTED,
 }
+_CLAUDE_READ: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 _CODEX_SILENT: Final = frozenset({"turn.started", "item.updated"})
 _CODEX_SILENT_ITEMS: Final = frozenset({"reasoning", "todo_list"})
 _CODEX_NO_ARGUMENTS: Final = frozenset({"id", "type", "status", "aggregated_output", "exit_code"})
@@ -72,8 +73,7 @@ def _claude_answer(record: Record, steps: ClientSteps) -> None:
             name = text_of(block.get("name"))
             steps.call(text_of(block.get("id")), name, mapping(block.get("input")))
     usage = mapping(message.get("usage"))
-    read = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    prompt = sum(count_of(usage.get(name)) for name in read)
+    prompt = sum(count_of(usage.get(name)) for name in _CLAUDE_READ)
     steps.used(identity, prompt, count_of(usage.get("output_tokens")))
 
 
@@ -90,9 +90,8 @@ def _claude_result(record: Record, block: Record, steps: ClientSteps) -> None:
 
 def _claude_end(record: Record, steps: ClientSteps) -> None:
     usage, cost = mapping(record.get("usage")), record.get("total_cost_usd")
-    read = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     steps.settle(
-        sum(count_of(usage.get(name)) for name in read),
+        sum(count_of(usage.get(name)) for name in _CLAUDE_READ),
         count_of(usage.get("output_tokens")),
         _amount(cost),
     )
@@ -200,8 +199,8 @@ def opencode_record(record: Record, steps: ClientSteps) -> bool:
         tokens = mapping(part.get("tokens"))
         cache = mapping(tokens.get("cache"))
         read = (tokens.get("input"), cache.get("read"), cache.get("write"))
-        steps.used(identity, sum(map(count_of, read)), count_of(tokens.get("output")))
-        steps.spent(_amount(part.get("cost")))
+        written, cost = count_of(tokens.get("output")), _amount(part.get("cost"))
+        steps.used(identity, sum(map(count_of, read)), written, cost)
         steps.ended(TerminationReason.COMPLETED)
     elif kind == "error":
         error = mapping(record.get("error"))

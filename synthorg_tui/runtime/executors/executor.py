@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.enums import TerminationReason
@@ -22,7 +22,8 @@ from synthorg_tui.core.text import counted, safe_text
 from synthorg_tui.ingest.discovery import TranscriptFile, find_transcripts
 from synthorg_tui.ingest.readers import READERS
 from synthorg_tui.ingest.records import Record
-from synthorg_tui.runtime.executors.clients import InstalledClient
+from synthorg_tui.runtime.engine import GivenMemories
+from synthorg_tui.runtime.executors.clients import CLIENTS, InstalledClient
 from synthorg_tui.runtime.executors.patches import KeptPatches, files_for_git
 from synthorg_tui.runtime.executors.process import (
     ClientEnding,
@@ -33,19 +34,14 @@ from synthorg_tui.runtime.executors.process import (
 )
 from synthorg_tui.runtime.executors.stream import ClientSteps
 from synthorg_tui.runtime.models import ExecutionResult, RunRequest, RunStep
-from synthorg_tui.runtime.protocol import OnStep
-from synthorg_tui.runtime.steps import RESUMED, used_by
+from synthorg_tui.runtime.protocol import OnStep, RunExecutor
+from synthorg_tui.runtime.record import ImportRecords
+from synthorg_tui.runtime.steps import RESUMED, result_of
 from synthorg_tui.runtime.worktrees import changes_in, environ_of, findings_in, scratch_worktree
 from synthorg_tui.skills.names import is_name
 
-if TYPE_CHECKING:
-    from synthorg_tui.ingest.service import ImportReport
-    from synthorg_tui.runtime.engine import GivenMemories
-
-GiveMemories = Callable[[str, RunRequest], Awaitable["GivenMemories"]]
+GiveMemories = Callable[[str, RunRequest], Awaitable[GivenMemories]]
 """Returns what a run is given of memory, by its id and request."""
-ImportRecords = Callable[[Sequence[Path]], Awaitable["ImportReport"]]
-"""Imports transcripts, without drawing lessons from them."""
 _FENCE: Final = "session_context"
 """Tag around what memory gives, which readers of transcripts don't take for a person's words."""
 _NO_COST: Final = "it doesn't tell what it costs: the limit on cost isn't watched"
@@ -122,7 +118,7 @@ class ClientExecutor:
         except asyncio.CancelledError:
             await asyncio.shield(self._imported(told.session))
             raise
-        result = _result(run_id, request, taken, reason, error)
+        result = result_of(run_id, request, taken, reason, error)
         return result.model_copy(
             update={
                 "text": told.last_text,
@@ -154,26 +150,14 @@ class ClientExecutor:
         ]
 
 
-def _result(
-    run_id: str,
-    request: RunRequest,
-    steps: Sequence[RunStep],
-    reason: TerminationReason,
-    error: str,
-) -> ExecutionResult:
-    used = used_by(steps)
-    return ExecutionResult(
-        run_id=run_id,
-        agent_id=request.agent_id,
-        task_id=run_id,
-        termination_reason=reason,
-        turns=used.turns,
-        tool_calls=used.calls,
-        prompt_tokens=used.prompt_tokens,
-        completion_tokens=used.completion_tokens,
-        cost=used.cost,
-        error_message=error,
-    )
+def installed_executors(parts: ClientParts | None = None) -> Mapping[str, RunExecutor]:
+    """Return an executor for each agent that is known, by name; each tells whether it can run.
+
+    No program is looked for before an executor is asked. Without ``parts`` runs are given no
+    memories, and nothing that they leave is kept or imported.
+    """
+    shared = parts or ClientParts()
+    return {client.name: ClientExecutor(client, shared) for client in CLIENTS}
 
 
 def _problem(client: InstalledClient, version: tuple[int, ...], install: str) -> str:
@@ -297,16 +281,16 @@ class _Work:
         """Keep what was changed in the copy; what a person must know of it, in words."""
         parts: list[str] = []
         try:
-            self.warnings, remarks = await findings_in(self.copy)
+            self.warnings, remarks = await asyncio.to_thread(findings_in, self.copy)
             parts += (*self.warnings, *remarks)
-            patch = await changes_in(self.copy, without=places)
+            patch = await asyncio.to_thread(changes_in, self.copy, without=places)
             if names := files_for_git(patch):
                 parts.append(f"look at {names} in its changes: git acts on what they say")
             if self.parts.patches is None or not patch:
                 parts.append("it changed files" if patch else "it changed no file")
             else:
-                workspace = self.request.workspace
-                parts.append(await self.parts.patches.keep(self.run_id, patch, workspace))
+                keep, workspace = self.parts.patches.keep, self.request.workspace
+                parts.append(await asyncio.to_thread(keep, self.run_id, patch, workspace))
         except (DomainError, OSError) as error:
             parts.append(f"what it changed is lost: {error}")
         return parts

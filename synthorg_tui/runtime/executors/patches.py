@@ -4,7 +4,6 @@ Nothing here applies one: that is git's work and a person's decision. Patches ho
 as it is, so they are private, the oldest leave by themselves, and those of erased runs with these.
 """
 
-import asyncio
 import os
 import re
 from collections.abc import Collection
@@ -38,33 +37,11 @@ class KeptPatches:
     def __init__(self, data_dir: Path) -> None:
         self._folder = data_dir / PATCH_DIR
 
-    async def keep(self, run_id: str, patch: bytes, workspace: Path) -> str:
+    def keep(self, run_id: str, patch: bytes, workspace: Path) -> str:
         """Keep a run's patch, and return in words what it changed and how to apply it.
 
-        Raises ``OSError``.
+        Blocks, and raises ``OSError``.
         """
-        return await asyncio.to_thread(self._keep, run_id, patch, workspace)
-
-    def path(self, run_id: str) -> Path | None:
-        """Return where the patch of a run lies; ``None`` when it changed nothing, or it is gone."""
-        path = self._path(run_id)
-        return path if path.is_file() else None
-
-    async def sweep(self, runs: Collection[str]) -> None:
-        """Delete the patches of all runs but these: what is erased leaves no text here."""
-        await asyncio.to_thread(self._sweep, runs)
-
-    def _sweep(self, runs: Collection[str]) -> None:
-        for path in self._folder.glob("*.patch"):
-            if path.stem not in runs:
-                path.unlink(missing_ok=True)
-
-    def _path(self, run_id: str) -> Path:
-        if not _RUN_ID.fullmatch(run_id):
-            raise DomainError("that is no id of a run")
-        return self._folder / f"{run_id}.patch"
-
-    def _keep(self, run_id: str, patch: bytes, workspace: Path) -> str:
         ensure_private_dir(self._folder)
         path = self._path(run_id)
         write_atomically(path, patch, mode=PRIVATE_FILE, durable=False)
@@ -76,3 +53,19 @@ class KeptPatches:
         return (
             f"it changed {files}; to take that over: {_APPLY} -C {where} apply {quote(str(path))}"
         )
+
+    def path(self, run_id: str) -> Path | None:
+        """Return where the patch of a run lies; ``None`` when it changed nothing, or it is gone."""
+        path = self._path(run_id)
+        return path if path.is_file() else None
+
+    def sweep(self, runs: Collection[str]) -> None:
+        """Delete the patches of all runs but these: an erased run leaves no text here. Blocks."""
+        for path in self._folder.glob("*.patch"):
+            if path.stem not in runs:
+                path.unlink(missing_ok=True)
+
+    def _path(self, run_id: str) -> Path:
+        if not _RUN_ID.fullmatch(run_id):
+            raise DomainError("that is no id of a run")
+        return self._folder / f"{run_id}.patch"

@@ -6,7 +6,6 @@ What it writes is bounded, whatever it writes: a line that is too long is passed
 
 import asyncio
 import json
-import os
 import re
 import shutil
 import signal
@@ -21,6 +20,7 @@ from typing import Final
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import size
 from synthorg_tui.ingest.records import Record
+from synthorg_tui.runtime.tools.processes import signal_group
 
 MAX_LINE: Final = 4 * 1024 * 1024
 MAX_STREAM: Final = 256 * 1024 * 1024
@@ -38,10 +38,6 @@ _HIDDEN: Final = re.compile(
 """Variables that a client isn't given: that an agent started it, other folders, and ours."""
 
 
-class StreamTooLongError(DomainError):
-    """A client wrote more than anybody reads."""
-
-
 @dataclass(slots=True)
 class RecordLines:
     """Takes a stream apart into records; ``passed_over`` counts lines that are none."""
@@ -54,11 +50,11 @@ class RecordLines:
     def take(self, chunk: bytes) -> list[Record]:
         """Return the records that are complete with this chunk; an empty one is the end.
 
-        Raises ``StreamTooLongError``.
+        Raises ``DomainError`` once the stream is longer than ``MAX_STREAM``.
         """
         self._read += len(chunk)
         if self._read > MAX_STREAM:
-            raise StreamTooLongError(f"it wrote more than {size(MAX_STREAM)}")
+            raise DomainError(f"it wrote more than {size(MAX_STREAM)}")
         *ends, rest = chunk.split(b"\n")
         found = []
         for part in ends:
@@ -125,7 +121,7 @@ async def converse(
     """Run a client on a text until it ends, and hand over its records as they come.
 
     It is ended early when ``on_record`` returns false, or when it is cancelled. Raises
-    ``StreamTooLongError`` and ``OSError``.
+    ``DomainError`` when it writes more than ``MAX_STREAM``, and ``OSError``.
     """
     ending = ClientEnding()
     async with started(command, folder, environ) as process:
@@ -245,19 +241,14 @@ async def started(
 async def _end(process: "ClientProcess") -> None:
     """Ask a program to end, then end its group, also what it left there."""
     if process.returncode is None:
-        _signal(process.pid, signal.SIGTERM)
+        signal_group(process.pid, signal.SIGTERM)
         with suppress(TimeoutError):
             async with asyncio.timeout(_LEAVING_SECONDS):
                 await _exit(process)
-    _signal(process.pid, signal.SIGKILL)
+    signal_group(process.pid, signal.SIGKILL)
     await _exit(process)
 
 
 async def _exit(process: "ClientProcess") -> int | None:
     await process.left.wait()
     return process.returncode
-
-
-def _signal(group: int, sign: signal.Signals) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, sign)

@@ -1,7 +1,6 @@
-"""What a client tells while it works, made into steps: bounded, redacted, and each complete.
+"""Turns the records of a client into steps of a run: bounded, redacted, and each complete.
 
-Every client tells it in records of its own, which ``dialects`` reads; what they say comes together
-here. All of it is a stranger's.
+``dialects`` reads the records of each client and calls ``ClientSteps``. All texts are untrusted.
 """
 
 from collections.abc import Callable
@@ -25,20 +24,12 @@ MAX_NAME: Final = 200
 
 
 @dataclass(slots=True)
-class _OpenCall:
-    """A call whose result hasn't come yet."""
-
-    tool: str
-    arguments: dict[str, Any]
-
-
-@dataclass(slots=True)
 class ClientSteps:
-    """The steps of a run by a client, and what it used so far.
+    """The steps of a run by a client, and its usage so far.
 
     ``emit`` is given each step once it is complete. ``number`` is that of the last step, ``turn``
     the number of answers, ``session`` the client's name for the run. ``reason`` and ``told`` are
-    how it says that it ended. ``skipped`` counts records that nobody can read.
+    the end that the client reports. ``skipped`` counts records that can't be read.
     """
 
     emit: Callable[[RunStep], None]
@@ -61,14 +52,15 @@ class ClientSteps:
     _texts: list[str] = field(default_factory=list)
     _unsaid: list[float] = field(default_factory=lambda: [0, 0, 0.0])
     _counted: dict[str, tuple[int, int]] = field(default_factory=dict)
-    _open: dict[str, _OpenCall] = field(default_factory=dict)
+    _open: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Tool and arguments of the calls that have no result yet."""
 
     def given(self, text: str, memory_ids: tuple[str, ...]) -> None:
         """Add what the run begins with."""
         self._add(StepKind.GIVEN, text=text, memory_ids=memory_ids)
 
     def note(self, text: str) -> None:
-        """Add what the runtime has to say."""
+        """Add a note of the runtime."""
         self._flush()
         self._add(StepKind.NOTE, text=self._clean(text, MAX_ANSWER))
 
@@ -84,14 +76,12 @@ class ClientSteps:
     def call(self, identity: str, tool: str, arguments: dict[str, Any]) -> None:
         """Take a call that the answer asks for; its step comes with its result."""
         if len(self._open) < MAX_OPEN_CALLS and identity not in self._open:
-            self._open[identity] = _OpenCall(
-                self._clean(tool, MAX_NAME) or "unknown", self._bounded(arguments)
-            )
+            name = self._clean(tool, MAX_NAME) or "unknown"
+            self._open[identity] = {"tool": name, "arguments": self._bounded(arguments)}
 
     def tool_of(self, identity: str) -> str:
         """Return the tool of a call that has no result yet; empty when there is none."""
-        call = self._open.get(identity)
-        return call.tool if call else ""
+        return str(self._open.get(identity, {}).get("tool", ""))
 
     def result(
         self, identity: str, output: str, outcome: CallOutcome, exit_code: int | None = None
@@ -104,25 +94,23 @@ class ClientSteps:
         self.calls += 1
         self._add(
             StepKind.CALL,
-            tool=call.tool,
-            arguments=call.arguments,
+            **call,
             outcome=outcome,
             exit_code=exit_code,
             text=self._clean(output, self.output_chars),
         )
 
-    def used(self, identity: str, prompt: int, completion: int) -> None:
-        """Take the tokens of an answer; told again, the last ones count."""
+    def used(self, identity: str, prompt: int, completion: int, cost: float = 0.0) -> None:
+        """Take the tokens of an answer and what it cost.
+
+        Where its tokens are told again, the last ones count; costs are added up.
+        """
         before = self._counted.get(identity, (0, 0))
         self._counted[identity] = (prompt, completion)
-        self._use(prompt - before[0], completion - before[1], 0.0)
-
-    def spent(self, cost: float) -> None:
-        """Take the cost of an answer."""
-        self._use(0, 0, cost)
+        self._use(prompt - before[0], completion - before[1], cost)
 
     def settle(self, prompt: int, completion: int, cost: float) -> None:
-        """Take what the client says that all of it used, of which answers told a part."""
+        """Take the client's total usage, and add the part that no answer reported."""
         self._use(
             max(0, prompt - self.prompt_tokens),
             max(0, completion - self.completion_tokens),
@@ -130,11 +118,11 @@ class ClientSteps:
         )
 
     def ended(self, reason: TerminationReason, told: str = "") -> None:
-        """Take how the client says that it ended."""
+        """Take the end that the client reports."""
         self.reason, self.told = reason, self._clean(told, MAX_ARGUMENT)
 
     def finish(self) -> None:
-        """Add what isn't told yet; a call without a result has an unknown outcome."""
+        """Add the last answer and the open calls, whose outcome is unknown."""
         self._flush()
         for identity in tuple(self._open):
             self.result(identity, "", CallOutcome.UNKNOWN)

@@ -10,13 +10,7 @@ from synthorg_tui.core.enums import SecurityVerdictType
 from synthorg_tui.memory.tools import BaseTool
 from synthorg_tui.runtime.interceptors import permission
 from synthorg_tui.runtime.models import RunProfile
-from synthorg_tui.runtime.tools.files import (
-    EditFileTool,
-    ListFilesTool,
-    ReadFileTool,
-    SearchFilesTool,
-    WriteFileTool,
-)
+from synthorg_tui.runtime.tools.files import file_tools
 from synthorg_tui.runtime.tools.shell import ShellTool
 
 
@@ -26,13 +20,6 @@ def workspace_tools(workspace: Path, profile: RunProfile) -> tuple[BaseTool, ...
     Raises ``ConfinedPathError`` when it isn't a folder.
     """
     folder = ConfinedFolder(workspace)
-    tools = (
-        ReadFileTool(folder),
-        ListFilesTool(folder),
-        SearchFilesTool(folder),
-        WriteFileTool(folder),
-        EditFileTool(folder),
-        ShellTool(folder),
-    )
-    is_denied = SecurityVerdictType.DENY
-    return tuple(tool for tool in tools if permission(tool, profile).type is not is_denied)
+    tools = (*file_tools(folder), ShellTool(folder))
+    denied = SecurityVerdictType.DENY
+    return tuple(tool for tool in tools if permission(tool, profile).type is not denied)

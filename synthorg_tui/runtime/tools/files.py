@@ -1,15 +1,15 @@
 """Tools for files of the workspace: read, list, search, write, edit.
 
-Their names and arguments are those that coding agents know, and that intents of recorded calls are
-read from. How a path is kept inside is in ``core.confined``; a search is a program of its own.
+Their names and arguments are those of known coding agents, from which the intents of recorded calls
+are read. ``core.confined`` keeps paths inside the workspace; a search runs in a process of its own.
 """
 
 import asyncio
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from synthorg_tui.core.confined import (
     MAX_PATH,
@@ -42,200 +42,109 @@ _SHOWN_HIDDEN: Final = re.compile(r"‹U\+[0-9A-F]{4,6}›|[\u2400-\u2421]")
 """How hidden characters are shown to a model, which would write the marks instead of them."""
 
 
-class _FileTool(BaseTool):
-    """A tool on files of one folder."""
+Work: TypeAlias = Callable[[ConfinedFolder, Mapping[str, Any]], Awaitable[ToolResult]]
+"""Does what a tool is called for; raises ``ConfinedPathError``."""
+
+
+class FileTool(BaseTool):
+    """A tool on the files of one folder.
+
+    Args:
+        folder: Where the files are.
+        access: What calls of it may change.
+        work: Is given the folder and the arguments of a call.
+        definition: What the model is told of it.
+    """
 
     def __init__(
-        self, folder: ConfinedFolder, definition: ToolDefinition, access: ToolAccessLevel
+        self,
+        folder: ConfinedFolder,
+        access: ToolAccessLevel,
+        work: Work,
+        definition: ToolDefinition,
     ) -> None:
         super().__init__(definition, category=ToolCategory.FILE_SYSTEM, access=access)
         self._folder = folder
-
-
-class ReadFileTool(_FileTool):
-    """The ``read_file`` tool: text of a file, whole or a range of its lines."""
-
-    def __init__(self, folder: ConfinedFolder) -> None:
-        definition = ToolDefinition(
-            name=READ_FILE,
-            description=(
-                f"Read a text file of the workspace, at most {_LINES:,} lines at a time; secrets "
-                "in it are left out."
-            ),
-            parameters=object_schema(
-                {
-                    "path": path_schema("the file, relative to the workspace"),
-                    "offset": {
-                        "type": "integer",
-                        "minimum": 1,
-                        "description": "the first line to read, from 1",
-                    },
-                    "limit": {"type": "integer", "minimum": 1, "maximum": 100_000},
-                },
-                ("path",),
-            ),
-        )
-        super().__init__(folder, definition, ToolAccessLevel.SANDBOXED)
+        self._work = work
 
     async def execute(self, *, arguments: Mapping[str, Any]) -> ToolResult:
-        """Return the lines; raises ``ConfinedPathError``."""
-        path = arguments["path"]
-        content = await asyncio.to_thread(self._folder.read, path, limit=MAX_READ_BYTES)
-        lines = as_text(content, path).splitlines(keepends=True)
-        first = int(arguments.get("offset") or 1)
-        last = first + int(arguments.get("limit") or _LINES) - 1
-        if not lines:
-            return ToolResult(content="(the file is empty)")
-        if first > len(lines):
-            problem = f"the file has {counted(len(lines), 'line')}; {first:,} is behind its end"
-            return ToolResult(content=problem, is_error=True)
-        text = "".join(lines[first - 1 : last])
-        if last < len(lines):
-            text += (
-                f"\n[lines {first:,} to {last:,} of {len(lines):,}: go on with offset {last + 1}]"
-            )
-        return ToolResult(content=text)
+        """Return what the call came to; raises ``ConfinedPathError``."""
+        return await self._work(self._folder, arguments)
 
 
-class _SearchTool(_FileTool):
-    """A tool that looks through a tree of files, in a process of its own."""
-
-    async def _search(self, arguments: Mapping[str, Any], glob: str, regex: str) -> ToolResult:
-        path = str(arguments.get("path") or ".")
-        await asyncio.to_thread(self._folder.require_folder, path)
-        start = "/".join(self._folder.parts(path))
-        program = (sys.executable, "-I", str(Path(tree_search.__file__)))
-        result = await run_process(
-            (*program, str(self._folder.root), start, glob, regex, str(MAX_RESULTS)),
-            cwd=self._folder.root,
-            seconds=SEARCH_SECONDS,
-            most=MAX_RESULTS * tree_search.MAX_LINE,
-            environ=tool_environment({}),
-        )
-        if result.timed_out:
-            text = f"{result.output}\n[stopped after {SEARCH_SECONDS:g} s: narrow the search]"
-            return ToolResult(content=text, is_error=True)
-        if result.exit_code:
-            return ToolResult(content=f"Error: {result.output.strip()[-500:]}", is_error=True)
-        return ToolResult(content=result.output.rstrip("\n") or "Nothing was found.")
+def file_tools(folder: ConfinedFolder) -> tuple[BaseTool, ...]:
+    """Return the tools on the files of a folder."""
+    return tuple(FileTool(folder, *declared) for declared in _TOOLS)
 
 
-class ListFilesTool(_SearchTool):
-    """The ``list_files`` tool: paths of files, all or those that a glob names."""
-
-    def __init__(self, folder: ConfinedFolder) -> None:
-        definition = ToolDefinition(
-            name=LIST_FILES,
-            description=(
-                f"List files of the workspace by path, at most {MAX_RESULTS}. Folders of version "
-                "control and of installed packages are left out."
-            ),
-            parameters=object_schema(
-                {
-                    "path": path_schema("the folder, the workspace itself if left out"),
-                    "pattern": {
-                        "type": "string",
-                        "maxLength": MAX_PATTERN,
-                        "description": "a glob such as *.py or src/**/*.ts",
-                    },
-                },
-                (),
-            ),
-        )
-        super().__init__(folder, definition, ToolAccessLevel.SANDBOXED)
-
-    async def execute(self, *, arguments: Mapping[str, Any]) -> ToolResult:
-        """Return the paths, one a line; raises ``ConfinedPathError``."""
-        return await self._search(arguments, str(arguments.get("pattern") or ""), "")
+async def _read(folder: ConfinedFolder, arguments: Mapping[str, Any]) -> ToolResult:
+    """Return the text of a file, whole or a range of its lines."""
+    path = arguments["path"]
+    content = await asyncio.to_thread(folder.read, path, limit=MAX_READ_BYTES)
+    lines = as_text(content, path).splitlines(keepends=True)
+    first = int(arguments.get("offset") or 1)
+    last = first + int(arguments.get("limit") or _LINES) - 1
+    if not lines:
+        return ToolResult(content="(the file is empty)")
+    if first > len(lines):
+        problem = f"the file has {counted(len(lines), 'line')}; {first:,} is behind its end"
+        return ToolResult(content=problem, is_error=True)
+    text = "".join(lines[first - 1 : last])
+    if last < len(lines):
+        text += f"\n[lines {first:,} to {last:,} of {len(lines):,}: go on with offset {last + 1}]"
+    return ToolResult(content=text)
 
 
-class SearchFilesTool(_SearchTool):
-    """The ``search_files`` tool: lines that a regular expression matches."""
-
-    def __init__(self, folder: ConfinedFolder) -> None:
-        definition = ToolDefinition(
-            name=SEARCH_FILES,
-            description=(
-                "Find lines of the workspace's text files by a regular expression (Python's), as "
-                f"path:line:text, at most {MAX_RESULTS}."
-            ),
-            parameters=object_schema(
-                {
-                    "pattern": {"type": "string", "minLength": 1, "maxLength": MAX_PATTERN},
-                    "path": path_schema("the folder, the workspace itself if left out"),
-                    "glob": {
-                        "type": "string",
-                        "maxLength": MAX_PATTERN,
-                        "description": "only files with such a path, as *.py",
-                    },
-                },
-                ("pattern",),
-            ),
-        )
-        super().__init__(folder, definition, ToolAccessLevel.SANDBOXED)
-
-    async def execute(self, *, arguments: Mapping[str, Any]) -> ToolResult:
-        """Return the lines; raises ``ConfinedPathError``."""
-        return await self._search(arguments, str(arguments.get("glob") or ""), arguments["pattern"])
+async def _list(folder: ConfinedFolder, arguments: Mapping[str, Any]) -> ToolResult:
+    """Return the paths of files, one a line."""
+    return await _search(folder, arguments, str(arguments.get("pattern") or ""), "")
 
 
-class WriteFileTool(_FileTool):
-    """The ``write_file`` tool: a file as a whole, new or over the one that is there."""
-
-    def __init__(self, folder: ConfinedFolder) -> None:
-        definition = ToolDefinition(
-            name=WRITE_FILE,
-            description="Write a whole text file of the workspace, over what is there.",
-            parameters=object_schema(
-                {
-                    "path": path_schema("the file, relative to the workspace"),
-                    "content": {"type": "string", "maxLength": MAX_WRITE_CHARS},
-                },
-                ("path", "content"),
-            ),
-        )
-        super().__init__(folder, definition, ToolAccessLevel.STANDARD)
-
-    async def execute(self, *, arguments: Mapping[str, Any]) -> ToolResult:
-        """Write the file; raises ``ConfinedPathError``."""
-        path, content = arguments["path"], arguments["content"]
-        return await asyncio.to_thread(_changed, self._folder, path, lambda before: content)
+async def _find(folder: ConfinedFolder, arguments: Mapping[str, Any]) -> ToolResult:
+    """Return the lines that a regular expression matches."""
+    return await _search(folder, arguments, str(arguments.get("glob") or ""), arguments["pattern"])
 
 
-class EditFileTool(_FileTool):
-    """The ``edit_file`` tool: one exact text of a file replaced by another."""
+async def _search(
+    folder: ConfinedFolder, arguments: Mapping[str, Any], glob: str, regex: str
+) -> ToolResult:
+    """Look through a tree of files, in a process of its own."""
+    path = str(arguments.get("path") or ".")
+    await asyncio.to_thread(folder.require_folder, path)
+    start = "/".join(folder.parts(path))
+    program = (sys.executable, "-I", str(Path(tree_search.__file__)))
+    result = await run_process(
+        (*program, str(folder.root), start, glob, regex, str(MAX_RESULTS)),
+        cwd=folder.root,
+        seconds=SEARCH_SECONDS,
+        most=MAX_RESULTS * tree_search.MAX_LINE,
+        environ=tool_environment({}),
+    )
+    if result.timed_out:
+        text = f"{result.output}\n[stopped after {SEARCH_SECONDS:g} s: narrow the search]"
+        return ToolResult(content=text, is_error=True)
+    if result.exit_code:
+        return ToolResult(content=f"Error: {result.output.strip()[-500:]}", is_error=True)
+    return ToolResult(content=result.output.rstrip("\n") or "Nothing was found.")
 
-    def __init__(self, folder: ConfinedFolder) -> None:
-        text = {"type": "string", "maxLength": MAX_WRITE_CHARS}
-        definition = ToolDefinition(
-            name=EDIT_FILE,
-            description=(
-                "Replace a text in a file of the workspace. old_string must be in the file exactly "
-                "as given, and once only unless replace_all is true."
-            ),
-            parameters=object_schema(
-                {
-                    "path": path_schema("the file, relative to the workspace"),
-                    "old_string": {**text, "minLength": 1},
-                    "new_string": text,
-                    "replace_all": {"type": "boolean"},
-                },
-                ("path", "old_string", "new_string"),
-            ),
-        )
-        super().__init__(folder, definition, ToolAccessLevel.STANDARD)
 
-    async def execute(self, *, arguments: Mapping[str, Any]) -> ToolResult:
-        """Change the file; raises ``ConfinedPathError``."""
+async def _write(folder: ConfinedFolder, arguments: Mapping[str, Any]) -> ToolResult:
+    """Write a file as a whole, new or over the one that is there."""
+    content = arguments["content"]
+    return await asyncio.to_thread(_changed, folder, arguments["path"], lambda before: content)
 
-        def edited(before: str | None) -> str:
-            if before is None:
-                raise ConfinedPathError("there is no such file", remedy="write_file makes one.")
-            old, new = arguments["old_string"], arguments["new_string"]
-            everywhere = bool(arguments.get("replace_all"))
-            return with_replacement(before, old, new, everywhere=everywhere)
 
-        return await asyncio.to_thread(_changed, self._folder, arguments["path"], edited)
+async def _edit(folder: ConfinedFolder, arguments: Mapping[str, Any]) -> ToolResult:
+    """Replace one exact text of a file."""
+
+    def edited(before: str | None) -> str:
+        if before is None:
+            raise ConfinedPathError("there is no such file", remedy="write_file makes one.")
+        old, new = arguments["old_string"], arguments["new_string"]
+        everywhere = bool(arguments.get("replace_all"))
+        return with_replacement(before, old, new, everywhere=everywhere)
+
+    return await asyncio.to_thread(_changed, folder, arguments["path"], edited)
 
 
 def _changed(folder: ConfinedFolder, path: str, change: Callable[[str | None], str]) -> ToolResult:
@@ -276,3 +185,105 @@ def object_schema(properties: dict[str, Any], required: tuple[str, ...]) -> dict
 def path_schema(words: str) -> dict[str, Any]:
     """Return the schema of a path."""
     return {"type": "string", "minLength": 1, "maxLength": MAX_PATH, "description": words}
+
+
+_TEXT: Final = {"type": "string", "maxLength": MAX_WRITE_CHARS}
+_PATTERN: Final = {"type": "string", "maxLength": MAX_PATTERN}
+_TOOLS: Final[tuple[tuple[ToolAccessLevel, Work, ToolDefinition], ...]] = (
+    (
+        ToolAccessLevel.SANDBOXED,
+        _read,
+        ToolDefinition(
+            name=READ_FILE,
+            description=(
+                f"Read a text file of the workspace, at most {_LINES:,} lines at a time; secrets "
+                "in it are left out."
+            ),
+            parameters=object_schema(
+                {
+                    "path": path_schema("the file, relative to the workspace"),
+                    "offset": {
+                        "type": "integer",
+                        "minimum": 1,
+                        "description": "the first line to read, from 1",
+                    },
+                    "limit": {"type": "integer", "minimum": 1, "maximum": 100_000},
+                },
+                ("path",),
+            ),
+        ),
+    ),
+    (
+        ToolAccessLevel.SANDBOXED,
+        _list,
+        ToolDefinition(
+            name=LIST_FILES,
+            description=(
+                f"List files of the workspace by path, at most {MAX_RESULTS}. Folders of version "
+                "control and of installed packages are left out."
+            ),
+            parameters=object_schema(
+                {
+                    "path": path_schema("the folder, the workspace itself if left out"),
+                    "pattern": {**_PATTERN, "description": "a glob such as *.py or src/**/*.ts"},
+                },
+                (),
+            ),
+        ),
+    ),
+    (
+        ToolAccessLevel.SANDBOXED,
+        _find,
+        ToolDefinition(
+            name=SEARCH_FILES,
+            description=(
+                "Find lines of the workspace's text files by a regular expression (Python's), as "
+                f"path:line:text, at most {MAX_RESULTS}."
+            ),
+            parameters=object_schema(
+                {
+                    "pattern": {"type": "string", "minLength": 1, "maxLength": MAX_PATTERN},
+                    "path": path_schema("the folder, the workspace itself if left out"),
+                    "glob": {**_PATTERN, "description": "only files with such a path, as *.py"},
+                },
+                ("pattern",),
+            ),
+        ),
+    ),
+    (
+        ToolAccessLevel.STANDARD,
+        _write,
+        ToolDefinition(
+            name=WRITE_FILE,
+            description="Write a whole text file of the workspace, over what is there.",
+            parameters=object_schema(
+                {
+                    "path": path_schema("the file, relative to the workspace"),
+                    "content": _TEXT,
+                },
+                ("path", "content"),
+            ),
+        ),
+    ),
+    (
+        ToolAccessLevel.STANDARD,
+        _edit,
+        ToolDefinition(
+            name=EDIT_FILE,
+            description=(
+                "Replace a text in a file of the workspace. old_string must be in the file exactly "
+                "as given, and once only unless replace_all is true."
+            ),
+            parameters=object_schema(
+                {
+                    "path": path_schema("the file, relative to the workspace"),
+                    "old_string": {**_TEXT, "minLength": 1},
+                    "new_string": _TEXT,
+                    "replace_all": {"type": "boolean"},
+                },
+                ("path", "old_string", "new_string"),
+            ),
+        ),
+    ),
+)
+"""The tools in the order in which a model is offered them."""

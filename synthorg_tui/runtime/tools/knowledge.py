@@ -7,8 +7,9 @@ strategy's and don't belong here.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from synthorg_tui.agents.session import AgentSession
 from synthorg_tui.agents.tools import (
     LIST_SKILLS,
     ORG_POLICIES,
@@ -24,9 +25,6 @@ from synthorg_tui.providers.models import ToolDefinition, ToolUse
 from synthorg_tui.runtime.interceptors import command_of
 from synthorg_tui.runtime.invoker import CallHint
 
-if TYPE_CHECKING:
-    from synthorg_tui.agents.session import AgentSession
-
 _OFFERED: Final = (LIST_SKILLS, READ_SKILL, ORG_SEARCH, ORG_POLICIES)
 _FENCED: Final = frozenset({READ_SKILL, ORG_SEARCH, ORG_POLICIES})
 """Their replies fence what they quote."""
@@ -35,7 +33,7 @@ _FENCED: Final = frozenset({READ_SKILL, ORG_SEARCH, ORG_POLICIES})
 class SessionTool(BaseTool):
     """A tool that the session of an agent answers; it changes nothing."""
 
-    def __init__(self, definition: ToolDefinition, session: "AgentSession") -> None:
+    def __init__(self, definition: ToolDefinition, session: AgentSession) -> None:
         category, access = ToolCategory.MEMORY, ToolAccessLevel.SANDBOXED
         super().__init__(definition, category=category, access=access)
         self._session = session
@@ -47,13 +45,13 @@ class SessionTool(BaseTool):
         return ToolResult(content=reply.content, is_error=reply.is_error, is_fenced=is_fenced)
 
 
-def knowledge_tools(session: "AgentSession") -> tuple[BaseTool, ...]:
+def knowledge_tools(session: AgentSession) -> tuple[BaseTool, ...]:
     """Return the tools for approved skills and organisation memory, bound to an agent's session."""
     known = {definition.name: definition for definition in definitions()}
     return tuple(SessionTool(known[name], session) for name in _OFFERED)
 
 
-def hints_of(session: "AgentSession", workspace: Path) -> CallHint:
+def hints_of(session: AgentSession, workspace: Path) -> CallHint:
     """Return what tells the agent of a session what is known about a call that it makes.
 
     As hooks of connected agents do: a lesson about a command or a file, mostly nothing.

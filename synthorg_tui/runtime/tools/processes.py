@@ -104,7 +104,7 @@ async def run_process(
         timed_out = True
         await _terminate(process)
     finally:
-        left_running = _signal_group(process.pid, signal.SIGKILL)
+        left_running = signal_group(process.pid, signal.SIGKILL)
         left_running = await asyncio.to_thread(end_marked, f"{_MARK}={mark}") or left_running
         with suppress(TimeoutError):
             await asyncio.wait_for(reading, GRACE_SECONDS)
@@ -172,12 +172,12 @@ async def _read(end: int, kept: KeptOutput) -> None:
 
 async def _terminate(process: asyncio.subprocess.Process) -> None:
     """Tell a program to end; one that doesn't is killed by the caller."""
-    _signal_group(process.pid, signal.SIGTERM)
+    signal_group(process.pid, signal.SIGTERM)
     with suppress(TimeoutError):
         await asyncio.wait_for(process.wait(), GRACE_SECONDS)
 
 
-def _signal_group(pid: int, number: int) -> bool:
+def signal_group(pid: int, number: int) -> bool:
     """Send a signal to a process group; whether there is one that can be reached."""
     try:
         os.killpg(pid, number)

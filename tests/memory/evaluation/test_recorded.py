@@ -12,7 +12,7 @@ from synthorg_tui.agents.models import CallKind, CallRecord
 from synthorg_tui.memory.evaluation.questions import EvalQuestion, QuestionSource
 from synthorg_tui.memory.evaluation.recorded import OPENED_WITHIN, RecordedQuestions
 from synthorg_tui.memory.index.protocol import Visibility
-from synthorg_tui.memory.scenarios import Question, ScenarioRecord, ScenarioStore
+from synthorg_tui.memory.scenarios import Question
 from synthorg_tui.persistence.call_log import erase_from_calls
 from synthorg_tui.persistence.database import Database
 from tests.tui.tui_fakes import NOW
@@ -30,8 +30,10 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 async def saved(database: Database, name: str, question: Question, *expected: str) -> None:
-    record = ScenarioRecord(name, question.model_dump_json(), expected)
-    await ScenarioStore(database).save(record)
+    values = [name, question.model_dump_json(), list(expected)]
+    await database.write(
+        lambda db: db.execute("INSERT OR REPLACE INTO scenarios VALUES (?, ?, ?)", values)
+    )
 
 
 async def scenarios(database: Database) -> tuple[EvalQuestion, ...]:

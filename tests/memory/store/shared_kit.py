@@ -11,7 +11,6 @@ from synthorg_tui.memory.index.protocol import VectorIndex
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.core import Core
-from synthorg_tui.memory.store.following import is_current
 from synthorg_tui.memory.store.policy import StorePolicy
 from synthorg_tui.memory.store.sync import Projection
 from synthorg_tui.persistence import INDEX_DIR
@@ -55,7 +54,7 @@ async def live_ids(backend: LocalMemoryBackend) -> set[str]:
 async def indexed_ids(backend: LocalMemoryBackend) -> set[str]:
     """The ids of the points of the app's index, once it has followed the others."""
     for _ in range(1_000):
-        if await is_current(backend.core):
+        if await backend.core.is_current():
             break
     return await backend.core.with_index(partial(_ids, backend))
 

@@ -270,6 +270,15 @@ class TestArchive:
         _, backend = await self.search({"query": "x", "category": "semantic"}, **settings)
         assert backend.queries[0].categories == frozenset({MemoryCategory.SEMANTIC})
 
+    async def test_only_configured_categories_are_written(self) -> None:
+        backend, settings = FakeBackend(), {"archival_categories": ["semantic"]}
+        args = {"content": "x", "category": "social"}
+        reply = await call("archival_memory_write", backend, args, **settings)
+        assert reply == "Error: Invalid arguments: category: this one isn't archived."
+        assert backend.stored == []
+        await call("archival_memory_write", backend, args | {"category": "semantic"}, **settings)
+        assert len(backend.stored) == 1
+
     @rows(("tagging", "tags"), [(True, ("self_edited",)), (False, ())])
     async def test_what_is_written_is_tagged(self, tagging: bool, tags: tuple[str, ...]) -> None:
         backend = FakeBackend()

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from synthorg_tui.runtime.executors import installed_executors
-from synthorg_tui.runtime.executors.executor import ClientParts
+from synthorg_tui.runtime.executors.executor import ClientParts, installed_executors
 from synthorg_tui.runtime.models import ExecutionResult, RunRequest, RunStep
 from synthorg_tui.runtime.protocol import RunExecutor
 

@@ -181,9 +181,9 @@ async def test_it_works_in_a_copy_and_what_it_changed_is_kept_as_a_patch(where: 
     git(where.project, *apply.split()[1:])
     assert (where.project / "readme.txt").read_text() == "two\n"
     assert path.stat().st_mode & 0o777 == 0o600
-    await patches.sweep(["run-1", "run-2"])
+    patches.sweep(["run-1", "run-2"])
     assert path.exists()
-    await patches.sweep(["run-2"])
+    patches.sweep(["run-2"])
     assert not path.exists()
     assert list(scratch_root().iterdir()) == []
 
@@ -209,7 +209,7 @@ async def test_only_the_newest_patches_are_kept(
     monkeypatch.setattr("synthorg_tui.runtime.executors.patches.MAX_PATCHES", 2)
     patches = KeptPatches(where.home / "data")
     for number in range(3):
-        await patches.keep(f"run-{number}", b"diff --git a b\n", where.project)
+        patches.keep(f"run-{number}", b"diff --git a b\n", where.project)
         os.utime(patches.path(f"run-{number}") or "", (number, number))
     assert [patches.path(f"run-{number}") is None for number in range(3)] == [True, False, False]
     with pytest.raises(DomainError):

@@ -42,48 +42,6 @@ _THOUSAND: Final = 1000
 UsageRecorder = Callable[[UsageRecord], Awaitable[None]]
 
 
-class EmbeddingCosts:
-    """Records what embedding texts costs, if the settings say so."""
-
-    def __init__(
-        self,
-        config: EmbeddingCostConfig,
-        model: str,
-        clock: Clock,
-        record: UsageRecorder | None,
-    ) -> None:
-        self._config, self._clock = config, clock
-        self._price = _priced(config, model)
-        self._record = record if config.enabled else None
-
-    async def add(self, text: str, agent_id: str) -> None:
-        """Record the cost of one text that was embedded for an agent."""
-        if self._record is None:
-            return
-        tokens = math.ceil(len(text) / self._config.default_chars_per_token)
-        name, price = self._price
-        await self._record(
-            UsageRecord(
-                at=self._clock.now(),
-                model=name,
-                prompt_tokens=tokens,
-                completion_tokens=0,
-                seconds=0.0,
-                cost=tokens * price / _THOUSAND,
-                provider=EMBEDDING,
-                agent_id="" if agent_id == SHARED_OWNER else agent_id,
-            )
-        )
-
-
-def _priced(config: EmbeddingCostConfig, fingerprint: str) -> tuple[str, float]:
-    """The name of a model in the price list, and its price; else what identifies it, and 0."""
-    for name, price in config.model_pricing.items():
-        if f":{name}:" in f":{fingerprint}:":
-            return name, price
-    return fingerprint, 0.0
-
-
 class Mem0Backend(PlainBackend):
     """``PlainBackend`` on the package ``mem0ai``, which is loaded on connecting.
 
@@ -118,9 +76,8 @@ class Mem0Backend(PlainBackend):
             fingerprint=embedder.fingerprint,
             dims=embedder.dims,
         )
-        self._costs = EmbeddingCosts(
-            config.embedding_cost, embedder.fingerprint, self._clock, record
-        )
+        self._costs = config.embedding_cost
+        self._record = record if self._costs.enabled else None
 
     async def connect(self) -> None:
         """Load the package and open its folder.
@@ -186,7 +143,7 @@ class Mem0Backend(PlainBackend):
             if self._has_keywords:
                 keywords = self.tokenizer.encode_document(entry.content)
                 await self._client.add_keywords(memory_id, keywords)
-            await self._costs.add(entry.content, entry.agent_id)
+            await self._record_cost(entry.content, entry.agent_id)
         return memory_id
 
     async def _drop(self, memory_id: str) -> None:
@@ -207,12 +164,39 @@ class Mem0Backend(PlainBackend):
 
     async def _vector(self, text: str, owner: str) -> Vectors:
         vector = await self._embedder.embed_query(meaning_of(text))
-        await self._costs.add(text, owner)
+        await self._record_cost(text, owner)
         return vector
+
+    async def _record_cost(self, text: str, agent_id: str) -> None:
+        """Record what embedding a text for an agent costs, if the settings say so."""
+        if self._record is None:
+            return
+        tokens = math.ceil(len(text) / self._costs.default_chars_per_token)
+        name, price = _priced(self._costs, self._embedder.fingerprint)
+        await self._record(
+            UsageRecord(
+                at=self._clock.now(),
+                model=name,
+                prompt_tokens=tokens,
+                completion_tokens=0,
+                seconds=0.0,
+                cost=tokens * price / _THOUSAND,
+                provider=EMBEDDING,
+                agent_id="" if agent_id == SHARED_OWNER else agent_id,
+            )
+        )
 
     def _memories(self, items: Sequence[Item]) -> list[KeptMemory]:
         now = self._clock.now()
         return [kept for item in items if (kept := memory_of(item, now)) is not None]
+
+
+def _priced(config: EmbeddingCostConfig, fingerprint: str) -> tuple[str, float]:
+    """The name of a model in the price list, and its price; else what identifies it, and 0."""
+    for name, price in config.model_pricing.items():
+        if f":{name}:" in f":{fingerprint}:":
+            return name, price
+    return fingerprint, 0.0
 
 
 def _hits(

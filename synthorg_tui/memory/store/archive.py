@@ -54,11 +54,8 @@ async def find_archived(
     """Search archived memories by meaning and words; see ``MemoryAdmin.find``."""
     if query.text is None:
         raise MemoryRetrievalError("a search needs a text")
-    where = browsing.browse_where(
-        replace(within, words=(), agents=within.agents or tuple(sorted(agents or ()))),
-        core.clock.now(),
-        core.ages,
-    )
+    scope = replace(within, words=(), agents=within.agents or tuple(sorted(agents or ())))
+    where = browsing.browse_where(scope, core.clock.now(), core.ages)
     queries.add_query(where, query)
     terms = core.tokenizer.tokenize(query.text)
     vector, degraded = await _vector_of(core, query.text)

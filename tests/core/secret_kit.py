@@ -101,7 +101,13 @@ RULE_SAMPLES: dict[str, Sample] = {
     "azure-devops": Sample(("«{A76}AZDO{A4}»",), ("AZDO is short for Azure DevOps",)),
     "azure-devops-base32": Sample(
         ("AzureDevOps said «{l52}»",),
-        ("azure " + "a" * 52, "azure 4f51a93c0d370d1205e88be6e9b5f7a86d2c0e1d", "l" * 52),
+        (
+            "azure " + "a" * 52,
+            "azure " + "abcdefghijklmnopqrstuvwxyz" * 2,
+            "azure " + "2" * 52,
+            "azure 4f51a93c0d370d1205e88be6e9b5f7a86d2c0e1d",
+            "l" * 52,
+        ),
     ),
     "digitalocean-token": _prefixed("dop_v1_", "doo_v1_", body="{h64}", harmless="dop_v1_name"),
     "fly-token": _prefixed("fo1_", "fm2_", body="{A60}", harmless="fm2_radio"),

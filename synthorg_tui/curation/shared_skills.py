@@ -19,7 +19,7 @@ from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.files import PRIVATE_FILE, write_atomically
 from synthorg_tui.curation.preexisting import record_in
-from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, SkillStatus
+from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, SkillStatus, VersionEvent
 from synthorg_tui.persistence import COPIES_FILE
 from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.values import naive_utc
@@ -107,7 +107,7 @@ class SkillFollower:
             if record.path != str(self._file(name))
         }
         before = dict(self._copies.written)
-        self._know_retired(records, wanted)
+        await self._know_retired(records, wanted)
         changed = [name for name, record in wanted.items() if await self._place(name, record)]
         gone = [
             name
@@ -118,14 +118,22 @@ class SkillFollower:
             await asyncio.to_thread(self._copies.save)
         return (*changed, *gone)
 
-    def _know_retired(
+    async def _know_retired(
         self, records: Sequence[RegisteredSkill], wanted: Mapping[str, RegisteredSkill]
     ) -> None:
         """Count what was approved here as written, though it was retired before a look at it."""
         for record in records:
-            is_own = record.path == str(self._file(record.name))
-            if is_own and record.sha256 and record.name not in wanted:
-                self._copies.written.setdefault(record.name, record.sha256)
+            file = self._file(record.name)
+            if record.path == str(file) and record.name not in wanted and file.exists():
+                sha256 = record.sha256 or await self._left_in_place(record.path)
+                if sha256:
+                    self._copies.written.setdefault(record.name, sha256)
+
+    async def _left_in_place(self, path: str) -> str:
+        """Return the hash of the last text of a file that nobody removed; empty without one."""
+        last = next(iter(await self._registry.versions(path)), None)
+        is_left = last is not None and last.event in (VersionEvent.WRITTEN, VersionEvent.ACCEPTED)
+        return last.sha256 if last is not None and is_left else ""
 
     async def _introduce(self) -> None:
         """Let the others know where this program's folder is, and that it is another one."""

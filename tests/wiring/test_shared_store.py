@@ -118,6 +118,17 @@ async def test_a_skill_goes_where_others_work_and_leaves_again(both: Both) -> No
     await until(name, ada, text)
 
 
+async def test_a_skill_that_is_retired_before_a_look_at_it_leaves_again(both: Both) -> None:
+    ada, bob = both
+    item_id = await propose(ada, lesson("a: soon", discovery="Soon retired", name="soon"))
+    name, text = await skill_of(ada, item_id)
+    async with ada.ledger.deciding:  # so that no look at it comes before it is retired
+        await until(name, bob, text)
+        row = next(row for row in (await bob.skills.overview()).rows if row.name == name)
+        await bob.reviews.retire(row.path, AT_APP)
+    await until(name, ada, None)
+
+
 async def test_others_skills_are_here_for_who_asks_nothing_or_only_for_a_list(
     both: Both, url: str, tmp_path: Path
 ) -> None:

@@ -73,8 +73,9 @@ class AgentGateway:
         """
         async with self._opening:
             if self._rights is None:
-                self._rights = await self._services.audit.rights()
+                rights = await self._services.audit.rights()
                 await self._services.sessions.sweep()
+                self._rights = rights
 
     @property
     def sessions(self) -> tuple[AgentSession, ...]:

@@ -131,9 +131,10 @@ class SkillFollower:
 
     async def _left_in_place(self, path: str) -> str:
         """Return the hash of the last text of a file that nobody removed; empty without one."""
-        last = next(iter(await self._registry.versions(path)), None)
-        is_left = last is not None and last.event in (VersionEvent.WRITTEN, VersionEvent.ACCEPTED)
-        return last.sha256 if last is not None and is_left else ""
+        for last in (await self._registry.versions(path))[:1]:
+            if last.event in (VersionEvent.WRITTEN, VersionEvent.ACCEPTED):
+                return last.sha256
+        return ""
 
     async def _introduce(self) -> None:
         """Let the others know where this program's folder is, and that it is another one."""

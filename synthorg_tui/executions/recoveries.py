@@ -1,12 +1,16 @@
 """Finds the failed calls that a later call of the same intent resolved.
 
 The one analyser of "failed, then worked": the stored record, the memories of an import and the
-lessons all ask it, so that they agree on what a success is and on which failure it answers. What
-is worth a memory or a lesson, and the words for it, are for those who ask.
+lessons all ask it, so that they agree on what a success is and on which failure it answers. A
+success answers a failure only if it wants the same: looking up a command's help doesn't, nor does
+a way out such as ``--abort``. What is worth a memory or a lesson, and the words for it, are for
+those who ask.
 """
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from difflib import SequenceMatcher
+from pathlib import PurePosixPath
 
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.commands import Step, command_steps, related
@@ -29,11 +33,30 @@ _STILL_FAILING = re.compile(
 BACKGROUND = ("Command running in background", "Process running with session ID")
 """How the output of a call begins that only started something."""
 _NO_PROGRAM = re.compile(
-    r"command not found|: not found\s*$|is not recognized as|Unknown command", re.MULTILINE
+    r"command not found|: not found\s*$|is not recognized as"
+    r"|(?:unknown|unrecogni[sz]ed|invalid|no such) (?:sub)?command",
+    re.MULTILINE | re.IGNORECASE,
 )
 _MAX_STAND_IN = 5
 """How many calls later another program may take the place of one that isn't there."""
-_HARMLESS = frozenset({"ls", "cat", "head", "tail", "grep", "rg", "find", "which", "stat", "test"})
+_HARMLESS = frozenset(
+    {"ls", "cat", "head", "tail", "grep", "rg", "find", "which", "stat", "test", "sed", "awk", "nl"}
+    | {"wc", "diff", "jq", "tree", "less", "sort", "git diff", "git show", "git log", "git grep"}
+)
+"""Commands that look at something: what they don't find is no failure."""
+_ASKS_HELP = re.compile(r".* (?:--help|--version)(?: .*)?|[\w./-]+(?: [\w:.-]+)* (?:-h|-V|help)")
+_WAY_OUT = re.compile(
+    r".* (?:--abort|--quit|--skip|--force(?:[-=]\S+)?|--hard|--no-verify|--no-gpg-sign"
+    r"|--dangerously\S*|--no-sandbox)(?: .*)?|(?:git|rm|ln|cp|mv|curl|npm) (?:.* )?-[fkD](?: .*)?"
+)
+"""Options that give up, or pass by what stopped a call: none of them mends anything."""
+MESSAGE_FLAGS = frozenset(
+    {"-m", "--message", "--title", "--body", "-t", "-b", "--notes", "--description"}
+)
+_ALIKE = 0.6
+"""The likeness from which on another name may be the one that was meant."""
+_SAME_CODE = 0.7
+"""The likeness from which on inline code is the same code, mended."""
 
 
 def resolved_failures(
@@ -63,7 +86,7 @@ def _resolving(
         if goal.is_shell != later.is_shell:
             continue
         if steps[position]:
-            is_again = related(steps[position], steps[index]) or (
+            is_again = _wants_same(goal, steps[position], steps[index]) or (
                 index - position <= _MAX_STAND_IN
                 and _stands_in(goal, steps[position], steps[index])
             )
@@ -72,6 +95,53 @@ def _resolving(
         if is_again and really_ok(later):
             return index
     return None
+
+
+def _wants_same(failed: ToolCall, steps: Sequence[Step], later: Sequence[Step]) -> bool:
+    """Whether a later command is another attempt at what the failed one was for."""
+    again = tuple(step for step in later if _attempts(steps[-1], step, failed.output))
+    return related(tuple(steps), again)
+
+
+def _attempts(goal: Step, step: Step, output: str) -> bool:
+    """Whether a step tries to do what the goal didn't manage, with the same thing."""
+    if step.words == goal.words:
+        return not (goal.directory and step.directory) or _one_inside(goal, step)
+    before, after = " ".join(goal.words), " ".join(step.words)
+    if any(one.fullmatch(after) and not one.fullmatch(before) for one in (_ASKS_HELP, _WAY_OUT)):
+        return False
+    (given, code), (others, new_code) = _given(goal), _given(step)
+    if code and new_code and _likeness(code, new_code) < _SAME_CODE:
+        return False
+    smaller = min(len(given), len(others))
+    if not smaller or 2 * len(given & others) >= smaller:
+        return True
+    gone, come = given - others, others - given
+    is_named = all(word in output for word in gone)
+    return is_named and any(_likeness(word, new) >= _ALIKE for word in gone for new in come)
+
+
+def _one_inside(goal: Step, step: Step) -> bool:
+    one, other = PurePosixPath(goal.directory), PurePosixPath(step.directory)
+    unknown = one.is_absolute() is not other.is_absolute()
+    return unknown or one.is_relative_to(other) or other.is_relative_to(one)
+
+
+def _given(step: Step) -> tuple[set[str], str]:
+    """What a step is given: its words without options and messages, and its inline code."""
+    named, code, message = set[str](), "", False
+    for word in step.words[len(step.intent.split()) :]:
+        if message or word.startswith("-"):
+            message = word in MESSAGE_FLAGS
+        elif re.search(r"[\s(){};]", word):
+            code += word
+        else:
+            named.add(word)
+    return named, code
+
+
+def _likeness(text: str, other: str) -> float:
+    return SequenceMatcher(None, text, other, autojunk=False).ratio()
 
 
 def _stands_in(failed: ToolCall, steps: Sequence[Step], later: Sequence[Step]) -> bool:
@@ -90,7 +160,7 @@ def find_recoveries(calls: Sequence[ToolCall]) -> tuple[Recovery, ...]:
             resolved_by=calls[later].id,
             between=tuple(call.id for call in calls[position + 1 : later][:MAX_STORED]),
         )
-        for position, later in resolved_failures(calls, _is_failure)
+        for position, later in resolved_failures(calls, is_failure)
     )
 
 
@@ -103,15 +173,18 @@ def next_attempt(
     says that the same error occurs there (that later failure is the one to look at), or when more
     than ``MAX_BETWEEN`` calls lie between.
     """
-    failed = _steps(calls[position])
-    later = range(position + 1, end + 1)
-    attempt = next((index for index in later if related(failed, _steps(calls[index]))), end)
+    goal, later = calls[position], range(position + 1, end + 1)
+    steps = _steps(goal)
+    attempt = next(
+        (at for at in later if steps and _wants_same(goal, steps, _steps(calls[at]))), end
+    )
     if attempt - position - 1 > MAX_BETWEEN or recurs(calls[attempt]):
         return None
     return attempt
 
 
-def _is_failure(call: ToolCall) -> bool:
+def is_failure(call: ToolCall) -> bool:
+    """Tell whether a call failed in what it was to do, rather than found nothing."""
     return call.outcome is CallOutcome.FAILED and call.intent not in _HARMLESS
 
 

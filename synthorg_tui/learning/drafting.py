@@ -33,6 +33,9 @@ MAX_CERTAINTY = 0.95
 """No lesson is more certain than this, however often it was seen."""
 _MAX_REPORTED = 5
 """Reports listed as evidence of a lesson; more would only make it longer."""
+_PLAIN_SETUP = frozenset({"mkdir", "touch", "chmod", "git add", "cp", "ln", "git stash"})
+_ONLY_AGAIN = 0.35
+"""The certainty that takes a second session before a lesson is proposed."""
 _DOUBT_LEFT = 0.7
 """The share of the doubt that one more run leaves."""
 
@@ -67,8 +70,11 @@ def certainty_once(mistake: Mistake) -> float:
     """Return how certain one occurrence makes a lesson, in [0, 1].
 
     It starts from 0.6. The error itself named what then worked: +0.2. That came within two calls:
-    +0.1. The call still failed in another way before it passed: -0.1.
+    +0.1. The call still failed in another way before it passed: -0.1. What anybody does at such an
+    error, such as making the folder that is missing, is a lesson only where it comes again.
     """
+    if mistake.setup and all(step.intent in _PLAIN_SETUP for step in mistake.setup):
+        return _ONLY_AGAIN
     advised = mistake.advised or any(line in mistake.error.hint for _, line in mistake.needed)
     direct = mistake.distance <= 2
     detour = (

@@ -31,19 +31,13 @@ from synthorg_tui.learning.preparations import edited_text
 
 FILE_TAG = "files"
 _CERTAINTY = 0.7
-_SLIP = 0.25
+_SLIP = 0.3
 """The certainty of what may be a slip of the moment: only several sessions make it a lesson."""
-_NOT_FOUND = "edit of text not found"
 _MAX_FOUND = 6
 """How many calls later a file that wasn't there may be found."""
 _LIKENESS = 0.8
 """The share of words that two texts have in common when one is the other, put into form."""
 _CHANGED = re.compile(r"modified since|changed since|has been modified", re.IGNORECASE)
-_UNREAD = re.compile(
-    r"not been read yet|must (?:first )?read (?:the )?file|read it first"
-    r"|read the file (?:first|before)",
-    re.IGNORECASE,
-)
 _NO_MATCH = re.compile(
     r"to replace not found|could not find (?:the )?(?:exact|old|specified)? ?(?:text|string)"
     r"|old_?(?:string|text|str)\W.{0,40}not (?:found|appear)|0 occurrences|did not appear verbatim"
@@ -74,6 +68,10 @@ _REWROTE = re.compile(
 _RUNS_REWRITER = re.compile(
     r"(?:biome|prettier|eslint|ruff|rubocop|stylelint)\b[^\n&|;]{0,60}--(?:write|fix)\b"
 )
+_OTHER_FILES = re.compile(
+    r"\bgit (?:-C \S+ )?(?:checkout|switch|pull|merge|rebase|stash|reset|restore|revert|worktree)\b"
+)
+"""What puts other files in place, so that it isn't known what changed this one."""
 _UNTOUCHED = re.compile(r"no fixes applied|left unchanged|no changes|all matched files", re.I)
 _RANGE = ("offset", "limit", "start_line", "end_line", "view_range", "line_range", "range")
 _NUMBERED = re.compile(r"^\s*\d+(?:→|\t|: |\|)", re.MULTILINE)
@@ -82,7 +80,6 @@ _EVERYWHERE = re.compile(
     r"|conftest\.py|\.gitignore|settings\.\w+|utils\.\w+|types\.\w+|setup\.\w+|AGENTS\.md|CLAUDE\.md"
 )
 """Names that files in many folders have."""
-_SHOWING = frozenset({"cat", "sed", "head", "tail", "nl", "less", "grep", "rg", "bat"})
 _VERBS = ("edit", "write", "read")
 
 
@@ -122,11 +119,10 @@ class FileCaptureStrategy:
 def find_file_troubles(execution: Execution) -> Iterator[FileTrouble]:
     """Yield the failing reads and edits of a run of which the cause is plain, in order.
 
-    An edit that only needed the file to be read again is yielded once.
+    What a tool says itself is none: that a file has to be read, or read again, before an edit.
     """
     calls = execution.calls
     answers = dict(resolved_failures(calls, _failed))
-    slips = 0
     for position, call in enumerate(calls):
         if not _failed(call):
             continue
@@ -136,8 +132,7 @@ def find_file_troubles(execution: Execution) -> Iterator[FileTrouble]:
         trouble = _of_same_file(calls, position, end, said) if end is not None and near else None
         trouble = trouble or _other_tool(calls, position, said)
         trouble = trouble or _elsewhere(execution, position, said)
-        slips += trouble is not None and trouble.situation == _NOT_FOUND
-        if trouble is not None and (trouble.situation != _NOT_FOUND or slips == 1):
+        if trouble is not None:
             yield trouble
 
 
@@ -158,37 +153,11 @@ def _of_same_file(
     calls: Sequence[ToolCall], position: int, end: int, said: str
 ) -> FileTrouble | None:
     failed, worked = calls[position], calls[end]
-    between = calls[position + 1 : end]
-    if _UNREAD.search(said):
-        return _unread(failed, worked, between)
     if _TOO_LARGE.search(said):
         return _too_large(failed, worked)
     if _CHANGED.search(said) or _NO_MATCH.search(said):
-        return (
-            _rewritten(calls, position, worked, said)
-            or _copied_badly(failed, worked)
-            or _read_again(failed, worked, between)
-        )
+        return _rewritten(calls, position, worked, said) or _copied_badly(failed, worked)
     return None
-
-
-def _unread(failed: ToolCall, worked: ToolCall, between: Sequence[ToolCall]) -> FileTrouble | None:
-    path = _path(failed)
-    reads = [call for call in between if _verb(call) == "read" and _path(call) == path]
-    if not any(map(_ok, reads)):
-        return None
-    words = LessonWords(
-        name="edit-file-not-read",
-        title="Read a file before you edit or overwrite it",
-        when="you are about to edit or overwrite a file that you haven't read in this session.",
-        do="Read the file with the reading tool first, even if a shell command printed it.",
-        why="The tool refuses to change a file that wasn't read; after reading it the same edit"
-        " worked.",
-        check="The edit is accepted the first time.",
-    )
-    return FileTrouble(
-        failed, worked, "edit of a file not read", words, (f"{reads[-1].tool} {path}",)
-    )
 
 
 def _too_large(failed: ToolCall, worked: ToolCall) -> FileTrouble | None:
@@ -217,6 +186,8 @@ def _rewritten(
         return None
     seen = [at for at in range(position) if _path(calls[at]) == path and _ok(calls[at])]
     after = calls[seen[-1] + 1 : position] if seen else ()
+    if any(call.is_shell and _OTHER_FILES.search(call.arguments) for call in after):
+        return None
     found = max(map(_rewriting, reversed(after)), key=lambda one: one[0], default=(0, "", ""))
     if not found[0]:
         return None
@@ -281,37 +252,6 @@ def _copied_badly(failed: ToolCall, worked: ToolCall) -> FileTrouble | None:
         check="The edit finds its text.",
     )
     return FileTrouble(failed, worked, f"tabs in {suffix}", words)
-
-
-def _read_again(
-    failed: ToolCall, worked: ToolCall, between: Sequence[ToolCall]
-) -> FileTrouble | None:
-    """The text was another than the agent took it for, which reading the file showed."""
-    path = _path(failed)
-    if _verb(failed) != "edit" or not any(_reads(call, path) for call in between):
-        return None
-    words = LessonWords(
-        name="edit-text-not-found",
-        title="Read a file again when an edit doesn't find its text",
-        when="an edit says that the text to replace is not in the file.",
-        do="Read that part of the file again before you repeat the edit, and copy the text to"
-        " replace from there.",
-        why="The file doesn't hold the text as it was remembered; after reading it again the edit"
-        " worked.",
-        check="The repeated edit finds its text.",
-    )
-    return FileTrouble(failed, worked, _NOT_FOUND, words, certainty=_SLIP)
-
-
-def _reads(call: ToolCall, path: str) -> bool:
-    """Whether a call showed a file, by the reading tool or by a shell's program."""
-    if not call.is_shell:
-        return _ok(call) and _verb(call) == "read" and _path(call) == path
-    steps = command_steps(call.arguments) if call.outcome is CallOutcome.OK else ()
-    return any(
-        step.intent in _SHOWING and any(path.endswith(target) for target in step.targets)
-        for step in steps
-    )
 
 
 def _other_tool(calls: Sequence[ToolCall], position: int, said: str) -> FileTrouble | None:
@@ -401,7 +341,8 @@ def _told_place(
         why=why,
         check="The file is found.",
     )
-    return FileTrouble(failed, call, f"{execution.project_name}: place of {wanted}", words)
+    situation = f"{execution.project_name}: place of {wanted}"
+    return FileTrouble(failed, call, situation, words, certainty=_SLIP)
 
 
 def _ok(call: ToolCall) -> bool:

@@ -16,7 +16,12 @@ from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.commands import Step, command_steps, related
 from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.executions.output_lines import signature
-from synthorg_tui.executions.recoveries import MAX_BETWEEN, next_attempt
+from synthorg_tui.executions.recoveries import (
+    MAX_BETWEEN,
+    is_failure,
+    next_attempt,
+    resolved_failures,
+)
 from synthorg_tui.learning.changes import CallChange, change_between
 from synthorg_tui.learning.error_lines import (
     CallError,
@@ -66,13 +71,10 @@ _LACKING = re.compile(
     re.IGNORECASE,
 )
 _OVERRIDE = re.compile(
-    r"--no-verify|--force(?:=.*)?|--hard|--break-system-packages|--legacy-peer-deps|--insecure"
-    r"|--skip-\S+|--no-check\S*|--allow-\S+|--ignore-\S+|--disable-\S+|--dangerously\S*|--no-sandbox"
-    r"|--no-gpg-sign|--unsafe\S*|--trust\S*|--privileged"
+    r"--break-system-packages|--legacy-peer-deps|--insecure|--skip-\S+|--no-check\S*|--allow-\S+"
+    r"|--ignore-\S+|--disable-\S+|--unsafe\S*|--trust\S*|--privileged"
 )
 """Options that switch a guard off: as a remedy only where the error itself names them."""
-_SHORT_OVERRIDE = re.compile(r"(?:git|rm|ln|cp|mv|curl|npm) .*-[fkD]")
-_NEVER = re.compile(r"--no-verify|--no-gpg-sign|--dangerously\S*|--no-sandbox|--hard")
 _DENIED = re.compile(r"denied|not permitted|eacces|root|superuser|lock", re.IGNORECASE)
 _PLACE = re.compile(
     r"not found|no such|does ?n[o']t exist|enoent|could ?n[o']t (?:find|read|open|locate|load)"
@@ -131,12 +133,10 @@ def find_mistakes(execution: Execution) -> Iterator[Mistake]:
     Of several failures before one answer that is the first; a later one of them only if something
     answered it that the first did without.
     """
-    positions = {call.id: position for position, call in enumerate(execution.calls)}
     seen: set[tuple[str, int]] = set()
     tried: set[str] = set()
-    for recovery in execution.recoveries:
-        failed, end = positions.get(recovery.failed_call), positions.get(recovery.resolved_by)
-        if failed is None or end is None or not execution.calls[failed].is_shell:
+    for failed, end in resolved_failures(execution.calls, is_failure):
+        if not execution.calls[failed].is_shell:
             continue
         mistake = _Failure.read(execution, failed, end)
         found = mistake.explained() if mistake else None
@@ -312,7 +312,7 @@ def _cause(
         is_place = _PLACE.search(f"{error.line} {error.hint}") is not None
         plain = plain and is_place and not change.prefix and not _are_siblings(change, *pair)
         return RootCause.DIRECTORY if plain else None
-    return _cause_in_call(error, change, output, pair[1])
+    return _cause_in_call(error, change, output)
 
 
 def _are_siblings(change: CallChange, step: Step, worked: Step) -> bool:
@@ -323,9 +323,7 @@ def _are_siblings(change: CallChange, step: Step, worked: Step) -> bool:
     return not (one.is_relative_to(other) or other.is_relative_to(one))
 
 
-def _cause_in_call(
-    error: CallError, change: CallChange, output: str, worked: Step
-) -> RootCause | None:
+def _cause_in_call(error: CallError, change: CallChange, output: str) -> RootCause | None:
     if change.prefix:
         return RootCause.SYMLINK if _SYMLINK.search(error.line) else None
     if change.other_program:
@@ -339,7 +337,7 @@ def _cause_in_call(
         if not all(named(word, output) for word in change.dropped):
             return None
         return RootCause.IGNORED if _IGNORED.search(error.line) else RootCause.OPTION
-    return _cause_in_words(error, change, output, worked)
+    return _cause_in_words(error, change, output)
 
 
 def _cause_in_program(change: CallChange, error: CallError) -> RootCause | None:
@@ -353,20 +351,11 @@ def _cause_in_program(change: CallChange, error: CallError) -> RootCause | None:
     return RootCause.PROGRAM if _NO_PROGRAM.search(f"{error.line} {error.hint}") else None
 
 
-def _overrides(worked: Step, word: str) -> bool:
-    program = PurePosixPath(worked.words[0]).name
-    short = _SHORT_OVERRIDE.fullmatch(f"{program} {word}") is not None
-    return short or _OVERRIDE.fullmatch(word) is not None
-
-
-def _cause_in_words(
-    error: CallError, change: CallChange, output: str, worked: Step
-) -> RootCause | None:
+def _cause_in_words(error: CallError, change: CallChange, output: str) -> RootCause | None:
     if error.kind is ErrorKind.NAME and change.only_names:
         return None  # a misspelt or outdated name is an accident
     said = [word for word in change.added if _is_said(word, output)]
-    guards = [word for word in change.added if _overrides(worked, word)]
-    if any(_NEVER.fullmatch(word) or word not in said for word in guards):
+    if any(_OVERRIDE.fullmatch(word) and word not in said for word in change.added):
         return None
     options = [word for word in change.added if word.startswith("-")]
     if any(word in said for word in options or said):
@@ -414,7 +403,9 @@ def _fit(step: Step, other: Step, output: str) -> tuple[int, bool, int]:
 
 def named(word: str, output: str) -> bool:
     """Tell whether an output mentions a word of a command, or the folder that contains it."""
-    if len(word) <= 2 or (word.startswith("-") and word not in output):
+    if word.startswith("-"):
+        return _is_said(word, output)
+    if len(word) <= 2:
         return False
     names = filter(None, re.split(r"[\s'\"`:,()]+", output))
     return any(name == word or word.startswith(f"{name.rstrip('/')}/") for name in names)

@@ -14,6 +14,7 @@ from synthorg_tui.core.text import safe_text
 from synthorg_tui.executions.commands import Step
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.executions.output_lines import one_line
+from synthorg_tui.executions.recoveries import MESSAGE_FLAGS
 from synthorg_tui.learning.mistakes import Mistake
 
 _MAX_COMMAND = 160
@@ -23,7 +24,6 @@ _NOUNS = (
 )
 _NAMED = re.compile(rf"\b({_NOUNS})s?:? ['\"`]?([^\s'\"`:,;]+)", re.IGNORECASE)
 _SPEAKING = re.compile(r"git|gh|glab|hg|jj|svn")
-_MESSAGE_FLAGS = {"-m", "--message", "--title", "--body", "-t", "-b", "--notes", "--description"}
 _PATH = re.compile(
     r".*/.*|[\w.-]+\.(?:pyi?|[cm]?[jt]sx?|go|rs|exs?|rb|java|kt|c|h|cc|[ch]pp|cs|swift|md|txt"
     r"|jsonl?|ya?ml|toml|sh|sql|s?css|html?|lock|cfg|ini|csv|xml|svg|png|log|diff|patch|gz"
@@ -48,7 +48,6 @@ _MEANING = {
     "email": "your e-mail address",
     "script": "your edit script",
     "package": "the package in question",
-    "home": "your home directory",
 }
 _NESTED = re.compile(
     r"(?:npm|pnpm|yarn|bun) run|(?:gh|glab|aws|az|gcloud|podman|heroku|fly|uv|kubectl"
@@ -103,7 +102,7 @@ class Phrases:
         """
         if self._execution.project:
             text = self._execution.relative(text).replace(self._execution.project, ".")
-        text = re.sub(r"(?<![\w.])/(?:home|Users)/[^/\s'\"]+", "<home>", text)
+        text = re.sub(r"(?<![\w.])/(?:home|Users)/[^/\s'\"]+", "~", text)
         for value, name in self._values.items():
             text = re.sub(rf"(?<![\w-]){re.escape(value)}(?![\w-])", f"<{name}>", text)
         return clean(text, limit)
@@ -120,15 +119,18 @@ class Phrases:
     def command(self, step: Step) -> str:
         """Return a step as one would type it, with placeholders for paths and messages.
 
-        Words that make the difference between failure and success stay as they are.
+        Words that make the difference between failure and success stay as they are, and so does
+        what had to be run first.
         """
         change = self._mistake.change
         changed = {*change.dropped, *change.added, *change.lead_added, *change.lead_dropped}
+        if step.words not in self._called:
+            changed |= {*step.words}
         words: list[str] = []
         message = False
         for place, word in enumerate(step.words):
             shown = self._word(step, place, message=message, keep=word in changed)
-            message = word in _MESSAGE_FLAGS and _SPEAKING.fullmatch(step.words[0]) is not None
+            message = word in MESSAGE_FLAGS and _SPEAKING.fullmatch(step.words[0]) is not None
             if not (shown == "<path>" and words and words[-1] == "<path>"):
                 words.append(shown)
         lead = [self.general(_quoted(word), 80) for word in step.lead]

@@ -89,7 +89,7 @@ class RemedyWords:
             yield from self._titles_of_setup(program)
         else:
             if self._only_left_out():
-                yield self._situation.leaving
+                yield f"Leave {self._words(self._refused())} out of {program}"
             else:
                 yield self._situation.title.replace("{worked}", f"`{self._worked}`")
             yield from self._titles_of_change(program)
@@ -180,9 +180,17 @@ class RemedyWords:
             return f"run `{self.program}` without {self._words(dropped)}"
         if not all(named(word, self._mistake.failed.output) for word in dropped):
             return f"run `{self._worked}` without {self._words(dropped)}"
-        are_paths = all("/" in word or "." in word for word in dropped)
-        which = "the paths that" if are_paths else "what"
-        return f"run `{self._worked}` without {which} the error names"
+        return f"run `{self._worked}` without {self._words(self._refused())}"
+
+    def _refused(self) -> tuple[str, ...]:
+        """What was left out, as the error names it: a folder stands for the files in it."""
+        lines = {line.strip(" \t'\"`") for line in self._mistake.failed.output.splitlines()}
+        return tuple(
+            dict.fromkeys(
+                next((line for line in lines if line and word.startswith(f"{line}/")), word)
+                for word in self._change.dropped
+            )
+        )
 
     def _only_left_out(self) -> bool:
         change = self._change

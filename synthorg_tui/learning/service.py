@@ -43,10 +43,8 @@ from synthorg_tui.providers.completion.protocol import CompletionProvider
 
 _log = logging.getLogger(__name__)
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
-_SPANNING = frozenset({LessonKind.CORRECTION, LessonKind.HABIT})
-"""Kinds of lessons that several sessions make more certain before they are proposed."""
 _MAX_READ_AGAIN = 500
-"""For a habit that isn't settled other runs are looked at, unless so many are yet to be read."""
+"""For a lesson that isn't settled other runs are read, unless so many are yet to be read."""
 
 
 class LearnService:
@@ -113,8 +111,7 @@ class LearnService:
         """Return the lessons of one run, and record what matters for those of other runs."""
         self._qualities[execution.id] = _quality(execution)
         captured = self._strategy.capture(execution)
-        spanning = tuple(one for one in captured if one.lesson.kind in _SPANNING)
-        self._spanning[execution.id] = spanning
+        self._spanning[execution.id] = tuple(one for one in captured if _is_spanning(one))
         return captured
 
     async def _learn(
@@ -249,11 +246,17 @@ def _together(captured: Iterable[Captured]) -> list[Captured]:
     return list(lessons.values())
 
 
-def _takes_others(captured: Captured, unread: int) -> bool:
-    """Whether a lesson needs other runs: who said it before, whether its commands are a habit."""
+def _is_spanning(captured: Captured) -> bool:
+    """Whether several sessions make a lesson more certain before it is proposed."""
     lesson = captured.lesson
-    unsettled = lesson.kind is LessonKind.HABIT and lesson.proposal.confidence < SETTLED
-    return lesson.kind is LessonKind.CORRECTION or (unsettled and unread <= _MAX_READ_AGAIN)
+    said = lesson.kind in {LessonKind.CORRECTION, LessonKind.HABIT}
+    return said or lesson.proposal.confidence < SETTLED
+
+
+def _takes_others(captured: Captured, unread: int) -> bool:
+    """Whether a lesson needs other runs: who said it before, whether it came up there, too."""
+    unsettled = captured.lesson.proposal.confidence < SETTLED and unread <= _MAX_READ_AGAIN
+    return captured.lesson.kind is LessonKind.CORRECTION or unsettled
 
 
 def _quality(execution: Execution) -> float | None:

@@ -22,15 +22,14 @@ class Situation(NamedTuple):
 
     ``name`` is two to five words joined by hyphens. ``when`` goes on after "Use when" and ``why``
     is the reason; both are empty when only the error itself can say it. ``title`` is for a remedy
-    that runs another command, which stands for ``{worked}`` in it, ``leaving`` for one that only
-    leaves words out, and ``shorter`` is what to do when a path needs less before it.
+    that runs another command, which stands for ``{worked}`` in it, and ``shorter`` is what to do
+    when a path needs less before it.
     """
 
     name: str
     when: str = ""
     why: str = ""
     title: str = ""
-    leaving: str = ""
     shorter: str = ""
 
 
@@ -43,7 +42,6 @@ class _KnownError(NamedTuple):
     when: str = ""
     why: str = ""
     title: str = ""
-    leaving: str = ""
     shorter: str = ""
 
 
@@ -103,8 +101,6 @@ _KNOWN = (
         "git-add-ignored-paths",
         "git add says that paths are ignored by one of the .gitignore files",
         "git add refuses the whole call when one of its paths is ignored.",
-        "Stage an ignored path with {worked}",
-        "Leave ignored paths out of `git add`",
     ),
     _KnownError(
         r"git add",
@@ -113,7 +109,6 @@ _KNOWN = (
         "git add says that a pathspec is beyond a symbolic link",
         "Git stores the link itself and can't stage files through it.",
         "Stage files by their real path, not through a symbolic link",
-        "Leave paths behind a symbolic link out of `git add`",
         "stage the files where they really are: `git add <file>` instead of "
         "`git add <link>/<file>`",
     ),
@@ -364,7 +359,6 @@ def situation_of(program: str, error: str, own: Iterable[str] = ()) -> Situation
         when=known.when.replace("{p}", shown if _is_plain(shown) else words[0]),
         why=known.why,
         title=known.title,
-        leaving=known.leaving,
         shorter=known.shorter,
     )
 

@@ -70,13 +70,6 @@ TEACH = {
         after("cargo fmt", said=STALE),
         "Read a file again after `cargo fmt` before you edit it",
     ),
-    "a file that wasn't read": (
-        Run()
-        .file("Edit", "a.py", UNREAD, fails=True, old_string="x")
-        .file("Read", "a.py", "x")
-        .file("Edit", "a.py", old_string="x"),
-        "Read a file before you edit or overwrite it",
-    ),
     "a file too large to read at once": (
         Run().file("Read", "big.sql", LARGE, fails=True).file("Read", "big.sql", offset=1, limit=9),
         "Read large files in parts, with `offset` and `limit`",
@@ -102,7 +95,7 @@ TEACH = {
     ),
 }
 
-SLIPS = {
+SILENT = {
     "the text was simply another": edited("let a = 1", "const limit = compute(2)"),
     "only a blank was wrong": edited("let a  = 1", "let a = 1"),
     "a command between that rewrites nothing": after("npm test", "9 passed"),
@@ -121,9 +114,17 @@ SLIPS = {
     .file("apply_patch", "a.rs", NO_LINES, fails=True, input=PATCH.replace("OLD", "let a = 1"))
     .bash("sed -n 1,20p a.rs", "const LIMIT: u8 = compute(2)")
     .file("apply_patch", "a.rs", input=PATCH.replace("OLD", "const LIMIT: u8 = compute(2)")),
-}
-
-SILENT = {
+    "a file that wasn't read": Run()
+    .file("Edit", "a.py", UNREAD, fails=True, old_string="x")
+    .file("Read", "a.py", "x")
+    .file("Edit", "a.py", old_string="x"),
+    "another branch checked out between": Run()
+    .file("Write", "src/a.ts", content="x")
+    .bash("npm run check", "Fixed 2 files.")
+    .bash("git checkout main && git pull")
+    .file("Edit", "src/a.ts", STALE, fails=True, old_string=BEFORE)
+    .file("Read", "src/a.ts", AFTER)
+    .file("Edit", "src/a.ts", old_string=AFTER),
     "an edit repeated without reading": Run()
     .file("Edit", "src/a.ts", NO_MATCH, fails=True, old_string="let a = 1")
     .file("Edit", "src/a.ts", old_string="const limit = compute(2)"),
@@ -169,27 +170,13 @@ def test_a_slip_of_the_moment_teaches_nothing(name: str) -> None:
     assert list(find_file_troubles(SILENT[name].done())) == []
 
 
-@rows("name", SLIPS)
-def test_a_text_that_was_not_found_is_one_general_lesson_of_several_sessions(name: str) -> None:
-    (captured,) = FileCaptureStrategy().capture(SLIPS[name].done())
-    (again,) = FileCaptureStrategy().capture(edited("u", "vw", path="other.py").done())
-    lesson, third = captured.lesson, again.lesson
-    assert lesson.key == third.key == "file|claude-code|edit of text not found"
-    assert lesson.proposal.discovery == "Read a file again when an edit doesn't find its text"
-    runs = [
-        third.evidence[0].model_copy(update={"execution": f"claude_code:s{number}"})
-        for number in (2, 3)
-    ]
-    twice = merged(lesson, third.model_copy(update={"evidence": tuple(runs[:1])}))
-    thrice = merged(twice, third.model_copy(update={"evidence": tuple(runs[1:])}))
-    assert twice.proposal.confidence < 0.5 <= thrice.proposal.confidence
-
-
-def test_slips_of_one_session_are_one_occurrence() -> None:
-    run = edited("let a = 1", "const limit = compute(2)")
-    run.file("Edit", "src/a.ts", NO_MATCH, fails=True, old_string="let b = 1")
-    run.file("Read", "src/a.ts", "x").file("Edit", "src/a.ts", old_string="whole")
-    assert len(FileCaptureStrategy().capture(run.done())) == 1
+def test_the_place_of_a_file_is_a_lesson_of_several_sessions() -> None:
+    (captured,) = FileCaptureStrategy().capture(looked("lib/tides.py").done())
+    run = {"execution": "claude_code:s2"}
+    seen = captured.lesson.evidence[0].model_copy(update=run)
+    again = captured.lesson.model_copy(update={"evidence": (seen,)})
+    twice = merged(captured.lesson, again)
+    assert captured.lesson.proposal.confidence < 0.5 <= twice.proposal.confidence
 
 
 @rows(
@@ -236,6 +223,6 @@ def test_one_cause_is_one_lesson_whatever_the_file() -> None:
 @rows(("setting", "lessons"), [("failure", 1), ("hybrid", 1), ("success", 0)])
 def test_they_are_drawn_where_failures_are(setting: str, lessons: int) -> None:
     strategy = create_capture_strategy(CaptureConfig.model_validate({"type": setting}))
-    captured = strategy.capture(TEACH["a file that wasn't read"][0].done())
+    captured = strategy.capture(TEACH["a file too large to read at once"][0].done())
     assert len(captured) == lessons
     assert all(strategy.stands_out(one, [10.0] * 9) for one in captured)

@@ -150,9 +150,9 @@ async def test_a_new_lesson_waits_for_a_person(bench: Bench) -> None:
 
 
 async def test_a_lesson_that_overrides_something_is_risky(bench: Bench) -> None:
-    ignored = "The following paths are ignored by one of your .gitignore files:\ndist"
-    run = Run().bash("git add dist/a.js", f"{ignored}\nhint: Use --force if you must.", code=1)
-    await bench.learn(run.bash("git add --force dist/a.js").done())
+    managed = "error: externally-managed-environment\nhint: pass --break-system-packages"
+    run = Run().bash("pip install tides", managed, code=1)
+    await bench.learn(run.bash("pip install --break-system-packages tides").done())
     assert (await bench.item()).risk_level is RiskLevel.HIGH
 
 

@@ -34,9 +34,14 @@ RECIPE = ("pytest -q", "mypy src", "git commit -m x")
 
 
 def pushed(
-    session: str, *, reported: bool = False, agent: str = "ada", fix: str = "git push -u origin"
+    session: str,
+    *,
+    reported: bool = False,
+    agent: str = "ada",
+    fix: str = "git push -u origin",
+    error: str = ERROR,
 ) -> Execution:
-    run = Run(session, agent=agent).bash("git push", ERROR, code=128)
+    run = Run(session, agent=agent).bash("git push", error, code=128)
     return as_reported(run.bash(f"{fix} {BRANCH}").done(), reported)
 
 
@@ -190,12 +195,14 @@ class TestInTheQueue:
     async def test_once_it_was_recorded_the_item_is_that_of_the_record(self, desk: Desk) -> None:
         await desk.learn(pushed("r1", reported=True))
         told = await desk.only()
-        await desk.learn(pushed("s1", fix="git push --force-with-lease -u origin"))
+        await desk.learn(
+            pushed("s1", fix="git push --skip-hooks -u origin", error=f"{ERROR}hint: --skip-hooks")
+        )
         item = await desk.only()
         assert (told.risk_level, item.risk_level) == (RiskLevel.LOW, RiskLevel.HIGH)
         assert item.id == told.id
         assert item.requested_by == ACTOR
-        assert "--force-with-lease" in item.payload
+        assert "--skip-hooks" in item.payload
         assert item.metadata["recurrence"] == "1"
 
     async def test_reported_runs_are_no_measure_for_others(self, desk: Desk) -> None:

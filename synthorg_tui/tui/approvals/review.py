@@ -22,7 +22,7 @@ from synthorg_tui.tui.approvals.lines import CANNOT_SHOW, decision_line, undo_li
 from synthorg_tui.tui.approvals.rewording import RewordingScreen
 from synthorg_tui.tui.approvals.state import INERT_SECONDS, InertGuard, ReviewState
 from synthorg_tui.tui.approvals.wording import Wording, approvable, lesson_of, to_document
-from synthorg_tui.tui.base.lines import Line, error_lines, line, one_line
+from synthorg_tui.tui.base.lines import error_lines, line, one_line
 from synthorg_tui.tui.base.pane import NARROW
 from synthorg_tui.tui.jobs import Recount, copy, run_job, toast
 from synthorg_tui.tui.panes import APPROVALS, Panes
@@ -172,15 +172,14 @@ class ReviewScreen(RewordingScreen):
         hint = f"{key_of('review.source')} transcript" if shown.evidence else ""
         following = f"{key_of('review.evidence')} next · "
         ground.border_subtitle = following + hint if shown.chosen >= 0 else hint
-        lines = drawn.ground_lines(review, now, shown.chosen, shown.scope)
-        ground_size = len(lines)
-        if helps := self._helps.lines(review.item.id):
-            lines += [Line(), *helps]
+        helps = self._helps.lines(review.item.id)
         if narrow:
-            whole = drawn.whole_lines(review, shown.trail, now, draft, shown.chosen, shown.scope)
-            lines += whole[ground_size:]
+            whole = (review, shown.trail, now, draft, shown.chosen, shown.scope, helps)
+            lines = drawn.whole_lines(*whole)
         else:
-            lines += [Line(), *drawn.around_lines(review, shown.trail, now)]
+            grounds = drawn.ground_lines(review, now, shown.chosen, shown.scope, helps)
+            about = drawn.about_lines(review, shown.trail, now)
+            lines = [*drawn.head_lines(review.entry), *grounds, *about]
             kept.show(drawn.beside_lines(review, draft), top=top)
         lines = [*drawn.news_lines(shown.stale), *lines]
         ground.show(lines, top=top)

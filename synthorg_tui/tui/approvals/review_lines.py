@@ -180,7 +180,7 @@ def near_lines(review: Review) -> list[Line]:
 def about_lines(review: Review, trail: Sequence[ApprovalEvent], now: datetime) -> list[Line]:
     """Render the item's origin, when it expires, and the events of its trail."""
     item, write = review.item, write_of(review.entry)
-    lines = [fact("proposed by", one_line(actor_words(item.requested_by)))]
+    lines = [rule("About"), fact("proposed by", one_line(actor_words(item.requested_by)))]
     if write is not None and write.draft.created_at is not None:
         lines.append(fact("written", moment(write.draft.created_at, now)))
     lines.append(fact("since", moment(item.created_at, now)))
@@ -205,14 +205,20 @@ def about_lines(review: Review, trail: Sequence[ApprovalEvent], now: datetime) -
 
 
 def reach_lines(review: Review, scope: str | None) -> list[Line]:
-    """Render for each scope whom it would reach; ``scope`` is the one that the person chose."""
+    """Render whom each scope would reach; ``scope`` is the one that the person chose.
+
+    A scope that reaches the same agents as a narrower one has no line, unless it was chosen.
+    """
     if not review.reach:
         return []
     taken = scope or review.entry.scope or str(next(iter(review.reach)))
     note = f"{key_of('review.scope')} changes it" if len(review.reach) > 1 else ""
-    lines = [Line(), rule("For whom", note)]
+    lines, shown = [Line(), rule("For whom", note)], set[tuple[str, ...]]()
     for each, agents in review.reach.items():
         is_taken = each == taken
+        if agents in shown and not is_taken:
+            continue
+        shown.add(agents)
         names = one_line(", ".join(agents)) or "nobody yet"
         row = line(("● " if is_taken else "○ ", "accent" if is_taken else "faint"))
         row.add(str(each).ljust(LABEL), "strong" if is_taken else "muted")
@@ -221,22 +227,32 @@ def reach_lines(review: Review, scope: str | None) -> list[Line]:
 
 
 def ground_lines(
-    review: Review, now: datetime, chosen: int = -1, scope: str | None = None
+    review: Review,
+    now: datetime,
+    chosen: int = -1,
+    scope: str | None = None,
+    helps: Sequence[Line] = (),
 ) -> list[Line]:
-    """Render the grounds for a decision: the item, for whom, suspicious passages, the evidence."""
-    lines = [*head_lines(review.entry), *reach_lines(review, scope)]
+    """Render the grounds for a decision: suspicious passages, the evidence, for whom it would be.
+
+    ``helps`` are lines about the effect of what is reviewed.
+    """
+    lines = []
     if review.flags:
         lines += [Line(), rule("Look out"), *flag_lines(review)]
     if review.entry.evidence:
         lines += [Line(), rule("Evidence")]
         is_said = review.entry.lesson_kind == "correction"
         lines += evidence_lines(review.entry.evidence, now, chosen, is_said=is_said)
-    return lines
+    return [*lines, *([Line(), *helps] if helps else []), *reach_lines(review, scope), Line()]
 
 
-def around_lines(review: Review, trail: Sequence[ApprovalEvent], now: datetime) -> list[Line]:
-    """Render the item's origin."""
-    return [rule("About"), *about_lines(review, trail, now)]
+def advice_lines(wording: Reworded | None) -> list[Line]:
+    """Render when a lesson applies and what to do then; empty for other items."""
+    if not isinstance(wording, Wording):
+        return []
+    rows = (("When", wording.condition.removeprefix("When ")), ("Do", wording.action))
+    return [Line(), *(fact(label, one_line(text), "strong") for label, text in rows if text)]
 
 
 def whole_lines(
@@ -246,16 +262,19 @@ def whole_lines(
     draft: Reworded | None = None,
     chosen: int = -1,
     scope: str | None = None,
+    helps: Sequence[Line] = (),
 ) -> list[Line]:
-    """Render a whole review in one column."""
+    """Render a whole review in one column: what it advises first, then why; ``helps`` as there."""
+    wording = rewordable(review.entry)
     return [
-        *ground_lines(review, now, chosen, scope),
-        Line(),
-        *([rule(KEPT)] if rewordable(review.entry) is not None else []),
+        *head_lines(review.entry),
+        *advice_lines(draft or wording),
+        *ground_lines(review, now, chosen, scope, helps),
+        *([rule(KEPT)] if wording is not None else []),
         *kept_lines(review, draft),
         Line(),
         *similar_lines(review),
-        *around_lines(review, trail, now),
+        *about_lines(review, trail, now),
     ]
 
 

@@ -351,6 +351,12 @@ class TestReview:
             for part in (each.failed, each.resolved_by, each.error.split("\n")[0]):
                 assert part in shown
 
+    def test_a_review_begins_with_when_and_what_to_do(self) -> None:
+        shown = plain(whole_lines(sheet(), (), NOW))
+        texts = (PROPOSED.condition.removeprefix("When "), PROPOSED.action, "Evidence")
+        order = [shown.index(text) for text in texts]
+        assert order == sorted(order)
+
     def test_flags_come_before_the_evidence(self) -> None:
         shown = plain(ground_lines(sheet(5), NOW))
         assert shown.index("an instruction to the agent") < shown.index("Evidence")

@@ -1,8 +1,11 @@
 """For whom an item would be: shown in its review, and chosen there before it is approved."""
 
-import pytest
+from dataclasses import replace
 
 from synthorg_tui.curation.models import ProceduralMemoryScope
+from synthorg_tui.tui.approvals.review_lines import reach_lines
+from synthorg_tui.tui.base.lines import plain
+from tests.tui.approvals.test_approvals_state import sheet
 from tests.tui.approvals.test_review_screen import desk_with, open_review
 from tests.tui.tui_fakes import Seconds, fake_app
 from tests.tui.tui_helpers import screen_text, settle, toasts
@@ -11,16 +14,23 @@ AGENT, ROLE, DEPARTMENT, ORG = ProceduralMemoryScope
 REACH = {AGENT: ("ada",), ROLE: ("ada", "bob"), DEPARTMENT: (), ORG: ("ada", "bob", "cyd")}
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_every_scope_names_the_agents_it_would_reach(size: tuple[int, int]) -> None:
+async def test_every_scope_names_the_agents_it_would_reach() -> None:
     desk = desk_with()
     desk.approvals.reach = REACH
     app = fake_app(desk)
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=(120, 40)) as pilot:
         await open_review(pilot)
         shown = screen_text(app)
         for told in ("● agent", "○ role", "ada, bob, cyd", "nobody yet", "@ changes it"):
             assert told in shown
+
+
+def test_a_scope_that_reaches_nobody_more_has_no_line_until_it_is_chosen() -> None:
+    alone = dict.fromkeys((AGENT, ROLE, DEPARTMENT, ORG), ("ada",))
+    shown = plain(reach_lines(replace(sheet(), reach=alone), None))
+    assert "agent" in shown
+    assert "role" not in shown
+    assert "● org" in plain(reach_lines(replace(sheet(), reach=alone), "org"))
 
 
 async def test_the_chosen_scope_is_shown_and_approved_by_another_key() -> None:

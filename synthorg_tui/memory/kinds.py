@@ -53,6 +53,18 @@ KIND_SQL: Final = (
 """``kind_of`` as SQL on ``memories m``."""
 
 
+DECIDED: Final = "Decided: "
+"""What the line of an imported memory with what was settled in it starts with."""
+ENDINGS: Final = (
+    DECIDED,
+    "Result: ",
+    "Then worked: ",
+    "In between ",
+    "Committed: ",
+    "Run ",
+    "Use ",
+)
+"""What the lines start with that tell how something ended, and not how it came about."""
 TITLE_STARTS: Final = {MemoryKind.LESSON: LESSON_START, MemoryKind.COMMIT: "Committed: "}
 """What a text starts with and its kind says already: left out where the kind is shown."""
 

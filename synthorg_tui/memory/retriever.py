@@ -19,6 +19,7 @@ from synthorg_tui.memory.formatter import (
     MemoryWording,
     Packing,
     frame_tokens,
+    memory_block,
     messages_for,
     pack_memories,
 )
@@ -210,17 +211,31 @@ class ContextInjectionStrategy:
         """The memories in words that fit the budget: of a long one the passage that answers."""
         with run.watch.stage("packing"):
             worder = Worder(run.query_text, self._config.max_passage_tokens)
-            wordings = worder.wordings(chosen, selection.seen)
-            packing = pack_memories(
-                selection.news(chosen, wordings, self._handed),
-                estimator=self._estimator,
-                token_budget=run.token_budget,
-                wordings=wordings,
-            )
+            passages = worder.wordings(chosen, selection.seen)
+            news = selection.news(chosen, passages, self._handed)
+            room = run.token_budget - frame_tokens(self._estimator)
+            told = worder.filling(news, passages, room, self._size)
+            packing = self._packed(run, news, told)
+            if not packing.text:  # a tokenizer that counts the whole higher than its parts
+                told, packing = passages, self._packed(run, news, passages)
             selection.packed(packing)
         with run.watch.stage("formatting"):
             messages = messages_for(packing, injection_point=self._config.injection_point)
-        return run.finished(messages, packing, trace, wordings)
+        return run.finished(messages, packing, trace, (passages, told))
+
+    def _packed(
+        self,
+        run: "_Run",
+        memories: Sequence[ScoredMemory],
+        wordings: Mapping[str, MemoryWording],
+    ) -> Packing:
+        return pack_memories(
+            memories, estimator=self._estimator, token_budget=run.token_budget, wordings=wordings
+        )
+
+    def _size(self, memory: ScoredMemory, wording: MemoryWording) -> int:
+        """Tokens of a memory as it is worded, with what separates it from the next."""
+        return self._estimator.estimate_tokens(f"{memory_block(memory, wording)}\n") + 1
 
     async def _find(
         self, run: "_Run", query: MemoryQuery
@@ -329,15 +344,16 @@ class _Run:
         messages: tuple[ChatMessage, ...],
         packing: Packing,
         trace: CandidateTrace,
-        wordings: Mapping[str, MemoryWording],
+        wordings: Sequence[Mapping[str, MemoryWording]],
     ) -> PreparedMessages:
-        """The messages and their explanation."""
+        """The messages and their explanation, with the marks of every wording."""
         given = [packed.memory.entry.id for packed in packing.packed if packed.fits]
         with self.watch.stage("explaining"):
             candidates = trace.candidates(given)
         degraded = "; ".join(dict.fromkeys(self.notes))
         explanation = self._explanation(messages, packing, candidates, degraded)
-        return PreparedMessages(messages, replace(explanation, marks=marks_of(wordings, given)))
+        marks = tuple(dict.fromkeys(mark for each in wordings for mark in marks_of(each, given)))
+        return PreparedMessages(messages, replace(explanation, marks=marks))
 
     def _explanation(
         self,

@@ -6,9 +6,10 @@ Texts are as hostile as any memory: what is returned has to be made safe by who 
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from synthorg_tui.memory.kinds import ENDINGS
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 
 MAX_READ: Final = 50_000
@@ -26,11 +27,17 @@ _MAX_TITLE_SHARE: Final = 0.5
 """Share of an excerpt that the first sentence may take, since it says what a memory is about."""
 _MIN_PART: Final = 16
 """Characters below which a part of a sentence says nothing."""
+_NEW: Final = 2.0
+_FOLLOWS: Final = 0.5
+_PRECEDES: Final = 0.25
+_ENDS: Final = 1.5
+"""What a sentence is worth: a searched word that none has told yet on top of its own words, one of
+the sentence that it follows, one of the sentence after it, and that it tells how it ended."""
 
-_SENTENCE_END: Final = re.compile(r"\n+|(?<=[.!?;])\s+")
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?;])\s+")
 _WORD: Final = re.compile(r"[^\W_]+")
 _BLANKS: Final = re.compile(r"\s+")
-_MARKS: Final = re.compile(f"{CUT}(?: {CUT})+")
+_MARKS: Final = re.compile(rf"{CUT}(?:\s{CUT})+")
 
 
 class Passage(NamedTuple):
@@ -72,17 +79,18 @@ class PassageFinder:
         """Return the sentence with most of the different words; without any, the first one."""
         best, most = "", 0
         for sentence in _sentences(text):
-            found = len(self._found(sentence))
+            found = len(self._found(sentence.text))
             if not best or found > most:
-                best, most = sentence, found
-        return self._shortened(best)
+                best, most = sentence.text, found
+        return self._shortened(best, MAX_PASSAGE + 4)
 
     def excerpt(self, text: str, limit: int) -> TextExcerpt:
         """Return the text, or if it is longer than ``limit`` characters, the parts that answer.
 
-        These are its first sentence and then those with most of the words that no chosen one has,
-        in the order of the text, and without any the ones that follow the first. They have at most
-        ``limit`` characters together, marks included.
+        These are its first sentence, then those with most of the words that no chosen one has, with
+        what stands around them and what tells how it ended, and then the others for which there is
+        room; in the order of the text. They have at most ``limit`` characters together, marks
+        included.
         """
         whole = text.strip()
         if len(whole) <= limit:
@@ -94,28 +102,35 @@ class PassageFinder:
             most = int(limit * _MAX_TITLE_SHARE) if not chosen else room
             if most < _MIN_PART:
                 break
-            part = self._shortened(sentences[place], most).text
+            part = self._shortened(sentences[place].text, most).text
             if len(part) > room:
                 break
             chosen[place] = part
             room -= len(part) + len(_BETWEEN)
-        return TextExcerpt(_put_together(chosen, len(sentences)), is_cut=True)
+        return TextExcerpt(_put_together(chosen, sentences), is_cut=True)
 
-    def _order(self, sentences: list[str]) -> Iterator[int]:
-        """Places of sentences, the first one first, then what tells most of the search."""
-        found = [self._found(sentence) for sentence in sentences]
-        told = found[0] if found else frozenset()
-        yield from range(min(1, len(found)))
-        left = [place for place in range(1, len(found)) if found[place]]
-        if not left and not told:
-            yield from range(1, len(found))
-        while left:
-            best = max(left, key=lambda place: (len(found[place] - told), -place))
-            if not found[best] - told:
-                return
+    def _order(self, sentences: "Sequence[_Sentence]") -> Iterator[int]:
+        """Places of sentences, the first one first, then what tells most that wasn't told."""
+        found = [self._found(sentence.text) for sentence in sentences]
+        count = [*map(len, found), 0]  # the last stands before the first, too
+        worth = [
+            count[place]
+            + _FOLLOWS * count[place - 1]
+            + _PRECEDES * count[place + 1]
+            + _ENDS * sentence.is_ending
+            for place, sentence in enumerate(sentences)
+        ]
+        told, new, places = found[0], set(range(1, len(sentences))), [0]
+        yield 0
+        while new := {place for place in new if found[place] - told}:
+            best = max(
+                new, key=lambda place: (_NEW * len(found[place] - told) + worth[place], -place)
+            )
             told |= found[best]
-            left.remove(best)
+            places.append(best)
             yield best
+        rest = set(range(len(sentences))).difference(places)
+        yield from sorted(rest, key=lambda place: (-worth[place], place))
 
     def _found(self, sentence: str) -> frozenset[str]:
         """The searched terms in a sentence."""
@@ -127,12 +142,12 @@ class PassageFinder:
         shown = _BLANKS.sub(" ", text[:MAX_READ]).strip()
         return Passage(shown, self._marks(shown))
 
-    def _shortened(self, sentence: str, limit: int = MAX_PASSAGE + 4) -> Passage:
+    def _shortened(self, sentence: str, limit: int) -> Passage:
         """The sentence, or the part around its first mark, in at most ``limit`` characters."""
         marks = self._marks(sentence)
-        if len(sentence) <= min(limit, MAX_PASSAGE):
+        if len(sentence) <= limit:
             return Passage(sentence, marks)
-        size = max(0, min(limit - 4, MAX_PASSAGE))
+        size = max(0, limit - 4)
         start = max(marks[0][0] - min(_LEAD, size // 3), 0) if marks else 0
         start = sentence.find(" ", start, start + _LEAD) + 1 or start if start else 0
         end = "" if start + size >= len(sentence) else f" {CUT}"
@@ -153,18 +168,31 @@ class PassageFinder:
         return term
 
 
-def _sentences(text: str) -> list[str]:
-    """The sentences of a text's beginning, each in one line."""
-    parts = (_BLANKS.sub(" ", part).strip() for part in _SENTENCE_END.split(text[:MAX_READ]))
-    return [part for part in parts if part]
+class _Sentence(NamedTuple):
+    """A sentence in one line, whether it begins a line, and whether that tells how it ended."""
+
+    text: str
+    is_first: bool
+    is_ending: bool
 
 
-def _put_together(chosen: Mapping[int, str], count: int) -> str:
-    """Sentences by their places, with a mark where one of the ``count`` is missing."""
+def _sentences(text: str) -> list[_Sentence]:
+    """The sentences of a text's beginning."""
+    return [
+        _Sentence(shown, not place, line.startswith(ENDINGS))
+        for line in text[:MAX_READ].splitlines()
+        for place, part in enumerate(_SENTENCE_END.split(line))
+        if (shown := _BLANKS.sub(" ", part).strip())
+    ]
+
+
+def _put_together(chosen: Mapping[int, str], sentences: Sequence[_Sentence]) -> str:
+    """Sentences by their places, with a mark where one is missing."""
     text, last = "", -1
     for place in sorted(chosen):
         if text:
-            text += " " if place == last + 1 else _BETWEEN
+            beside = "\n" if sentences[place].is_first else " "
+            text += beside if place == last + 1 else _BETWEEN
         text, last = text + chosen[place], place
-    text += "" if last == count - 1 else _BETWEEN.rstrip()
+    text += "" if last == len(sentences) - 1 else _BETWEEN.rstrip()
     return _MARKS.sub(CUT, text)

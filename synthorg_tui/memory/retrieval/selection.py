@@ -6,6 +6,7 @@ explanation accounts for every candidate.
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from typing import Final
 
 from synthorg_tui.memory.enums import FusionStrategy
 from synthorg_tui.memory.formatter import MemoryWording, Packing
@@ -25,6 +26,14 @@ from synthorg_tui.memory.retrieval.wording import (
     mark_of,
 )
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
+
+_WORTH_OF_LEARNT: Final = 1.0
+_WORTH_OF_OTHERS: Final = 0.75
+_WORTH_OF_DIARY: Final = 0.6
+_WORTH_OF_MORE: Final = 0.5
+"""Share of its score by which a memory has its place: what holds, what helped, what merely tells
+what happened, and more of that than is wanted. None is less than half, so that of two memories the
+one with twice the score always comes first."""
 
 
 class Selection:
@@ -158,15 +167,15 @@ class Selection:
     def first(self, memories: tuple[ScoredMemory, ...]) -> tuple[ScoredMemory, ...]:
         """Return pinned memories, then others up to ``max_memories``, diversified if configured.
 
-        The best by score are chosen; of these what was learnt comes first and what merely tells
-        what happened last, so that it is this that a small budget leaves out.
+        The best by score are chosen. Then the kind counts, too: what was learnt is worth more than
+        what merely tells what happened, but never more than what has twice its score.
         """
         pinned = tuple(memory for memory in memories if memory.entry.id in self._pinned)
-        rest = self._little_diary([m for m in memories if m.entry.id not in self._pinned])
+        rest = tuple(memory for memory in memories if memory.entry.id not in self._pinned)
         limit = max(0, self._config.max_memories - len(pinned))
         if not self._config.diversity_penalty_enabled:
             self._beyond(rest[limit:])
-            return (*pinned, *_learnt_first(rest[:limit]))
+            return (*pinned, *self._best_first(rest[:limit]))
         pool = rest[: pool_size(self._config)]
         self._beyond(rest[len(pool) :])
         picks = pick_diverse(pool, diversity_lambda=self._config.diversity_lambda, limit=limit)
@@ -177,29 +186,39 @@ class Selection:
         self._promoted = frozenset(pick.memory.entry.id for pick in picks[:limit]) - without
         self._too_similar([pick for pick in picks[limit:] if pick.memory.entry.id in without])
         self._beyond([pick.memory for pick in picks[limit:]])
-        return (*pinned, *_learnt_first([pick.memory for pick in picks[:limit]]))
+        return (*pinned, *self._best_first([pick.memory for pick in picks[:limit]]))
 
-    def _little_diary(self, memories: Sequence[ScoredMemory]) -> tuple[ScoredMemory, ...]:
-        """The memories with no more of the diary than is wanted beside what helps."""
-        diary = [memory for memory in memories if kind_of_memory(memory) in DIARY]
-        most = self._config.max_diary
-        if len(diary) == len(memories):
-            return tuple(memories)
-        reason = f"merely tells what happened, of which {most} are given beside what helps"
-        return self._without(memories, diary[most:], Verdict.BEYOND_MAXIMUM, reason)
+    def _best_first(self, memories: Sequence[ScoredMemory]) -> list[ScoredMemory]:
+        """The memories by the score of their place, less a share of it for their kind."""
+        scores = sorted((memory.combined_score for memory in memories), reverse=True)
+        worth: dict[str, float] = {}
+        diary = 0
+        for memory, score in zip(memories, scores, strict=True):
+            kind = kind_of_memory(memory)
+            diary += kind in DIARY
+            share = _WORTH_OF_LEARNT if kind in LEARNT else _WORTH_OF_OTHERS
+            if kind in DIARY:
+                share = _WORTH_OF_DIARY if diary <= self._config.max_diary else _WORTH_OF_MORE
+            worth[memory.entry.id] = share * score
+        return sorted(memories, key=lambda memory: -worth[memory.entry.id])
 
     def news(
         self,
         memories: tuple[ScoredMemory, ...],
-        wordings: Mapping[str, MemoryWording],
-        handed: Collection[str],
+        passages: Mapping[str, MemoryWording],
+        handed: frozenset[str],
     ) -> tuple[ScoredMemory, ...]:
-        """Return what the session wasn't handed before in the same words; pinned ones always."""
+        """Return what the session wasn't handed before; pinned ones always.
+
+        It was when it was told as a whole, or with the passage by which it would be told now.
+        """
         known = [
             memory
             for memory in memories
-            if memory.entry.id not in self._pinned
-            and mark_of(wordings[memory.entry.id].text, memory.entry.id) in handed
+            if (key := memory.entry.id) not in self._pinned
+            and not handed.isdisjoint(
+                (mark_of(passages[key].text, key), mark_of(memory.entry.content, key))
+            )
         ]
         return self._without(memories, known, Verdict.HANDED, HANDED_BEFORE)
 
@@ -268,13 +287,3 @@ class Selection:
         """Leave a memory out, unless it is pinned."""
         if key not in self._pinned:
             self._trace.judge(key, verdict, reason)
-
-
-def _learnt_first(memories: Sequence[ScoredMemory]) -> list[ScoredMemory]:
-    """Knowledge and lessons, then the rest, then the diary; each in the order given."""
-
-    def order(memory: ScoredMemory) -> int:
-        kind = kind_of_memory(memory)
-        return 0 if kind in LEARNT else 2 if kind in DIARY else 1
-
-    return sorted(memories, key=order)

@@ -6,7 +6,7 @@ handed the very same before.
 """
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -27,6 +27,10 @@ ROOM_OF_LEARNT: Final = 3
 """How many times as long as other passages those of what holds are."""
 WORTH_CUTTING: Final = 1.5
 """How much longer than an excerpt a text has to be: naming the rest takes room, too."""
+_SHARE: Final = 0.5
+"""Share of the room left that one memory may take before those after it had their turn."""
+_LESS: Final = 0.8
+"""Share of a text that is tried next where a tokenizer counts it as too long."""
 
 
 def kind_of_memory(memory: ScoredMemory) -> MemoryKind:
@@ -40,7 +44,8 @@ class Worder:
 
     Args:
         query: What the agent is about to do.
-        max_tokens: About how many tokens a passage has; ``LEARNT`` kinds have thrice as many.
+        max_tokens: About how many tokens a passage has at first; ``LEARNT`` kinds have thrice as
+            many.
     """
 
     def __init__(self, query: str, max_tokens: int) -> None:
@@ -72,6 +77,51 @@ class Worder:
         # Others' shared memories can't be asked for by id.
         whole = short_id(entry.id) if told.is_cut and not is_shared else ""
         return MemoryWording(told.text, whole, seen)
+
+    def filling(
+        self,
+        memories: Sequence[ScoredMemory],
+        passages: Mapping[str, MemoryWording],
+        room: int,
+        size: Callable[[ScoredMemory, MemoryWording], int],
+    ) -> dict[str, MemoryWording]:
+        """Return longer wordings in place of ``passages``, so that together they fill a room.
+
+        Each memory, best first, is told in up to half of the room that those before it left; what
+        is over in the end makes the first ones longer. ``size`` is that of a memory as worded. What
+        doesn't fit keeps its passage.
+        """
+        told, taken, left = dict(passages), dict[str, int](), room
+        for share in (_SHARE, 1.0):
+            for memory in memories:
+                key = memory.entry.id
+                free = left + taken.get(key, 0)
+                if share < 1.0 or key in taken:
+                    longer = self._longer(memory, told[key], int(free * share), size)
+                    if (need := size(memory, longer)) <= free:
+                        told[key], taken[key], left = longer, need, free - need
+        return told
+
+    def _longer(
+        self,
+        memory: ScoredMemory,
+        passage: MemoryWording,
+        most: int,
+        size: Callable[[ScoredMemory, MemoryWording], int],
+    ) -> MemoryWording:
+        """The whole text, or the most of it that takes no more than ``most``; else the passage."""
+        content = memory.entry.content
+        whole = passage._replace(text=content, whole="")
+        if passage.text == content or size(memory, whole) <= most:
+            return whole
+        chars = (most - size(memory, passage._replace(text=""))) * CHARS_PER_TOKEN
+        while chars > len(passage.text):
+            told = self._finder.excerpt(content, chars)
+            longer = passage._replace(text=told.text)
+            if size(memory, longer) <= most:
+                return longer
+            chars = int(chars * _LESS)
+        return passage
 
 
 def mark_of(text: str, memory_id: str = "") -> str:

@@ -84,16 +84,28 @@ class TestExcerpt:
         assert PassageFinder("push").excerpt(TEXT, len(TEXT) - 1).is_cut
 
     def test_of_a_long_one_the_first_sentence_and_those_that_answer_are_told(self) -> None:
-        found = PassageFinder("push a branch").excerpt(self.LONG, 120)
+        found = PassageFinder("push a branch").excerpt(self.LONG, 80)
         assert found.text == "Worked in shop. … Pushing failed, as the branch had no upstream. …"
 
-    def test_a_sentence_that_tells_nothing_more_is_left_out(self) -> None:
-        text = "A title.\nThe push failed.\nThe push failed again.\n" + "x" * 200
-        assert PassageFinder("push failed").excerpt(text, 100).text == "A title. The push failed. …"
+    def test_what_room_is_left_is_filled_with_what_stands_around_the_answer(self) -> None:
+        found = PassageFinder("push a branch").excerpt(self.LONG, 160)
+        assert found.text == f"{TEXT} …"
+
+    def test_what_says_something_new_comes_before_what_says_it_again(self) -> None:
+        text = (
+            "A title.\nThe push failed.\nThe push failed again.\nThe branch is old.\n" + "x" * 200
+        )
+        found = PassageFinder("push failed branch").excerpt(text, 60).text
+        assert found == "A title. … The push failed again.\nThe branch is old. …"
+
+    def test_how_it_ended_is_told_before_how_it_came_about(self) -> None:
+        text = f"pytest worked\nFailed: it said {'no ' * 60}\nThen worked: pytest -p x\nIn shop."
+        found = PassageFinder("pytest").excerpt(text, 60).text
+        assert found == "pytest worked … Then worked: pytest -p x …"
 
     def test_without_any_of_the_words_it_is_the_beginning(self) -> None:
         found = PassageFinder("zebra").excerpt(self.LONG, 80).text
-        assert found.startswith("Worked in shop. It ended normally. Ran git status;")
+        assert found.startswith("Worked in shop. It ended normally.\nRan git status;")
         assert found.endswith("…")
 
     @given(st.text(max_size=400), st.text(max_size=40), st.integers(40, 200))

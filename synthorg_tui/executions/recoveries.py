@@ -53,6 +53,7 @@ _WAY_OUT = re.compile(
 MESSAGE_FLAGS = frozenset(
     {"-m", "--message", "--title", "--body", "-t", "-b", "--notes", "--description"}
 )
+_BARE = re.compile(r"[a-z][a-z:_-]*")
 _ALIKE = 0.6
 """The likeness from which on another name may be the one that was meant."""
 _SAME_CODE = 0.7
@@ -114,7 +115,7 @@ def _attempts(goal: Step, step: Step, output: str) -> bool:
     if code and new_code and _likeness(code, new_code) < _SAME_CODE:
         return False
     smaller = min(len(given), len(others))
-    if not smaller or 2 * len(given & others) >= smaller:
+    if not smaller or (2 * len(given & others) >= smaller and _same_verb(goal, given, others)):
         return True
     gone, come = given - others, others - given
     is_named = all(word in output for word in gone)
@@ -138,6 +139,12 @@ def _given(step: Step) -> tuple[set[str], str]:
         else:
             named.add(word)
     return named, code
+
+
+def _same_verb(goal: Step, given: set[str], others: set[str]) -> bool:
+    """Whether no plain word differs: it is a subcommand, a script or a service, but with git."""
+    verbs, other_verbs = (set(filter(_BARE.fullmatch, words)) for words in (given, others))
+    return goal.intent.startswith("git ") or verbs <= other_verbs or other_verbs <= verbs
 
 
 def _likeness(text: str, other: str) -> float:

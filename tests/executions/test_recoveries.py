@@ -60,6 +60,16 @@ OTHER = {
         'Unknown JSON field: "b"',
         "gh pr diff 15 --name-only",
     ),
+    "another verb for the same pull request": (
+        "gh pr edit 12 --repo o/r --body 'x y'",
+        "GraphQL: Projects (classic) is being deprecated",
+        "gh pr checks 12 --repo o/r",
+    ),
+    "another script of the same runner": (
+        "corepack pnpm run format:check",
+        "format:check failed",
+        "corepack pnpm run typecheck",
+    ),
     "another object": (
         "git cat-file -p ad0c0951",
         "fatal: Not a valid object name ad0c0951",

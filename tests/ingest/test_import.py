@@ -111,7 +111,7 @@ async def test_every_call_of_the_real_sessions_is_classified(imported: Imported)
         CallOutcome.CANCELLED_WITH_SIBLING: 0,
         CallOutcome.UNKNOWN: 0,
     }
-    assert report.recoveries == 12
+    assert report.recoveries == 11
     assert execution is not None
     blocked = [c for c in execution.calls if c.outcome is CallOutcome.BLOCKED_BY_HOOK]
     assert [(call.call_line, call.result_line) for call in blocked] == [(1353, 1358)]

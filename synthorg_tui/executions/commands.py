@@ -8,7 +8,7 @@ import posixpath
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import PurePosixPath
 
@@ -52,6 +52,11 @@ _PREPARATION = frozenset(
         "printf",
     }
 )
+_OPERATORS = frozenset({"&&", ";", "||", "&", ";;", "\n"})
+_GRAMMAR = frozenset(
+    {"if", "then", "elif", "else", "do", "while", "until", "!", "{", "(", ")", "}"}
+)
+_LOOPS = frozenset({"for", "select", "case", "function", "fi", "done", "esac"})
 _WRAPPERS = frozenset({"sudo", "env", "time", "nice", "nohup", "command", "exec", "npx", "bunx"})
 _RUNNERS = frozenset(
     {("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("hatch", "run"), ("bundle", "exec")}
@@ -78,7 +83,8 @@ class Step:
     ``intent`` is the program with its subcommand (``git push``), ``targets`` the files or folders
     it names, ``words`` the program and its arguments. ``lead`` is what stood before it (variables,
     ``sudo``, ``uv run``), including variables exported earlier; ``directory`` is where an earlier
-    ``cd`` of the same command went.
+    ``cd`` of the same command went. ``hidden_by`` is the operator for which the exit status of the
+    whole command says nothing of this step (``|``, ``;``, ``||``, ``&``); else empty.
     """
 
     intent: str
@@ -86,6 +92,7 @@ class Step:
     words: tuple[str, ...] = ()
     lead: tuple[str, ...] = ()
     directory: str = ""
+    hidden_by: str = ""
 
 
 def call_intent(tool: str, arguments: Mapping[str, object], command: str = "") -> str:
@@ -110,35 +117,75 @@ def call_intent(tool: str, arguments: Mapping[str, object], command: str = "") -
 def command_steps(command: str) -> tuple[Step, ...]:
     """Parse a shell command into the programs it runs, in order.
 
-    Preparation such as ``cd`` or ``export`` is left out. Only the first program of a pipeline is
-    included: the rest merely looks at its output.
+    Preparation such as ``cd`` or ``export`` is left out, and so are the words of loops and
+    conditions. Only the first program of a pipeline is included: the rest merely looks at its
+    output.
     """
     text = _HEREDOC.sub(" ", command[:_MAX_COMMAND].replace("\\\n", " "))
     steps: list[Step] = []
     directory = ""
     exported: tuple[str, ...] = ()
-    for words in _simple_commands(text):
+    for words, hidden_by in _simple_commands(text):
         if words[0] in {"cd", "pushd"} and len(words) == 2:
             directory = words[1]
         elif words[0] == "export":
             exported = (*exported, *words[1:])
         elif (step := _step(words)) is not None:
-            steps.append(replace(step, lead=(*exported, *step.lead), directory=directory))
+            lead = (*exported, *step.lead)
+            steps.append(replace(step, lead=lead, directory=directory, hidden_by=hidden_by))
     return tuple(steps)
 
 
-def _simple_commands(text: str) -> list[list[str]]:
-    """Word lists of the commands of a line, first of each pipeline."""
-    commands: list[list[str]] = [[]]
-    piped = False
+@dataclass(slots=True)
+class _Pipeline:
+    """The words of its first command, and the operator after the whole of it."""
+
+    words: list[str] = field(default_factory=list)
+    is_piped: bool = False
+    joined_by: str = ""
+
+
+def _simple_commands(text: str) -> list[tuple[list[str], str]]:
+    """Word lists of the first commands of pipelines, each with what hides its exit status."""
+    pipelines = [_Pipeline()]
     for word in _words(_REDIRECTION.sub(" ", text)):
-        if word in {"&&", ";", "||", "&", "|", "|&", ";;", "\n"}:
-            piped = word in {"|", "|&"}
-            if not piped:
-                commands.append([])
-        elif not piped:
-            commands[-1].append(word)
-    return [words for words in commands if words]
+        if word in {"|", "|&"}:
+            pipelines[-1].is_piped = True
+        elif word in _OPERATORS:
+            pipelines[-1].joined_by = word
+            pipelines.append(_Pipeline())
+        elif not pipelines[-1].is_piped:
+            pipelines[-1].words.append(word)
+    found = [one for one in pipelines if _without_grammar(one.words)]
+    told = {letter for one in found if one.words[0] == "set" for letter in one.words[1:]}
+    stops = any(re.fullmatch(r"-\w*e\w*", word) for word in told)
+    commands: list[tuple[list[str], str]] = []
+    hides = ""
+    for place, one in reversed([*enumerate(found)]):
+        if place + 1 < len(found) and one.joined_by != "&&":
+            hides = hides if one.joined_by == ";" and stops else one.joined_by
+        if one.joined_by == "&":
+            hides = "&"
+        own = "||" if place and found[place - 1].joined_by == "||" else hides
+        if one.is_piped and own in {"", ";"} and "pipefail" not in told:
+            own = "|"
+        commands.append((one.words, own))
+    return commands[::-1]
+
+
+def _without_grammar(words: list[str]) -> list[str]:
+    """Take words of the shell's grammar off the ends of a command; empty where nothing is left."""
+    while words and (words[0] in _GRAMMAR or words[0].startswith("(")):
+        inner = words[0].lstrip("(")
+        words[0:1] = [inner] if inner and inner != words[0] else []
+    if words and words[0] in _LOOPS:
+        words.clear()
+    while words and (over := words[-1].count(")") - words[-1].count("(")) > 0:
+        bare = words[-1].removesuffix(")" * over)
+        words[-1:] = [bare] if bare else []
+        if bare:
+            break
+    return words
 
 
 def _words(text: str) -> list[str]:

@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.commands import Step, command_steps, related
 from synthorg_tui.executions.models import Recovery, ToolCall
+from synthorg_tui.executions.outcomes import went_well
 
 RECOVERY_TAG = "recovery"
 """Tag of memories and lessons that are drawn from a recovery."""
@@ -25,13 +26,6 @@ MAX_STORED = 60
 MAX_BETWEEN = 15
 """Calls between a failure and its answer of which a cause can be told; a memory only says what
 happened and does without this limit."""
-_STILL_FAILING = re.compile(
-    r"\b[1-9]\d* (?:failures?|failed|errors?)\b|^FAILED\b|\bCompilation error\b|^error(?:\[|:)"
-    r"|^fatal:|\*\* \(\w+Error\)",
-    re.MULTILINE,
-)
-BACKGROUND = ("Command running in background", "Process running with session ID")
-"""How the output of a call begins that only started something."""
 _NO_PROGRAM = re.compile(
     r"command not found|: not found\s*$|is not recognized as"
     r"|(?:unknown|unrecogni[sz]ed|invalid|no such) (?:sub)?command",
@@ -93,7 +87,7 @@ def _resolving(
             )
         else:
             is_again = goal.intent == later.intent
-        if is_again and really_ok(later):
+        if is_again and went_well(later):
             return index
     return None
 
@@ -197,12 +191,3 @@ def is_failure(call: ToolCall) -> bool:
 
 def _steps(call: ToolCall) -> tuple[Step, ...]:
     return command_steps(call.arguments) if call.is_shell else ()
-
-
-def really_ok(call: ToolCall) -> bool:
-    """Tell whether a call really succeeded: not merely started, nor failing behind a pipe."""
-    if call.outcome is not CallOutcome.OK or call.output.startswith(BACKGROUND):
-        return False
-    if not call.is_shell or "|" not in call.arguments:
-        return True
-    return _STILL_FAILING.search(call.output) is None

@@ -1,8 +1,7 @@
 """The commands by which a project is worked on: what each is for, and how often it went well.
 
-A run with other files or flags is one of the same command. What failed counts only where it is
-plain which command of a line did; what a command's output tells of a failure counts as one, since
-a pipe hides how it ended.
+A run with other files or flags is one of the same command. A run counts only where it is plain how
+it ended.
 """
 
 import re
@@ -12,13 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final
 
-from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.executions.commands import Step, command_steps
 from synthorg_tui.executions.models import Execution, ToolCall
+from synthorg_tui.executions.outcomes import step_outcome
 from synthorg_tui.executions.output_lines import one_line
-from synthorg_tui.executions.recoveries import BACKGROUND
 
 _MAX_COMMAND = 80
 _TOOL = r"(?:make|just|task|gradlew?|mvnw?)"
@@ -86,20 +84,12 @@ _SCRIPT = re.compile(
     r"npm (?:run |run-script )(?P<npm>[\w:.-]+)|npm (?P<short>t|test|start)"
     r"|(?:yarn|pnpm|bun) (?:run )?(?P<other>[\w:.-]+)"
 )
-_EITHER_WAY = re.compile(r"\|\|\s*(?:true|:|echo\b|exit 0)")
-"""What makes a line end well, however its command ended."""
 _WRAPPER = re.compile(r"sudo|env|time|nice|nohup|command|timeout|\d+[smh]?")
 _PART = re.compile(r"-k|-t|--(?:grep|filter|only|seed|testNamePattern)(?:=.*)?")
 """Flags that pick a part of the tests: such a run is none of the whole."""
 _SETTING = re.compile(r"[A-Za-z_]\w*=")
 _SHORT_SETTING = re.compile(r"\w+=[\w.-]{0,12}")
 _PLAIN = re.compile(r"[\w.:=,@%+/*-]{1,40}")
-_FAILED = re.compile(
-    r"\b[1-9]\d* (?:tests? )?(?:failed|failures?|errors?)\b|error TS\d|^FAILED\b|^E  "
-    r"|npm (?:error|ERR!)|ELIFECYCLE|\*\* \(|error\[E\d|\bpanicked\b|^error:|^make: \*\*\*"
-    r"|exit(?:ed with)? code [1-9]|Traceback \(most recent",
-    re.MULTILINE,
-)
 
 
 @dataclass(slots=True)
@@ -129,8 +119,7 @@ def command_uses(
     """Return the commands of a run that are for one of the roles, by their plain form."""
     uses: dict[str, CommandUse] = {}
     for call in execution.calls:
-        ended = call.outcome in {CallOutcome.OK, CallOutcome.FAILED}
-        if call.is_shell and ended and not call.output.startswith(BACKGROUND):
+        if call.is_shell:
             _count(execution, call, roles, uses)
     return uses
 
@@ -151,15 +140,13 @@ def role_of(step: Step) -> str:
 def _count(
     execution: Execution, call: ToolCall, roles: Collection[str], uses: dict[str, CommandUse]
 ) -> None:
-    """Add a call's commands; one that failed only where it is plain which of them did."""
+    """Add a call's commands, those of which it is plain how they ended."""
     steps = command_steps(call.arguments)
     ours = [(step, role) for step in steps if (role := role_of(step)) in roles]
-    went_well = call.outcome is CallOutcome.OK and not _FAILED.search(call.output[-4_000:])
-    if not went_well and (len(ours) != 1 or ours[0][0] is not steps[0]):
-        return
-    if went_well and _EITHER_WAY.search(call.arguments):
-        return
     for step, role in ours:
+        went_well = step_outcome(call, step)
+        if went_well is None or (not went_well and len(ours) > 1):
+            continue
         command = _shown(execution, step) if role in HABIT_ROLES else step.intent
         if command:
             use = uses.setdefault(plain_form(command), CommandUse(role, call, call))

@@ -14,11 +14,11 @@ from pathlib import PurePosixPath
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.commands import Step, command_steps
 from synthorg_tui.executions.models import Execution, ToolCall
+from synthorg_tui.executions.outcomes import went_well
 from synthorg_tui.executions.output_lines import clean_output, signature
 from synthorg_tui.executions.recoveries import (
     MAX_BETWEEN,
     next_attempt,
-    really_ok,
     resolved_failures,
 )
 from synthorg_tui.learning.error_lines import CI_CHECK, is_gate_output
@@ -131,7 +131,7 @@ def _stopped(calls: Sequence[ToolCall]) -> Iterator[tuple[int, int | None]]:
 def _later_check(calls: Sequence[ToolCall], position: int) -> int | None:
     after = range(position + 1, min(len(calls), position + 2 + MAX_BETWEEN))
     return next(
-        (at for at in after if CI_CHECK.search(calls[at].arguments) and really_ok(calls[at])), None
+        (at for at in after if CI_CHECK.search(calls[at].arguments) and went_well(calls[at])), None
     )
 
 
@@ -144,7 +144,7 @@ def _gate(calls: Sequence[ToolCall], position: int, end: int | None) -> PassedGa
     if end is None:
         return _instead(calls, position, steps[-1], line, said)
     attempt = next_attempt(calls, position, end, lambda call: line in gate_lines(call.output))
-    if attempt is None or not (really_ok(calls[attempt]) or is_gate_output(calls[attempt])):
+    if attempt is None or not (went_well(calls[attempt]) or is_gate_output(calls[attempt])):
         return None
     between = calls[position + 1 : attempt]
     found = _satisfied(blocked, calls[attempt], between, said)
@@ -181,7 +181,7 @@ def _satisfied(
     ran = [
         step
         for call in between
-        if (call.is_shell and really_ok(call))
+        if (call.is_shell and went_well(call))
         for step in command_steps(call.arguments)
     ]
     leading = [step for step in command_steps(passed.arguments) if step.words not in before]
@@ -229,7 +229,7 @@ def _instead(
     if calls[position].outcome is not CallOutcome.BLOCKED_BY_HOOK:
         return None
     for call in calls[position + 1 : position + 1 + _MAX_INSTEAD]:
-        if not (call.is_shell and really_ok(call)):
+        if not (call.is_shell and went_well(call)):
             continue
         for other in command_steps(call.arguments):
             is_asked = _is_named(other, said) or _is_quoted(other, step, said)

@@ -16,8 +16,9 @@ from datetime import datetime
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome, MemoryCategory
 from synthorg_tui.executions.models import Execution, ToolCall, Turn, slug
+from synthorg_tui.executions.outcomes import went_well
 from synthorg_tui.executions.output_lines import one_line
-from synthorg_tui.executions.recoveries import RECOVERY_TAG, really_ok, resolved_failures
+from synthorg_tui.executions.recoveries import RECOVERY_TAG, resolved_failures
 from synthorg_tui.executions.titles import (
     MAX_TITLE,
     commit_of,
@@ -294,7 +295,7 @@ def _recovery(span: Span, failed: Sequence[ToolCall], used: set[str]) -> MemoryD
     between = span.calls[1:-1]
     files = phrases.changed_files(between)
     steps = [
-        phrases.what(call, execution, 80) for call in between if call.is_shell and really_ok(call)
+        phrases.what(call, execution, 80) for call in between if call.is_shell and went_well(call)
     ]
     remedy = phrases.remedy(execution, (first, fix), files, steps)
     title = unused_title(recovery_titles(first, remedy, len(failed)), used)

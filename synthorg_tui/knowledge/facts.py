@@ -20,7 +20,7 @@ from synthorg_tui.persistence.values import aware, insert, naive
 if TYPE_CHECKING:
     from synthorg_tui.persistence.port import Connection
 
-EXTRACTION: Final = "1"
+EXTRACTION: Final = "2"
 """The version of what is counted: a session looked at by another one is looked at again."""
 _LOOKED_AT: Final = ""
 """The topic of the row that says that a session was looked at, with the version as its subject."""

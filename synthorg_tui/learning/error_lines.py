@@ -11,7 +11,13 @@ from enum import StrEnum
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.commands import Step
 from synthorg_tui.executions.models import ToolCall
-from synthorg_tui.executions.output_lines import clean_output, headline, one_line
+from synthorg_tui.executions.output_lines import (
+    clean_output,
+    is_telling,
+    one_line,
+    own_lines,
+    telling_line,
+)
 
 MAX_ERROR = 160
 _MAX_HINT = 200
@@ -84,7 +90,7 @@ _TURN_OFF = re.compile(r"turn this message off|advice\.|git config|^See\b", re.I
 _EXIT = re.compile(r"^(?:Error: )?(?:Exit code|Process exited with code)\b")
 _STRONG = re.compile(r"\bfatal:|\berror\b|\*\* \(|\w(?:Error|Exception)\b", re.IGNORECASE)
 _LEAD = re.compile(
-    r"^(?:(?:fatal|error|ERROR|Error|\w+: error|(?:ba|z)?sh(?:: (?:line )?\d+)?):\s*"
+    r"^(?:(?:fatal|error|ERROR|Error|\w+: error|(?:(?:ba|z)?sh|\(eval\))(?:: ?(?:line )?\d+)?):\s*"
     r"|(?:E|npm (?:ERR!|error)|\*\* \([\w.]+\)|!)\s+)+"
 )
 
@@ -111,12 +117,11 @@ def is_gate_output(call: ToolCall) -> bool:
 
 def read_error(output: str, step: Step) -> CallError | None:
     """Extract the error from a failed step's output; ``None`` when no line of it says anything."""
-    lines = _lines(output)
-    line = _telling(lines) or headline(output)
-    text = one_line(_LEAD.sub("", line.strip("✖×❌ ")), MAX_ERROR).rstrip(" .:")
+    line = _telling(own_lines(output))
+    text = one_line(_LEAD.sub("", line.strip("✖×❌✘✗ ")), MAX_ERROR).rstrip(" .:")
     if not re.search(r"[A-Za-z]{3}", text):
         return None
-    return CallError(text, _hint(lines, line), _kind(line, step))
+    return CallError(text, _hint(_lines(output), line), _kind(line, step))
 
 
 def _lines(output: str) -> list[str]:
@@ -125,9 +130,11 @@ def _lines(output: str) -> list[str]:
 
 
 def _telling(lines: list[str]) -> str:
-    """The first line that speaks of the call, one that says it is an error before others."""
+    """The line that names the error: one that speaks of the call before others."""
     about = [line for line in lines if _about_call(line)]
-    return next((line for line in about if _STRONG.search(line)), next(iter(about), ""))
+    strong = next((line for line in about if _STRONG.search(line)), "")
+    named = telling_line(lines)
+    return strong or (named if is_telling(named) else next(iter(about), named))
 
 
 def _about_call(line: str) -> bool:

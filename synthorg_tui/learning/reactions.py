@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.executions.output_lines import one_line
-from synthorg_tui.executions.requests import is_pasted
+from synthorg_tui.executions.requests import is_no_rule, is_pasted, is_prompt
 from synthorg_tui.learning.cues import (
     CONDITION,
     CUES,
@@ -81,7 +81,7 @@ def reactions(text: str) -> tuple[Reaction, ...]:
 
     Of a turn so long that it describes a task only standing rules count that say so themselves.
     """
-    sentences = tuple(_sentences(text))
+    sentences = () if is_prompt(text) else tuple(_sentences(text))
     known: dict[frozenset[str], Reaction] = {}
     for place, sentence in enumerate(sentences):
         reaction = _reaction(sentence)
@@ -130,6 +130,8 @@ def told_instead(reason: str) -> Reaction | None:
             return None
         if not QUESTION.match(sentence) and len(WORD.findall(sentence)) >= _MIN_WORDS:
             certainty = PASSING if _is_passing(sentence) else PREFERENCE
+            if REASON.search(sentence) and not MOMENT.search(sentence):
+                certainty = STANDING
             negative = bool(re.match(r"(?:no|not|don'?t|nothing)\b", sentence, re.IGNORECASE))
             return _made(sentence, "", negative=negative, certainty=certainty)
     return None
@@ -183,7 +185,8 @@ def _reaction(sentence: str) -> Reaction | None:
     for cue in CUES:
         if match := cue.pattern.search(sentence):
             is_fact = cue is CUES[0] and FACT.match(match["rule"])
-            return None if is_fact else _judged(sentence, match, cue)
+            is_other = not cue.quoted and is_no_rule(sentence)
+            return None if is_fact or is_other else _judged(sentence, match, cue)
     return None
 
 

@@ -82,6 +82,11 @@ _GERUND = re.compile(r"\w{2,}ing")
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s.*|[-=*_|\s]{3,})$", re.MULTILINE)
 _MARKS = re.compile(r"[*_`#>]+|^\s*(?:[-•]|\d+[.)])\s+", re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+|:\s*\n|:\s*$")
+_EVERYWHERE = re.compile(
+    r"\b(?:in|for|across) (?:all|any|every|each)(?: of)?(?: (?:my|our|the))? (?:projects?|repos?"
+    r"|repositor\w+)\b|\bno matter which (?:project|repo)",
+    re.IGNORECASE,
+)
 _DONE = {"edit": "changed", "write": "written", "read": "read"}
 
 
@@ -118,7 +123,7 @@ def wish_words(execution: Execution, best: Correction, same: Sequence[Correction
         title=title,
         when=f"{_when(best, title, stored(execution.project_name, 60))}.",
         do=_do(best),
-        why=_why(best, same),
+        why=f"{_why(best, same)} {_scope(execution, best)}",
         check=_CHECKS.get(best.then.removeprefix("git "), "") if best.was_left_out else "",
     )
 
@@ -255,6 +260,14 @@ def _do(best: Correction) -> str:
     if said.lower().startswith("why "):
         return f"Avoid what the person complained of: “{said}”."
     return f"Keep to what the person said: “{said}”."
+
+
+def _scope(execution: Execution, best: Correction) -> str:
+    """Where a wish holds: in its project, unless it was said of all."""
+    project = stored(execution.project_name, 60)
+    if not project or _EVERYWHERE.search(best.reaction.said):
+        return "It holds everywhere."
+    return f"It holds in {project}."
 
 
 def _why(best: Correction, same: Sequence[Correction]) -> str:

@@ -251,7 +251,9 @@ def test_a_wish_is_named_and_found_by_its_situation(said: str, name: str, when: 
 def test_what_the_agent_had_done_is_one_clean_clause(act: str, told: str) -> None:
     (lesson,) = learned(talk(act, "never add caches to readers"))
 
-    assert lesson.proposal.rationale == f"A person said so on 2026-03-01, {told}"
+    assert lesson.proposal.rationale == (
+        f"A person said so on 2026-03-01, {told} It holds in tidepool."
+    )
 
 
 def test_a_refusal_without_a_reason_teaches_nothing() -> None:
@@ -354,3 +356,24 @@ def test_a_rule_that_overrides_a_safeguard_is_risky(said: str, risk: RiskLevel) 
     (lesson,) = learned(talk("$ git push", said))
 
     assert risk_of(lesson) is risk
+
+
+@rows(
+    ("said", "holds"),
+    [
+        ("always use tabs in makefiles", "It holds in tidepool."),
+        ("always use tabs in makefiles, in all my projects", "It holds everywhere."),
+    ],
+)
+def test_a_rule_names_where_it_holds(said: str, holds: str) -> None:
+    (lesson,) = learned(talk("+ Makefile", said))
+
+    assert lesson.proposal.rationale.endswith(holds)
+
+
+def test_a_refusal_with_its_reason_is_a_rule_at_once() -> None:
+    reason = "keep emails out of storage, because they are personal data"
+    run = Run().bash("npm run seed", REFUSED.format(reason), outcome=CallOutcome.DENIED_BY_USER)
+    (lesson,) = learned(run.done())
+
+    assert lesson.proposal.confidence == 0.6

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.models import ToolCall
+from synthorg_tui.executions.requests import is_no_rule, is_prompt
 
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'`(])|\n+")
@@ -64,6 +65,13 @@ _EMPTY_TALK = re.compile(
     re.IGNORECASE,
 )
 _FEEDBACK = re.compile(r"the user said:\s*(.+)", re.DOTALL | re.IGNORECASE)
+_TAG_QUESTION = re.compile(
+    r"\b(?:yeah|yes|no|right|correct|ok|isn't it|aren't we|don't we|doesn't it)\s*\?$"
+    r"|[.!]\s+\w"
+    r"|^(?:why (?:not|don't)|can(?:'t)? (?:you|we)|could (?:you|we)|shouldn't)\b",
+    re.IGNORECASE,
+)
+"""Questions that say what is so, or what to do."""
 _MIN_WORDS = 3
 _MAX_CHARS = 400
 _HEAD, _TAIL = 1_500, 700
@@ -81,24 +89,29 @@ class Statement:
 
 def statements(text: str) -> Iterator[Statement]:
     """Yield the sentences of a person's message that state a lasting wish or fact."""
-    for sentence in _sentences(text):
+    for sentence in () if is_prompt(text) else _sentences(text):
         bare = sentence[lead.end() :] if (lead := _LEAD.match(sentence)) else sentence
         if len(bare) > _MAX_CHARS or len(bare.split()) < _MIN_WORDS or bare.rstrip().endswith("?"):
             continue
-        if _EMPTY_TALK.match(bare):
+        if _EMPTY_TALK.match(bare) or is_no_rule(bare):
             continue
         for kind, confidence, pattern in _KINDS:
-            if pattern.match(bare):
+            if pattern.match(bare) and len(bare.split()) > (kind == "ban") + 2:
                 yield Statement(bare[0].upper() + bare[1:], kind, confidence)
                 break
 
 
 def feedback(call: ToolCall) -> str:
-    """Return what the person said when refusing a call; empty for one that wasn't refused."""
+    """Return what the person said when refusing a call; empty for one that wasn't refused.
+
+    A mere question says nothing to others, and what the client itself words is no person's.
+    """
     if call.outcome is not CallOutcome.DENIED_BY_USER:
         return ""
     match = _FEEDBACK.search(call.output)
-    return match[1].strip() if match else ""
+    said = match[1].strip() if match else ""
+    asks = said.endswith("?") and _TAG_QUESTION.search(said) is None
+    return "" if asks or said.startswith(("[", "<")) else said
 
 
 def _sentences(text: str) -> Iterator[str]:

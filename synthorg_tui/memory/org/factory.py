@@ -4,8 +4,6 @@ The only place that knows which there are. All of them stand on the same log, so
 setting loses nothing.
 """
 
-from typing import Any
-
 from synthorg_tui.memory.org.config import OrgMemoryConfig
 from synthorg_tui.memory.org.errors import OrgMemoryConfigError
 from synthorg_tui.memory.org.hybrid_backend import HybridPromptRetrievalBackend
@@ -20,20 +18,24 @@ def create_org_backend(config: OrgMemoryConfig, store: OrgStore) -> HybridPrompt
 
     Raises ``OrgMemoryConfigError`` for a name that is none.
     """
-    parts: dict[str, Any] = {
-        "core_policies": config.core_policies,
-        "store": store,
-        "access_config": config.write_access,
-        "search": OrgSearch(store.core, store),
-    }
+    return HybridPromptRetrievalBackend(
+        core_policies=config.core_policies,
+        store=store,
+        access_config=config.write_access,
+        search=_search(config, store),
+        backend_name=config.backend,
+    )
+
+
+def _search(config: OrgMemoryConfig, store: OrgStore) -> OrgSearch:
     if config.backend == "hybrid_prompt_retrieval":
-        return HybridPromptRetrievalBackend(**parts)
+        return OrgSearch(store.core)
     if config.backend == "temporal_kg":
-        from synthorg_tui.memory.org.temporal import TemporalKnowledgeBackend
+        from synthorg_tui.memory.org.temporal import SearchWithPast
 
-        return TemporalKnowledgeBackend(**parts, temporal=config.temporal)
+        return SearchWithPast(store.core, config.temporal)
     if config.backend == "graph_rag":
-        from synthorg_tui.memory.org.graph_rag import EXTRACTIONS, GraphRagBackend
+        from synthorg_tui.memory.org.graph_rag import EXTRACTIONS, SearchByPaths
 
-        return GraphRagBackend(**parts, extract=EXTRACTIONS[config.graph.entity_extraction])
+        return SearchByPaths(store.core, EXTRACTIONS[config.graph.entity_extraction])
     raise OrgMemoryConfigError(f"Unknown backend {config.backend!r}. Valid backends: {[*_NAMES]}")

@@ -20,7 +20,7 @@ from synthorg_tui.memory.org.entities import (
     words_of,
 )
 from synthorg_tui.memory.org.models import OrgFact
-from synthorg_tui.memory.org.statements import OrgLink, decision_of, links_of, replaced_links
+from synthorg_tui.memory.org.statements import OrgLink, decision_of, replaced_links
 from synthorg_tui.memory.org.verbs import RelationKind, SaidRelation, relations_asked
 from synthorg_tui.memory.retrieval.sparse import STOP_WORDS
 
@@ -125,17 +125,13 @@ class OrgGraph:
                 self._hops.setdefault(hop.start.key, []).append(hop)
 
     @classmethod
-    def of(cls, facts: Sequence[OrgFact]) -> "OrgGraph":
-        """Draw the graph of facts."""
-        decisions = decisions_of(facts)
+    def of(cls, stated: Iterable[tuple[OrgFact, Iterable[OrgLink]]]) -> "OrgGraph":
+        """Draw the graph of facts, each given with what it states by itself."""
+        facts = list(stated)
+        decisions = {fact.id: entity for fact, _ in facts if (entity := decision_of(fact))}
         return cls(
-            link for fact in facts for link in (*links_of(fact), *replaced_links(fact, decisions))
+            link for fact, links in facts for link in (*links, *replaced_links(fact, decisions))
         )
-
-    @property
-    def links(self) -> Iterator[OrgLink]:
-        """All links, each once."""
-        return (hop.link for hops in self._hops.values() for hop in hops if hop.forward)
 
     def paths(self, question: str, allowed: Allowed = lambda _: True) -> tuple[OrgPath, ...]:
         """Return the paths that answer a question, shorter ones first; none when in doubt.
@@ -237,12 +233,6 @@ class OrgGraph:
                 if len(way) + 1 < MAX_HOPS:
                     ways.append((*way, hop))
         return ()
-
-
-def decisions_of(facts: Iterable[OrgFact]) -> dict[str, OrgEntity]:
-    """Return which decision each fact records, by the fact's id, of those that record one."""
-    found = ((fact.id, decision_of(fact)) for fact in facts)
-    return {fact_id: entity for fact_id, entity in found if entity is not None}
 
 
 def _outside(relations: Iterable[SaidRelation], seeds: Sequence[_Seed]) -> list[SaidRelation]:

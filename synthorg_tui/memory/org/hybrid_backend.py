@@ -1,7 +1,7 @@
 """Organisation memory as every agent is told it: core policies always, facts on demand.
 
-The documented backend, on the log in ``store``; searching by meaning is in ``search``. The other
-backends are this one with more: ``temporal`` and ``graph_rag``.
+The documented backend, on the log in ``store``. The other backends are this one with another way to
+find facts: ``search`` by meaning, ``temporal`` with what was said before, ``graph_rag`` by paths.
 """
 
 from collections.abc import Sequence
@@ -38,9 +38,8 @@ class HybridPromptRetrievalBackend:
         access_config: Who may write facts of which category.
         search: Finds facts by meaning and words; without it ``query`` has the documented order by
             text.
+        backend_name: The name by which the settings select it.
     """
-
-    backend_name: NotBlankStr = "hybrid_prompt_retrieval"
 
     def __init__(
         self,
@@ -49,7 +48,9 @@ class HybridPromptRetrievalBackend:
         store: OrgStore,
         access_config: WriteAccessConfig | None = None,
         search: OrgSearch | None = None,
+        backend_name: NotBlankStr = "hybrid_prompt_retrieval",
     ) -> None:
+        self.backend_name = backend_name
         self._core_policies = tuple(core_policies)
         self._store = store
         self._search = search
@@ -91,14 +92,11 @@ class HybridPromptRetrievalBackend:
         """
         self._require_connection()
         with translate_org_errors(OrgMemoryQueryError, "searching the organisation's facts"):
-            return await self._found(query, project)
-
-    async def _found(self, query: OrgMemoryQuery, project: str | None) -> tuple[FoundFact, ...]:
-        if self._search is not None:
-            return await self._search.find(query, project=project)
-        facts = await self._store.matching(
-            query.context, categories=query.categories, limit=query.limit
-        )
+            if self._search is not None:
+                return await self._search.find(query, project=project)
+            facts = await self._store.matching(
+                query.context, categories=query.categories, limit=query.limit
+            )
         reason = "is among the newest" if query.context is None else WRITTEN
         return tuple(
             FoundFact(fact, 1.0, as_candidate(fact, reason=reason, rank=rank))

@@ -6,12 +6,13 @@ stands beside: for a phrase in quotes or as it is written, and where the index c
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from synthorg_tui.core.enums import MemoryCategory, OrgFactCategory
+from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.text import estimate_tokens, safe_text, truncate
 from synthorg_tui.memory.errors import VectorIndexError
 from synthorg_tui.memory.index.protocol import IndexFilter, IndexHits, SparseVector
@@ -19,7 +20,6 @@ from synthorg_tui.memory.listing import ORG_NAMESPACE, ORG_OWNER, ListedMemory
 from synthorg_tui.memory.org.log import FactRow, rows_of_ids, rows_with
 from synthorg_tui.memory.org.models import OrgFact, OrgMemoryQuery
 from synthorg_tui.memory.org.standing import Standings
-from synthorg_tui.memory.org.store import OrgStore
 from synthorg_tui.memory.org.tags import OrgTraits
 from synthorg_tui.memory.retrieval.explanation import Candidate, Verdict
 from synthorg_tui.memory.retrieval.relevance import (
@@ -43,6 +43,9 @@ MAX_PHRASE_CHARS: Final = 400
 _MIN_CANDIDATES: Final = 30
 _QUOTED: Final = re.compile(r"\s*[\"\u201c](.+)[\"\u201d]\s*", re.DOTALL)
 _MAX_NAMED: Final = 60
+
+AnswerOf = Callable[[str], str | None]
+"""Returns the fact to give for one that matches, if any; see ``Standings.answer``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +73,11 @@ class _Match(NamedTuple):
     how: str
 
 
-class _Asked(NamedTuple):
-    """What the index is asked, and in words what the answer lacks."""
-
-    dense: Vectors | None
-    sparse: SparseVector
-    terms: frozenset[str]
-    note: str
-
-
 class OrgSearch:
     """Searches the facts of a store whose core is open; retracted ones are never found."""
 
-    def __init__(self, core: "Core", store: OrgStore) -> None:
+    def __init__(self, core: "Core") -> None:
         self._core = core
-        self._store = store
         self._standings: Standings | None = None
 
     async def find(
@@ -116,9 +109,8 @@ class OrgSearch:
     ) -> list[_Match]:
         standing = (
             fact_id
-            for fact_id, fact in standings.facts.items()
-            if (query.categories is None or fact.category in query.categories)
-            and standings.stands(fact_id, project)
+            for fact_id in standings.facts
+            if standings.answer(fact_id, project, query.categories) == fact_id
         )
         ids = list(islice(standing, query.limit))
         rows = await self._core.read(lambda db: rows_of_ids(db, ids))
@@ -128,73 +120,67 @@ class OrgSearch:
     async def _answering(
         self, context: str, query: OrgMemoryQuery, standings: Standings, project: str | None
     ) -> list[_Match]:
-        place = _Place(standings, query.categories, project)
+        answer_of = partial(standings.answer, project=project, categories=query.categories)
         quoted = _QUOTED.fullmatch(context)
         if quoted:
-            return await self._with_text(quoted[1].strip(), place)
+            return await self._with_text(quoted[1].strip(), answer_of)
         try:
-            found = await self._by_evidence(await self._question(context), query.limit, place)
+            found = await self._by_evidence(context, query.limit, answer_of)
         except (VectorIndexError, EmbeddingError) as error:
             note = f"found by its text only: {error.message}"
-            found = await self._with_text(context, place)
+            found = await self._with_text(context, answer_of)
             return [match._replace(how=f"{match.how}; {note}") for match in found]
         if len(context) > MAX_PHRASE_CHARS or not self._core.tokenizer.tokenize(context):
             return found
         if not found:  # it may be a part of a word
-            return await self._with_text(context, place)
+            return await self._with_text(context, answer_of)
         return _written_first(found, context) if len(context.split()) > 1 else found
 
-    async def _with_text(self, text: str, place: "_Place") -> list[_Match]:
+    async def _with_text(self, text: str, answer_of: AnswerOf) -> list[_Match]:
         """Facts that hold the text, in the documented order; what replaced one in its place."""
         rows = await self._core.read(lambda db: rows_with(db, text, None, None))
         return _each_once(
             _Match(row, stands, None, None, 1.0, WRITTEN)
             for row in rows
-            if (stands := place.answer_of(row.fact_id)) is not None
+            if (stands := answer_of(row.fact_id)) is not None
         )
 
-    async def _by_evidence(self, question: _Asked, limit: int, place: "_Place") -> list[_Match]:
+    async def _by_evidence(self, context: str, limit: int, answer_of: AnswerOf) -> list[_Match]:
         """What the index finds, as far as it is evidence; each answer once.
 
-        It knows nothing of categories and of what was replaced, so it is asked for more until
-        enough remain.
+        A text that can't be embedded is asked for by its words alone. The index knows nothing of
+        categories and of what was replaced, so it is asked for more until enough remain.
         """
-        depth, wanted = max(SEARCH_DEPTH, 2 * limit), max(_MIN_CANDIDATES, 2 * limit)
-        while True:
-            hits = await self._hits(question, depth)
-            fused = fuse_hits(hits, limit=2 * depth)
-            answers = [(hit, stands) for hit in fused if (stands := place.answer_of(hit.id))]
-            if len(answers) >= wanted or max(len(hits.dense), len(hits.sparse)) < depth:
-                break
-            depth *= 4
-        answers = answers[:wanted]
-        rows = await self._core.read(lambda db: rows_of_ids(db, [hit.id for hit, _ in answers]))
-        matches = [
-            _Match(rows[hit.id], stands, hit.dense, hit.sparse, hit.fused, _how(hit, question.note))
-            for hit, stands in answers
-            if hit.id in rows
-        ]
-        relevant = relevant_hits(
-            matches,
-            coverage=lambda match: self._core.tokenizer.coverage(
-                question.terms, match.matched.content
-            ),
-            limit=wanted,
-            cutoff=moved_cutoff(self._core.moved),
-        )
-        return _each_once(relevant)
-
-    async def _question(self, context: str) -> _Asked:
-        """What the index is asked: by words alone where the text can't be embedded."""
         core, note, dense = self._core, "", None
         try:
             dense = await core.embedder.embed_query(meaning_of(context))
         except EmbeddingError as error:
             note = f"found by words only: {error.message}"
+        depth, wanted = max(SEARCH_DEPTH, 2 * limit), max(_MIN_CANDIDATES, 2 * limit)
+        while True:
+            hits = await self._hits(dense, core.tokenizer.encode(context), depth)
+            fused = fuse_hits(hits, limit=2 * depth)
+            answers = [(hit, stands) for hit in fused if (stands := answer_of(hit.id))]
+            if len(answers) >= wanted or max(len(hits.dense), len(hits.sparse)) < depth:
+                break
+            depth *= 4
+        answers = answers[:wanted]
+        rows = await core.read(lambda db: rows_of_ids(db, [hit.id for hit, _ in answers]))
+        matches = [
+            _Match(rows[hit.id], stands, hit.dense, hit.sparse, hit.fused, _how(hit, note))
+            for hit, stands in answers
+            if hit.id in rows
+        ]
         terms = frozenset(core.tokenizer.tokenize(context))
-        return _Asked(dense, core.tokenizer.encode(context), terms, note)
+        relevant = relevant_hits(
+            matches,
+            coverage=lambda match: core.tokenizer.coverage(terms, match.matched.content),
+            limit=wanted,
+            cutoff=moved_cutoff(core.moved),
+        )
+        return _each_once(relevant)
 
-    async def _hits(self, question: _Asked, depth: int) -> IndexHits:
+    async def _hits(self, dense: Vectors | None, sparse: SparseVector, depth: int) -> IndexHits:
         core = self._core
         where = IndexFilter(
             now=core.clock.now(),
@@ -203,7 +189,7 @@ class OrgSearch:
         )
         await core.is_current()
         return await (await core.indexed()).index.search(
-            where, dense=question.dense, sparse=question.sparse, limit=depth
+            where, dense=dense, sparse=sparse, limit=depth
         )
 
     async def _explained(
@@ -220,21 +206,6 @@ class OrgSearch:
             _found(match, rows, former[match.stands], rank)
             for rank, match in enumerate(active, start=1)
         )
-
-
-class _Place(NamedTuple):
-    """Where a question comes from, and which facts may answer it there."""
-
-    standings: Standings
-    categories: Collection[OrgFactCategory] | None
-    project: str | None
-
-    def answer_of(self, fact_id: str) -> str | None:
-        """The fact to give for one that matches, if any."""
-        stands = self.standings.standing(fact_id, self.project)
-        if stands is None or self.categories is None:
-            return stands
-        return stands if self.standings.facts[stands].category in self.categories else None
 
 
 def fact_title(row: FactRow) -> str:

@@ -115,6 +115,18 @@ class Standings:
             last = following
         return None if self.facts[last].is_given_up else last
 
+    def answer(
+        self,
+        fact_id: str,
+        project: str | None,
+        categories: Collection[OrgFactCategory] | None,
+    ) -> str | None:
+        """Return the fact to give for one that matches, if it is of one of the categories."""
+        stands = self.standing(fact_id, project)
+        if stands is None or categories is None:
+            return stands
+        return stands if self.facts[stands].category in categories else None
+
     def _is_for(self, fact_id: str, project: str | None) -> bool:
         return is_for(self.facts[fact_id].project, project)
 
@@ -129,7 +141,3 @@ class Standings:
             found += older
             wanted += older
         return tuple(found)
-
-    def stands(self, fact_id: str, project: str | None = None) -> bool:
-        """Return whether a fact is active there, and neither replaced nor given up."""
-        return self.standing(fact_id, project) == fact_id

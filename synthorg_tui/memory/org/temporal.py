@@ -12,42 +12,30 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.text import safe_text, truncate
-from synthorg_tui.core.types import NotBlankStr
-from synthorg_tui.memory.org.access_control import WriteAccessConfig
 from synthorg_tui.memory.org.config import OrgTemporalConfig
-from synthorg_tui.memory.org.hybrid_backend import HybridPromptRetrievalBackend
 from synthorg_tui.memory.org.log import LogRow, log_rows
 from synthorg_tui.memory.org.models import OrgMemoryQuery
 from synthorg_tui.memory.org.search import FoundFact, OrgSearch
-from synthorg_tui.memory.org.store import OrgStore
 
 if TYPE_CHECKING:
+    from synthorg_tui.memory.store.core import Core
     from synthorg_tui.persistence.port import Connection
 
 _MAX_TOLD: Final = 80
 
 
-class TemporalKnowledgeBackend(HybridPromptRetrievalBackend):
-    """The backend ``temporal_kg``; ``temporal`` says what of the past is told."""
+class SearchWithPast(OrgSearch):
+    """The search of the backend ``temporal_kg``; ``temporal`` says what of the past is told."""
 
-    backend_name: NotBlankStr = "temporal_kg"
+    def __init__(self, core: "Core", temporal: OrgTemporalConfig) -> None:
+        super().__init__(core)
+        self._temporal = temporal
 
-    def __init__(
-        self,
-        *,
-        core_policies: Sequence[str] = (),
-        store: OrgStore,
-        access_config: WriteAccessConfig | None = None,
-        search: OrgSearch | None = None,
-        temporal: OrgTemporalConfig | None = None,
-    ) -> None:
-        super().__init__(
-            core_policies=core_policies, store=store, access_config=access_config, search=search
-        )
-        self._temporal = temporal or OrgTemporalConfig()
-
-    async def _found(self, query: OrgMemoryQuery, project: str | None) -> tuple[FoundFact, ...]:
-        found = await super()._found(query, project)
+    async def find(
+        self, query: OrgMemoryQuery, *, project: str | None = None
+    ) -> tuple[FoundFact, ...]:
+        """Return what ``OrgSearch.find`` does, with what each fact said before."""
+        found = await super().find(query, project=project)
         if not found or not self._temporal.track_changes:
             return found
         ids = [hit.fact.id for hit in found]
@@ -57,11 +45,11 @@ class TemporalKnowledgeBackend(HybridPromptRetrievalBackend):
             return log_rows(db, about, [ids])
 
         logs: dict[str, list[LogRow]] = {fact_id: [] for fact_id in ids}
-        for row in await self._store.core.read(read):
+        for row in await self._core.read(read):
             logs[row.fact_id].append(row)
         days, cutoff = self._temporal.history_retention_days, None
         if days is not None:
-            cutoff = self._store.core.clock.now() - timedelta(days=days)
+            cutoff = self._core.clock.now() - timedelta(days=days)
         return tuple(_with_past(hit, logs[hit.fact.id], cutoff) for hit in found)
 
 

@@ -33,6 +33,10 @@ def made(
     )
 
 
+def drawn(*facts: OrgFact) -> OrgGraph:
+    return OrgGraph.of((fact, links_of(fact)) for fact in facts)
+
+
 def stated(content: str, tags: Sequence[str] = (), author: OrgFactAuthor = PERSON) -> set[str]:
     """What a text states, without what is only named in it."""
     links = links_of(made(content, tags, author=author))
@@ -44,7 +48,7 @@ def stated(content: str, tags: Sequence[str] = (), author: OrgFactAuthor = PERSO
 
 
 def graph_of(*contents: str) -> OrgGraph:
-    return OrgGraph.of([made(each, (), f"f{n}") for n, each in enumerate(contents)])
+    return drawn(*(made(each, (), f"f{n}") for n, each in enumerate(contents)))
 
 
 def answers(graph: OrgGraph, question: str) -> set[str]:
@@ -152,7 +156,7 @@ def test_the_file_that_a_fact_was_read_from_tells_which_decision_it_is(source: s
 def test_what_tags_say_is_superseded_links_the_two_decisions() -> None:
     old = made("ADR-3: Flask", (), "old")
     new = made("ADR-9: Litestar", ("supersedes:old",), "new")
-    (path,) = OrgGraph.of([old, new]).paths("What replaced ADR-0003?")
+    (path,) = drawn(old, new).paths("What replaced ADR-0003?")
     assert (str(path), path.fact_ids) == ("ADR-9 replaces ADR-3", ("new",))
 
 
@@ -292,7 +296,7 @@ class Company:
         ]
         draw.shuffle(texts)
         self.facts = [made(text, (), f"f{n}") for n, text in enumerate(texts)]
-        self.graph = OrgGraph.of(self.facts)
+        self.graph = drawn(*self.facts)
         self.texts = {each.id: each.content.casefold() for each in self.facts}
 
     def says(self, path: OrgPath) -> bool:

@@ -6,10 +6,9 @@ import pytest
 import pytest_asyncio
 
 from synthorg_tui.core.enums import OrgFactCategory
-from synthorg_tui.memory.org.errors import OrgMemoryConnectionError
-from synthorg_tui.memory.org.graph_rag import GraphRagBackend
+from synthorg_tui.memory.org.graph_rag import SearchByPaths
+from synthorg_tui.memory.org.hybrid_backend import HybridPromptRetrievalBackend
 from synthorg_tui.memory.org.models import OrgFact, OrgMemoryQuery
-from synthorg_tui.memory.org.search import OrgSearch
 from synthorg_tui.memory.org.statements import OrgLink, links_of
 from synthorg_tui.memory.org.store import OrgAct, OrgStore
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
@@ -31,9 +30,8 @@ class Desk:
     def __init__(self, store: OrgStore) -> None:
         self.store = store
         self.read: list[str] = []
-        self.backend = GraphRagBackend(
-            store=store, search=OrgSearch(store.core, store), extract=self._extract
-        )
+        self.search = SearchByPaths(store.core, self._extract)
+        self.backend = HybridPromptRetrievalBackend(store=store, search=self.search)
 
     def _extract(self, read: OrgFact) -> tuple[OrgLink, ...]:
         self.read.append(read.content)
@@ -51,7 +49,7 @@ class Desk:
         return done.fact_id
 
     async def paths(self, question: str = QUESTION, project: str | None = None) -> list[str]:
-        return [str(path) for path in await self.backend.paths(question, project=project)]
+        return [str(path) for path in await self.search.paths(question, project=project)]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -110,7 +108,7 @@ async def test_a_path_goes_by_no_fact_of_another_project_or_category(desk: Desk)
     assert await desk.paths(project="/home/me/shop") == [PATH]
     assert await desk.paths(project="/home/me/blog") == []
     only = {OrgFactCategory.ADR}
-    assert await desk.backend.paths(QUESTION, categories=only) == ()
+    assert await desk.search.paths(QUESTION, categories=only) == ()
     query = OrgMemoryQuery(context=QUESTION, categories=only)
     assert {each.category for each in await desk.backend.query(query)} == only
 
@@ -120,8 +118,3 @@ async def test_hostile_names_are_shown_as_what_they_are(desk: Desk) -> None:
     found = await desk.backend.find(OrgMemoryQuery(context="What does Team Blue own?"))
     assert found
     assert not any("\x1b" in hit.why for hit in found)
-
-
-async def test_before_it_is_connected_it_shows_no_path(desk: Desk) -> None:
-    with pytest.raises(OrgMemoryConnectionError):
-        await GraphRagBackend(store=desk.store).paths(QUESTION)

@@ -63,7 +63,7 @@ class Parts:
     def __init__(self, local: LocalMemoryBackend, model: MissingModel, index: DeafIndex) -> None:
         self.model, self.index = model, index
         self.store = OrgStore(local.core)
-        self.search = OrgSearch(local.core, self.store)
+        self.search = OrgSearch(local.core)
 
     async def add(self, *contents: str, category: OrgFactCategory = CONVENTION) -> None:
         CLOCK.advance(minutes=1)

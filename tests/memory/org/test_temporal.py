@@ -8,11 +8,8 @@ import pytest_asyncio
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.memory.org.config import OrgTemporalConfig
 from synthorg_tui.memory.org.models import OrgFactAuthor, OrgMemoryQuery
-from synthorg_tui.memory.org.search import OrgSearch
 from synthorg_tui.memory.org.store import OrgAct, OrgStore
-from synthorg_tui.memory.org.temporal import (
-    TemporalKnowledgeBackend,
-)
+from synthorg_tui.memory.org.temporal import SearchWithPast
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from tests.conftest import FixedClock
 from tests.memory.org.org_kit import PERSON, SENIOR, fact, publish, retract
@@ -37,14 +34,8 @@ def store(local: LocalMemoryBackend) -> OrgStore:
     return OrgStore(local.core)
 
 
-async def backend(store: OrgStore, **temporal: object) -> TemporalKnowledgeBackend:
-    made = TemporalKnowledgeBackend(
-        store=store,
-        search=OrgSearch(store.core, store),
-        temporal=OrgTemporalConfig.model_validate(temporal),
-    )
-    await made.connect()
-    return made
+def search(store: OrgStore, **temporal: object) -> SearchWithPast:
+    return SearchWithPast(store.core, OrgTemporalConfig.model_validate(temporal))
 
 
 async def write(
@@ -70,7 +61,7 @@ async def take_back(store: OrgStore, fact_id: str) -> None:
 # -- what is answered
 
 
-async def why(temporal: TemporalKnowledgeBackend, question: str) -> str:
+async def why(temporal: SearchWithPast, question: str) -> str:
     (found, *_) = await temporal.find(OrgMemoryQuery(context=question))
     return found.why
 
@@ -78,13 +69,13 @@ async def why(temporal: TemporalKnowledgeBackend, question: str) -> str:
 async def test_an_answer_is_of_today_and_names_what_it_said_before(store: OrgStore) -> None:
     key = await write(store, "Zebra widgets use Flask.", author=SENIOR)
     await write(store, "Zebra widgets use Litestar.", key)
-    said = await why(await backend(store), '"zebra widgets"')
+    said = await why(search(store), '"zebra widgets"')
     assert "before that it said 'Zebra widgets use Flask.' (coder)" in said
     assert CLOCK.now().date().isoformat() in said
-    untracked = await why(await backend(store, track_changes=False), '"zebra widgets"')
+    untracked = await why(search(store, track_changes=False), '"zebra widgets"')
     assert "Flask" not in untracked
     CLOCK.advance(days=31)
-    kept_back = await why(await backend(store, history_retention_days=30), '"zebra widgets"')
+    kept_back = await why(search(store, history_retention_days=30), '"zebra widgets"')
     assert "something else" in kept_back
     assert "Flask" not in kept_back
 
@@ -93,4 +84,4 @@ async def test_a_revival_with_the_same_words_is_no_other_belief(store: OrgStore)
     key = await write(store, "Giraffe builds are nightly.")
     await take_back(store, key)
     await write(store, "Giraffe builds are nightly.", key)
-    assert "before" not in await why(await backend(store), '"giraffe builds"')
+    assert "before" not in await why(search(store), '"giraffe builds"')

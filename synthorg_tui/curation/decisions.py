@@ -24,7 +24,7 @@ from synthorg_tui.curation.base import CurationBase
 from synthorg_tui.curation.journal import Effects, FileStep, Journal, Operation
 from synthorg_tui.curation.lesson_sources import forget_sources
 from synthorg_tui.curation.models import ProceduralMemoryScope
-from synthorg_tui.curation.org_changes import FactState, inverse
+from synthorg_tui.curation.org_changes import inverse
 from synthorg_tui.curation.plan import CurationPlan
 from synthorg_tui.curation.registry import (
     RegisteredSkill,
@@ -33,6 +33,7 @@ from synthorg_tui.curation.registry import (
 )
 from synthorg_tui.curation.review import Decision, DecisionKind
 from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle
+from synthorg_tui.memory.org.acts import FactState
 from synthorg_tui.persistence.port import Connection
 from synthorg_tui.skills.disk import state_of
 from synthorg_tui.skills.document import SkillWriteError

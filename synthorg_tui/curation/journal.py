@@ -8,7 +8,7 @@ the rows of earlier versions. What a decision changes is worked out in ``plan``.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
@@ -24,7 +24,7 @@ from synthorg_tui.curation import registry
 from synthorg_tui.curation.administration import AdminPayload
 from synthorg_tui.curation.registry import RegisteredSkill, VersionEvent
 from synthorg_tui.curation.review import DecisionKind
-from synthorg_tui.memory.org.changes import AppliedOrgChange
+from synthorg_tui.memory.org.changes import OrgEffect
 from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.skills.disk import FILE_NAME, remove_skill, state_of, write_skill
@@ -59,29 +59,6 @@ class FileStep(FrozenModel):
     def reversed(self) -> "FileStep":
         """Return the step that undoes this one."""
         return self.model_copy(update={"before": self.after, "after": self.before})
-
-
-class OrgEffect(FrozenModel):
-    """What became of one fact of organisation memory: its version before, 0 if new, and after.
-
-    Its texts are in the log of facts, so that erasing them there erases them.
-    """
-
-    fact_id: str
-    before: int
-    after: int
-
-    @classmethod
-    def of(cls, applied: Iterable[AppliedOrgChange]) -> "tuple[OrgEffect, ...]":
-        """Return what changes came to, once for each fact."""
-        effects: dict[str, OrgEffect] = {}
-        for change in applied:
-            before = change.before.version if change.before else 0
-            before = effects[change.fact_id].before if change.fact_id in effects else before
-            effects[change.fact_id] = cls(
-                fact_id=change.fact_id, before=before, after=change.version
-            )
-        return tuple(effects.values())
 
 
 class Effects(FrozenModel):

@@ -7,21 +7,16 @@ decision that was taken back leaves the words as they were under a new number. C
 is for ``memory.org.store``.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from synthorg_tui.approvals.models import ApprovalConflictError
-from synthorg_tui.core.enums import OrgFactCategory
-from synthorg_tui.curation.journal import OrgEffect
 from synthorg_tui.curation.plan import CurationPlan, Preview, preview_of
 from synthorg_tui.curation.review import InboxEntry, OrgPayload
 from synthorg_tui.memory.extensions import MemoryBundle
-from synthorg_tui.memory.org.changes import OrgChange, OrgChangeKind
-from synthorg_tui.memory.org.models import (
-    OperationLogEntry,
-    OrgFactAuthor,
-    OrgFactWriteRequest,
-)
+from synthorg_tui.memory.org.acts import FactState, states_of, words_of
+from synthorg_tui.memory.org.changes import OrgChange, OrgChangeKind, OrgEffect
+from synthorg_tui.memory.org.models import OrgFactWriteRequest
 from synthorg_tui.memory.org.store import OrgStore
 
 GONE = "The fact that it would change is gone."
@@ -30,57 +25,11 @@ RETRACTED = "The fact is retracted already."
 SAME = "The fact says exactly this already."
 
 
-@dataclass(frozen=True, slots=True)
-class FactState:
-    """A fact after one line of its log; ``request`` is ``None`` while it is retracted or not yet.
-
-    ``author`` is that of the line, ``None`` of a fact that isn't there.
-    """
-
-    version: int = 0
-    request: OrgFactWriteRequest | None = None
-    author: OrgFactAuthor | None = None
-
-    @property
-    def text(self) -> str:
-        """The fact as a person reads it: what it is in the first line; empty where it isn't."""
-        return rendered(self.request) if self.request else ""
-
-    def says_the_same_as(self, other: "FactState") -> bool:
-        """Tell whether two states have the same words, category and tags, or none at all."""
-        return _words(self.request) == _words(other.request)
-
-
-def rendered(request: OrgFactWriteRequest) -> str:
-    """Return a text to be written with its category and tags in a line before it."""
-    return f"{', '.join((request.category.value, *sorted(request.tags)))}\n{request.content}"
-
-
-def _words(
-    request: OrgFactWriteRequest | None,
-) -> tuple[OrgFactCategory, str, tuple[str, ...]] | None:
+def rendered(request: OrgFactWriteRequest | None) -> str:
+    """Return a text with its category and tags in a line before it; empty for none."""
     if request is None:
-        return None
-    return request.category, request.content, tuple(sorted(set(request.tags)))
-
-
-def states_of(log: Iterable[OperationLogEntry]) -> dict[int, FactState]:
-    """Return the states of a fact by version, of its log; 0 is before its first line."""
-    states = {0: FactState()}
-    for line in log:
-        author = OrgFactAuthor(
-            agent_id=line.author_agent_id,
-            seniority=line.author_seniority,
-            is_human=line.author_is_human,
-            autonomy_level=line.author_autonomy_level,
-        )
-        request = None
-        if line.content is not None and line.category is not None:
-            request = OrgFactWriteRequest(
-                content=line.content, category=line.category, tags=line.tags
-            )
-        states[line.version] = FactState(line.version, request, author)
-    return states
+        return ""
+    return f"{', '.join((request.category.value, *sorted(request.tags)))}\n{request.content}"
 
 
 async def org_preview(entry: InboxEntry, payload: OrgPayload, facts: OrgStore) -> Preview:
@@ -95,15 +44,17 @@ async def org_preview(entry: InboxEntry, payload: OrgPayload, facts: OrgStore) -
         fact_id = change.fact_id
         if fact_id is None:
             changes.append(change)
-            after.append(rendered(change.request) if change.request else "")
+            after.append(rendered(change.request))
             continue
         states = states_of(await facts.log(fact_id))
         present = now.get(fact_id, states[max(states)])
         problem = problem or _problem(change, states, present, is_first=fact_id not in now)
         changes.append(change.model_copy(update={"expected_version": present.version}))
-        before.append(present.text)
-        after.append(rendered(change.request) if change.request else "")
-        now[fact_id] = FactState(present.version + 1, change.request, change.author)
+        before.append(rendered(present.request))
+        after.append(rendered(change.request))
+        now[fact_id] = FactState(
+            present.version + 1, change.request, change.request is not None, change.author
+        )
     former = "\n\n".join(filter(None, before))
     is_one_new = len(changes) == 1 and not former
     return preview_of(
@@ -134,7 +85,7 @@ def _problem(
             return CHANGED
     if change.kind is OrgChangeKind.RETRACT and present.request is None:
         return RETRACTED
-    is_same = change.request and _words(change.request) == _words(present.request)
+    is_same = change.request and words_of(change.request) == words_of(present.request)
     return SAME if is_same else ""
 
 
@@ -158,25 +109,7 @@ async def inverse(
                 remedy=f"`synthorg-tui org history {effect.fact_id[:8]}` shows what was changed.",
             )
         if not before.says_the_same_as(present):
-            changes.append(_back_to(before, present, effect.fact_id))
+            changes.append(present.change_to(before, effect.fact_id))
             present = replace(before, version=present.version + 1)
         later[effect.fact_id] = present
     return tuple(changes)
-
-
-def _back_to(before: FactState, present: FactState, fact_id: str) -> OrgChange:
-    """The change after which a fact is as it was; a text stays its author's."""
-    if before.request is None or before.author is None:
-        return OrgChange(
-            kind=OrgChangeKind.RETRACT,
-            author=OrgFactAuthor(is_human=True),
-            fact_id=fact_id,
-            expected_version=present.version,
-        )
-    return OrgChange(
-        kind=OrgChangeKind.PUBLISH,
-        author=before.author,
-        fact_id=fact_id,
-        request=before.request,
-        expected_version=present.version,
-    )

@@ -18,7 +18,7 @@ from synthorg_tui.approvals.rows import payload_hash
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.curation import registry
 from synthorg_tui.curation.edits import redacted
-from synthorg_tui.curation.journal import Effects, FileStep, OrgEffect
+from synthorg_tui.curation.journal import Effects, FileStep
 from synthorg_tui.curation.lesson_sources import stand_on_sources
 from synthorg_tui.curation.models import (
     FileChangePayload,
@@ -39,6 +39,7 @@ from synthorg_tui.memory.enums import EdgeKind, SourceKind
 from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle, MemoryDraft, NewMemory
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.models import MemoryStoreRequest
+from synthorg_tui.memory.org.changes import effects_by_fact
 from synthorg_tui.memory.store.edges import MemoryEdge, add_edges
 from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import naive_utc
@@ -115,7 +116,7 @@ class CurationPlan:
                 "added": outcome.added,
                 "removed": tuple(entry.id for entry in outcome.removed),
                 "records_before": self.before,
-                "org": OrgEffect.of(outcome.org),
+                "org": effects_by_fact(outcome.org),
             }
         )
 

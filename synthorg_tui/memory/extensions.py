@@ -35,7 +35,7 @@ from synthorg_tui.memory.retrieval.hits import SearchResult as SearchResult
 from synthorg_tui.memory.retrieval.hits import SparseSearch as SparseSearch
 
 if TYPE_CHECKING:
-    from synthorg_tui.memory.org.changes import AppliedOrgChange, OrgChange
+    from synthorg_tui.memory.org.changes import OrgChange, OrgEffect
 
 T = TypeVar("T")
 
@@ -99,7 +99,7 @@ class BundleOutcome:
     removed: tuple[ListedMemory, ...]
     restored: tuple[ListedMemory, ...]
     purged: tuple[str, ...] = ()
-    org: "tuple[AppliedOrgChange, ...]" = ()
+    org: "tuple[OrgEffect, ...]" = ()
 
 
 @runtime_checkable

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from synthorg_tui.core.text import compiled, truncate
+from synthorg_tui.organisation.markdown import fenced
 from synthorg_tui.organisation.project_files import SourceFile, front_matter
 
 MAX_DECISION: Final = 2000
@@ -146,15 +147,13 @@ def _sections(body: str) -> list[_RecordSection]:
     """The sections of a text by their headings; the first has what stands below the title."""
     lines = body.split("\n")
     heads: list[tuple[int, int, str]] = []
-    fence = ""
+    code = fenced(lines)
     for number, line in enumerate(lines):
-        mark = compiled(r"\s*(`{3,}|~{3,})").match(line)
-        if mark and (not fence or mark[1].startswith(fence)):
-            fence = "" if fence else mark[1]
-        head = None if fence else compiled(r"(#{1,6})\s+(.+?)\s*#*").fullmatch(line)
-        if head:
+        if number in code:
+            continue
+        if head := compiled(r"(#{1,6})\s+(.+?)\s*#*").fullmatch(line):
             heads.append((number, len(head[1]), head[2]))
-        elif not fence and number and compiled(r"={3,}\s*").fullmatch(line):
+        elif number and compiled(r"={3,}\s*").fullmatch(line):
             heads += [(number - 1, 1, name) for name in [lines[number - 1].strip()] if name]
     ends = [start for start, _, _ in heads[1:]] + [len(lines)]
     return [

@@ -42,7 +42,8 @@ from synthorg_tui.organisation.project_files import (
     SourceFileKind,
     find_files,
 )
-from synthorg_tui.organisation.rule_files import RuleAt, read_rules
+from synthorg_tui.organisation.rule_files import read_rules
+from synthorg_tui.organisation.rule_text import FoundRule
 from synthorg_tui.organisation.service import OrganisationService
 
 MAX_FACTS: Final = 5000
@@ -100,9 +101,8 @@ class OrgImports:
                 f"{project}: {error.strerror or error}", remedy="Give the folder of a project."
             ) from error
         known = await self._book.entries(retracted=True)
-        problems = [(problem.path, problem.reason) for problem in found.problems]
         root, cancelled = str(found.root), found.cancelled
-        return make_plan(root, facts, known, lost, files, problems, cancelled=cancelled)
+        return make_plan(root, facts, known, lost, files, found.problems, cancelled=cancelled)
 
     async def apply(
         self, project: Path, mark: str, numbers: Sequence[int], *, actor: str
@@ -137,17 +137,16 @@ def _read(
 ) -> tuple[list[FileFact], list[ReadFile]]:
     """What the files of a project say; adds to ``found`` what of them couldn't be read."""
     project = str(found.root)
-    rules: dict[RuleAt, None] = {}
+    rules: dict[FoundRule, None] = {}
     files: list[ReadFile] = []
     rule_files = [file for file in found.files if file.kind is SourceFileKind.RULES]
     for number, file in enumerate(rule_files, 1):
         if cancel is not None and cancel.is_set():
             found.cancelled = True
             break
-        said = read_rules(found.root, file)
-        rules |= dict.fromkeys(said.rules)
-        found.problems += said.problems
-        files.append(ReadFile(file.path, file.kind, len(said.rules), file.also))
+        said = read_rules(found.root, file, found.problems)
+        rules |= dict.fromkeys(said)
+        files.append(ReadFile(file.path, file.kind, len(said), file.also))
         if progress is not None:
             progress(number, len(rule_files))
     record_files = [file for file in found.files if file.kind is SourceFileKind.ADR]
@@ -190,11 +189,11 @@ def changes_of(planned: Sequence[PlannedChange]) -> list[OrgChange]:
     ]
 
 
-def _rule_facts(project: str, rules: Sequence[RuleAt]) -> list[FileFact]:
+def _rule_facts(project: str, rules: Sequence[FoundRule]) -> list[FileFact]:
     """The facts of rules: those with the same words, in whatever files, are one."""
     facts: dict[str, FileFact] = {}
     for found in rules:
-        content = _clean(found.rule.text)
+        content = _clean(found.text)
         key = wording(content)
         if not key:
             continue
@@ -207,13 +206,13 @@ def _rule_facts(project: str, rules: Sequence[RuleAt]) -> list[FileFact]:
         marks = [f"{IMPORTED}{fingerprint(content)}"]
         if found.scope:
             marks.append(f"{APPLIES_TO}{_clean(found.scope)}")
-        title = _clean(found.rule.section)
+        title = _clean(found.section)
         facts[key] = FileFact(
             fact_id_of(project, "rule", key),
-            found.rule.category,
+            found.category,
             content,
             OrgTraits(project=project, source=found.source, title=title, others=tuple(marks)),
-            _flags(found.rule.text, found.rule.section, found.scope),
+            _flags(found.text, found.section, found.scope),
         )
     return list(facts.values())
 

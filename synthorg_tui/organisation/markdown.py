@@ -37,14 +37,21 @@ def blocks_of(text: str) -> Sequence[SyntaxTreeNode]:
 
 def _prepared(lines: Sequence[str]) -> list[str]:
     """The lines with other bullets as dashes, and with tags that stand alone as headings."""
-    shown: list[str] = []
+    code = fenced(lines)
+    return [line if at in code else _unmarked(line) for at, line in enumerate(lines)]
+
+
+def fenced(lines: Sequence[str]) -> frozenset[int]:
+    """Return which lines are code between fences, or fences themselves; the first line is 0."""
+    found: list[int] = []
     fence = ""
-    for line in lines:
+    for number, line in enumerate(lines):
         mark = compiled(r"\s*(`{3,}|~{3,})").match(line)
+        if fence or mark:
+            found.append(number)
         if mark and (not fence or mark[1].startswith(fence)):
             fence = "" if fence else mark[1]
-        shown.append(line if fence or mark else _unmarked(line))
-    return shown
+    return frozenset(found)
 
 
 def _unmarked(line: str) -> str:

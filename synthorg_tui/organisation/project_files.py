@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Final, NamedTuple
 
 from synthorg_tui.core.files import FileTooLargeError, NotPlainFileError, read_plain
 from synthorg_tui.core.text import compiled, is_utf8, size
@@ -70,8 +70,7 @@ class SourceFile:
     also: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FileProblem:
+class FileProblem(NamedTuple):
     """What couldn't be read, and why, in words."""
 
     path: str

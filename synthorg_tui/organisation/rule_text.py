@@ -52,12 +52,22 @@ _MOST_AFTER: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class FoundRule:
-    """A rule as a file has it, in Markdown; ``line`` counts from 1, ``section`` is its heading."""
+    """A rule as a file has it, in Markdown; ``line`` counts from 1, ``section`` is its heading.
+
+    ``path`` is the file, and ``scope`` what of the project it holds for, where they are known.
+    """
 
     text: str
     category: OrgFactCategory
     section: str
     line: int
+    path: str = ""
+    scope: str = ""
+
+    @property
+    def source(self) -> str:
+        """Where it stands, as ``AGENTS.md#L12``."""
+        return f"{self.path}#L{self.line}"
 
 
 def find_rules(text: str) -> tuple[FoundRule, ...]:

@@ -16,7 +16,7 @@ from synthorg_tui.core.events import Events
 from synthorg_tui.memory.listing import MemoryUse
 from synthorg_tui.memory.org.access_control import require_write_access
 from synthorg_tui.memory.org.acts import UndoableAct, last_act
-from synthorg_tui.memory.org.changes import AppliedOrgChange, OrgChange, OrgChangeKind
+from synthorg_tui.memory.org.changes import OrgChange, OrgChangeKind, OrgEffect
 from synthorg_tui.memory.org.config import OrgMemoryConfig
 from synthorg_tui.memory.org.errors import OrgMemoryQueryError, OrgMemoryWriteError
 from synthorg_tui.memory.org.factory import create_org_backend
@@ -324,9 +324,7 @@ class OrganisationService:
             **{name: getattr(entry, name) for name in OrgEntry.__dataclass_fields__}, told=told
         )
 
-    async def apply(
-        self, changes: Sequence[OrgChange], *, actor: str
-    ) -> tuple[AppliedOrgChange, ...]:
+    async def apply(self, changes: Sequence[OrgChange], *, actor: str) -> tuple[OrgEffect, ...]:
         """Carry out changes in one transaction, each by the right of its author.
 
         Raises ``OrgMemoryAccessDeniedError`` and what ``OrgStore.change`` does; nothing has changed

@@ -7,12 +7,14 @@ import pytest
 
 from synthorg_tui.organisation.project_files import (
     MAX_BYTES,
+    FileProblem,
     SourceFile,
     SourceFileKind,
     find_files,
     kind_of_file,
 )
-from synthorg_tui.organisation.rule_files import BLOCK_BEGIN, BLOCK_END, FileRules, read_rules
+from synthorg_tui.organisation.rule_files import BLOCK_BEGIN, BLOCK_END, read_rules
+from synthorg_tui.organisation.rule_text import FoundRule
 from tests.tables import rows
 
 RULE = "- Never push to main.\n"
@@ -33,13 +35,16 @@ def reasons(root: Path) -> dict[str, str]:
     return {problem.path: problem.reason for problem in find_files(root).problems}
 
 
-def read(root: Path, path: str) -> FileRules:
+def read(root: Path, path: str) -> tuple[list[FoundRule], list[str]]:
+    """The rules that a file says, and what of it couldn't be read."""
     (file,) = [file for file in find_files(root).files if file.path == path]
-    return read_rules(root.resolve(), file)
+    problems: list[FileProblem] = []
+    rules = read_rules(root.resolve(), file, problems)
+    return rules, [problem.reason for problem in problems]
 
 
-def texts(rules: FileRules) -> list[str]:
-    return [each.rule.text for each in rules.rules]
+def texts(rules: list[FoundRule]) -> list[str]:
+    return [each.text for each in rules]
 
 
 @rows(
@@ -104,8 +109,8 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
 @rows("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 def test_encodings_and_line_ends_make_no_difference(tmp_path: Path, encoding: str) -> None:
     write(tmp_path, "AGENTS.md", "- Écris court.\r\n- Use tabs.\r\n".encode(encoding))
-    (rule,) = read(tmp_path, "AGENTS.md").rules
-    assert (rule.rule.text, rule.source) == ("Use tabs.", "AGENTS.md#L2")
+    (rule,), _ = read(tmp_path, "AGENTS.md")
+    assert (rule.text, rule.source) == ("Use tabs.", "AGENTS.md#L2")
 
 
 def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
@@ -119,16 +124,16 @@ def test_leading_fields_say_what_a_rule_is_about(tmp_path: Path) -> None:
         ".cursor/rules/web.mdc",
         "---\ndescription: Pages\nglobs: *.tsx\nalwaysApply: false\n---\n- Use hooks.\n",
     )
-    (rule,) = read(tmp_path, ".cursor/rules/web.mdc").rules
+    (rule,), _ = read(tmp_path, ".cursor/rules/web.mdc")
     assert (rule.source, rule.scope) == (".cursor/rules/web.mdc#L6", "*.tsx")
-    assert rule.rule.section == "Pages"
+    assert rule.section == "Pages"
 
 
 def test_our_own_block_is_never_read_back(tmp_path: Path) -> None:
     block = f"{BLOCK_BEGIN}\n- Never guess.\n{BLOCK_END}\n"
     write(tmp_path, "AGENTS.md", f"- Use tabs.\n{block}- Keep it short.\n")
-    rules = read(tmp_path, "AGENTS.md")
-    assert [(each.rule.text, each.rule.line) for each in rules.rules] == [
+    rules, _ = read(tmp_path, "AGENTS.md")
+    assert [(each.text, each.line) for each in rules] == [
         ("Use tabs.", 1),
         ("Keep it short.", 5),
     ]
@@ -136,9 +141,9 @@ def test_our_own_block_is_never_read_back(tmp_path: Path) -> None:
 
 def test_a_block_without_an_end_is_told(tmp_path: Path) -> None:
     write(tmp_path, "AGENTS.md", f"- Use tabs.\n{BLOCK_BEGIN}\n- Never guess.\n")
-    rules = read(tmp_path, "AGENTS.md")
+    rules, problems = read(tmp_path, "AGENTS.md")
     assert texts(rules) == ["Use tabs."]
-    assert "line 2 has no end" in rules.problems[0].reason
+    assert "line 2 has no end" in problems[0]
 
 
 def test_imports_are_followed_inside_the_project_only(tmp_path: Path) -> None:
@@ -151,9 +156,9 @@ def test_imports_are_followed_inside_the_project_only(tmp_path: Path) -> None:
         "- Keep it short.\n\nSee @docs/style.md and @../outside.md and @~/mine.md.\n"
         "`@docs/none.md`, @someone and me@docs.md\n",
     )
-    rules = read(project, "AGENTS.md")
-    assert [each.source for each in rules.rules] == ["AGENTS.md#L1", "docs/style.md#L1"]
-    assert [problem.reason for problem in rules.problems] == [
+    rules, problems = read(project, "AGENTS.md")
+    assert [each.source for each in rules] == ["AGENTS.md#L1", "docs/style.md#L1"]
+    assert problems == [
         "@../outside.md not read: it is a link that leads out of the project",
         "@~/mine.md not read: it is outside of the project",
     ]
@@ -162,4 +167,4 @@ def test_imports_are_followed_inside_the_project_only(tmp_path: Path) -> None:
 def test_hostile_fields_do_not_stop_the_reading(tmp_path: Path) -> None:
     text = "---\n" + "a: &a [*a]\n" * 50 + "---\n- Use tabs.\n"
     file = SourceFile("AGENTS.md", SourceFileKind.RULES, text)
-    assert texts(read_rules(tmp_path, file)) == ["Use tabs."]
+    assert texts(read_rules(tmp_path, file, [])) == ["Use tabs."]

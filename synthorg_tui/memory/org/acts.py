@@ -1,26 +1,19 @@
-"""What a person did to facts, found in the log so that it can be taken back, newest first.
+"""What became of facts by their log, and the changes that take it back.
 
-Taking back appends the inverse: no line is ever deleted. What agents and decisions wrote isn't
-taken back here, a decision is undone as a whole; and what somebody has changed since is passed
-over.
+Taking back appends the inverse: no line is ever deleted. The acts of a person are found here, the
+newest first; what agents and decisions wrote isn't taken back so, a decision is undone as a whole.
+What somebody has changed since is passed over.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.memory.org.changes import OrgChange, OrgChangeKind
-from synthorg_tui.memory.org.log import (
-    ERASED,
-    PUBLISH,
-    LogRow,
-    lines_of,
-    log_rows,
-    rows_of_ids,
-    tags_of,
-)
-from synthorg_tui.memory.org.models import OrgFactAuthor, OrgFactWriteRequest
+from synthorg_tui.memory.org.log import ERASED, LogRow, lines_of, log_rows
+from synthorg_tui.memory.org.models import OperationLogEntry, OrgFactAuthor, OrgFactWriteRequest
 
 if TYPE_CHECKING:
     from synthorg_tui.persistence.port import Connection
@@ -32,6 +25,62 @@ _ACTS: Final = """
     AND act NOT IN (SELECT undoes FROM org_operations WHERE undoes IS NOT NULL)
     GROUP BY act ORDER BY act DESC LIMIT ?
 """
+_PERSON: Final = OrgFactAuthor(is_human=True)
+
+
+@dataclass(frozen=True, slots=True)
+class FactState:
+    """A fact after one line of its log; ``said`` are its last words, ``None`` before the first.
+
+    ``author`` is that of the line, ``None`` of a fact that isn't there.
+    """
+
+    version: int = 0
+    said: OrgFactWriteRequest | None = None
+    is_active: bool = False
+    author: OrgFactAuthor | None = None
+
+    @property
+    def request(self) -> OrgFactWriteRequest | None:
+        """What it says; ``None`` while it is retracted or not yet there."""
+        return self.said if self.is_active else None
+
+    def says_the_same_as(self, other: "FactState") -> bool:
+        """Tell whether two states have the same words, category and tags, or none at all."""
+        return words_of(self.request) == words_of(other.request)
+
+    def change_to(self, before: "FactState", fact_id: str) -> OrgChange:
+        """Return the change after which a fact in this state is as it was; its author's again."""
+        request = before.request if before.author is not None else None
+        return OrgChange(
+            kind=OrgChangeKind.RETRACT if request is None else OrgChangeKind.PUBLISH,
+            author=before.author if request and before.author else _PERSON,
+            fact_id=fact_id,
+            request=request,
+            expected_version=self.version,
+        )
+
+
+def words_of(
+    request: OrgFactWriteRequest | None,
+) -> tuple[OrgFactCategory, str, tuple[str, ...]] | None:
+    """Return what tells one text of a fact from another, whatever the order of its tags."""
+    if request is None:
+        return None
+    return request.category, request.content, tuple(sorted(set(request.tags)))
+
+
+def states_of(log: Iterable[OperationLogEntry]) -> dict[int, FactState]:
+    """Return the states of a fact by version, of its log; 0 is before its first line."""
+    state = FactState()
+    states = {0: state}
+    for line in log:
+        said = state.said
+        if line.content is not None and line.category is not None:
+            said = OrgFactWriteRequest(content=line.content, category=line.category, tags=line.tags)
+        state = FactState(line.version, said, line.content is not None, line.author)
+        states[line.version] = state
+    return states
 
 
 class UndoableAct(NamedTuple):
@@ -47,53 +96,31 @@ def last_act(db: "Connection") -> UndoableAct | None:
     """Return the newest act of a person that can still be taken back; ``None`` without one."""
     for (number,) in db.execute(_ACTS, [MAX_LOOKED_AT]).fetchall():
         lines = log_rows(db, "act = ? AND author_is_human ORDER BY revision", [number])
-        inverse = [each for line in lines if (each := _inverse(db, line))]
+        logs = {
+            line.fact_id: states_of(row.entry() for row in lines_of(db, line.fact_id))
+            for line in lines
+        }
+        inverse = [each for line in lines if (each := _inverse(logs[line.fact_id], line))]
         if inverse:
-            deed = _deed(lines_of(db, lines[0].fact_id), lines[0])
+            deed = _deed(logs[lines[0].fact_id][lines[0].version - 1], lines[0])
             return UndoableAct(number, lines[0].made_at, deed, tuple(reversed(inverse)))
     return None
 
 
-def _inverse(db: "Connection", line: LogRow) -> OrgChange | None:
+def _inverse(states: dict[int, FactState], line: LogRow) -> OrgChange | None:
     """The change that takes a line back; ``None`` where the fact is another one since."""
-    row = rows_of_ids(db, [line.fact_id]).get(line.fact_id)
-    lines = lines_of(db, line.fact_id)
-    after, before = _state(lines, line.version), _state(lines, line.version - 1)
-    if row is None or (_said(row.content, row.category, row.tags), row.is_active) != after:
+    before, after, present = states[line.version - 1], states[line.version], states[max(states)]
+    if (present.said, present.is_active) != (after.said, after.is_active):
         return None
-    back = before[0] if before is not None and before[1] else None
-    if row.content == ERASED or (back is not None and back.content == ERASED):
+    if any(said is not None and said.content == ERASED for said in (present.said, before.request)):
         return None
-    return OrgChange(
-        kind=OrgChangeKind.PUBLISH if back is not None else OrgChangeKind.RETRACT,
-        author=OrgFactAuthor(is_human=True),
-        fact_id=line.fact_id,
-        request=back,
-        expected_version=row.version,
-    )
+    return present.change_to(replace(before, author=_PERSON), line.fact_id)
 
 
-def _state(lines: Sequence[LogRow], version: int) -> tuple[OrgFactWriteRequest, bool] | None:
-    """What a fact says after the line of a version, and whether it is active; ``None`` before."""
-    until = [line for line in lines if line.version <= version]
-    written = [line for line in until if line.operation_type == PUBLISH]
-    if not written:
-        return None
-    last = written[-1]
-    said = _said(last.content or ERASED, last.category, last.tags)
-    return said, until[-1].operation_type == PUBLISH
-
-
-def _said(content: str, category: str, tags: str) -> OrgFactWriteRequest:
-    kind = OrgFactCategory(category)
-    return OrgFactWriteRequest(content=content, category=kind, tags=tags_of(tags))
-
-
-def _deed(lines: Sequence[LogRow], line: LogRow) -> str:
+def _deed(before: FactState, line: LogRow) -> str:
     """What a line did, as the word that follows ``undid``."""
-    before = _state(lines, line.version - 1)
-    if before is None:
+    if before.said is None:
         return "adding"
-    if line.operation_type != PUBLISH:
+    if line.content is None:
         return "retracting"
-    return "editing" if before[1] else "bringing back"
+    return "editing" if before.is_active else "bringing back"

@@ -4,17 +4,14 @@ What carries them out is ``memory.org.store``; in which transaction is for whoev
 part of a ``MemoryBundle``.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from pydantic import model_validator
 
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.memory.org.models import OrgFactAuthor, OrgFactWriteRequest
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.org.models import OperationLogSnapshot
 
 
 class OrgChangeKind(StrEnum):
@@ -46,10 +43,21 @@ class OrgChange(FrozenModel):
         return self
 
 
-@dataclass(frozen=True, slots=True)
-class AppliedOrgChange:
-    """A change that was carried out: the fact's state before, ``None`` if new, and its version."""
+class OrgEffect(FrozenModel):
+    """What became of one fact: its version before, 0 if new, and after.
+
+    Its texts are in the log of facts, so that erasing them there erases them.
+    """
 
     fact_id: str
-    before: "OperationLogSnapshot | None"
-    version: int
+    before: int
+    after: int
+
+
+def effects_by_fact(effects: Iterable[OrgEffect]) -> tuple[OrgEffect, ...]:
+    """Return effects once for each fact, from its first version to its last."""
+    found: dict[str, OrgEffect] = {}
+    for effect in effects:
+        first = found.get(effect.fact_id, effect)
+        found[effect.fact_id] = effect.model_copy(update={"before": first.before})
+    return tuple(found.values())

@@ -8,7 +8,6 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
 from synthorg_tui.core.text import truncate
@@ -62,24 +61,13 @@ _SORTS: Final = frozenset(_WORDS["sorts"].split())
 _MAX_PLAIN_WORDS: Final = 3
 
 
-class EntityKind(StrEnum):
-    """What sort of thing a name stands for."""
-
-    NAME = "name"
-    FILE = "file"
-    COMMAND = "command"
-    TOOL = "tool"
-    PERSON = "person"
-    DECISION = "decision"
-
-
 @dataclass(frozen=True, slots=True)
 class OrgEntity:
     """A thing that facts name; ``key`` is the same however it is written, ``name`` as it was."""
 
     key: str
     name: str
-    kind: EntityKind = EntityKind.NAME
+    is_decision: bool = False
 
 
 def words_of(text: str) -> tuple[str, ...]:
@@ -106,7 +94,7 @@ def placed_words(plain: str) -> Iterator[tuple[str, int, int]]:
             yield word, found.start(), found.end()
 
 
-def entity_of(phrase: str, kind: EntityKind | None = None) -> OrgEntity | None:
+def entity_of(phrase: str) -> OrgEntity | None:
     """Return what a phrase names; ``None`` for one that is too long, or names nothing certain."""
     quoted = phrase.strip().startswith("`")
     name = " ".join(phrase.split()).strip(_EDGES)
@@ -119,8 +107,7 @@ def entity_of(phrase: str, kind: EntityKind | None = None) -> OrgEntity | None:
         return None
     if len(words) == 2 and words[0] == "adr" and words[1].isdecimal():
         return decision(words[1])
-    kind = kind or _kind(name, quoted=quoted)
-    return OrgEntity(" ".join(words), truncate(name, MAX_NAME_CHARS), kind)
+    return OrgEntity(" ".join(words), truncate(name, MAX_NAME_CHARS))
 
 
 def certainty(phrase: str, *, begins: bool = False) -> int:
@@ -154,7 +141,7 @@ def _is_marked(word: str) -> bool:
 def decision(number: str) -> OrgEntity:
     """Return the decision with a number."""
     plain = number.lstrip("0") or "0"
-    return OrgEntity(f"adr {plain}", f"ADR-{plain}", EntityKind.DECISION)
+    return OrgEntity(f"adr {plain}", f"ADR-{plain}", is_decision=True)
 
 
 def named_in(sentence: str) -> tuple[OrgEntity, ...]:
@@ -177,7 +164,7 @@ def _marked(sentence: str) -> Iterator[OrgEntity | None]:
         rest = _blank(_DECISION, rest)
     if "/" in rest or "." in rest:
         for path in _FILE.finditer(rest):
-            yield entity_of(path[0], EntityKind.FILE)
+            yield entity_of(path[0])
         rest = _blank(_FILE, rest)
     start = len(rest) - len(rest.lstrip(_EDGES + "#-"))
     for name in _NAME.finditer(rest):
@@ -198,13 +185,3 @@ def _without_determiner(name: str) -> str:
     while len(words) > 1 and words[0].casefold() in DETERMINERS:
         words = words[1:]
     return " ".join(words)
-
-
-def _kind(name: str, *, quoted: bool) -> EntityKind:
-    if name.startswith("@"):
-        return EntityKind.PERSON
-    if _FILE.fullmatch(name):
-        return EntityKind.FILE
-    if quoted:
-        return EntityKind.COMMAND if " " in name else EntityKind.TOOL
-    return EntityKind.NAME

@@ -89,6 +89,16 @@ class OperationLogEntry(FrozenModel):
     timestamp: AwareDatetime
     version: int = Field(ge=1)
 
+    @property
+    def author(self) -> OrgFactAuthor:
+        """Who wrote the line."""
+        return OrgFactAuthor(
+            agent_id=self.author_agent_id,
+            seniority=self.author_seniority,
+            is_human=self.author_is_human,
+            autonomy_level=self.author_autonomy_level,
+        )
+
     @model_validator(mode="after")
     def _validate_content_alignment(self) -> Self:
         if self.operation_type == "PUBLISH" and self.content is None:

@@ -11,7 +11,6 @@ from itertools import combinations, product
 from typing import Final
 
 from synthorg_tui.memory.org.entities import (
-    EntityKind,
     OrgEntity,
     certainty,
     decision,
@@ -163,7 +162,7 @@ class _FactReader:
             self._link(self.said_last, RelationKind.EXCEPT, self._phrases(found[1]), "except")
         named = named_in(sentence)
         if self.own is not None:
-            about = [one for one in named if one.kind is not EntityKind.DECISION]
+            about = [one for one in named if not one.is_decision]
             self._link([self.own], RelationKind.ABOUT, about, RelationKind.ABOUT)
         for one, other in combinations(named[:_MAX_BESIDE], 2):
             self._link([one], RelationKind.BESIDE, [other], RelationKind.BESIDE)
@@ -171,7 +170,7 @@ class _FactReader:
     def add_author(self, fact: OrgFact) -> None:
         """Add who wrote the decision that the fact records, if it was an agent."""
         if self.own is not None and fact.author.agent_id is not None:
-            who = entity_of(f"`{fact.author.agent_id}`", EntityKind.PERSON)
+            who = entity_of(f"`{fact.author.agent_id}`")
             if who is not None:
                 self.sure[who.key] = 2
                 self._link([self.own], RelationKind.WRITTEN_BY, [who], "is written by")

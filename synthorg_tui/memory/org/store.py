@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.redaction import RedactionTally, redact_text
-from synthorg_tui.memory.org.changes import AppliedOrgChange, OrgChange, OrgChangeKind
+from synthorg_tui.memory.org.changes import OrgChange, OrgChangeKind, OrgEffect
 from synthorg_tui.memory.org.errors import OrgMemoryQueryError, OrgMemoryWriteError
 from synthorg_tui.memory.org.log import (
     PUBLISH,
     RETRACT,
     FactRow,
     LogRow,
-    all_rows,
     append,
     author_values,
     count_of,
@@ -75,16 +74,6 @@ class OrgStore:
     def __init__(self, core: "Core") -> None:
         self.core = core
 
-    async def facts(self, *, retracted: bool = False) -> tuple[OrgFact, ...]:
-        """Return the facts, the newest first; with ``retracted`` those that were, too."""
-        rows = await self.core.read(lambda db: all_rows(db, retracted=retracted))
-        return tuple(row.fact() for row in rows)
-
-    async def fact(self, fact_id: str) -> OrgFact | None:
-        """Return an active fact; ``None`` for one that is retracted or unknown."""
-        found = (await self.core.read(lambda db: rows_of_ids(db, [fact_id]))).values()
-        return next((row.fact() for row in found if row.is_active), None)
-
     async def log(self, fact_id: str) -> tuple[OperationLogEntry, ...]:
         """Return the lines of a fact by ascending version; none for an unknown one."""
         rows = await self.core.read(lambda db: lines_of(db, fact_id))
@@ -138,7 +127,7 @@ class OrgStore:
 
     async def change(
         self, wanted: Sequence[OrgChange], act: OrgAct, *, may: MayChange | None = None
-    ) -> tuple[AppliedOrgChange, ...]:
+    ) -> tuple[OrgEffect, ...]:
         """Carry out changes in one transaction, all or none; ``may`` refuses what isn't allowed.
 
         Raises ``OrgMemoryWriteError``, ``OrgMemoryQueryError`` for an unknown fact, and what
@@ -166,7 +155,7 @@ def carry_out(
     *,
     act: OrgAct,
     may: MayChange | None = None,
-) -> tuple[AppliedOrgChange, ...]:
+) -> tuple[OrgEffect, ...]:
     """Carry out changes within a transaction, in order, and return what each did.
 
     A ``PUBLISH`` of an unknown id makes a fact of that id where ``expected_version`` is 0, for
@@ -193,7 +182,7 @@ class _Writing:
         self._number = None if act.is_decision else changes.revision + 1
         self._lines: list[LogRow] = []
 
-    def add(self, change: OrgChange) -> AppliedOrgChange:
+    def add(self, change: OrgChange) -> OrgEffect:
         """Take up one change; raises when it can't be carried out."""
         fact_id, before = self._subject(change)
         if self._may is not None:
@@ -218,7 +207,7 @@ class _Writing:
                 self._act.undoes,
             )
         )
-        return AppliedOrgChange(fact_id, before.snapshot() if before else None, row.version)
+        return OrgEffect(fact_id=fact_id, before=before.version if before else 0, after=row.version)
 
     def finish(self, vectors: Mapping[str, Vectors | None]) -> None:
         """Write what was taken up; the index then follows."""

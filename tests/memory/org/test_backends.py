@@ -79,7 +79,7 @@ async def desk(request: pytest.FixtureRequest, local: LocalMemoryBackend) -> Asy
     assert isinstance(backend, HybridPromptRetrievalBackend)
     await backend.connect()
     yield Desk(backend, store)
-    left = [retract(each.id) for each in await store.facts()]
+    left = [retract(each.id) for each in await store.matching(None)]
     await store.change(left, ME)
 
 
@@ -128,7 +128,7 @@ async def test_what_is_written_is_found_as_the_documented_fact(desk: Desk) -> No
 async def test_a_denied_write_changes_nothing(desk: Desk) -> None:
     with pytest.raises(OrgMemoryAccessDeniedError, match=r"agent intern .* 'adr'"):
         await desk.backend.write(fact("Use Litestar.", ADR), author=JUNIOR)
-    assert await desk.store.facts(retracted=False) == ()
+    assert await desk.store.matching(None) == ()
 
 
 async def test_a_text_that_is_too_long_is_refused(desk: Desk) -> None:

@@ -63,7 +63,7 @@ async def desk(local: LocalMemoryBackend) -> AsyncIterator[Desk]:
     made = Desk(OrgStore(local.core))
     await made.backend.connect()
     yield made
-    left = [retract(each.id) for each in await made.store.facts()]
+    left = [retract(each.id) for each in await made.store.matching(None)]
     await made.store.change(left, ME)
 
 

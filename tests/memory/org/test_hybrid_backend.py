@@ -23,7 +23,7 @@ from synthorg_tui.memory.org.protocol import OrgMemoryBackend
 from synthorg_tui.memory.org.store import MAX_FACT_CHARS, OrgStore
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from tests.conftest import FixedClock
-from tests.memory.org.org_kit import JUNIOR, PERSON, SENIOR, fact
+from tests.memory.org.org_kit import JUNIOR, PERSON, SENIOR, ever_written, fact
 from tests.memory.store.store_kit import opened
 from tests.tables import rows
 
@@ -43,7 +43,7 @@ async def local(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Local
 async def backend(local: LocalMemoryBackend) -> HybridPromptRetrievalBackend:
     """Connected, with nothing written but by the test itself."""
     store = OrgStore(local.core)
-    for each in await store.facts():
+    for each in await store.matching(None):
         await store.delete(each.id, author=PERSON)
     CLOCK.advance(hours=1)
     made = HybridPromptRetrievalBackend(
@@ -196,14 +196,14 @@ async def test_what_the_rules_forbid_leaves_no_line(
     store = OrgStore(local.core)
     made = HybridPromptRetrievalBackend(store=store, access_config=rules)
     await made.connect()
-    before = len(await store.facts(retracted=True))
+    before = len(await ever_written(store))
     if check_write_access(rules, category, author):
         fact_id = await made.write(fact("allowed", category), author=author)
         assert [line.author_seniority for line in await store.log(fact_id)] == [seniority]
         return
     with pytest.raises(OrgMemoryAccessDeniedError, match=f"cannot write to category '{category}'"):
         await made.write(fact("forbidden", category), author=author)
-    assert len(await store.facts(retracted=True)) == before
+    assert len(await ever_written(store)) == before
 
 
 async def test_a_refusal_names_the_agent_its_level_and_the_category(

@@ -13,6 +13,7 @@ from synthorg_tui.memory.org.store import OrgStore
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.maintenance import Maintenance
 from tests.memory.org import crash_writer
+from tests.memory.org.org_kit import ever_written
 from tests.memory.store.store_kit import opened
 from tests.pty_kit import LOADED
 from tests.soak import points
@@ -53,7 +54,7 @@ def _rest(pipe: Connection) -> Iterator[Told]:
 async def stored(backend: LocalMemoryBackend, known: set[str]) -> dict[str, list[str | None]]:
     """The texts that the log of each fact holds, in order."""
     store = OrgStore(backend.core)
-    facts = {each.id for each in await store.facts(retracted=True)} | known
+    facts = {each.id for each in await ever_written(store)} | known
     logs = {fact_id: await store.log(fact_id) for fact_id in facts}
     for lines in logs.values():
         assert [line.version for line in lines] == list(range(1, len(lines) + 1))

@@ -87,7 +87,7 @@ async def opened_parts(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterato
 async def parts(opened_parts: Parts) -> AsyncIterator[Parts]:
     yield opened_parts
     opened_parts.model.missing = opened_parts.index.deaf = False
-    left = [retract(each.id) for each in await opened_parts.store.facts()]
+    left = [retract(each.id) for each in await opened_parts.store.matching(None)]
     await opened_parts.store.change(left, OrgAct("person (tui)"))
 
 

@@ -21,7 +21,7 @@ from synthorg_tui.memory.org.store import (
 )
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from tests.conftest import FixedClock
-from tests.memory.org.org_kit import PERSON, SENIOR, fact, publish, retract
+from tests.memory.org.org_kit import PERSON, SENIOR, ever_written, fact, in_force, publish, retract
 from tests.memory.store.store_kit import draft, opened
 
 ME = OrgAct("person (tui)")
@@ -83,9 +83,9 @@ async def test_a_published_line_has_its_text_and_a_retraction_none(store: OrgSto
 
 async def test_a_new_version_keeps_when_the_fact_was_first_written(store: OrgStore) -> None:
     key = await write(store)
-    before = await store.fact(key)
+    before = await in_force(store, key)
     await edit(store, key, "We deploy on Fridays.")
-    after = await store.fact(key)
+    after = await in_force(store, key)
     assert before is not None
     assert after is not None
     assert (after.content, after.created_at) == ("We deploy on Fridays.", before.created_at)
@@ -94,16 +94,16 @@ async def test_a_new_version_keeps_when_the_fact_was_first_written(store: OrgSto
 async def test_what_is_retracted_is_listed_on_request_only(store: OrgStore) -> None:
     key = await write(store)
     assert await store.delete(key, author=PERSON)
-    assert await store.fact(key) is None
-    assert key not in [each.id for each in await store.facts()]
-    assert key in [each.id for each in await store.facts(retracted=True)]
+    assert await in_force(store, key) is None
+    assert key not in [each.id for each in await store.matching(None)]
+    assert key in [each.id for each in await ever_written(store)]
 
 
 async def test_publishing_again_revives_a_fact(store: OrgStore) -> None:
     key = await write(store)
     await store.delete(key, author=PERSON)
     await edit(store, key, "We deploy on Mondays again.")
-    assert (found := await store.fact(key)) is not None
+    assert (found := await in_force(store, key)) is not None
     assert found.content == "We deploy on Mondays again."
     (now,) = [each for each in await store.snapshot_at(CLOCK.now()) if each.fact_id == key]
     assert (now.retracted_at, now.version) == (None, 3)
@@ -164,12 +164,11 @@ async def test_changes_are_carried_out_together_or_not_at_all(store: OrgStore) -
     assert [line.content for line in await store.log(key)] == ["one"]
 
 
-async def test_a_change_says_what_was_there_before(store: OrgStore) -> None:
+async def test_a_change_says_which_version_was_there_before(store: OrgStore) -> None:
     (new,) = await store.change([publish(fact("one"))], ME)
     (edited,) = await store.change([publish(fact("two"), new.fact_id)], ME)
-    assert (new.before, new.version) == (None, 1)
-    assert edited.before is not None
-    assert (edited.before.content, edited.before.version, edited.version) == ("one", 1, 2)
+    assert (new.before, new.after) == (0, 1)
+    assert (edited.before, edited.after) == (1, 2)
 
 
 @pytest.mark.parametrize(("expected", "is_refused"), [(None, False), (1, False), (2, True)])
@@ -198,7 +197,7 @@ async def test_facts_that_name_each_other_bring_their_ids(store: OrgStore) -> No
     await store.change(
         [publish(fact("Use B.", tags=(f"supersedes:{UNKNOWN}",)), key, expected=0)], ME
     )
-    assert (found := await store.fact(key)) is not None
+    assert (found := await in_force(store, key)) is not None
     assert found.id == key
     with pytest.raises(OrgMemoryWriteError):
         await store.change([publish(fact("Use C."), key, expected=0)], ME)
@@ -249,7 +248,7 @@ async def test_concurrent_writers_get_unique_increasing_versions(store: OrgStore
     written = await asyncio.gather(
         *(store.change([publish(fact(f"by {n}"), key)], ME) for n in range(40))
     )
-    versions = [applied.version for (applied,) in written]
+    versions = [applied.after for (applied,) in written]
     assert sorted(versions) == list(range(2, 42))
     lines = await store.log(key)
     assert [line.version for line in lines] == list(range(1, 42))
@@ -270,14 +269,14 @@ async def test_a_bundle_writes_facts_and_memories_in_one_transaction(
 
     outcome = await backend.admin.change_together(bundle, within, actor="person (tui)")
     (applied,) = outcome.org
-    assert (found := await store.fact(applied.fact_id)) is not None
+    assert (found := await in_force(store, applied.fact_id)) is not None
     assert (found.content, found.author) == ("Together.", SENIOR)
 
 
 async def test_what_fails_within_a_bundle_leaves_no_line(
     backend: LocalMemoryBackend, store: OrgStore
 ) -> None:
-    before = await store.facts(retracted=True)
+    before = await ever_written(store)
 
     def within(db: object, outcome: BundleOutcome) -> None:
         raise OrgMemoryWriteError("no")
@@ -286,4 +285,4 @@ async def test_what_fails_within_a_bundle_leaves_no_line(
         await backend.admin.change_together(
             MemoryBundle(org=(publish(fact("Gone.")),)), within, actor="person (tui)"
         )
-    assert await store.facts(retracted=True) == before
+    assert await ever_written(store) == before

@@ -1,8 +1,9 @@
 """Configuration of organisation-wide memory."""
 
+from functools import partial
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field
 
 from synthorg_tui.core.types import FrozenModel, NotBlankStr, reject
 from synthorg_tui.memory.org.access_control import WriteAccessConfig
@@ -12,6 +13,17 @@ EMBEDDED_STORES: Final = ("sqlite", "duckdb")
 MAX_RETENTION_DAYS: Final = 36_500
 
 
+def _embedded(field: str, name: str) -> str:
+    if name not in EMBEDDED_STORES:
+        reject(
+            field,
+            name,
+            f"there is no store {name!r}: facts are kept in the database of this program, which "
+            f"both of {list(EMBEDDED_STORES)} name; persistence.backend says where that is",
+        )
+    return name
+
+
 class ExtendedStoreConfig(FrozenModel):
     """Settings of the searchable store of organisation facts.
 
@@ -19,13 +31,10 @@ class ExtendedStoreConfig(FrozenModel):
     ``EMBEDDED_STORES``.
     """
 
-    backend: NotBlankStr = "sqlite"
+    backend: Annotated[
+        NotBlankStr, AfterValidator(partial(_embedded, "extended_store.backend"))
+    ] = "sqlite"
     max_retrieved_per_query: int = Field(default=5, ge=1, le=50)
-
-    @field_validator("backend")
-    @classmethod
-    def _validate_store(cls, name: str) -> str:
-        return _embedded("extended_store.backend", name)
 
 
 class OrgTemporalConfig(FrozenModel):
@@ -47,24 +56,8 @@ class OrgGraphConfig(FrozenModel):
     code, without a model.
     """
 
-    store: NotBlankStr = "sqlite"
+    store: Annotated[NotBlankStr, AfterValidator(partial(_embedded, "graph.store"))] = "sqlite"
     entity_extraction: Literal["auto"] = "auto"
-
-    @field_validator("store")
-    @classmethod
-    def _validate_store(cls, name: str) -> str:
-        return _embedded("graph.store", name)
-
-
-def _embedded(field: str, name: str) -> str:
-    if name not in EMBEDDED_STORES:
-        reject(
-            field,
-            name,
-            f"there is no store {name!r}: facts are kept in the database of this program, which "
-            f"both of {list(EMBEDDED_STORES)} name; persistence.backend says where that is",
-        )
-    return name
 
 
 class OrgMemoryConfig(FrozenModel):

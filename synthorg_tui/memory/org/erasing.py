@@ -9,7 +9,6 @@ transaction that takes the same words out of other tables, and the file is writt
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from synthorg_tui.memory.org.changes import OrgChange, OrgChangeKind
 from synthorg_tui.memory.org.log import (
     ERASED,
     FactRow,
@@ -20,7 +19,7 @@ from synthorg_tui.memory.org.log import (
     tags_of,
 )
 from synthorg_tui.memory.org.models import OrgFactAuthor
-from synthorg_tui.memory.org.store import OrgAct, carry_out
+from synthorg_tui.memory.org.store import OrgAct, carry_out, retractions
 from synthorg_tui.persistence.call_log import erase_from_calls
 
 if TYPE_CHECKING:
@@ -37,12 +36,7 @@ def erase_facts(changes: "Changes", ids: Sequence[str], *, actor: str) -> tuple[
     rows = rows_of_ids(changes.db, ids)
     if not rows:
         return ()
-    person = OrgFactAuthor(is_human=True)
-    active = [
-        OrgChange(kind=OrgChangeKind.RETRACT, author=person, fact_id=key)
-        for key, row in rows.items()
-        if row.is_active
-    ]
+    active = retractions(rows.values(), OrgFactAuthor(is_human=True))
     carry_out(changes, active, {}, act=OrgAct(actor, is_decision=True))
     said = log_rows(changes.db, "fact_id IN (SELECT unnest(?::UUID[]))", [list(rows)])
     erase_from_calls(changes.db, list(rows), {line.content for line in said if line.content})

@@ -41,31 +41,16 @@ Allowed = Callable[[str], bool]
 """Tells by its id whether a fact may be used."""
 
 
-@dataclass(frozen=True, slots=True)
-class OrgHop:
-    """One step of a path: a fact's link, walked as it is said or, if not ``forward``, back."""
+class OrgHop(NamedTuple):
+    """One step of a path from ``start`` to ``end``: a fact's link, walked as it is said or back."""
 
     link: OrgLink
-    forward: bool
-
-    @property
-    def start(self) -> OrgEntity:
-        """Where the step begins."""
-        return self.link.source if self.forward else self.link.target
-
-    @property
-    def end(self) -> OrgEntity:
-        """Where the step leads."""
-        return self.link.target if self.forward else self.link.source
-
-    @property
-    def fact_id(self) -> str:
-        """The fact that it stands on."""
-        return self.link.fact_id
+    start: OrgEntity
+    end: OrgEntity
 
     def __str__(self) -> str:
-        kind = self.link.kind
-        return f"{self.link.source.name} {kind.value} {self.link.target.name}"
+        link = self.link
+        return f"{link.source.name} {link.kind.value} {link.target.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,24 +60,14 @@ class OrgPath:
     hops: tuple[OrgHop, ...]
 
     @property
-    def start(self) -> OrgEntity:
-        """What the question names."""
-        return self.hops[0].start
-
-    @property
-    def answer(self) -> OrgEntity:
-        """Where the path ends."""
-        return self.hops[-1].end
-
-    @property
     def fact_ids(self) -> tuple[str, ...]:
         """The facts it stands on, each once, in the order of the steps."""
-        return tuple(dict.fromkeys(hop.fact_id for hop in self.hops))
+        return tuple(dict.fromkeys(hop.link.fact_id for hop in self.hops))
 
     @property
     def passes(self) -> frozenset[str]:
         """The keys of all that it leads by, both ends included."""
-        return frozenset({self.start.key, *(hop.end.key for hop in self.hops)})
+        return frozenset(each.key for hop in self.hops for each in (hop.start, hop.end))
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.hops))
@@ -120,9 +95,9 @@ class OrgGraph:
         self.entities: dict[str, OrgEntity] = {}
         self._hops: dict[str, list[OrgHop]] = {}
         for link in links:
-            for hop in (OrgHop(link, True), OrgHop(link, False)):
-                self.entities.setdefault(hop.start.key, hop.start)
-                self._hops.setdefault(hop.start.key, []).append(hop)
+            for one, other in ((link.source, link.target), (link.target, link.source)):
+                self.entities.setdefault(one.key, one)
+                self._hops.setdefault(one.key, []).append(OrgHop(link, one, other))
 
     @classmethod
     def of(cls, stated: Iterable[tuple[OrgFact, Iterable[OrgLink]]]) -> "OrgGraph":
@@ -191,10 +166,10 @@ class OrgGraph:
                 longer += (
                     (*way, hop)
                     for hop in self._hops.get(key, ())
-                    if hop.forward is step.forward
+                    if (hop.start is hop.link.source) is step.forward
                     and hop.link.kind in step.kinds
                     and hop.end.key not in passed
-                    and allowed(hop.fact_id)
+                    and allowed(hop.link.fact_id)
                 )
                 if len(longer) > _MAX_VISITS:
                     break
@@ -225,7 +200,7 @@ class OrgGraph:
             way = ways.popleft()
             for hop in self._hops.get(way[-1].end.key if way else start.key, ()):
                 key = hop.end.key
-                if key in passed or hop.link.kind in without or not allowed(hop.fact_id):
+                if key in passed or hop.link.kind in without or not allowed(hop.link.fact_id):
                     continue
                 if key == end.key:
                     return (*way, hop)

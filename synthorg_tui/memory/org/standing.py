@@ -3,7 +3,7 @@
 Told from the tags of active facts alone (``OrgTraits``), so that it holds for every backend.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import PurePath
@@ -28,12 +28,6 @@ class FactStanding:
     category: OrgFactCategory
     project: str = ""
     is_given_up: bool = False
-
-    @classmethod
-    def of(cls, category: OrgFactCategory, tags: tuple[str, ...]) -> "FactStanding":
-        """Read it from a fact's category and tags."""
-        traits = OrgTraits.of(tags)
-        return cls(category, traits.project, is_given_up(traits.status))
 
 
 def is_given_up(status: str) -> bool:
@@ -69,19 +63,14 @@ class Standings:
         stamp = facts_stamp(db)
         if known is not None and known.stamp == stamp:
             return known
-        rows = ((key, OrgFactCategory(name), tags_of(tags)) for key, name, tags in tag_rows(db))
-        return cls.of(stamp, rows)
-
-    @classmethod
-    def of(
-        cls, stamp: tuple[int, int], rows: Iterable[tuple[str, OrgFactCategory, tuple[str, ...]]]
-    ) -> "Standings":
-        """Make them of id, category and tags of active facts, the newest first."""
         facts: dict[str, FactStanding] = {}
         replaced_by: dict[str, str] = {}
-        for fact_id, category, tags in rows:
-            facts[fact_id] = FactStanding.of(category, tags)
-            for named in OrgTraits.of(tags).supersedes:
+        for fact_id, category, stored in tag_rows(db):
+            traits = OrgTraits.of(tags_of(stored))
+            facts[fact_id] = FactStanding(
+                OrgFactCategory(category), traits.project, is_given_up(traits.status)
+            )
+            for named in traits.supersedes:
                 former = known_id(named)
                 if former is not None and former != fact_id:
                     replaced_by.setdefault(former, fact_id)

@@ -6,7 +6,7 @@ told. Who may write what is for the callers, see ``access_control``.
 """
 
 import uuid
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
@@ -110,18 +110,12 @@ class OrgStore:
 
     async def delete(self, fact_id: str, *, author: OrgFactAuthor, actor: str = "") -> bool:
         """Retract a fact; return ``False`` when there is none, or when it is retracted already."""
-        key = known_id(fact_id)
-        if key is None:
-            return False
-        gone = OrgChange(kind=OrgChangeKind.RETRACT, author=author, fact_id=key)
 
         def work(changes: "Changes") -> bool:
-            row = rows_of_ids(changes.db, [key]).get(key)
-            if row is None or not row.is_active:
-                return False
+            rows = rows_of_ids(changes.db, [fact_id]).values()
             who = actor or ("person" if author.is_human else str(author.agent_id))
-            carry_out(changes, [gone], {}, act=OrgAct(who))
-            return True
+            carry_out(changes, retractions(rows, author), {}, act=OrgAct(who))
+            return any(row.is_active for row in rows)
 
         return await self.core.change(work)
 
@@ -269,6 +263,15 @@ class _Writing:
         self._changes.put_vectors(
             [(row.fact_id, row.revision, vectors.get(row.content)) for row in rows]
         )
+
+
+def retractions(rows: Iterable[FactRow], author: OrgFactAuthor) -> list[OrgChange]:
+    """Return the changes that retract those of the facts that are active."""
+    return [
+        OrgChange(kind=OrgChangeKind.RETRACT, author=author, fact_id=row.fact_id)
+        for row in rows
+        if row.is_active
+    ]
 
 
 def unknown_fact(fact_id: str) -> OrgMemoryQueryError:

@@ -5,7 +5,6 @@ A table, so that what is read from facts and what is asked of them are told by t
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from typing import Final, NamedTuple
@@ -152,8 +151,7 @@ _BROKEN: Final = re.compile(r"[^\w'\s]")
 _GOES_ON: Final = re.compile(r"\s{0,3}[-=/]")
 
 
-@dataclass(frozen=True, slots=True)
-class SaidRelation:
+class SaidRelation(NamedTuple):
     """Words of a text that relate what stands before them to what stands after.
 
     With ``is_turned`` the relation goes from what stands after to what stands before. ``is_noun``
@@ -161,11 +159,11 @@ class SaidRelation:
     """
 
     kind: RelationKind
-    start: int
-    end: int
     said: str
     is_turned: bool = False
     is_noun: bool = False
+    start: int = 0
+    end: int = 0
     is_negated: bool = False
 
     @property
@@ -176,24 +174,18 @@ class SaidRelation:
         return _ASKED_ALIKE.get(self.kind, frozenset({self.kind}))
 
 
-class _Form(NamedTuple):
-    kind: RelationKind
-    is_turned: bool
-    is_noun: bool
-
-
 @cache
-def _table() -> dict[str, list[tuple[tuple[str, ...], _Form]]]:
+def _table() -> dict[str, list[SaidRelation]]:
     """The forms by their first word, the longest first: most words of a text begin none."""
-    forms: dict[str, _Form] = {}
+    forms: dict[str, SaidRelation] = {}
     for kind, (said, turned, nouns) in _FORMS.items():
-        forms |= {words: _Form(kind, True, False) for words in turned.split("|") if words}
-        forms |= {words: _Form(kind, False, False) for words in said.split("|") if words}
-        forms |= {f"{noun} of": _Form(kind, False, True) for noun in nouns.split("|") if noun}
-    table: dict[str, list[tuple[tuple[str, ...], _Form]]] = {}
+        forms |= {form: SaidRelation(kind, form, True) for form in turned.split("|") if form}
+        forms |= {form: SaidRelation(kind, form) for form in said.split("|") if form}
+        of = (f"{noun} of" for noun in nouns.split("|") if noun)
+        forms |= {form: SaidRelation(kind, form, is_noun=True) for form in of}
+    table: dict[str, list[SaidRelation]] = {}
     for form in sorted(forms, key=len, reverse=True):
-        words = tuple(form.split())
-        table.setdefault(words[0], []).append((words, forms[form]))
+        table.setdefault(form.split()[0], []).append(forms[form])
     return table
 
 
@@ -201,46 +193,33 @@ def relations_said(text: str) -> Iterator[SaidRelation]:
     """Yield the words in a text that relate things, in order; none overlap."""
     plain = text.replace("\u2019", "'")
     words = [(found[0].lower(), found.start(), found.end()) for found in _WORD.finditer(plain)]
-    table, place = _table(), 0
+    place = 0
     while place < len(words):
-        found = _form_at(plain, words, place, table.get(words[place][0], ()))
+        found = _form_at(plain, words, place)
         if found is None:
             place += 1
             continue
-        form, length = found
-        negated = _negation(words, place)
-        yield SaidRelation(
-            form.kind,
-            words[place - negated][1],
-            words[place + length - 1][2],
-            " ".join(word for word, _, _ in words[place : place + length]),
-            form.is_turned,
-            form.is_noun,
-            is_negated=negated > 0,
-        )
-        place += length
+        negated, after = _negation(words, place), place + len(found.said.split())
+        start, end, place = words[place - negated][1], words[after - 1][2], after
+        yield found._replace(start=start, end=end, is_negated=negated > 0)
 
 
-def _form_at(
-    text: str,
-    words: Sequence[tuple[str, int, int]],
-    place: int,
-    forms: Sequence[tuple[tuple[str, ...], _Form]],
-) -> tuple[_Form, int] | None:
-    """The form that the words at a place are, with its length in words."""
+def _form_at(text: str, words: Sequence[tuple[str, int, int]], place: int) -> SaidRelation | None:
+    """The form that the words at a place are."""
+    forms = _table().get(words[place][0])
     if not forms or (place and words[place - 1][0] in _DETERMINERS):
         return None  # "the use of", "its calls"
-    for form, meaning in forms:
-        length = len(form)
+    for form in forms:
+        length = len(form.said.split())
         part = words[place : place + length]
-        if tuple(word for word, _, _ in part) != form:
+        if " ".join(word for word, _, _ in part) != form.said:
             continue
         start, end = part[0][1], part[-1][2]
         if text[max(0, start - 1) : start] in _GLUE or _BROKEN.search(text[start:end]):
             continue
         after = words[place + length][0] if place + length < len(words) else ""
         if after != "to" and not _GOES_ON.match(text, end):
-            return meaning, length
+            return form
     return None
 
 
@@ -313,5 +292,5 @@ def relations_asked(question: str) -> list[SaidRelation]:
     for noun in expression.finditer(question):
         if all(noun.end() <= start or end <= noun.start() for start, end in taken):
             said = noun[0].casefold()
-            found.append(SaidRelation(nouns[said], noun.start(), noun.end(), said, is_noun=True))
+            found.append(SaidRelation(nouns[said], said, False, True, noun.start(), noun.end()))
     return sorted(found, key=lambda relation: relation.start)

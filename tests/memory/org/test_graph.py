@@ -52,7 +52,7 @@ def graph_of(*contents: str) -> OrgGraph:
 
 
 def answers(graph: OrgGraph, question: str) -> set[str]:
-    return {path.answer.name for path in graph.paths(question)}
+    return {path.hops[-1].end.name for path in graph.paths(question)}
 
 
 # -- what facts state
@@ -252,8 +252,8 @@ def test_what_no_path_answers_has_no_answer(question: str) -> None:
 def test_each_step_of_a_path_is_shown_with_the_fact_it_stands_on() -> None:
     (path,) = graph_of(*SHOP).paths("Who owns the database that the billing service uses?")
     assert str(path) == "billing service uses orders-db; orders-db is owned by Team Blue"
-    assert [hop.fact_id for hop in path.hops] == ["f0", "f1"]
-    assert path.start.name == "billing service"
+    assert [hop.link.fact_id for hop in path.hops] == ["f0", "f1"]
+    assert path.hops[0].start.name == "billing service"
 
 
 def test_a_fact_that_may_not_be_used_breaks_the_path() -> None:
@@ -302,15 +302,15 @@ class Company:
     def says(self, path: OrgPath) -> bool:
         """Whether every step stands on a fact that names both of its ends."""
         return all(
-            hop.start.name.casefold() in self.texts[hop.fact_id]
-            and hop.end.name.casefold() in self.texts[hop.fact_id]
+            hop.start.name.casefold() in self.texts[hop.link.fact_id]
+            and hop.end.name.casefold() in self.texts[hop.link.fact_id]
             for hop in path.hops
         )
 
     def ask(self, question: str, hops: int) -> set[str]:
         paths = self.graph.paths(question)
         assert all(len(path.hops) == hops and self.says(path) for path in paths), question
-        return {path.answer.name for path in paths}
+        return {path.hops[-1].end.name for path in paths}
 
 
 @pytest.fixture(scope="module", params=[1, 2, 3])

@@ -85,7 +85,7 @@ def check_texts(entries: Sequence[OrgEntry]) -> Iterator[OrgFinding]:
 
 def check_places(entries: Sequence[OrgEntry]) -> Iterator[OrgFinding]:
     """Yield what is about something that isn't there: a project, a decision, a file, a command."""
-    outdated = _outdated(entries)
+    gone = _by_number(outdated(entries))
     for entry in entries:
         folder = Path(entry.traits.project) if entry.traits.project else None
         if folder is not None and not folder.is_dir():
@@ -100,7 +100,7 @@ def check_places(entries: Sequence[OrgEntry]) -> Iterator[OrgFinding]:
         elif folder is not None and is_written(entry) and entry.category in RULES:
             yield from _missing(entry, folder)
         if entry.category in RULES:
-            yield from _cites_outdated(entry, outdated)
+            yield from _cites_outdated(entry, gone)
     yield from _still_standing(entries)
 
 
@@ -213,29 +213,32 @@ def is_outdated(status: str) -> bool:
     return status.strip().casefold().startswith(_OUTDATED)
 
 
-def _outdated(entries: Sequence[OrgEntry]) -> dict[tuple[str, int], OrgEntry]:
-    """Decisions that are not to be followed any more, by project and number."""
+def outdated(entries: Sequence[OrgEntry]) -> list[OrgEntry]:
+    """Return the decisions that are not to be followed any more, by their status or a later one."""
     adrs = [entry for entry in entries if entry.category is OrgFactCategory.ADR]
     replaced = {old for one in adrs for old in one.traits.supersedes}
+    return [adr for adr in adrs if adr.id in replaced or is_outdated(adr.traits.status)]
+
+
+def _by_number(adrs: Iterable[OrgEntry]) -> dict[tuple[str, int], OrgEntry]:
+    """Decisions by project and number."""
     found: dict[tuple[str, int], OrgEntry] = {}
     for adr in adrs:
         number = _IN_NAME.search(adr.traits.source.partition("#")[0]) or _CITED.search(
             adr.traits.title or adr.content[:80]
         )
-        if number and (adr.id in replaced or is_outdated(adr.traits.status)):
+        if number:
             found[adr.traits.project, int(number[1])] = adr
     return found
 
 
-def _cites_outdated(
-    entry: OrgEntry, outdated: dict[tuple[str, int], OrgEntry]
-) -> Iterator[OrgFinding]:
+def _cites_outdated(entry: OrgEntry, gone: dict[tuple[str, int], OrgEntry]) -> Iterator[OrgFinding]:
     if re.search(
         r"\b(?:supersed\w+|replac\w+|former\w*|no longer)\b", entry.content, re.IGNORECASE
     ):
         return
     for number in dict.fromkeys(int(found) for found in _CITED.findall(entry.content)):
-        if adr := outdated.get((entry.traits.project, number)):
+        if adr := gone.get((entry.traits.project, number)):
             yield OrgFinding(
                 FindingKind.SUPERSEDED,
                 Severity.WARNING,

@@ -59,13 +59,6 @@ class OrgVersion:
 
 
 @dataclass(frozen=True, slots=True)
-class UndoneOrgEntry(OrgEntry):
-    """An entry as it is after something was taken back; ``told`` says in words what that was."""
-
-    told: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class EntryCriteria:
     """Which entries are listed; what is empty is no condition.
 

@@ -8,7 +8,7 @@ that is wrong costs more than one that isn't made.
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -99,6 +99,15 @@ class BanKind(StrEnum):
     COMMAND = "command"
     FILE = "file"
     TOOL = "tool"
+
+
+_DID: Final[Mapping[BanKind, Callable[[Sequence[ShellWord], tuple[str, ...]], bool]]] = {
+    BanKind.PUSH: lambda words, values: not pushed_branches(words).isdisjoint(values),
+    BanKind.FORCE_PUSH: is_force_push,
+    BanKind.OPTION: lambda words, values: has_option(words, values[0]),
+    BanKind.COMMAND: is_run_of,
+}
+"""Tells whether the words of a program did what a ban of the kind forbids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +205,12 @@ def _breach(bans: tuple[Ban, ...], execution: Execution, call: ToolCall) -> Brea
     if call.is_shell:
         for run in sure_runs(call):
             forms = tuple(run.forms())
-            is_one = any(_is_forbidden(ban, words) for ban in bans for words in forms)
+            is_one = any(
+                _DID[ban.kind](words, ban.values)
+                for ban in bans
+                for words in forms
+                if ban.kind in _DID
+            )
             if is_one and _is_here(run, execution):
                 return _as_breach(execution, call, run.shown, _ENDED[run.worked])
         return None
@@ -225,19 +239,6 @@ def _is_here(run: ProgramRun, execution: Execution) -> bool:
 
 def _ran(call: ToolCall) -> bool:
     return call.result_line is not None and call.outcome in (CallOutcome.OK, CallOutcome.FAILED)
-
-
-def _is_forbidden(ban: Ban, words: tuple[ShellWord, ...]) -> bool:
-    match ban.kind:
-        case BanKind.PUSH:
-            return bool(pushed_branches(words) & set(ban.values))
-        case BanKind.FORCE_PUSH:
-            return is_force_push(words, ban.values)
-        case BanKind.OPTION:
-            return has_option(words, ban.values[0])
-        case BanKind.COMMAND:
-            return is_run_of(words, ban.values)
-    return False
 
 
 def _edited(pattern: str, execution: Execution, call: ToolCall) -> str:

@@ -8,7 +8,6 @@ whatever can't be put back as it was. What is published where is recorded in ``p
 import difflib
 import os
 import stat
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import StrEnum
@@ -112,40 +111,30 @@ class ProjectFile:
     def plan(
         self, block: str, entries: tuple[str, ...] = (), parts: tuple[str, ...] = ()
     ) -> BlockPlan:
-        """Return how the file would get this block.
+        """Return how the file would get this block; without it for an empty one.
 
-        Raises ``PublishError`` when the file can't be changed safely, ``DamagedBlockError`` for
-        markers that make no whole block.
+        A file that we made goes with its block. Raises ``PublishError`` when the file can't be
+        changed safely, ``DamagedBlockError`` for markers that make no whole block.
         """
-        before = self._read()
-        if before is not None:
+        before = self._read() if block or self.project.is_dir() else None
+        if block and before is not None:
             self._require_text(before)
-        found = find_block(before) if before is not None else None
-        old = found.text if found is not None else ""
-        base = _PREAMBLES.get(self._name, b"") if before is None else before
-        after = before if old == block else with_block(base, block)
-        made = self._missing() if before is None else self._made()
-        publication = Publication(
+        old, known = _block_in(before), self._known
+        made, preamble = known.made if known else (), _PREAMBLES.get(self._name, b"")
+        if block:
+            base, made = (preamble, self._missing()) if before is None else (before, made)
+            after = before if old == block else with_block(base, block)
+        else:
+            parts = known.parts if known else ()
+            after = before and without_block(before)
+            if old and str(self.path) in made and after == preamble:
+                after = None
+        new = Publication(
             str(self.path), str(self.project), mark_of(block), old, entries, parts, made
         )
-        return self._plan(before, after, self.state(old, block), publication)
-
-    def plan_removal(self) -> BlockPlan:
-        """Return how the file would be without its block; a file that we made goes with it.
-
-        Raises the errors of ``plan``.
-        """
-        before = self._read() if self.project.is_dir() else None
-        found = find_block(before) if before is not None else None
-        old = found.text if found is not None else ""
-        after = without_block(before) if before is not None else None
-        is_ours = str(self.path) in self._made() and after == _PREAMBLES.get(self._name, b"")
-        parts = self._known.parts if self._known is not None else ()
-        publication = Publication(
-            str(self.path), str(self.project), "", old, made=self._made(), parts=parts
-        )
-        after = None if is_ours and found is not None else after
-        return self._plan(before, after, self.state(old, ""), publication)
+        is_recorded = (known.written if known else "") == new.written
+        state = self.state(old, block)
+        return BlockPlan(self.path, self.project, before, after, state, new, is_recorded)
 
     def state(self, block: str, wanted: str) -> BlockState:
         """Return how a block that stands in the file compares with the record and the wanted."""
@@ -159,24 +148,11 @@ class ProjectFile:
 
     def standing(self) -> str:
         """Return the block in the file, empty for none; raises the errors of ``plan``."""
-        content = self._read()
-        found = find_block(content) if content is not None else None
-        return found.text if found is not None else ""
+        return _block_in(self._read())
 
     @property
     def _name(self) -> str:
         return self.path.relative_to(self.project).as_posix()
-
-    def _plan(
-        self, before: bytes | None, after: bytes | None, state: BlockState, new: Publication
-    ) -> BlockPlan:
-        known = self._known.written if self._known is not None else ""
-        return BlockPlan(
-            self.path, self.project, before, after, state, new, is_recorded=known == new.written
-        )
-
-    def _made(self) -> tuple[str, ...]:
-        return self._known.made if self._known is not None else ()
 
     def _missing(self) -> tuple[str, ...]:
         """The file and the folders above it that aren't there, outermost first."""
@@ -267,19 +243,19 @@ def _remove(plan: BlockPlan) -> None:
         return
     plan.path.unlink()
     remove_drafts(plan.path)
-    for folder in _made_folders(plan):
-        if any(folder.iterdir()):
-            return
-        folder.rmdir()
+    for made in sorted(plan.publication.made, key=len, reverse=True):  # the innermost first
+        folder = Path(made)
+        if folder != plan.path and plan.path.is_relative_to(folder) and folder.is_dir():
+            if any(folder.iterdir()):
+                return
+            folder.rmdir()
     sync(plan.project)
 
 
-def _made_folders(plan: BlockPlan) -> Iterator[Path]:
-    """The folders that were made for the file, the innermost first."""
-    for made in sorted(plan.publication.made, key=len, reverse=True):
-        path = Path(made)
-        if path != plan.path and plan.path.is_relative_to(path) and path.is_dir():
-            yield path
+def _block_in(content: bytes | None) -> str:
+    """The block in a file, empty for none."""
+    found = find_block(content) if content is not None else None
+    return found.text if found is not None else ""
 
 
 def _diff_lines(line: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.memory.org.policies import policy_line
-from synthorg_tui.organisation.entry_checks import is_outdated, is_written
+from synthorg_tui.organisation.entry_checks import is_written, outdated
 from synthorg_tui.organisation.import_plan import path_of, paths_of
 from synthorg_tui.organisation.marked_block import DamagedBlockError, enclosed
 from synthorg_tui.organisation.models import OrgEntry
@@ -74,7 +74,9 @@ def block_for(
         rules = [one for one in own if one.category is OrgFactCategory.CONVENTION]
         wanted.append(("## Conventions", rules, _line))
     if ADRS in parts:
-        wanted.append(("## Decisions", _standing(own), _title))
+        gone = outdated(own)
+        adrs = [one for one in own if one.category is OrgFactCategory.ADR and one not in gone]
+        wanted.append(("## Decisions", adrs, _title))
     sections = [(title, found, line) for title, found, line in wanted if found]
     if not sections:
         return BlockText("", ())
@@ -110,12 +112,10 @@ class Publishing:
     def plan(self, project: Path, name: str, parts: Sequence[str] | None = None) -> BlockPlan:
         """Return how a file would get its block; ``parts`` ``None`` are those it has.
 
-        Raises ``PublishError`` and ``DamagedBlockError``; ``PublishError`` also when there is
-        nothing to publish.
+        Raises ``PublishError``, also when there is nothing to publish.
         """
         project = project_folder(project)
         known = self._standing.get(str(project / name))
-        file = ProjectFile(project, name, known)
         chosen = tuple(parts) if parts is not None else (known.parts if known else ())
         block = block_for(self._entries, project, name, chosen)
         if not block.text:
@@ -123,10 +123,8 @@ class Publishing:
                 "there are no policies to publish here",
                 remedy="Write one with `org add`, or take the block out with --remove.",
             )
-        try:
-            return file.plan(block.text, block.entries, tuple(sorted(chosen)))
-        except DamagedBlockError as error:
-            raise _naming(file.path, error) from None
+        file = ProjectFile(project, name, known)
+        return _planned(file, block.text, block.entries, tuple(sorted(chosen)))
 
     def names_in(self, project: Path) -> tuple[str, ...]:
         """Return the files of a project that have a block by the record."""
@@ -136,11 +134,7 @@ class Publishing:
     def plan_removal(self, project: Path, name: str) -> BlockPlan:
         """Return how a file would be without its block; raises the errors of ``plan``."""
         folder = Path(os.path.realpath(project))
-        file = ProjectFile(folder, name, self._standing.get(str(folder / name)))
-        try:
-            return file.plan_removal()
-        except DamagedBlockError as error:
-            raise _naming(file.path, error) from None
+        return _planned(ProjectFile(folder, name, self._standing.get(str(folder / name))), "")
 
     def published(self, projects: Sequence[Path] = ()) -> tuple[PublishedBlock, ...]:
         """Return all places with a block by the record, and what becomes of each.
@@ -214,12 +208,7 @@ def _undone(one: Publication) -> BlockPlan:
             f"the block that {one.path} had before was erased", remedy="Publish again."
         )
     file = ProjectFile(Path(one.project), one.name, one if one.written else None)
-    if not one.written:
-        plan = file.plan(one.before, parts=one.parts)
-    elif one.before:
-        plan = file.plan(one.before)
-    else:
-        plan = file.plan_removal()
+    plan = file.plan(one.before, parts=() if one.written else one.parts)
     expected = (BlockState.STALE,) if one.written else (BlockState.ABSENT, BlockState.CURRENT)
     if plan.is_needed and plan.state not in expected:
         raise PublishError(
@@ -229,8 +218,14 @@ def _undone(one: Publication) -> BlockPlan:
     return plan
 
 
-def _naming(path: Path, error: DamagedBlockError) -> PublishError:
-    return PublishError(f"{path}, {error.message}", remedy=error.remedy)
+def _planned(
+    file: ProjectFile, block: str, entries: tuple[str, ...] = (), parts: tuple[str, ...] = ()
+) -> BlockPlan:
+    """The plan of a file; damage of its block is told with its path."""
+    try:
+        return file.plan(block, entries, parts)
+    except DamagedBlockError as error:
+        raise PublishError(f"{file.path}, {error.message}", remedy=error.remedy) from None
 
 
 def _is_for(entry: OrgEntry, project: Path, name: str) -> bool:
@@ -241,13 +236,6 @@ def _is_for(entry: OrgEntry, project: Path, name: str) -> bool:
     if about and Path(os.path.realpath(about)) != project:
         return False
     return not about or name not in paths_of(entry.traits)
-
-
-def _standing(entries: Sequence[OrgEntry]) -> list[OrgEntry]:
-    """Decisions that are to be followed: none that another one replaces."""
-    adrs = [one for one in entries if one.category is OrgFactCategory.ADR]
-    replaced = {old for one in adrs for old in one.traits.supersedes}
-    return [one for one in adrs if one.id not in replaced and not is_outdated(one.traits.status)]
 
 
 def _line(entry: OrgEntry) -> str:

@@ -59,7 +59,6 @@ from synthorg_tui.organisation.models import (
     OrgEntry,
     OrgOrigin,
     OrgVersion,
-    UndoneOrgEntry,
 )
 from synthorg_tui.organisation.publications import Publication, PublicationStore
 from synthorg_tui.organisation.telling import (
@@ -303,10 +302,11 @@ class OrganisationService:
         self._emit(ORGANISATION, "erased a fact")
         return fact_entry(await self._fact(row.fact_id))
 
-    async def undo(self, *, actor: str) -> UndoneOrgEntry:
+    async def undo(self, *, actor: str) -> tuple[str, OrgEntry]:
         """Take back the newest act of a person on facts; asked again, the one before it.
 
-        The inverse is appended. Raises ``OrgMemoryQueryError`` when there is nothing to take back.
+        Returns what was done in words, and the fact as it is then. The inverse is appended. Raises
+        ``OrgMemoryQueryError`` when there is nothing to take back.
         """
         act = await self._core.read(last_act)
         if act is None:
@@ -319,10 +319,7 @@ class OrganisationService:
         row = await self._fact(applied[-1].fact_id)
         told = _undone_words(act, row)
         self._emit(ORGANISATION, told)
-        entry = fact_entry(row)
-        return UndoneOrgEntry(
-            **{name: getattr(entry, name) for name in OrgEntry.__dataclass_fields__}, told=told
-        )
+        return told, fact_entry(row)
 
     async def apply(self, changes: Sequence[OrgChange], *, actor: str) -> tuple[OrgEffect, ...]:
         """Carry out changes in one transaction, each by the right of its author.

@@ -97,7 +97,7 @@ async def test_an_erased_text_does_not_come_back(engine: Engine) -> None:
     await engine.organisation.erase(entry.id, actor=ME)
     with pytest.raises(OrgMemoryWriteError, match="erased for good"):
         await engine.organisation.revive(entry.id, actor=ME)
-    assert (await engine.organisation.undo(actor=ME)).id == first.id
+    assert (await engine.organisation.undo(actor=ME))[1].id == first.id
 
 
 async def test_what_is_no_fact_is_not_erased_here(engine: Engine) -> None:

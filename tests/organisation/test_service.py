@@ -212,12 +212,12 @@ class TestUndo:
         await service.edit(entry.id, content="v2", actor=ME)
         await service.retract(entry.id, actor=ME)
         undone = [await service.undo(actor=ME) for _ in range(3)]
-        assert [(each.content, each.retracted_at is None) for each in undone] == [
+        assert [(each.content, each.retracted_at is None) for _, each in undone] == [
             ("v2", True),
             ("v1", True),
             ("v1", False),
         ]
-        assert [each.told.split(" of ")[0] for each in undone] == [
+        assert [told.split(" of ")[0] for told, _ in undone] == [
             "undid retracting",
             "undid editing",
             "undid adding",
@@ -235,13 +235,13 @@ class TestUndo:
     ) -> None:
         mine, other = await add(service, "mine"), await add(service, "other")
         await service.apply([publish(fact("theirs"), other.id, author=SENIOR)], actor="coder")
-        assert (await service.undo(actor=ME)).id == mine.id
+        assert (await service.undo(actor=ME))[1].id == mine.id
         assert (await service.entry(other.id)).content == "theirs"
 
     async def test_takes_back_all_that_was_done_at_once(self, service: OrganisationService) -> None:
         await service.apply([publish(fact("first")), publish(fact("second"))], actor=ME)
-        undone = await service.undo(actor=ME)
-        assert undone.told.endswith("and 1 more")
+        told, _ = await service.undo(actor=ME)
+        assert told.endswith("and 1 more")
         assert not {"first", "second"} & set(await listed(service))
 
     async def test_leaves_what_a_decision_did(
@@ -252,7 +252,7 @@ class TestUndo:
         await engine.memory.admin.change_together(
             MemoryBundle(org=(publish(fact("decided")),)), lambda db, outcome: None, actor=ME
         )
-        assert (await service.undo(actor=ME)).id == mine.id
+        assert (await service.undo(actor=ME))[1].id == mine.id
 
     async def test_says_so_when_there_is_nothing_left(self, tmp_path: Path) -> None:
         async with Engine.open(

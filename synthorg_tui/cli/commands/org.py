@@ -166,8 +166,8 @@ async def revive(context: Context, engine: "Engine", terminal: "Terminal") -> An
 async def undo(context: Context, engine: "Engine", terminal: "Terminal") -> Answer:
     """Take back the last act of a person on facts."""
     terminal.agree("Take back what was last done to facts?")
-    undone = await engine.organisation.undo(actor=str(terminal.person))
-    return Answer({"undone": undone.told, **entry_shape(undone)}, undone.told)
+    told, entry = await engine.organisation.undo(actor=str(terminal.person))
+    return Answer({"undone": told, **entry_shape(entry)}, told)
 
 
 GROUP: Final = Command(

@@ -215,8 +215,8 @@ class EntryActions(Pane):
             return
 
         async def undo() -> None:
-            self._sought = undone = await port.undo()
-            self._changed(undone.told)
+            told, self._sought = await port.undo()
+            self._changed(told)
 
         run_job(self, undo, group="change", newest_only=False)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
     from synthorg_tui.memory.listing import ListedMemory, MemoryUse
     from synthorg_tui.memory.org.models import OrgFact
-    from synthorg_tui.organisation.models import OrgEntry, OrgVersion, UndoneOrgEntry
+    from synthorg_tui.organisation.models import OrgEntry, OrgVersion
 
 MAX_FOUND: Final = 100
 """Entries that a search finds at most."""
@@ -156,8 +156,8 @@ class EngineOrganisation:
         """Put a retracted fact in force again."""
         return await self._engine.organisation.revive(fact_id, actor=str(person()))
 
-    async def undo(self) -> "UndoneOrgEntry":
-        """Take back the person's last change, and return what it was about, and what was done."""
+    async def undo(self) -> "tuple[str, OrgEntry]":
+        """Take back the person's last change; return what was done, and what it was about."""
         return await self._engine.organisation.undo(actor=str(person()))
 
 

@@ -15,7 +15,6 @@ from synthorg_tui.organisation.models import (
     OrgEntry,
     OrgOrigin,
     OrgVersion,
-    UndoneOrgEntry,
 )
 from synthorg_tui.tui.organisation.adapter import (
     EngineOrganisation,
@@ -274,11 +273,10 @@ class FakeOrganisation(EngineOrganisation):
         after = replace(before, retracted_at=None, version=before.version + 1)
         return self._change("revive", before, after)
 
-    async def undo(self) -> UndoneOrgEntry:
+    async def undo(self) -> tuple[str, OrgEntry]:
         if not self.acts:
             raise DomainError("there is nothing of facts to undo")
         act, before = self.acts.pop()
         assert before is not None
         self.held[before.id] = before
-        fields = {name: getattr(before, name) for name in OrgEntry.__dataclass_fields__}
-        return UndoneOrgEntry(**fields, told=f"undid {act}: {before.content[:20]}")
+        return f"undid {act}: {before.content[:20]}", before

@@ -363,7 +363,11 @@ class Engine:
 
         executions, clock = self.executions, self._base.clock
         return ImportService(
-            backend=store, executions=executions, clock=clock, learner=self._learn_from
+            backend=store,
+            executions=executions,
+            clock=clock,
+            learner=self._learn_from,
+            absorb=self.sessions.absorb,
         )
 
     @cached_property

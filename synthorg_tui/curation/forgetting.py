@@ -5,11 +5,13 @@ memories leave in skills, proposals and files is for ``erasure``.
 """
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 
+from synthorg_tui.approvals import rows
 from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
 from synthorg_tui.approvals.rows import erase_in
 from synthorg_tui.core.actors import Actor, ActorKind
@@ -24,11 +26,20 @@ from synthorg_tui.curation.models import Evidence, Lesson
 from synthorg_tui.curation.registry import RegisteredSkill, SkillStatus
 from synthorg_tui.executions.blame import Blame
 from synthorg_tui.executions.conversation import Conversation
-from synthorg_tui.executions.drawn import DrawnMemory, detach_in, release_in
-from synthorg_tui.executions.forgotten import AgedSessions, forget_in
+from synthorg_tui.executions.drawn import (
+    DrawnMemory,
+    Moving,
+    detach_in,
+    drawn_again,
+    move_in,
+    release_in,
+    release_purged,
+)
+from synthorg_tui.executions.forgotten import AgedSessions, absorb_in, forget_in
 from synthorg_tui.executions.models import SourceRef
 from synthorg_tui.executions.sessions import SessionList, StoredSession, older_families
 from synthorg_tui.executions.store import ExecutionStore
+from synthorg_tui.memory.extensions import MemoryBundle
 from synthorg_tui.persistence.call_log import erase_from_calls
 from synthorg_tui.persistence.port import Connection
 
@@ -179,6 +190,38 @@ class SessionErasure:
         erased = await self._erasure.purge_with(plan.memory_ids, actor=actor, also=also)
         return ForgottenSessions(plan.ids, erased)
 
+    async def absorb(self, into: NotBlankStr, absorbed: Mapping[str, Sequence[int]]) -> None:
+        """Erase sessions that are parts of another one from now on, which draws what they did.
+
+        ``absorbed`` has the number of each line of theirs in that one. What a person has changed or
+        decided on stays, with its evidence there.
+        """
+        store, ids = self._base.store, tuple(absorbed)
+        records = await self._base.registry.all()
+        theirs = {memory_id for record in records for memory_id in record.memory_ids}
+        drawn = await self._base.database.read(lambda db: drawn_again(db, ids))
+        purge = tuple(memory_id for memory_id in drawn if memory_id not in theirs)
+        items = await self._base.queue.list(snoozed=True)
+        moving = partial(_moved, into, absorbed)
+
+        def within(db: Connection, _: object) -> None:
+            release_purged(db, purge)
+            move_in(db, ids, moving)
+            for record in records:
+                if any(seen.execution in absorbed for seen in record.evidence):
+                    evidence = _moved_evidence(record.evidence, into, moving)
+                    registry.put(db, record.model_copy(update={"evidence": evidence}))
+            for item in items:
+                lesson = lesson_of(item)
+                if lesson and any(seen.execution in absorbed for seen in lesson.evidence):
+                    evidence = _moved_evidence(lesson.evidence, into, moving)
+                    update = {"evidence": evidence, "task_id": evidence[0].execution}
+                    payload = lesson.model_copy(update=update).model_dump_json()
+                    rows.update(db, item.model_copy(update={"payload": payload}))
+            absorb_in(db, ids)
+
+        await store.change_together(MemoryBundle(purge=purge, erases=True), within, actor="import")
+
     async def delete_aged(self, days: int, now: datetime) -> int:
         """Delete the sessions that ended more than so many days ago, keeping what was made of them.
 
@@ -300,3 +343,26 @@ def _lessons_of(
 
 def _left(evidence: Sequence[Evidence], ids: frozenset[str]) -> tuple[Evidence, ...]:
     return tuple(each for each in evidence if each.execution not in ids)
+
+
+def _moved(into: str, absorbed: Mapping[str, Sequence[int]], source: str) -> str:
+    """Where the lines that a source names stand in the session that has them now."""
+    ref = SourceRef.parse(source)
+    lines = absorbed.get(ref.execution_id) if ref else None
+    if ref is None or lines is None:
+        return source
+    found = [number for number in lines[ref.first_line - 1 : ref.last_line] if number] or [1]
+    return str(SourceRef(execution_id=into, first_line=min(found), last_line=max(found)))
+
+
+def _moved_evidence(
+    evidence: Sequence[Evidence], into: str, moving: Moving
+) -> tuple[Evidence, ...]:
+    """The evidence where it stands now, each occurrence once."""
+    moved: dict[str, Evidence] = {}
+    for seen in evidence:
+        lines = moving(seen.lines)
+        if lines != seen.lines:
+            seen = seen.model_copy(update={"execution": into, "lines": lines})
+        moved.setdefault(lines, seen)
+    return tuple(moved.values())

@@ -184,8 +184,11 @@ class Evidence(FrozenModel):
 
 
 def recorded_runs(evidence: Iterable[Evidence]) -> int:
-    """Return the number of different runs in ``evidence`` that were recorded, not reported."""
-    return len({seen.execution for seen in evidence if not seen.reported})
+    """Return the number of different runs in ``evidence`` that were recorded, not reported.
+
+    Those of subagents are part of the run that started them.
+    """
+    return len({seen.execution.partition("/")[0] for seen in evidence if not seen.reported})
 
 
 class LessonKind(StrEnum):

@@ -5,8 +5,8 @@ told by memories. Here is only what has to happen to them when a session or a li
 how they are made is for ``knowledge``.
 """
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, TypeAlias
 
 from synthorg_tui.executions.models import SourceRef
 from synthorg_tui.persistence.port import Connection
@@ -56,15 +56,49 @@ def release_in(db: Connection, drawn: Sequence[DrawnMemory]) -> None:
     """
     if drawn:
         word_all_in(db)
-    listed = "(SELECT unnest(?::VARCHAR[]))"
-    own = [each.memory_id for each in drawn if not each.by_hand]
+    release_purged(db, [each.memory_id for each in drawn if not each.by_hand])
+    db.execute(
+        "DELETE FROM knowledge_lines WHERE memory_key IN (SELECT unnest(?::VARCHAR[]))",
+        [[each.key for each in drawn]],
+    )
+
+
+Moving: TypeAlias = Callable[[str], str]
+"""Returns where the lines that a source names stand now; another source as it is."""
+
+
+def drawn_again(db: Connection, ids: Sequence[str]) -> list[str]:
+    """Return the memories that a session draws from its lines, as nobody changed or deleted them.
+
+    What people said is known by its words in all sessions, so it isn't among them.
+    """
+    rows = db.execute(
+        "SELECT DISTINCT m.id::VARCHAR FROM memories m, unnest(?::VARCHAR[]) AS s(id) "
+        "WHERE starts_with(m.source, s.id || '#') AND contains(m.import_key, '|') "
+        "AND NOT contains(m.import_key, '|said:') AND NOT m.edited AND m.deleted_at IS NULL "
+        "ORDER BY 1",
+        [list(ids)],
+    ).fetchall()
+    return [row[0] for row in rows]
+
+
+def move_in(db: Connection, ids: Sequence[str], moving: Moving) -> None:
+    """Have the memories of these sessions name their sources where they stand now."""
+    rows = db.execute(
+        "SELECT DISTINCT m.source FROM memories m, unnest(?::VARCHAR[]) AS s(id) "
+        "WHERE starts_with(m.source, s.id || '#')",
+        [list(ids)],
+    ).fetchall()
+    for (source,) in rows:
+        db.execute("UPDATE memories SET source = ? WHERE source = ?", [moving(source), source])
+
+
+def release_purged(db: Connection, memory_ids: Sequence[str]) -> None:
+    """Let imports bring purged memories back: they were not deleted on purpose."""
     db.execute(
         "UPDATE tombstones SET import_key = NULL, content_hash = '' "
         "WHERE memory_id IN (SELECT unnest(?::UUID[]))",
-        [own],
-    )
-    db.execute(
-        f"DELETE FROM knowledge_lines WHERE memory_key IN {listed}", [[each.key for each in drawn]]
+        [list(memory_ids)],
     )
 
 

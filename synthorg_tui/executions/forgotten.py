@@ -8,11 +8,18 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from synthorg_tui.executions.models import client_session
 from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import aware, naive, naive_utc
 from synthorg_tui.persistence.work_texts import forget_work
+
+_COUNTED: Final = ("erased_lines", "session_facts")
+_ROWS: Final = (
+    *("execution_lines", "session_events", "session_branches"),
+    *("lesson_runs", "unlearnt_sessions"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +37,7 @@ def forget_in(db: Connection, ids: Sequence[str], *, at: datetime, by_age: bool 
     was counted in it stays with what was made of it.
     """
     listed = "(SELECT unnest(?::VARCHAR[]))"
-    db.execute(
-        "UPDATE file_marks SET digest = '' WHERE path IN "
-        f"(SELECT path FROM executions WHERE id IN {listed})",
-        [ids],
-    )
-    counted = () if by_age else ("erased_lines", "session_facts")
-    for table in ("execution_lines", "lesson_runs", "unlearnt_sessions", *counted):
-        db.execute(f"DELETE FROM {table} WHERE execution_id IN {listed}", [ids])
-    db.execute(f"DELETE FROM executions WHERE id IN {listed}", [ids])
+    absorb_in(db, ids, also=() if by_age else _COUNTED)
     forget_work(db, ids)
     db.execute(
         "DELETE FROM skill_evaluations WHERE EXISTS (SELECT 1 FROM "
@@ -55,6 +54,22 @@ def forget_in(db: Connection, ids: Sequence[str], *, at: datetime, by_age: bool 
             "VALUES (?, ?, ?)",
             [mark, naive_utc(at), by_age],
         )
+
+
+def absorb_in(db: Connection, ids: Sequence[str], *, also: Sequence[str] = _COUNTED) -> None:
+    """Erase sessions, their lines, and what the marks of their files tell of their content.
+
+    ``also`` are tables of what was counted in them. Nothing keeps them from being imported again.
+    """
+    listed = "(SELECT unnest(?::VARCHAR[]))"
+    db.execute(
+        "UPDATE file_marks SET digest = '' WHERE path IN "
+        f"(SELECT path FROM executions WHERE id IN {listed})",
+        [ids],
+    )
+    for table in (*_ROWS, *also):
+        db.execute(f"DELETE FROM {table} WHERE execution_id IN {listed}", [ids])
+    db.execute(f"DELETE FROM executions WHERE id IN {listed}", [ids])
 
 
 def forgotten_in(db: Connection, ids: Iterable[str], ended_at: datetime | None = None) -> bool:

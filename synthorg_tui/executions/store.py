@@ -6,16 +6,19 @@ what a reader has redacted may be saved; what is drawn from an execution is stor
 
 import asyncio
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from datetime import datetime
+from typing import Any, Final, Self
 
 from synthorg_tui.executions.erased_lines import remember_in, spans_in, without_erased
+from synthorg_tui.executions.events import events_of
 from synthorg_tui.executions.facts import FACTS, facts_of, pack_record, unpack_record
-from synthorg_tui.executions.forgotten import forgotten_in
+from synthorg_tui.executions.forgotten import absorb_in, forgotten_in
 from synthorg_tui.executions.models import Execution, SourceRef
 from synthorg_tui.executions.packed import LineBlock, PackedLines
 from synthorg_tui.persistence.port import Connection, StoreDatabase
+from synthorg_tui.persistence.values import aware, insert, naive
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,40 @@ class FileMark:
         return self.digest.removeprefix(_REFUSED) if self.digest.startswith(_REFUSED) else ""
 
 
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A file of a stored session that has several: the session's own, forks, and copies.
+
+    ``id`` is that of the execution the file would be alone. ``numbers`` are those of the session's
+    lines that it holds, ``title`` says what it has of its own, empty when that is nothing.
+    """
+
+    id: str
+    path: str
+    title: str
+    ended_at: datetime | None
+    numbers: frozenset[int]
+
+    @property
+    def spans(self) -> list[int]:
+        """The numbers as first and last of each run, one after the other."""
+        spans: list[int] = []
+        for number in sorted(self.numbers):
+            if spans and spans[-1] == number - 1:
+                spans[-1] = number
+            else:
+                spans += (number, number)
+        return spans
+
+    @classmethod
+    def stored(cls, row: Sequence[Any]) -> Self:
+        """Return the branch of a row."""
+        id_, path, title, ended_at, spans = row
+        pairs = zip(spans[::2], spans[1::2], strict=True)
+        numbers = frozenset(n for first, last in pairs for n in range(first, last + 1))
+        return cls(id_, path, title, aware(ended_at), numbers)
+
+
 _REFUSED: Final = "refused: "
 _INSERTED_BYTES: Final = 4 * 1024 * 1024
 """Compressed lines are inserted in portions of this size, since each is in memory several times."""
@@ -76,23 +113,82 @@ class ExecutionStore:
     def __init__(self, database: StoreDatabase) -> None:
         self._database = database
 
-    async def save(self, execution: Execution, lines: PackedLines, mark: FileMark) -> None:
+    async def save(
+        self,
+        execution: Execution,
+        lines: PackedLines,
+        mark: FileMark,
+        *,
+        branches: Sequence[Branch] = (),
+        moved: Sequence[int] = (),
+    ) -> None:
         """Store an execution with all its redacted lines, and the mark of its transcript file.
 
-        Replaces an execution with the same id. Lines that were erased from it stay blank. It is
-        ``unlearnt`` from then on, until ``learnt`` is called for as many lines.
+        Replaces an execution with the same id, and all its ``branches``. Lines that were erased
+        from it stay blank; ``moved`` are the present numbers of the lines that it had, when they
+        differ. It is ``unlearnt`` until ``learnt`` is called for as many lines.
         """
         spans = await self._database.read(lambda db: spans_in(db, execution.id))
+        if moved:
+            spans = [(moved[first - 1], moved[last - 1]) for first, last in spans]
         execution, lines = await asyncio.to_thread(without_erased, execution, lines, spans)
         record = await asyncio.to_thread(pack_record, execution)
 
         def work(db: Connection) -> None:
             _put(db, execution, mark.path, record, lines)
+            _put_branches(db, execution.id, branches)
+            if moved and spans:
+                db.execute("DELETE FROM erased_lines WHERE execution_id = ?", [execution.id])
+                remember_in(db, [execution.ref(*span) for span in spans])
             _put_mark(db, mark)
             values = [execution.id, execution.line_count]
             db.execute("INSERT OR REPLACE INTO unlearnt_sessions VALUES (?, ?)", values)
 
         await self._database.write(work)
+
+    async def kin(self, keys: Collection[int]) -> tuple[str, ...]:
+        """Return the sessions that have any of these events, the one with most of them first."""
+        rows = await self._database.read(
+            lambda db: db.execute(
+                "SELECT execution_id FROM session_events WHERE key IN "
+                "(SELECT unnest(?::BIGINT[])) GROUP BY 1 ORDER BY count(*) DESC, 1",
+                [list(keys)],
+            ).fetchall()
+        )
+        return tuple(row[0] for row in rows)
+
+    async def branches(self, execution_id: str) -> tuple[Branch, ...]:
+        """Return the files of a session that has several, in the order of their ids."""
+        rows = await self._database.read(
+            lambda db: db.execute(
+                "SELECT id, path, title, ended_at, spans FROM session_branches "
+                "WHERE execution_id = ? ORDER BY id",
+                [execution_id],
+            ).fetchall()
+        )
+        return tuple(map(Branch.stored, rows))
+
+    async def put_branches(
+        self, execution_id: str, branches: Sequence[Branch], mark: FileMark
+    ) -> None:
+        """Store the files of a session and the mark of one of them, which adds nothing to it."""
+
+        def work(db: Connection) -> None:
+            _put_branches(db, execution_id, branches)
+            _put_mark(db, mark)
+
+        await self._database.write(work)
+
+    async def absorb(self, _: str, absorbed: Collection[str]) -> None:
+        """Erase sessions that are parts of another one; what was made of them stays."""
+        await self._database.write(lambda db: absorb_in(db, tuple(absorbed)))
+
+    async def lines(self, execution_id: str) -> tuple[str, ...]:
+        """Return all redacted lines of a session."""
+        blocks = await self._database.read(lambda db: _blocks_in(db, execution_id))
+        return await asyncio.to_thread(
+            lambda: tuple(line for block in blocks for _, line in block.lines())
+        )
 
     async def is_forgotten(self, execution: Execution) -> bool:
         """Return whether this session was forgotten, or the one that it is part of.
@@ -230,12 +326,8 @@ def erase_lines_in(db: Connection, refs: Sequence[SourceRef]) -> int:
         ).fetchone()
         if head is not None:
             path, record = head
-            blocks = db.execute(
-                "SELECT first_line, last_line, lines FROM execution_lines WHERE execution_id = ? "
-                "ORDER BY first_line",
-                [execution_id],
-            ).fetchall()
-            lines = PackedLines(line for block in blocks for _, line in LineBlock(*block).lines())
+            blocks = _blocks_in(db, execution_id)
+            lines = PackedLines(line for block in blocks for _, line in block.lines())
             kept, lines = without_erased(unpack_record(record), lines, spans_in(db, execution_id))
             _put(db, kept, path, pack_record(kept), lines)
             db.execute("UPDATE file_marks SET digest = '' WHERE path = ?", [path])
@@ -258,14 +350,38 @@ def _put(
         f"{', '.join(FACTS)}) VALUES ({', '.join('?' * (len(head) + len(facts)))})",
         [*head, *facts],
     )
-    for table in ("execution_lines", "session_facts"):
+    for table in ("execution_lines", "session_facts", "session_events"):
         db.execute(f"DELETE FROM {table} WHERE execution_id = ?", [execution.id])
+    db.execute(
+        "INSERT INTO session_events SELECT ?, unnest(?::BIGINT[])",
+        [execution.id, sorted(events_of(execution).keys)],
+    )
     for blocks in _portions(packed):
         db.execute(
             "INSERT INTO execution_lines SELECT ?, unnest(?::BIGINT[]), "
             "unnest(?::BIGINT[]), unnest(?::BLOB[])",
             [execution.id, *map(list, zip(*blocks, strict=True))],
         )
+
+
+def _put_branches(db: Connection, execution_id: str, branches: Sequence[Branch]) -> None:
+    db.execute("DELETE FROM session_branches WHERE execution_id = ?", [execution_id])
+    types = ("VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR", "TIMESTAMP", "BIGINT[]")
+    insert(
+        db,
+        "session_branches",
+        types,
+        [(b.id, execution_id, b.path, b.title, naive(b.ended_at), b.spans) for b in branches],
+    )
+
+
+def _blocks_in(db: Connection, execution_id: str) -> list[LineBlock]:
+    rows = db.execute(
+        "SELECT first_line, last_line, lines FROM execution_lines WHERE execution_id = ? "
+        "ORDER BY first_line",
+        [execution_id],
+    ).fetchall()
+    return [LineBlock(*row) for row in rows]
 
 
 def _put_mark(db: Connection, mark: FileMark) -> None:

@@ -41,6 +41,8 @@ _log = logging.getLogger(__name__)
 _SNIFFED = 25
 """How many records may come before the first that shows whose transcript it is."""
 NO_RECORDS: Final = "empty"
+LONGER_COPY: Final = "a longer copy of this session is imported"
+COPY: Final = "all of it is in another session that is imported"
 EXPECTED: Final = frozenset(
     {
         NO_RECORDS,
@@ -48,7 +50,8 @@ EXPECTED: Final = frozenset(
         "the agent's own session, not work",
         "nothing was asked or done in it",
         "it goes on in the .jsonl file of the same name",
-        "a longer copy of this session is imported",
+        LONGER_COPY,
+        COPY,
     }
 )
 """Why a file is left out that nobody misses: there is nothing to be done about it."""

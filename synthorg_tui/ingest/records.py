@@ -37,7 +37,8 @@ class TranscriptLines:
 
     ``source`` gives the lines of the file. ``redacted`` holds those read so far as they may be
     stored, one for each. ``malformed`` is the number of lines without a record; ``torn`` is set
-    when the last line was still being written.
+    when the last line was still being written. ``joined`` lines are those of several files of one
+    session, so that what the last of them doesn't lead back to isn't taken back.
     """
 
     path: Path
@@ -47,6 +48,7 @@ class TranscriptLines:
     redacted: PackedLines = field(default_factory=PackedLines)
     malformed: int = 0
     torn: bool = False
+    joined: bool = False
     _digest: "hashlib._Hash" = field(default_factory=hashlib.sha256)
 
     @property

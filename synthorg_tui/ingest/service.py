@@ -22,6 +22,7 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.failsafe import raise_fatal
 from synthorg_tui.core.text import counted
 from synthorg_tui.executions.store import ExecutionStore, FileMark
+from synthorg_tui.ingest.copies import Absorb, place
 from synthorg_tui.ingest.discovery import (
     FoundTranscripts,
     TranscriptFile,
@@ -29,9 +30,9 @@ from synthorg_tui.ingest.discovery import (
     looked_for,
     usual_places,
 )
-from synthorg_tui.ingest.extract.memories import EXTRACTION, extract
+from synthorg_tui.ingest.extract.memories import EXTRACTION
 from synthorg_tui.ingest.readers.base import MAX_EVENTS
-from synthorg_tui.ingest.reading import ExtractedExecution, FileReading, ReadAhead
+from synthorg_tui.ingest.reading import EXPECTED, ExtractedExecution, FileReading, ReadAhead
 from synthorg_tui.memory.extensions import BatchStore, MemoryDraft
 from synthorg_tui.memory.models import AGENT_IS_FULL
 
@@ -103,6 +104,7 @@ class ImportOptions:
 
     progress: ProgressSink | None
     cancel: threading.Event
+    absorb: Absorb
     reporter: str = ""
 
 
@@ -134,6 +136,7 @@ class ImportService:
         home: The person's home directory, under which the usual places are.
         environ: May name other places (``CLAUDE_CONFIG_DIR`` and the like).
         learner: Draws lessons from the imported executions; its failure doesn't fail the import.
+        absorb: Erases what was made of stored sessions that turn out to be parts of another one.
     """
 
     def __init__(
@@ -145,6 +148,7 @@ class ImportService:
         home: Path | None = None,
         environ: Mapping[str, str] = os.environ,
         learner: Learner | None = None,
+        absorb: Absorb | None = None,
     ) -> None:
         self._backend = backend
         self._executions = executions
@@ -152,6 +156,7 @@ class ImportService:
         self._home = home or Path.home()
         self._environ = environ
         self._learner = learner
+        self._absorb = absorb or executions.absorb
         self._turns = _Turns()
 
     def now(self) -> datetime:
@@ -195,7 +200,7 @@ class ImportService:
         usual = dict.fromkeys(root for _, root in self.usual_places() if root.exists())
         roots = list(usual) if paths is None else paths
         cancel = cancel or threading.Event()
-        options = ImportOptions(progress, cancel, reporter)
+        options = ImportOptions(progress, cancel, self._absorb, reporter)
         job = _ImportJob(self._backend, self._executions, self._clock, self._turns, options)
         self._turns.running += 1
         try:
@@ -343,25 +348,19 @@ class _ImportJob:
 
     async def _store_execution(self, extracted: ExtractedExecution, mark: FileMark) -> None:
         """Memories first, the file's mark last: an import cut short is taken up again."""
-        execution, drafts = extracted.execution, extracted.drafts
-        if await self._executions.is_forgotten(execution):
+        if await self._executions.is_forgotten(extracted.execution):
             self._skip(mark.path, "this session was deleted here")
             await self._executions.pass_over(replace(mark, digest=""))
             return
-        known = await self._executions.get(execution.id)
-        if known is not None and known.line_count > execution.line_count:
-            self._skip(mark.path, "a longer copy of this session is imported")
+        placed = await place(self._executions, extracted, mark.path)
+        execution, drafts = placed.session.execution, placed.session.drafts
+        if placed.refusal:
+            self._skip(mark.path, placed.refusal)
+            if placed.refusal in EXPECTED:
+                await self._executions.put_branches(execution.id, placed.branches, mark)
             return
-        if known is not None and execution.is_reported and not known.is_reported:
-            self._skip(mark.path, "a session of this name was recorded: report it as another")
-            return
-        if known is not None and known.agent_id != execution.agent_id:
-            if execution.parent_id is None:
-                self._skip(mark.path, "another agent has a session of this name")
-                return
-            # A copy without the files around it can't tell a subagent's type: the first name stays.
-            execution = execution.model_copy(update={"agent_id": known.agent_id})
-            drafts = extract(execution)
+        if placed.absorbed:
+            await self._options.absorb(execution.id, placed.absorbed)
         for start in range(0, len(drafts), BATCH):
             if self._cancel.is_set():
                 return
@@ -370,7 +369,9 @@ class _ImportJob:
             if (added := self.report.memories_added - before) and execution.project:
                 by_project = self.report.added_by_project
                 by_project[execution.project] = by_project.get(execution.project, 0) + added
-        await self._executions.save(execution, extracted.lines, mark)
+        await self._executions.save(
+            execution, placed.session.lines, mark, branches=placed.branches, moved=placed.moved
+        )
         self._add(executions=1)
         self.imported.append(execution.id)
 

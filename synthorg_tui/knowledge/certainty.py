@@ -58,8 +58,8 @@ class Witnesses:
 
     @property
     def sessions(self) -> int:
-        """The number of sessions that show it."""
-        return len({sighting.session for sighting in self.sightings})
+        """The number of sessions that show it, each with its subagents."""
+        return len({_root(sighting.session) for sighting in self.sightings})
 
     @property
     def last(self) -> datetime | None:
@@ -80,7 +80,7 @@ class Witnesses:
         doubt = 1.0
         by_session: dict[str, list[Fact]] = {}
         for session, _, fact in self.sightings:
-            by_session.setdefault(session, []).append(fact)
+            by_session.setdefault(_root(session), []).append(fact)
         for facts in by_session.values():
             doubt *= 1.0 - _weight(facts, now, active) * _strength(facts)
         turned = _failures_at_the_end(list(by_session.values()))
@@ -95,6 +95,11 @@ def gathered(sightings: Iterable[Sighting], *topics: str) -> dict[str, Witnesses
         if not topics or sighting.fact.topic in topics:
             found.setdefault(sighting.fact.subject, Witnesses()).sightings.append(sighting)
     return found
+
+
+def _root(session: str) -> str:
+    """The session that a subagent's is part of."""
+    return session.partition("/")[0]
 
 
 def _strength(facts: Sequence[Fact]) -> float:

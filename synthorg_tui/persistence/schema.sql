@@ -132,6 +132,23 @@ CREATE TABLE IF NOT EXISTS unlearnt_sessions (
     line_count BIGINT NOT NULL
 );
 
+-- Identities of the events of stored sessions (executions/events.py), by which copies are recognised.
+CREATE TABLE IF NOT EXISTS session_events (
+    execution_id VARCHAR NOT NULL,
+    key BIGINT NOT NULL
+);
+
+-- Files whose events stand in one stored session, "execution_id": its own, forks, copies. "spans" are
+-- the first and last numbers of the lines that the file holds; "title" says what it has of its own.
+CREATE TABLE IF NOT EXISTS session_branches (
+    id VARCHAR PRIMARY KEY,
+    execution_id VARCHAR NOT NULL,
+    path VARCHAR NOT NULL,
+    title VARCHAR NOT NULL,
+    ended_at TIMESTAMP,
+    spans BIGINT[] NOT NULL
+);
+
 -- Records of imported files that no reader knows, counted by what they call themselves. "file" is the
 -- SHA-256 of its path, so that importing it again replaces them.
 CREATE TABLE IF NOT EXISTS unknown_records (

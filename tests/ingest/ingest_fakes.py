@@ -1,6 +1,6 @@
 """A stand-in for the memory store, with its contract: keys skip, update and add."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from synthorg_tui.memory.extensions import BatchOutcome, MemoryDraft
 from synthorg_tui.memory.models import AGENT_IS_FULL
@@ -36,6 +36,13 @@ class FakeBackend:
                 continue
             self.drafts[agent_id, draft.key] = draft
         return BatchOutcome(tuple(added), tuple(updated), tuple(skipped))
+
+    def drop(self, sessions: Collection[str]) -> None:
+        """Drop what was drawn from these sessions, except what people said."""
+        for key, draft in list(self.drafts.items()):
+            session, _, _ = (draft.request.metadata.source or "").partition("#")
+            if session in sessions and "|said:" not in key[1]:
+                del self.drafts[key]
 
     @property
     def contents(self) -> list[str]:

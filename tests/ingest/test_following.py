@@ -236,9 +236,9 @@ async def test_a_hooks_import_and_the_following_never_do_the_same_twice(
     saved: list[str] = []
     save = desk.executions.save
 
-    async def noted(execution: Any, lines: Any, mark: Any) -> None:
+    async def noted(execution: Any, *stored: Any, **parts: Any) -> None:
         saved.append(execution.id)
-        await save(execution, lines, mark)
+        await save(execution, *stored, **parts)
 
     monkeypatch.setattr(desk.executions, "save", noted)
     paths = [desk.project(number) for number in range(2, 8)]

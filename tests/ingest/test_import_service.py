@@ -4,10 +4,11 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,6 +39,7 @@ class Bench:
         learner: Learner | None = None,
     ) -> None:
         self.backend, self.executions = FakeBackend(), ExecutionStore(database)
+        self.database = database
         self.service = ImportService(
             backend=self.backend,
             executions=self.executions,
@@ -45,7 +47,13 @@ class Bench:
             home=home,
             environ=environ or {},
             learner=learner,
+            absorb=self.absorb,
         )
+
+    async def absorb(self, into: str, absorbed: Mapping[str, Sequence[int]]) -> None:
+        """Erase sessions that are parts of another one, with the memories drawn from them."""
+        self.backend.drop(absorbed)
+        await self.executions.absorb(into, absorbed)
 
 
 @pytest.fixture
@@ -383,10 +391,12 @@ async def test_a_file_that_can_not_be_stored_does_not_stop_the_others(
         session(number).write(tmp_path / "t" / f"{number}.jsonl")
     save = bench.executions.save
 
-    async def choking(execution: Execution, lines: PackedLines, mark: FileMark) -> None:
+    async def choking(
+        execution: Execution, lines: PackedLines, mark: FileMark, **parts: Any
+    ) -> None:
         if mark.path.endswith("2.jsonl"):
             "\udcff".encode()
-        await save(execution, lines, mark)
+        await save(execution, lines, mark, **parts)
 
     monkeypatch.setattr(bench.executions, "save", choking)
     report = await bench.service.run([tmp_path / "t"])
@@ -413,7 +423,7 @@ async def test_a_store_that_fails_ends_the_import(
 ) -> None:
     session(1).write(tmp_path / "t" / "a.jsonl")
 
-    async def failing(execution: Execution, lines: PackedLines, mark: FileMark) -> None:
+    async def failing(*_: object, **__: object) -> None:
         raise MemoryStoreError("the disk is full")
 
     monkeypatch.setattr(bench.executions, "save", failing)

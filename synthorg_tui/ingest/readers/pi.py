@@ -172,7 +172,8 @@ class _PiSession(SessionState):
         self.last_event = "result"
 
     def finish(self, lines: TranscriptLines) -> Reading:
-        self.branches.keep_in(self.builder)
+        if not lines.joined:
+            self.branches.keep_in(self.builder)
         return self.builder.reading(lines, self.last_event, self.unknown)
 
 

@@ -165,7 +165,8 @@ class _QwenSession(SessionState):
         self.last_event = "result"
 
     def finish(self, lines: TranscriptLines) -> Reading:
-        self.branches.keep_in(self.builder)
+        if not lines.joined:
+            self.branches.keep_in(self.builder)
         sums = [sum(counts) for counts in zip(*self.usage.values(), strict=True)] or [0, 0, 0]
         self.builder.tokens = ExecutionTokens(input=sums[0], output=sums[1], cached=sums[2])
         return self.builder.reading(lines, self.last_event, self.unknown)

@@ -11,6 +11,7 @@ from typing import Final
 
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.projects import same_project
 from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.values import aware, naive_utc
 
@@ -67,7 +68,7 @@ class SilencedHints:
             if any((kind, subject) in known for subject in named):
                 return True
         places = subjects.get(SilencedKind.PROJECT, ())
-        return any(place.startswith(f"{project}/") for place in places for project in projects)
+        return any(same_project(project, place) for place in places for project in projects)
 
     async def silence(self, kind: SilencedKind, subject: str, *, actor: str) -> Silence:
         """Give no more hints about a subject; silencing it again changes nothing.

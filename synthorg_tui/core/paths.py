@@ -10,8 +10,6 @@ from urllib.parse import quote, unquote
 import platformdirs
 
 APP_NAME: Final = "synthorg-tui"
-_HIDDEN_DIRECTORY = re.compile(r"(?P<root>.+?)/\.(?:claude/|git/|codex/)?worktrees/[^/]+")
-_SIBLING = re.compile(r"(?P<above>.*/)?(?P<name>[^/]+)[-._]worktrees?/[^/]+")
 
 
 def user_data_dir() -> Path:
@@ -74,17 +72,3 @@ def short_path(path: str) -> str:
     """Return the path for display, with the user's home directory abbreviated to ``~``."""
     home = str(Path.home())
     return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path
-
-
-def repository_of(project: str) -> str:
-    """Return the folder of the repository that a project's folder belongs to, as far as it tells.
-
-    A worktree in a hidden folder of its repository belongs to that, one in ``<name>-worktrees`` to
-    ``<name>`` beside it, a copy for a run to what it is a copy of. Any other folder is its own
-    repository.
-    """
-    path = in_place(project).replace("\\", "/").rstrip("/") or "/"
-    if match := _HIDDEN_DIRECTORY.fullmatch(path):
-        return match["root"]
-    match = _SIBLING.fullmatch(path)
-    return f"{match['above'] or ''}{match['name']}" if match else path

@@ -7,10 +7,10 @@ edited. Writing the YAML and Markdown is for ``skills.render``.
 import json
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import PurePosixPath
 from typing import Final
 
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.projects import project_name
 from synthorg_tui.core.text import truncate
 from synthorg_tui.curation.models import (
     MAX_CHECK,
@@ -144,7 +144,7 @@ def _metadata(
 def _evidence_line(evidence: Evidence) -> str:
     """One occurrence on a line: its lines, day and project; the texts stay in the registry."""
     day = f"{evidence.at:%Y-%m-%d}" if evidence.at else ""
-    project = truncate(PurePosixPath(evidence.project or "").name, _MAX_PROJECT)
+    project = truncate(project_name(evidence.project or ""), _MAX_PROJECT)
     return " · ".join(filter(None, (evidence.lines, day, project, evidence.note)))
 
 

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.core.projects import same_project
 from synthorg_tui.curation.models import LessonKind
 from synthorg_tui.evaluation.models import SkillUnderTest
 from synthorg_tui.executions.commands import command_steps
 from synthorg_tui.executions.models import Execution, SourceRef, ToolCall
 from synthorg_tui.executions.requests import is_trivial
-from synthorg_tui.learning.actions import AgentAction, same_project
+from synthorg_tui.learning.actions import AgentAction
 from synthorg_tui.learning.effects import action_of
 from synthorg_tui.learning.triggers import Trigger, triggers_of
 

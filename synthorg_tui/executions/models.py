@@ -6,12 +6,12 @@ readers, what an execution teaches for those who read the record.
 """
 
 import re
-from pathlib import PurePosixPath
 from typing import Self
 
 from pydantic import AwareDatetime, Field
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
+from synthorg_tui.core.projects import project_name
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 
 SHELL_TOOLS = frozenset(
@@ -210,8 +210,8 @@ class Execution(FrozenModel):
 
     @property
     def project_name(self) -> str:
-        """The last part of the project's path; empty when the project is unknown."""
-        return PurePosixPath(self.project.replace("\\", "/")).name if self.project else ""
+        """What people call the project; empty when it is unknown."""
+        return project_name(self.project or "")
 
     def relative(self, text: str) -> str:
         """Return ``text`` with paths inside the project made relative to it."""

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from synthorg_tui.approvals.models import ApprovalStatus
 from synthorg_tui.approvals.rows import count_by_status
+from synthorg_tui.core.projects import repository_of
 from synthorg_tui.figures.models import (
     ActivityDay,
     ApprovalFigures,
@@ -117,7 +118,11 @@ def memory_figures(db: Connection, asked: Asked) -> MemoryFigures:
         [*asked.live.values, asked.since],
     ).fetchall()
     by_kind = [(kind, day, count) for day, _, kind, is_kind, count in rows if is_kind]
-    by_project = [(project, day, count) for day, project, _, is_kind, count in rows if not is_kind]
+    by_project = [
+        (repository_of(project), day, count)
+        for day, project, _, is_kind, count in rows
+        if not is_kind
+    ]
     totals = db.execute(
         f"SELECT count(*) FILTER ({asked.live}), count(*) FILTER ({ARCHIVED}) FROM memories m",
         asked.live.values,

@@ -20,6 +20,7 @@ from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.failsafe import raise_fatal
+from synthorg_tui.core.projects import repository_of
 from synthorg_tui.core.text import counted
 from synthorg_tui.executions.store import ExecutionStore, FileMark
 from synthorg_tui.ingest.copies import Absorb, place
@@ -368,7 +369,8 @@ class _ImportJob:
             await self._store_batch(execution.agent_id, drafts[start : start + BATCH])
             if (added := self.report.memories_added - before) and execution.project:
                 by_project = self.report.added_by_project
-                by_project[execution.project] = by_project.get(execution.project, 0) + added
+                project = repository_of(execution.project)
+                by_project[project] = by_project.get(project, 0) + added
         await self._executions.save(
             execution, placed.session.lines, mark, branches=placed.branches, moved=placed.moved
         )

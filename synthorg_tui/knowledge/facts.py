@@ -5,16 +5,18 @@ lines. It belongs to its session: whoever writes a session anew or forgets it de
 ``executions.store``), so a session without any is one that has yet to be looked at.
 """
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from synthorg_tui.core.paths import repository_of
+from synthorg_tui.core.projects import folders_of, projects_in_use, repository_of
 from synthorg_tui.executions.drawn import word_all_in
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.learning.wishes import stored
 from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.project_rows import named_folders, remember_projects
 from synthorg_tui.persistence.values import aware, insert, naive
 
 if TYPE_CHECKING:
@@ -85,6 +87,13 @@ class FactStore:
     def __init__(self, database: StoreDatabase) -> None:
         self._database = database
 
+    async def remember_folders(self) -> None:
+        """Look at the folders of all projects, and store what this disk says of them."""
+        folders = await self._database.read(named_folders)
+        projects = projects_in_use()
+        await asyncio.to_thread(projects.learn, folders, again=True)
+        await self._database.write(lambda db: remember_projects(db, projects))
+
     async def waiting(self) -> tuple[str, ...]:
         """Return the ids of the sessions that are new or changed since they were looked at."""
         rows = await self._database.read(
@@ -125,13 +134,14 @@ class FactStore:
             word_all_in(db)  # unless what is worded now is worded to the end
             return frozenset([str(row[1]) for row in rows]) | {str(row[0]) for row in before}
 
-        return (await self._database.write(work)) - {""}
+        return frozenset(map(repository_of, await self._database.write(work) - {""}))
 
     async def sightings(self, projects: Iterable[str]) -> list[Sighting]:
-        """Return the facts of these projects, the earliest first."""
+        """Return the facts of these projects, of all their folders, the earliest first."""
+        folders = {folder for project in projects for folder in folders_of(project)}
         return await self._select(
             "topic <> ? AND project IN (SELECT unnest(?::VARCHAR[]))",
-            [_LOOKED_AT, sorted(projects)],
+            [_LOOKED_AT, sorted(folders)],
         )
 
     async def said(self) -> list[Sighting]:
@@ -162,11 +172,17 @@ class FactStore:
                 [_LOOKED_AT],
             ).fetchall()
         )
-        return {row[0]: (int(row[1]), aware(row[2])) for row in rows}
+        found: dict[str, tuple[int, datetime | None]] = {}
+        for folder, sessions, last in rows:
+            project = repository_of(folder)
+            before, latest = found.get(project, (0, None))
+            last = max(filter(None, (aware(last), latest)), default=None)
+            found[project] = int(sessions) + before, last
+        return found
 
 
 def _rows(execution: Execution, facts: Sequence[Fact]) -> list[tuple[object, ...]]:
-    project = repository_of(execution.project) if execution.project else ""
+    project = execution.project or ""
     ended = execution.ended_at or execution.started_at
     looked = Fact(_LOOKED_AT, EXTRACTION, good=0, at=ended)
     return [
@@ -198,4 +214,4 @@ def _sighting(row: Sequence[object]) -> Sighting:
         at=aware(at) if isinstance(at, datetime) else None,
         lines=(int(str(first)), int(str(last))),
     )
-    return Sighting(str(session), str(project), fact)
+    return Sighting(str(session), repository_of(str(project)), fact)

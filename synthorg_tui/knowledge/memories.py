@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
+from synthorg_tui.core.projects import folders_of
 from synthorg_tui.executions.models import slug
 from synthorg_tui.knowledge.lines import KnownLine
 from synthorg_tui.knowledge.pages import PageLine, page_name
@@ -107,7 +108,8 @@ class KnownMemories:
         return tuple(_shown(row) for row in rows)
 
     async def _lines(self, projects: Iterable[str]) -> list[KnownLine]:
-        listed = sorted(projects)
+        """The lines of these projects, those under another folder of one included."""
+        listed = sorted({f for project in projects for f in folders_of(project) or ("",)})
         rows = await self._core.read(
             lambda db: db.execute(
                 f"SELECT {_COLUMNS} FROM knowledge_lines k "

@@ -5,34 +5,21 @@ shown as changed, what a person deleted isn't shown. Every text on it comes from
 one line without control characters; Markdown that it may contain is made harmless.
 """
 
-import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Final
 
-from synthorg_tui.core.errors import DomainError
-from synthorg_tui.core.paths import expand_home, repository_of
+from synthorg_tui.core.projects import UnknownProjectError, find_project, project_name
 from synthorg_tui.core.text import counted, safe_text
 from synthorg_tui.knowledge.lines import SECTIONS, KnownLine, day
 
 PERSON_PAGE: Final = "you"
 """The name of the page of what holds in all projects."""
 _SHOWN_EPISODES: Final = 3
-_NEAR: Final = 0.5
 _MARKUP: Final = re.compile(r"[<>]|(?<!\w)https?://|!\[|\]\(")
-
-
-class UnknownProjectError(DomainError):
-    """No project has this name; ``near`` are names that are like it."""
-
-    def __init__(self, name: str, near: Sequence[str], *, same: bool = False) -> None:
-        self.near = tuple(near)
-        meant = ", ".join(near)
-        problem = f"several projects are called {name}" if same else f"there is no project {name}"
-        remedy = f"Did you mean {meant}?" if near else "`synthorg-tui projects list` names them."
-        super().__init__(problem, remedy=remedy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,46 +71,25 @@ class ProjectPage:
         return [f"`{_code(self.project)}`", "", f"{known}{empty}"]
 
 
-def find_page(pages: Sequence[ProjectPage], name: str) -> ProjectPage:
-    """Return the page of this name, or of the project in this folder.
+def find_page(pages: Sequence[ProjectPage], named: str) -> ProjectPage:
+    """Return the page of a project, named as in ``find_project``, or that of the person.
 
-    Raises ``UnknownProjectError``, which tells names that are like it.
+    Raises ``UnknownProjectError``, which has the nearest names.
     """
-    wanted = name.rstrip("/") or name
-    place = repository_of(str(expand_home(name).resolve()))
-    named = [page for page in pages if page.name == wanted or page.project in (name, place)]
-    short = [page for page in pages if page.name.rpartition("/")[2] == wanted]
-    found = named or short
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise UnknownProjectError(name, [page.name for page in found], same=True)
-    names = {page.name.lower(): page.name for page in pages}
-    near = difflib.get_close_matches(wanted.lower(), names, n=3, cutoff=_NEAR)
-    raise UnknownProjectError(name, [names[each] for each in near])
+    for page in pages:
+        if named in (page.name, page.project):
+            return page
+    known = [page.project for page in pages if page.project]
+    project = find_project(named, known, str(Path.cwd()))
+    found = next((page for page in pages if page.project == project), None)
+    if found is None:
+        raise UnknownProjectError(named, known)
+    return found
 
 
 def page_name(project: str) -> str:
-    """Return what the page of a project is called: the name of its folder."""
-    name = project.replace("\\", "/").rstrip("/").rpartition("/")[2]
-    return safe_text(name) or safe_text(project) or PERSON_PAGE
-
-
-def unique_names(projects: Sequence[str]) -> dict[str, str]:
-    """Return the name of each project's page; where folders share a name, with what is above."""
-    names = {project: page_name(project) for project in projects}
-    for longer in (_longer, lambda project, _: safe_text(project)):
-        taken = list(names.values())
-        names = {
-            project: name if taken.count(name) == 1 else longer(project, name)
-            for project, name in names.items()
-        }
-    return names
-
-
-def _longer(project: str, name: str) -> str:
-    above = project.replace("\\", "/").rstrip("/").split("/")[-2:-1]
-    return "/".join([*map(safe_text, above), name]) if above and above[0] else name
+    """Return what the page of a project is called: the name of its repository."""
+    return safe_text(project_name(project)) or safe_text(project) or PERSON_PAGE
 
 
 def _bullet(shown: PageLine) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from synthorg_tui.core.enums import CallOutcome
-from synthorg_tui.core.paths import repository_of
+from synthorg_tui.core.projects import worktree_root
 from synthorg_tui.executions.commands import Step, command_steps
 from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.knowledge.facts import Fact
@@ -101,7 +101,7 @@ def _branches(execution: Execution) -> Iterator[Fact]:
         if _BRANCH.fullmatch(name) and name not in _TRUNKS:
             yield Fact("branch", name, at=execution.started_at, lines=lines)
     project = (execution.project or "").replace("\\", "/").rstrip("/")
-    if project and repository_of(project) != project:
+    if project and worktree_root(project) != project:
         above, _, folder = project.rpartition("/")
         shown = "<branch>" if folder == execution.branch else "<name>"
         place = f"{posixpath.basename(above)}/{shown}"

@@ -15,7 +15,8 @@ from typing import Final
 
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.failsafe import raise_fatal
-from synthorg_tui.core.text import counted
+from synthorg_tui.core.projects import project_names, repository_of
+from synthorg_tui.core.text import counted, safe_text
 from synthorg_tui.executions.drawn import REFRESH
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.executions.store import ExecutionStore
@@ -28,7 +29,6 @@ from synthorg_tui.knowledge.pages import (
     PageLine,
     ProjectPage,
     find_page,
-    unique_names,
 )
 from synthorg_tui.knowledge.people import PERSON, lasting_preferences, lines_of_people
 from synthorg_tui.knowledge.places import place_facts
@@ -103,6 +103,7 @@ class KnowledgeService:
         """
         cancel = cancel or threading.Event()
         async with self._turn:
+            await self._facts.remember_folders()
             last = await self._moments.get(REFRESH)
             now = self._clock.now()
             is_due = last is None or not timedelta(0) <= now - last < _EVERY
@@ -156,9 +157,10 @@ class KnowledgeService:
         seen = await self._facts.projects()
         lines: dict[str, list[PageLine]] = {}
         for shown in await self._memories.page_lines():
-            lines.setdefault(shown.line.project, []).append(shown)
+            project = shown.line.project
+            lines.setdefault(repository_of(project), []).append(shown)
         folders = sorted({*seen, *lines} - {PERSON})
-        names = unique_names(folders)
+        names = {one: safe_text(name) for one, name in project_names(folders).items()}
         pages = [
             ProjectPage(names[one], one, *seen.get(one, (0, None)), tuple(lines.get(one, ())))
             for one in folders

@@ -7,7 +7,6 @@ one folder. What of it makes a lesson come up is for ``triggers``.
 import posixpath
 import re
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # a digest is prepared without what reads commands
@@ -130,19 +129,3 @@ def arguments(step: "Step") -> tuple[tuple[str, ...], tuple[str, ...]]:
     rest = [word for word in step.words[1:] if word not in program]
     flags = sorted(word for word in rest if word.startswith("-") and len(word) > 1)
     return tuple(word for word in rest if word not in flags), tuple(flags)
-
-
-def same_project(bound: str | None, where: str | None) -> bool:
-    """Tell whether something bound to a project holds at ``where``, a folder of a project.
-
-    Worktrees that lie beside each other in a folder called so are of one project.
-    """
-    if not bound:
-        return True
-    if not where:
-        return False
-    first, second = PurePosixPath(bound), PurePosixPath(where)
-    if first == second or first in second.parents:
-        return True
-    shared = first.parent
-    return "worktree" in shared.name and shared in second.parents

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.core.projects import same_project
 from synthorg_tui.curation.effects import MAX_WEEKS, EffectWeek, LessonEffect
 from synthorg_tui.curation.models import LessonKind, ProceduralMemoryScope
 from synthorg_tui.curation.registry import ActiveSkills, RegisteredSkill
 from synthorg_tui.executions.facts import fill_missing, readable_record
 from synthorg_tui.executions.models import Execution, ToolCall, client_session
-from synthorg_tui.learning.actions import AgentAction, same_project
+from synthorg_tui.learning.actions import AgentAction
 from synthorg_tui.learning.triggers import Trigger, triggers_of
 from synthorg_tui.memory.strategies.service import UseKind
 from synthorg_tui.persistence.port import StoreDatabase

@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import PurePosixPath
 
-from synthorg_tui.core.paths import repository_of
+from synthorg_tui.core.projects import project_name, repository_of
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.curation.models import (
@@ -211,10 +210,7 @@ def _role_of(command: str) -> str:
 
 def _words(project: str, evidence: Sequence[Evidence]) -> LessonWords:
     """The words of a project's commands; those that aren't settled only where none is."""
-    name = (
-        safe_text(redact_text(PurePosixPath(repository_of(project)).name, RedactionTally()))
-        or "the project"
-    )
+    name = safe_text(redact_text(project_name(project), RedactionTally())) or "the project"
     habits = _habits(evidence)
     settled = _in_order([habit for habit in habits if habit.is_settled] or habits[:1])
     sessions = len({one.execution for one in evidence})

@@ -77,7 +77,7 @@ def find_recipe(execution: Execution) -> Recipe | None:
 
 def recipe_lesson(execution: Execution, recipe: Recipe) -> Lesson:
     """Return a recipe as a lesson; its confidence is a tenth of the quality."""
-    project = one_line(safe_text(PurePosixPath(execution.project or "").name), 40) or "the project"
+    project = one_line(safe_text(execution.project_name), 40) or "the project"
     checks = [f"`{_shown(step)}`" for step in recipe.checks]
     delivered = [f"`{safe_text(step.intent)}`" for step in recipe.delivery]
     intents = " ".join(step.intent for step in (*recipe.checks, *recipe.delivery))

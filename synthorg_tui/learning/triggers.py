@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import PurePosixPath
 
+from synthorg_tui.core.projects import same_project
 from synthorg_tui.curation.models import Evidence, LessonKind
 from synthorg_tui.executions.commands import Step, command_steps
 from synthorg_tui.executions.output_lines import clean_output, signature
@@ -20,7 +21,6 @@ from synthorg_tui.learning.actions import (
     FailingForm,
     arguments,
     in_folder,
-    same_project,
 )
 from synthorg_tui.learning.error_lines import MAX_ERROR, ErrorKind, read_error
 from synthorg_tui.learning.stopped_calls import gate_lines

@@ -331,7 +331,7 @@ def _elsewhere(request: InjectionRequest, row: StoredMemory) -> Why | None:
     view = request.visibility
     if view is None:
         return None
-    if row.level == MemoryLevel.PROJECT.value and row.project not in (None, view.project):
+    if row.level == MemoryLevel.PROJECT.value and row.project not in (None, *view.projects):
         place, asked = f"project {row.project}", view.project or "no project"
     elif row.level == MemoryLevel.SESSION.value and row.session_id not in (None, view.session_id):
         place, asked = f"session {row.session_id}", view.session_id or "no session"

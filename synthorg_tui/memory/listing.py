@@ -4,8 +4,7 @@ Commands and screens use these classes as they are. The first rows are on the sc
 engine is loaded, so nothing here may import pydantic, DuckDB or a model.
 """
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Final, Literal, get_args
 
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
+from synthorg_tui.core.projects import project_name, same_project
 from synthorg_tui.memory.enums import ArchiveReason
 from synthorg_tui.memory.kinds import FACT_PREFIX, MemoryKind, kind_of
 
@@ -90,8 +90,8 @@ class ListedMemory:
 
     @property
     def project_name(self) -> str:
-        """The name of the project's folder; empty without a project."""
-        return project_name(self.project) if self.project else ""
+        """What people call the project; empty without one."""
+        return project_name(self.project or "")
 
     @property
     def stored_session(self) -> str:
@@ -244,8 +244,9 @@ def owner_named(words: str) -> str:
 
 
 def project_of(here: Path, projects: Collection[str]) -> str | None:
-    """Return the innermost of the projects that the folder ``here`` is in, or ``None``."""
-    return next((str(at) for at in (here, *here.parents) if str(at) in projects), None)
+    """Return the one of the projects that the folder ``here`` is of or in, or ``None``."""
+    found = next((str(at) for at in (here, *here.parents) if str(at) in projects), None)
+    return found or next((each for each in projects if same_project(each, str(here))), None)
 
 
 def projects_named(value: str, projects: Sequence[str]) -> list[str]:
@@ -256,18 +257,6 @@ def projects_named(value: str, projects: Sequence[str]) -> list[str]:
         or [path for path in projects if project_name(path).lower() == folded]
         or [path for path in projects if folded in project_name(path).lower()]
     )
-
-
-def project_name(path: str) -> str:
-    """Return what a person calls a project: the name of its folder."""
-    return path.replace("\\", "/").rstrip("/").rpartition("/")[2] or path
-
-
-def project_names(paths: Iterable[str]) -> dict[str, str]:
-    """Return how to name each project: by its folder, or by its path if several are called so."""
-    named = {path: project_name(path) for path in paths}
-    called = Counter(name.lower() for name in named.values())
-    return {path: name if called[name.lower()] == 1 else path for path, name in named.items()}
 
 
 class ChangeKind(StrEnum):

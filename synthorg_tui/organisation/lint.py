@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from synthorg_tui.core.enums import OrgFactCategory
-from synthorg_tui.core.paths import repository_of
+from synthorg_tui.core.projects import repository_of
 from synthorg_tui.core.text import counted
 from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.memory.injection import DefaultTokenEstimator, TokenEstimator

@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from synthorg_tui.core.enums import CallOutcome
-from synthorg_tui.core.paths import repository_of
+from synthorg_tui.core.projects import folders_of
 from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.organisation.findings import Breach
@@ -231,10 +231,7 @@ def _is_here(run: ProgramRun, execution: Execution) -> bool:
     whole = posixpath.normpath(posixpath.join(project, run.folder, *told[:1]))
     if not project:
         return not whole.startswith(("/", ".."))
-    return any(
-        f"{whole}/".startswith(f"{place.rstrip('/')}/")
-        for place in (project, repository_of(project))
-    )
+    return any(f"{whole}/".startswith(f"{place.rstrip('/')}/") for place in folders_of(project))
 
 
 def _ran(call: ToolCall) -> bool:

@@ -443,6 +443,30 @@ CREATE TABLE IF NOT EXISTS knowledge_lines (
     episodes VARCHAR[] NOT NULL
 );
 
+-- What was seen of the folders in which sessions worked (core/checkouts.py), the first known first.
+-- Other tables name folders; which of them are one project is decided when they are read.
+CREATE TABLE IF NOT EXISTS project_folders (
+    folder VARCHAR PRIMARY KEY,
+    place BIGINT NOT NULL,
+    root VARCHAR NOT NULL,
+    checkout VARCHAR NOT NULL,
+    address VARCHAR NOT NULL,
+    first_commit VARCHAR NOT NULL,
+    parent VARCHAR NOT NULL,
+    is_there BOOLEAN NOT NULL
+);
+
+-- What a person said of projects: "kind" is merge, split or rename. One that was undone counts no more.
+CREATE TABLE IF NOT EXISTS project_edits (
+    number BIGINT PRIMARY KEY,
+    kind VARCHAR NOT NULL,
+    folders VARCHAR[] NOT NULL,
+    name VARCHAR NOT NULL,
+    made_at TIMESTAMP NOT NULL,
+    actor VARCHAR NOT NULL,
+    undone_at TIMESTAMP
+);
+
 -- The log of organisation memory; lines are only added to it. "revision" counts with those of
 -- memories. "act" numbers what was done at once, null for what a decision did; "undoes" is the act
 -- that it takes back.

@@ -38,6 +38,7 @@ ERASED_ELSEWHERE: Final = frozenset(
         *("approvals", "approval_events", "operations", "skills", "skill_versions", "skill_bytes"),
         *("skill_roots", "found_skills", "lesson_uses", "lesson_runs", "agent_calls"),
         *("agent_sessions", "agent_rights", "job_runs", "consolidation_plans"),
+        *("project_folders", "project_edits"),
         *("consolidation_groups", "consolidation_members"),
         *("org_operations", "org_facts", "org_publications"),
     }

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.projects import UnknownProjectError
 from synthorg_tui.engine import Engine
-from synthorg_tui.knowledge.pages import PERSON_PAGE, UnknownProjectError
+from synthorg_tui.knowledge.pages import PERSON_PAGE
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.kinds import MemoryKind
 from synthorg_tui.memory.listing import BrowseFilter, ListedMemory

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.core.enums import CallOutcome
-from synthorg_tui.core.paths import repository_of
+from synthorg_tui.core.projects import repository_of
 from synthorg_tui.core.text import has_hidden
 from synthorg_tui.curation.models import Lesson, LessonKind
 from synthorg_tui.executions.models import Execution

@@ -115,7 +115,8 @@ def test_worktrees_beside_each_other_are_of_one_project() -> None:
     one, two = "/srv/tidepool-worktrees/one", "/srv/tidepool-worktrees/two"
     evidence = seen("git add static/out", "paths are ignored by", "git add src", project=one)
     assert before(failure(evidence), "git add static/out", project=two)
-    assert not before(failure(evidence), "git add static/out", project="/srv/tidepool")
+    assert before(failure(evidence), "git add static/out", project="/srv/tidepool")
+    assert not before(failure(evidence), "git add static/out", project="/srv/other")
 
 
 def test_names_that_the_error_did_not_speak_of_may_be_others() -> None:

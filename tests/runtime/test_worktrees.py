@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.core.paths import in_place, repository_of, scratch_agent, scratch_root
+from synthorg_tui.core.paths import in_place, scratch_agent, scratch_root
+from synthorg_tui.core.projects import repository_of
 from synthorg_tui.runtime import worktrees
 from synthorg_tui.runtime.worktrees import (
     changes_in,

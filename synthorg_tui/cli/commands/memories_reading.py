@@ -148,7 +148,8 @@ async def filter_of(context: Context, engine: AnyEngine) -> "BrowseFilter":
 
 
 async def _projects(context: Context, desk: "MemoryAdmin") -> tuple[str, ...]:
-    from synthorg_tui.memory.listing import project_name, projects_named
+    from synthorg_tui.core.projects import project_name
+    from synthorg_tui.memory.listing import projects_named
 
     known = [path for path, _ in (await desk.facets()).projects]
     found: list[str] = []

@@ -93,7 +93,7 @@ def _over_time(series: "Series", total: str = "") -> tuple[str, str]:
 
 
 def _print_memories(console: Console, figures: "StoreFigures") -> None:
-    from synthorg_tui.memory.listing import project_names
+    from synthorg_tui.core.projects import project_names
 
     found = figures.memories
     named = project_names([series.name for series in found.projects if series.name])

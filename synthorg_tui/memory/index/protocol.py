@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Protocol
 
 from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.core.paths import repository_of
+from synthorg_tui.core.projects import folders_of
 from synthorg_tui.providers.embedding.protocol import Vectors
 
 
@@ -65,7 +65,7 @@ class Visibility:
 
     A memory of level ``project`` without a project, or ``session`` without a session, is visible
     from everywhere: a program that names none means all. What belongs to a repository is visible
-    from all its worktrees.
+    from all its worktrees, subfolders and clones.
     """
 
     session_id: str | None
@@ -73,8 +73,8 @@ class Visibility:
 
     @property
     def projects(self) -> tuple[str, ...]:
-        """The project, and the repository whose worktree it is; empty without a project."""
-        return tuple({self.project, repository_of(self.project)}) if self.project else ()
+        """Every folder of the project, the one named included; empty without a project."""
+        return folders_of(self.project or "")
 
     def sees(self, level: str, session_id: str | None, project: str | None) -> bool:
         """Return whether a memory of this level, session and project is visible from here."""

@@ -5,12 +5,10 @@ Told from the tags of active facts alone (``OrgTraits``), so that it holds for e
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.enums import OrgFactCategory
-from synthorg_tui.memory.index.protocol import Visibility
+from synthorg_tui.core.projects import same_project
 from synthorg_tui.memory.org.log import facts_stamp, known_id, tag_rows, tags_of
 from synthorg_tui.memory.org.tags import OrgTraits
 
@@ -35,7 +33,6 @@ def is_given_up(status: str) -> bool:
     return status.strip().casefold().startswith(GIVEN_UP)
 
 
-@lru_cache(maxsize=1_024)
 def is_for(fact_project: str, project: str | None) -> bool:
     """Return whether a fact about a project is for who asks from another one, or from none.
 
@@ -44,8 +41,7 @@ def is_for(fact_project: str, project: str | None) -> bool:
     """
     if not fact_project or project is None:
         return True
-    places = Visibility(None, project or None).projects
-    return any(PurePath(place).is_relative_to(fact_project) for place in places)
+    return same_project(fact_project, project)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from synthorg_tui.core.enums import MemoryLevel
+from synthorg_tui.core.projects import repository_of
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.executions.drawn import DrawnMemory, drawn_from
@@ -180,7 +181,11 @@ class StoreAdmin(StoreReader):
         in_session.add("m.level = ?", MemoryLevel.SESSION.value)
         return await self._core.read(
             lambda db: AgentPlaces(
-                tuple(queries.latest_values(db, "project", anywhere)),
+                tuple(
+                    dict.fromkeys(
+                        map(repository_of, queries.latest_values(db, "project", anywhere))
+                    )
+                ),
                 tuple(queries.latest_values(db, "session_id", in_session)),
             ),
             action=_READING,

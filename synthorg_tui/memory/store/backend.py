@@ -273,7 +273,10 @@ class LocalMemoryBackend:
         level = self.core.policy.level(agent_id)
         where = self._live(agent_id)
         where.add("m.level = ?", level.value)
-        where.add("m.project IS NOT DISTINCT FROM ?", view.project)
+        if view.project is None:
+            where.add("m.project IS NULL")
+        else:
+            where.add("list_contains(?::VARCHAR[], m.project)", list(view.projects))
         if level is MemoryLevel.SESSION:
             where.add("m.session_id IS NOT DISTINCT FROM ?", view.session_id)
         with _for_agent(agent_id, MemoryRetrievalError, "looking where memories are given"):

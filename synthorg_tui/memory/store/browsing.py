@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.projects import folders_of, repository_of
 from synthorg_tui.memory.kinds import KIND_SQL, MemoryKind
 from synthorg_tui.memory.listing import BrowseFilter, Facets, Unwanted
 from synthorg_tui.memory.store.policy import AgeRules
@@ -124,7 +125,7 @@ def summed(cells: Sequence[Cell], counts: Sequence[int], what: BrowseFilter) -> 
         hidden_by = [name for name in _GROUPS if not _has_group(cell, name, what)]
         for name in _GROUPS if not hidden_by else hidden_by if len(hidden_by) == 1 else ():
             if value := getattr(cell, name):
-                sums[name][value] += count
+                sums[name][repository_of(value) if name == "projects" else value] += count
     ranked = {
         name: sorted(c.items(), key=lambda each: (-each[1], each[0])) for name, c in sums.items()
     }
@@ -144,8 +145,17 @@ def is_in_groups(cell: Cell, what: BrowseFilter) -> bool:
 
 
 def _has_group(cell: Cell, name: str, what: BrowseFilter) -> bool:
-    value, wanted = getattr(cell, name), getattr(what, name)
-    return (not wanted or value in wanted) and value not in getattr(what.unwanted, name)
+    value = getattr(cell, name)
+    wanted, unwanted = (_values(each, name) for each in (what, what.unwanted))
+    return (not wanted or value in wanted) and value not in unwanted
+
+
+def _values(groups: BrowseFilter | Unwanted, name: str) -> list[str]:
+    """The values of a group that a filter names; a project with all its folders."""
+    values = list(map(str, getattr(groups, name)))
+    if name != "projects":
+        return values
+    return list(dict.fromkeys(folder for value in values for folder in folders_of(value)))
 
 
 def _restricted(what: BrowseFilter, now: datetime, ages: AgeRules) -> WhereClause:
@@ -189,11 +199,9 @@ def _removed_where(now: datetime, ages: AgeRules) -> WhereClause:
 
 def _add_groups(where: WhereClause, groups: BrowseFilter | Unwanted, *, wanted: bool) -> None:
     for name, column in _GROUPS.items():
-        if values := getattr(groups, name):
+        if values := _values(groups, name):
             is_one = f"list_contains(?::VARCHAR[], {column})"
-            where.add(
-                is_one if wanted else f"NOT coalesce({is_one}, false)", list(map(str, values))
-            )
+            where.add(is_one if wanted else f"NOT coalesce({is_one}, false)", values)
 
 
 def _add_tags(where: WhereClause, what: BrowseFilter) -> None:

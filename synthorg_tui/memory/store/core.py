@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.projects import ProjectMap, use_projects
 from synthorg_tui.memory.errors import (
     MemoryConnectionError,
     MemoryRetrievalError,
@@ -32,6 +33,7 @@ from synthorg_tui.memory.store.residue import ERASED_AFTER, ERASED_ON_CLOSE, Rem
 from synthorg_tui.memory.store.rows import StoredMemory, listed
 from synthorg_tui.memory.store.sync import Projection
 from synthorg_tui.persistence.port import Connection, StoreDatabase
+from synthorg_tui.persistence.project_rows import load_projects
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Embedder, Vectors
@@ -393,6 +395,7 @@ class Core:
         facts = queries.meta(db)
         self.salt, self._epoch = facts.get("salt", ""), facts.get("epoch", "")
         self._residue.load(db, facts)
+        use_projects(load_projects(db))
 
     @property
     def remains(self) -> Remains:
@@ -470,6 +473,7 @@ class Core:
             await self._erase_database()
 
     async def _close_database(self) -> None:
+        use_projects(ProjectMap())
         if self._opened_database:
             await self.database.close()
 

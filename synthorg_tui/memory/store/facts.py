@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from synthorg_tui.core.actors import PERSON_SUFFIXES, ActorKind
 from synthorg_tui.core.enums import MemoryLevel
+from synthorg_tui.core.projects import repository_of
 from synthorg_tui.memory.enums import ArchiveReason, EdgeKind, SourceKind
 from synthorg_tui.memory.errors import MemoryStoreError
 from synthorg_tui.memory.listing import ListedMemory
@@ -171,7 +172,7 @@ def _was_known(row: StoredMemory, now: datetime, at: datetime) -> bool:
 
 def _family_of(row: StoredMemory) -> tuple[Hashable, ...]:
     """What a row is the fact of, for whom, and where."""
-    project = row.project if row.level == MemoryLevel.PROJECT else None
+    project = repository_of(row.project or "") if row.level == MemoryLevel.PROJECT else None
     session = row.session_id if row.level == MemoryLevel.SESSION else None
     key = FactKey.parse(row.fact_key or "")
     return (row.agent_id, row.shared, row.namespace, row.level, project, session, key.identity)

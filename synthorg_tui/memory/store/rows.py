@@ -8,11 +8,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.paths import in_place
+from synthorg_tui.core.projects import canonical_folder
 from synthorg_tui.memory.errors import MemoryStoreError
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.retrieval.tags import parse_tags
@@ -230,7 +230,7 @@ def canonical_project(project: str | None) -> str | None:
 
     A copy that a run works in is the project that it is a copy of.
     """
-    return None if project is None else in_place(str(Path(project).expanduser().resolve()))
+    return None if project is None else in_place(canonical_folder(project))
 
 
 def to_json(values: dict[str, object]) -> str:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from synthorg_tui.core.projects import folders_of
 from synthorg_tui.memory.errors import MemoryRetrievalError, VectorIndexError
 from synthorg_tui.memory.index.protocol import (
     IndexFilter,
@@ -160,7 +161,7 @@ class Search:
         tags = await self._core.read(lambda db: browsing.sole_spellings(db, within.tags))
         if len(within.kinds) == 1 and within.kinds[0] in IMPORTED:
             tags.append(within.kinds[0].value)
-        projects = frozenset(within.projects) or None
+        projects = frozenset(f for each in within.projects for f in folders_of(each)) or None
         expired = "expired" in within.states
         return scope._replace(projects=projects, tags=tuple(tags), expired=expired)
 

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.projects import project_name, repository_of
 from synthorg_tui.core.text import read_bound
 from synthorg_tui.memory.kinds import MemoryKind
 from synthorg_tui.memory.listing import (
@@ -20,7 +21,6 @@ from synthorg_tui.memory.listing import (
     ListedMemory,
     owner_named,
     owner_words,
-    project_name,
     projects_named,
 )
 from synthorg_tui.tui.base.lines import Line, line
@@ -179,7 +179,7 @@ def _is_in_groups(what: BrowseFilter, row: ListedMemory) -> bool:
         (not wanted or value in wanted) and value not in left_out
         for value, wanted, left_out in (
             (row.agent_id, what.agents, unwanted.agents),
-            (row.project, what.projects, unwanted.projects),
+            (repository_of(row.project or ""), what.projects, unwanted.projects),
             (row.kind, what.kinds, unwanted.kinds),
             (row.category, what.categories, unwanted.categories),
         )

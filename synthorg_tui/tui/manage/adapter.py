@@ -266,9 +266,6 @@ class StoreManagement:
 
     async def project(self, project: str) -> "ProjectPage":
         """Return the page of the project in this folder; raises ``UnknownProjectError``."""
-        for page in await self.projects():
-            if page.project == project:
-                return page
         return await self._engine().knowledge.page(project or "you")
 
     async def waiting_sessions(self) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.paths import short_path
+from synthorg_tui.core.projects import project_names
 from synthorg_tui.memory.enums import ArchiveReason
 from synthorg_tui.memory.kinds import TITLE_STARTS, MemoryKind
 from synthorg_tui.memory.listing import (
@@ -20,7 +21,6 @@ from synthorg_tui.memory.listing import (
     Facets,
     ListedMemory,
     owner_words,
-    project_names,
 )
 from synthorg_tui.tui.base.filters import Chip, Query, filter_line
 from synthorg_tui.tui.base.formatting import ago, counted, duration, memories, size

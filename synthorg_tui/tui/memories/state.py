@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.projects import project_names
 from synthorg_tui.memory.kinds import MemoryKind
 from synthorg_tui.memory.listing import (
     MEMORY_STATES,
@@ -22,7 +23,6 @@ from synthorg_tui.memory.listing import (
     MemoryPage,
     SortOrder,
     owner_words,
-    project_names,
     project_of,
 )
 from synthorg_tui.tui.base.filters import Query, matches, parse_query, toggle_operator

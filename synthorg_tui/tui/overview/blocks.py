@@ -8,11 +8,12 @@ from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from synthorg_tui.core.projects import project_names
 from synthorg_tui.core.text import has_hidden, size
 from synthorg_tui.figures import wording
 from synthorg_tui.figures.drawing import LABEL_CELLS, SHADES, columns, month_labels, stacked
 from synthorg_tui.figures.models import FigureSpan
-from synthorg_tui.memory.listing import owner_words, project_names
+from synthorg_tui.memory.listing import owner_words
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import ago
 from synthorg_tui.tui.base.lines import Line, beside, line, one_line, wrap

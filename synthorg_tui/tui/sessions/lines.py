@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.enums import ExecutionOutcome
 from synthorg_tui.core.paths import short_path
+from synthorg_tui.core.projects import project_name
 from synthorg_tui.tui.base.formatting import counted, duration, moment, size
 from synthorg_tui.tui.base.lines import Line, beside, keys_line, line, one_line
-from synthorg_tui.tui.sessions.state import project_name
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -147,7 +147,7 @@ def _fact(label: str, value: str, role: str) -> Line:
 
 def deleted_line(session: StoredSession, width: int) -> Line:
     """A session as the question names it that asks whether to delete it."""
-    name = " · ".join(filter(None, (session.agent_id, project_name(session))))
+    name = " · ".join(filter(None, (session.agent_id, project_name(session.project or ""))))
     return line((one_line(session.title), "text"), (f"  {one_line(name)}", "muted")).fit(width)
 
 

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from synthorg_tui.core.enums import ExecutionOutcome
+from synthorg_tui.core.projects import project_name
 from synthorg_tui.tui.base.filters import Query, parse_row_filter, read_since
 from synthorg_tui.tui.base.window import Latest
 
@@ -115,7 +116,7 @@ class Sessions:
             if self.sort == "newest" and day != before:
                 before = day
                 above = ("", "")
-            names = (project_name(each), each.agent_id)
+            names = (project_name(each.project or ""), each.agent_id)
             project = names[0] if names[0] != above[0] else ""
             agent = names[1] if names[1] != above[1] else ""
             above = names
@@ -183,12 +184,6 @@ def _started(session: StoredSession) -> tuple[bool, float]:
     return moment is None, moment.timestamp() if moment else 0.0
 
 
-def project_name(session: StoredSession) -> str:
-    """Return the last part of the path of the session's project."""
-    parts = (session.project or "").replace("\\", "/").rstrip("/").split("/")
-    return parts[-1]
-
-
 def parse_session_filter(text: str, now: datetime) -> Query:
     """Parse a filter of sessions: words, ``agent: project: since: until: is:``.
 
@@ -224,7 +219,8 @@ def _fits(session: StoredSession, name: str, values: Sequence[str]) -> bool:
     if name == "agent":
         return any(value in session.agent_id.lower() for value in values)
     if name == "project":
-        return any(value in (session.project or "").lower() for value in values)
+        named = f"{session.project or ''} {project_name(session.project or '')}".lower()
+        return any(value in named for value in values)
     if name == "is":
         return session.outcome.value in values
     moments = [datetime.fromisoformat(value) for value in values]

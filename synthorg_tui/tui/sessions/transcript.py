@@ -14,6 +14,7 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.projects import project_name
 from synthorg_tui.executions.conversation import Conversation, Entry, EntryKind
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.lines import Line, error_lines, line, one_line
@@ -22,7 +23,6 @@ from synthorg_tui.tui.base.wrapped import TextPlace
 from synthorg_tui.tui.jobs import copy, run_job, toast
 from synthorg_tui.tui.sessions.adapter import EngineSessions
 from synthorg_tui.tui.sessions.conversation_lines import TranscriptText
-from synthorg_tui.tui.sessions.state import project_name
 from synthorg_tui.tui.widgets.bars import KeyBar
 from synthorg_tui.tui.widgets.line_view import LineBar, LineView
 
@@ -277,7 +277,7 @@ class TranscriptScreen(Screen[None]):
         if session is None:
             where.add(f" {one_line(self.session_id)}", "muted")
         else:
-            names = filter(None, (session.agent_id, project_name(session)))
+            names = filter(None, (session.agent_id, project_name(session.project or "")))
             where.add(f" {one_line(' · '.join(names))}  ", "muted")
             where.add(one_line(session.title), "title")
         self.query_one("#where", LineBar).show(where)

@@ -362,11 +362,13 @@ class Engine:
         from synthorg_tui.ingest.service import ImportService
 
         executions, clock = self.executions, self._base.clock
-        service = ImportService(
-            backend=store, executions=executions, clock=clock, learner=self._learn_from
+        return ImportService(
+            backend=store,
+            executions=executions,
+            clock=clock,
+            learner=self._learn_from,
+            absorb=self.sessions.absorb,
         )
-        service.absorb = self.sessions.absorb
-        return service
 
     @cached_property
     def following(self) -> "Following":

@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 
 from synthorg_tui.executions.models import is_shell
+from synthorg_tui.executions.programs import known_programs
 
 _FILE_TOOLS = {
     "edit": "edit",
@@ -57,11 +58,6 @@ _GRAMMAR = frozenset(
     {"if", "then", "elif", "else", "do", "while", "until", "!", "{", "(", ")", "}"}
 )
 _LOOPS = frozenset({"for", "select", "case", "function", "fi", "done", "esac"})
-_WRAPPERS = frozenset({"sudo", "env", "time", "nice", "nohup", "command", "exec", "npx", "bunx"})
-_RUNNERS = frozenset(
-    {("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("hatch", "run"), ("bundle", "exec")}
-    | {("pnpm", "exec"), ("yarn", "exec"), ("npm", "exec"), ("rye", "run"), ("pdm", "run")}
-)
 _NO_SUBCOMMAND = re.compile(
     r"ls|cat|head|tail|grep|rg|find|sed|awk|rm|cp|mv|mkdir|chmod|chown|touch|pytest|mypy|eslint|tsc"
     r"|jest|vitest|prettier|black|curl|wget|diff|wc|sort|jq|test|tree|which|stat|less|kill|ps|tee"
@@ -69,6 +65,7 @@ _NO_SUBCOMMAND = re.compile(
 )
 _INTERPRETERS = re.compile(r"(?:python|pypy)(?:\d+(?:\.\d+)?)?|node|deno|bun|ruby|perl|php")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_VALUES = frozenset({"-C", "-c", "--git-dir", "-n", "--namespace", "--prefix", "-f"})
 _DOTTED_SUBCOMMANDS = frozenset({"mix", "gradle"})
 _SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_.-]*")
 _REDIRECTION = re.compile(r"(?:\d*|&)>{1,2}(?:&\d+|\s*[^\s;&|]+)|<\s*[^\s;&|<(]+")
@@ -209,7 +206,7 @@ def _step(command: list[str]) -> Step | None:
         return None
     if _INTERPRETERS.fullmatch(program):
         program, rest = _interpreted(program, rest)
-    subcommand = "" if _NO_SUBCOMMAND.fullmatch(program) else _subcommand(rest)
+    subcommand = "" if _NO_SUBCOMMAND.fullmatch(program) else _subcommand(program, rest)
     if PurePosixPath(subcommand).suffix and program not in _DOTTED_SUBCOMMANDS:
         subcommand = ""
     targets = frozenset(word for word in rest if _is_target(word, subcommand))
@@ -219,16 +216,11 @@ def _step(command: list[str]) -> Step | None:
 def _unwrapped(words: list[str]) -> list[str]:
     """Without environment assignments, ``sudo``, ``timeout 60``, ``uv run`` and the like."""
     while words:
-        if _ASSIGNMENT.match(words[0]):
-            words = words[1:]
-        elif words[0] in _WRAPPERS:
-            words = _without_flags(words[1:])
-        elif words[0] == "timeout":
-            words = _without_flags(words[1:])[1:]
-        elif tuple(words[:2]) in _RUNNERS:
-            words = _without_flags(words[2:])
-        else:
+        is_setting = _ASSIGNMENT.match(words[0]) is not None
+        inner = words[1:] if is_setting else [*known_programs().unwrapped(words)]
+        if len(inner) == len(words):
             break
+        words = inner
     return words
 
 
@@ -249,12 +241,13 @@ def _interpreted(program: str, rest: list[str]) -> tuple[str, list[str]]:
     return program, []
 
 
-def _subcommand(rest: list[str]) -> str:
+def _subcommand(program: str, rest: list[str]) -> str:
+    runner = known_programs().runners.get(program)
     skip = False
     for word in rest:
         if skip:
             skip = False
-        elif word in {"-C", "-c", "--git-dir", "-n", "--namespace", "--prefix", "-f"}:
+        elif word in _VALUES or (runner is not None and word in runner.values):
             skip = True
         elif not word.startswith("-"):
             return word if _SUBCOMMAND.fullmatch(word) else ""

@@ -31,6 +31,7 @@ SECTIONS: Final = {
 """Sections of a page in their order, by the name that lines have them by."""
 _VERBS: Final = {
     "test": "Test",
+    "part": "Test a part",
     "check": "Check",
     "build": "Build",
     "format": "Format",

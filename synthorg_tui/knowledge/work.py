@@ -16,7 +16,7 @@ from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.executions.titles import commit_of
 from synthorg_tui.knowledge.facts import Fact
 from synthorg_tui.knowledge.places import inside
-from synthorg_tui.learning.project_commands import ALL_ROLES, command_uses, role_of
+from synthorg_tui.learning.project_commands import ALL_ROLES, command_uses, role_in
 
 _SEEN: Final = 0.6
 """The certainty of a version that was printed or read."""
@@ -141,7 +141,7 @@ def _own_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
     for step in steps:
         program = step.intent.partition(" ")[0]
         is_named = _NAME.fullmatch(program) is not None and program == step.words[0]
-        if is_named and program not in _ORDINARY and not role_of(step):
+        if is_named and program not in _ORDINARY and not role_in(step):
             yield step
 
 

@@ -18,6 +18,7 @@ from synthorg_tui.executions.output_lines import (
     own_lines,
     telling_line,
 )
+from synthorg_tui.executions.roles import runs_code
 
 MAX_ERROR = 160
 _MAX_HINT = 200
@@ -71,16 +72,6 @@ _CODE = re.compile(
     r"|\b\d+ failed(?:,|$| in )|^FAILED\b|^\d+\) ",
     re.IGNORECASE,
 )
-_VERDICT = re.compile(
-    r"(?:pytest|py\.test|tox|nox|unittest|mypy|pyright|ruff|flake8|pylint|black|isort|eslint|tsc"
-    r"|jest|vitest|mocha|prettier|biome|playwright|cypress|rspec|rake|phpunit|phpstan|make|cmake"
-    r"|ninja|mvn|mvnw|gradle|gradlew|bazel|gcc|g\+\+|clang|clang\+\+|javac|rustc|shellcheck|node"
-    r"|deno|ruby|perl|php|bash|sh|zsh|python[\d.]*|pypy[\d.]*)(?: .*)?"
-    r"|mix (?:test|credo|compile|format|dialyzer|run|check|precommit)"
-    r"|(?:cargo|go|dotnet|swift|zig|bun) (?:test|build|check|clippy|run|fmt|vet)"
-    r"|(?:npm|yarn|pnpm) (?:run|test|start|build|t)"
-)
-"""Programs that run or examine code: what they complain of is mostly the code."""
 _ADVICE = re.compile(
     r"hint:|\buse\b|\btry\b|\brun\b|\bplease\b|did you mean|\binstall\b|you (?:can|may|should|need)"
     r"|\binstead\b|^to (?:push|fix|add|set|enable|allow|continue)\b",
@@ -149,7 +140,7 @@ def _kind(line: str, step: Step) -> ErrorKind:
         return ErrorKind.CALL
     if _NAME.search(line):
         return ErrorKind.NAME
-    return ErrorKind.CODE if _VERDICT.fullmatch(step.intent) else ErrorKind.CALL
+    return ErrorKind.CODE if runs_code(step) else ErrorKind.CALL
 
 
 def _hint(lines: list[str], telling: str) -> str:

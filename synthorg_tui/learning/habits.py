@@ -25,7 +25,13 @@ from synthorg_tui.executions.models import Execution
 from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.learning.captured import Captured, success_payload
 from synthorg_tui.learning.lessons import MAX_TITLE, LessonWords, grounded_lesson
-from synthorg_tui.learning.project_commands import HABIT_ROLES, command_uses, plain_form, role_of
+from synthorg_tui.learning.project_commands import (
+    HABIT_ROLES,
+    PART,
+    command_uses,
+    plain_form,
+    role_of_form,
+)
 
 _MAX_COMMANDS = 6
 MAX_SESSIONS = 20
@@ -174,6 +180,11 @@ class _Habit:
         """True after three good runs, or good runs in two sessions."""
         return self.passed >= 3 or self.sessions >= 2
 
+    @property
+    def stem(self) -> str:
+        """The command that a part of the tests is run with, too."""
+        return plain_form(self.command).removesuffix(f" <{PART}>")
+
 
 def _habits(evidence: Iterable[Evidence]) -> list[_Habit]:
     """The commands of all evidence, the most used first, each in the way it is written most."""
@@ -189,32 +200,30 @@ def _habits(evidence: Iterable[Evidence]) -> list[_Habit]:
         habits.append(
             _Habit(
                 command=command,
-                role=_role_of(command),
+                role=role_of_form(command),
                 ran=sum(one.ran for one in runs),
                 passed=sum(one.passed for one in runs),
                 sessions=len({one.execution for one in runs}),
             )
         )
-    return sorted(habits, key=lambda one: ("<path>" in one.command, -one.passed, one.command))
+    return sorted(habits, key=lambda one: (one.role == PART, -one.passed, one.command))
 
 
 def _in_order(habits: Sequence[_Habit]) -> list[_Habit]:
-    """The first of them in the order in which work is gone over."""
-    return sorted(habits, key=lambda one: HABIT_ROLES.index(one.role))[:_MAX_COMMANDS]
-
-
-def _role_of(command: str) -> str:
-    steps = command_steps(command.replace("<path>", "a.txt"))
-    return next((role for step in steps if (role := role_of(step)) in HABIT_ROLES), "check")
+    """The first of them in the order in which work is gone over, of those of a part only one."""
+    parts = [habit for habit in habits if habit.role == PART]
+    kept = [habit for habit in habits if habit not in parts[1:]]
+    return sorted(kept, key=lambda one: HABIT_ROLES.index(one.role))[:_MAX_COMMANDS]
 
 
 def _words(project: str, evidence: Sequence[Evidence]) -> LessonWords:
     """The words of a project's commands; those that aren't settled only where none is."""
     name = safe_text(redact_text(project_name(project), RedactionTally())) or "the project"
     habits = _habits(evidence)
-    settled = _in_order([habit for habit in habits if habit.is_settled] or habits[:1])
+    stems = {habit.stem for habit in habits if habit.is_settled}
+    settled = _in_order([habit for habit in habits if habit.stem in stems] or habits[:1])
     sessions = len({one.execution for one in evidence})
-    counts = "; ".join(f"`{plain_form(one.command)}` {one.passed} of {one.ran}" for one in settled)
+    counts = "; ".join(f"`{one.command}` {one.passed} of {one.ran}" for one in settled)
     last = "the last " if sessions == MAX_SESSIONS else ""
     ending = "" if sessions == 1 else f", in {last}{sessions} sessions"
     return LessonWords(
@@ -233,6 +242,7 @@ def _name(project: str) -> str:
 
 _DONE = {
     "test": "tested",
+    PART: "tested in part",
     "check": "checked",
     "build": "built",
     "format": "formatted",
@@ -247,7 +257,8 @@ def _purposes(habits: Sequence[_Habit]) -> str:
 
 def _title(name: str, habits: Sequence[_Habit]) -> str:
     """Names the most used command, and more of them as far as there is room."""
-    verb = habits[0].role.capitalize()
+    habits = [habit for habit in habits if habit.role != PART] or habits
+    verb = "Test a part of" if habits[0].role == PART else habits[0].role.capitalize()
     commands = [f"`{habit.command}`" for habit in habits if habit.role != "run"] or [
         f"`{habits[0].command}`"
     ]
@@ -265,7 +276,8 @@ def _do(habits: Sequence[_Habit]) -> str:
     if len(habits) == 1:
         text = f"Run `{habits[0].command}`."
     else:
-        text = " ".join(f"To {habit.role}: `{habit.command}`." for habit in habits)
+        told = (("test a part" if one.role == PART else one.role, one.command) for one in habits)
+        text = " ".join(f"To {purpose}: `{command}`." for purpose, command in told)
     placed = any("<path>" in habit.command for habit in habits)
     return f"{text} Here `<path>` is the file in question." if placed else text
 

@@ -1,14 +1,13 @@
 """The commands by which a project is worked on: what each is for, and how often it went well.
 
-A run with other files or flags is one of the same command. A run counts only where it is plain how
-it ended.
+A run with other flags is one of the same command; one of a part of the tests is another command. A
+run counts only where it is plain how it ended.
 """
 
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 from typing import Final
 
 from synthorg_tui.core.redaction import RedactionTally, redact_text
@@ -17,79 +16,22 @@ from synthorg_tui.executions.commands import Step, command_steps
 from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.executions.outcomes import step_outcome
 from synthorg_tui.executions.output_lines import one_line
+from synthorg_tui.executions.programs import known_programs
+from synthorg_tui.executions.roles import is_part, named_words, role_of, shown_words
 
+PART: Final = "part"
+"""The role of a run of a part of the tests."""
 _MAX_COMMAND = 80
-_TOOL = r"(?:make|just|task|gradlew?|mvnw?)"
-_ROLES: tuple[tuple[str, str], ...] = (
-    (
-        "test",
-        r"(?:pytest|tox|nox|jest|vitest|mocha|ava|rspec|phpunit|ctest|(?:playwright|cypress)"
-        rf" (?:test|run))|(?:mix|cargo|go|dotnet|swift|zig|bun|deno|rake|rails|flutter|sbt|{_TOOL})"
-        r" (?:t|tests?|spec|nextest)|SCRIPT (?:t|tests?|specs?|unit|e2e)(?:[:-].*)?",
-    ),
-    (
-        "check",
-        r"(?:mypy|pyright|tsc|tsgo|pre-commit|biome|lint-imports|eslint|flake8|pylint|shellcheck"
-        r"|rubocop|golangci-lint|stylelint)(?: .*)?|ruff check|cargo (?:check|clippy)|go vet"
-        rf"|mix (?:check|precommit|dialyzer|credo)|{_TOOL} (?:check|verify|ci|lint|typecheck)"
-        r"|SCRIPT (?:checks?|verify|validate|ci|type-?check|types|precommit|lint)(?:[:-].*)?",
-    ),
-    (
-        "build",
-        rf"(?:mix|go|cargo|dotnet|swift|zig|bun|docker|flutter|sbt|{_TOOL}) (?:build|compile|all"
-        r"|assemble|package)|make|SCRIPT (?:build|compile|bundle)(?:[:-].*)?",
-    ),
-    (
-        "format",
-        r"ruff format|(?:black|isort|prettier|gofmt|rustfmt)(?: .*)?"
-        rf"|(?:mix|cargo|go|dotnet|deno|{_TOOL}) (?:format|fmt)|SCRIPT (?:format|fmt)(?:[:-].*)?",
-    ),
-    (
-        "run",
-        r"SCRIPT (?:start|dev|serve|preview)(?:[:-].*)?|mix phx\.server"
-        rf"|(?:cargo|go|dotnet|{_TOOL}) run|flask run|rails (?:s|server)",
-    ),
-)
-_AROUND: tuple[tuple[str, str], ...] = (
-    (
-        "install",
-        r"(?:npm|pnpm|yarn|bun) (?:install|i|ci|add)|mix deps\.get|(?:pip3?|uv pip) install|uv sync"
-        r"|(?:poetry|bundle|composer) install|cargo fetch|go mod (?:tidy|download)|dotnet restore",
-    ),
-    (
-        "migrate",
-        r"mix (?:ecto\.(?:migrate|setup|reset)|ash\.(?:migrate|setup))|rails db:migrate"
-        r"|alembic upgrade|prisma (?:migrate|db)|python3? manage\.py migrate|knex migrate.*"
-        r"|SCRIPT (?:migrate|db)(?:[:-].*)?",
-    ),
-    (
-        "generate",
-        r"mix [\w.]*(?:codegen|gen)(?:\.[\w.]+)?|go generate|prisma generate|buf generate"
-        r"|(?:rails|rake) (?:g|generate)|SCRIPT (?:gen|generate|codegen)(?:[:-].*)?",
-    ),
-    (
-        "release",
-        r"(?:npm|pnpm|cargo|uv|poetry) publish|npm version|mix (?:release|hex\.publish)"
-        r"|twine upload|gh release|git tag|goreleaser(?: .*)?|fly deploy|docker push"
-        rf"|{_TOOL} (?:release|publish|deploy)"
-        r"|SCRIPT (?:release|publish|version|deploy)(?:[:-].*)?",
-    ),
-)
-"""What is done around the work; of these a lesson on how a project is checked says nothing."""
-HABIT_ROLES: Final = tuple(role for role, _ in _ROLES)
-"""What commands that examine, build or run code are for, in the order in which work is done."""
-ALL_ROLES: Final = (*HABIT_ROLES, *(role for role, _ in _AROUND))
-"""``HABIT_ROLES`` and what is done around the work."""
-_SCRIPT = re.compile(
-    r"npm (?:run |run-script )(?P<npm>[\w:.-]+)|npm (?P<short>t|test|start)"
-    r"|(?:yarn|pnpm|bun) (?:run )?(?P<other>[\w:.-]+)"
-)
+_AROUND = 5
+ALL_ROLES: Final = (*known_programs().roles[:1], PART, *known_programs().roles[1:])
+"""What commands are for, in the order in which work is done."""
+HABIT_ROLES: Final = ALL_ROLES[: _AROUND + 1]
+"""Of these those that examine, build or run code; the rest is done around the work."""
 _WRAPPER = re.compile(r"sudo|env|time|nice|nohup|command|timeout|\d+[smh]?")
-_PART = re.compile(r"-k|-t|--(?:grep|filter|only|seed|testNamePattern)(?:=.*)?")
-"""Flags that pick a part of the tests: such a run is none of the whole."""
 _SETTING = re.compile(r"[A-Za-z_]\w*=")
 _SHORT_SETTING = re.compile(r"\w+=[\w.-]{0,12}")
 _PLAIN = re.compile(r"[\w.:=,@%+/*-]{1,40}")
+_HELD = re.compile(r"[\w.:=,@%+/*-]*<(?:path|name)>")
 
 
 @dataclass(slots=True)
@@ -114,79 +56,68 @@ class CommandUse:
 
 
 def command_uses(
-    execution: Execution, roles: Collection[str] = HABIT_ROLES
+    execution: Execution,
+    roles: Collection[str] = HABIT_ROLES,
+    scripts: Mapping[str, str] | None = None,
 ) -> dict[str, CommandUse]:
-    """Return the commands of a run that are for one of the roles, by their plain form."""
+    """Return the commands of a run that are for one of the roles, by their plain form.
+
+    ``scripts`` are what the project's scripts run, by their names.
+    """
     uses: dict[str, CommandUse] = {}
     for call in execution.calls:
-        if call.is_shell:
-            _count(execution, call, roles, uses)
-    return uses
-
-
-def plain_form(command: str) -> str:
-    """Return a command without files and flags: what its runs are counted by."""
-    return " ".join(word for word in command.split() if word[0] != "-" and word != "<path>")
-
-
-def role_of(step: Step) -> str:
-    """Return what a step is for, one of ``HABIT_ROLES`` or ``ALL_ROLES``; empty when of neither."""
-    name = step.intent
-    if match := _SCRIPT.match(" ".join(word for word in step.words if word[:1] != "-")):
-        name = f"SCRIPT {match['npm'] or match['short'] or match['other']}"
-    return next((role for role, names in (*_ROLES, *_AROUND) if re.fullmatch(names, name)), "")
-
-
-def _count(
-    execution: Execution, call: ToolCall, roles: Collection[str], uses: dict[str, CommandUse]
-) -> None:
-    """Add a call's commands, those of which it is plain how they ended."""
-    steps = command_steps(call.arguments)
-    ours = [(step, role) for step in steps if (role := role_of(step)) in roles]
-    for step, role in ours:
-        went_well = step_outcome(call, step)
-        if went_well is None or (not went_well and len(ours) > 1):
+        if not call.is_shell:
             continue
-        command = _shown(execution, step) if role in HABIT_ROLES else step.intent
-        if command:
+        steps = command_steps(call.arguments)
+        ours = [(step, role) for step in steps if (role := role_in(step, scripts)) in roles]
+        for step, role in ours:
+            went_well = step_outcome(call, step)
+            command = _shown(execution, step, whole=role in HABIT_ROLES)
+            if went_well is None or not command or (not went_well and len(ours) > 1):
+                continue
             use = uses.setdefault(plain_form(command), CommandUse(role, call, call))
             use.last = call
             use.ran += 1
             use.passed += went_well
             use.forms[command] += went_well
+    return uses
 
 
-def _shown(execution: Execution, step: Step) -> str:
+def role_in(step: Step, scripts: Mapping[str, str] | None = None) -> str:
+    """Return what a step is for, one of ``ALL_ROLES``; empty when for none."""
+    return PART if is_part(step) else role_of(step, scripts)
+
+
+def plain_form(command: str) -> str:
+    """Return what the runs of a command are counted by: without flags, and a part's as one."""
+    words = [word for word in command.split() if word[0] != "-" and not _HELD.fullmatch(word)]
+    return " ".join([*words, f"<{PART}>"] if role_of_form(command) == PART else words)
+
+
+def role_of_form(command: str) -> str:
+    """Return what a command is for that is written as ``CommandUse`` does."""
+    steps = command_steps(command.replace("<path>", "a.py").replace("<name>", "a"))
+    return next((role for step in steps if (role := role_in(step)) in HABIT_ROLES), "check")
+
+
+def _shown(execution: Execution, step: Step, *, whole: bool) -> str:
     """The command as one types it in the project; empty when only this once it was so.
 
-    Files become ``<path>``. One that needs long settings, that picks a part of the tests or ran
-    outside of the project is left out.
+    Files become ``<path>``. One that needs long settings or ran outside of the project is left out.
+    Not ``whole`` it is without its arguments.
     """
-    words = [execution.relative(word) for word in (*_lead(step), *step.words)]
-    if any(map(_PART.fullmatch, words)):
+    lead = [word for word in step.lead if not _WRAPPER.fullmatch(word)]
+    given = shown_words(step) if whole else named_words(step)
+    words = [execution.relative(word) for word in (*lead, *given)]
+    if any(_SETTING.match(word) and not _SHORT_SETTING.fullmatch(word) for word in lead):
         return ""
-    if any(_SETTING.match(word) and not _SHORT_SETTING.fullmatch(word) for word in _lead(step)):
-        return ""
-    files = [_is_file(word) and place > 0 for place, word in enumerate(words)]
-    shown = ["<path>" if file else word for word, file in zip(words, files, strict=True)]
-    first = shown.index("<path>") + 1 if "<path>" in shown else len(shown)
-    once = [*shown[:first], *(word for word in shown[first:] if word != "<path>")]
     where = execution.relative(f"{step.directory.rstrip('/')}/") if step.directory else ""
     where = "" if where in {"./", "/"} else where.rstrip("/")
-    if any(word.startswith(("/", "~", "../")) for word in (*once, where)):
+    if any(word.startswith(("/", "~", "../")) for word in (*words, where)):
         return ""
-    if not all(word == "<path>" or _PLAIN.fullmatch(word) for word in once):
+    if not all(_PLAIN.fullmatch(word) or _HELD.fullmatch(word) for word in words):
         return ""
     prefix = f"cd {where} && " if where else ""
     return one_line(
-        safe_text(redact_text(f"{prefix}{' '.join(once)}", RedactionTally())), _MAX_COMMAND
+        safe_text(redact_text(f"{prefix}{' '.join(words)}", RedactionTally())), _MAX_COMMAND
     )
-
-
-def _lead(step: Step) -> list[str]:
-    return [word for word in step.lead if not _WRAPPER.fullmatch(word)]
-
-
-def _is_file(word: str) -> bool:
-    path = PurePosixPath(word.partition("::")[0].partition(":")[0])
-    return word[:1] != "-" and word != "./..." and len(path.suffix) > 1 and "=" not in word

@@ -15,15 +15,11 @@ from synthorg_tui.curation.models import Evidence, Lesson, LessonKind
 from synthorg_tui.executions.commands import Step, command_steps
 from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.executions.output_lines import one_line
+from synthorg_tui.executions.roles import examines_code, shown_words
 from synthorg_tui.learning.lessons import MAX_TITLE, LessonWords, grounded_lesson
 from synthorg_tui.learning.phrases import joined
 from synthorg_tui.learning.situations import program_words
 
-_CHECK = re.compile(
-    r"(?:pytest|tox|nox|jest|vitest|rspec|mypy|pyright|ruff|eslint|tsc|flake8|shellcheck)(?: .*)?"
-    r"|(?:mix|cargo|go|npm|pnpm|yarn|bun|make|just|dotnet|swift|gradle|gradlew|mvn|rake)"
-    r" (?:test|t|check|credo|clippy|vet|lint|compile|build|format|fmt|dialyzer|precommit|verify|ci)"
-)
 _DELIVER = re.compile(r"git (?:commit|push)|gh pr|glab mr")
 _MIN_CHECKS = 2
 _MAX_STEPS = 8
@@ -58,7 +54,7 @@ def find_recipe(execution: Execution) -> Recipe | None:
         if not call.is_shell or call.outcome is not CallOutcome.OK:
             continue
         for step in command_steps(call.arguments):
-            if _CHECK.fullmatch(step.intent) and not delivery:
+            if examines_code(step) and not delivery:
                 checks.setdefault(step.intent, (step, call))
             elif _DELIVER.fullmatch(step.intent):
                 delivery.setdefault(step.intent, (step, call))
@@ -119,7 +115,7 @@ def _title(project: str, delivered: Sequence[str]) -> str:
 
 def _shown(step: Step) -> str:
     """The call without the files of this time."""
-    words = [word for word in step.words if "/" not in word and not PurePosixPath(word).suffix]
+    words = [word for word in shown_words(step) if "/" not in word and word != "<path>"]
     return one_line(safe_text(" ".join(words)), 80) or safe_text(step.intent)
 
 

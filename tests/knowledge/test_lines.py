@@ -18,10 +18,12 @@ from tests.learning.lesson_kit import START, Run
 from tests.tables import rows
 
 
-def test_runs_of_a_part_are_counted_to_their_command() -> None:
-    line = known(python_run().done())["command|test|pytest"]
-    assert (line.text, line.good, line.bad) == ("Test with `pytest -q`", 2, 1)
-    assert line.counts == "2 of 3 runs passed, in 1 session, last 2026-03-01"
+def test_runs_of_a_part_are_counted_by_themselves() -> None:
+    lines = known(python_run().done())
+    whole, part = lines["command|test|pytest"], lines["command|part|pytest <part>"]
+    assert (whole.text, whole.good, whole.bad) == ("Test with `pytest -q`", 1, 0)
+    assert (part.text, part.good, part.bad) == ("Test a part with `pytest <path> -q`", 1, 1)
+    assert part.counts == "1 of 2 runs passed, in 1 session, last 2026-03-01"
 
 
 def test_a_failure_that_a_pipe_hides_is_one() -> None:

@@ -48,13 +48,38 @@ def test_a_command_is_counted_with_the_runs_that_went_well() -> None:
     assert lesson.evidence[0].lines == "claude_code:s1#L2-L9"
 
 
-def test_runs_with_files_are_runs_of_the_same_command() -> None:
+def test_runs_of_a_part_of_the_tests_are_another_command() -> None:
     long = f"pytest tests/{'a_folder_of_the_tests/' * 4}ledger_test.py"
-    lesson = habit("pytest", f"{long}!", "pytest -q a_test.py", f"{long}!", "pytest b_test.py!")
+    lesson = habit("pytest", f"{long}!", "pytest -q a_test.py", f"{long}!", "pytest b_test.py")
 
-    assert counts(lesson) == {"pytest": (2, 5)}
+    assert counts(lesson) == {"pytest": (1, 1), "pytest <path>": (2, 4)}
     assert lesson.proposal.action == "Run `pytest`."
-    assert lesson.proposal.rationale == "Runs that passed: `pytest` 2 of 5."
+    assert lesson.proposal.rationale == "Runs that passed: `pytest` 1 of 1."
+
+
+def test_a_project_is_tested_by_the_whole_of_its_tests_where_that_ran() -> None:
+    lesson = habit(*["npx jest -t adds", "npx jest", "npm run lint"] * 3)
+
+    assert lesson.proposal.discovery == "Check tidepool with `npx jest` and `npm run lint`"
+    assert lesson.proposal.action == (
+        "To test: `npx jest`. To test a part: `npx jest -t <name>`. To check: `npm run lint`."
+    )
+
+
+def test_the_whole_is_named_where_its_parts_passed_often() -> None:
+    lesson = habit(*["npm test -- a.test.ts"] * 3, "npm test", "npx jest -t adds")
+
+    assert lesson.proposal.action == (
+        "To test: `npm test`. To test a part: `npm test -- <path>`. "
+        "Here `<path>` is the file in question."
+    )
+
+
+def test_of_a_part_alone_a_lesson_says_so() -> None:
+    lesson = habit(*["pnpm --filter api test -- --testPathPattern=pay"] * 3)
+
+    assert lesson.proposal.discovery.startswith("Test a part")
+    assert "--testPathPattern=<name>" in lesson.proposal.action
 
 
 def test_what_was_only_started_is_no_run() -> None:
@@ -170,7 +195,8 @@ def test_a_command_is_shown_as_one_types_it_in_the_project(typed: str, counted: 
         "git push",
         "npm install",
         "npm ci",
-        "pytest -k one_of_them",
+        "gofmt -l cmd",
+        "pytest --collect-only",
         "cd /somewhere/else && npm test",
         "DATABASE_URL=postgres://u:p@host/db pytest",
         "cat Makefile",

@@ -13,7 +13,11 @@ from synthorg_tui.executions.commands import Step, command_steps
 from synthorg_tui.executions.models import ToolCall
 from synthorg_tui.executions.output_lines import clean_output
 
-BACKGROUND: Final = ("Command running in background", "Process running with session ID")
+BACKGROUND: Final = (
+    "Command running in background",
+    "Process running with session ID",
+    "Script running",
+)
 """How the output of a call begins that only started something."""
 _TAIL: Final = 4_000
 _BAD: Final = r"(?:fail(?:ed|ing|ures?)?|errors?|broken)"

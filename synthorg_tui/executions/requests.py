@@ -34,7 +34,8 @@ _PASTED = (
 """Lines of logs, code, terminals and data, and what programs put into a message."""
 _SAID_TO_ALL = (
     r"(?i)you(?:'re| are) (?:an?|the|now|working|in)\b|i(?:'ve| have) uploaded\b|consider the foll"
-    r"|act as\b|your (?:task|job|goal|role) is to (?:help|assist)\b|help (?:me )?implement the nece"
+    r"|we(?:'re| are) (?:currently |now )?solving the following\b|act as\b|help (?:me )?implement"
+    r" the nece|your (?:task|job|goal|role) is to (?:help|assist)\b"
     r"|please solve this issue|read-only task\b|this is a read-only\b|do not (?:edit|modify|write)"
 )
 _ALWAYS_LEAD = (
@@ -93,7 +94,7 @@ _STEP = (
 _NO_RULE = "|".join((_NOT_SAID, _SAID_BY_OTHERS, _REPROACH, _JEST, _ONCE, _STEP))
 """Sentences with the words of a rule that make none."""
 _SENTENCE_END = r"(?<=\w[\w)\]\"'][.!?:])\s+|(?<=[\u3002\uff01\uff1f])"
-_PATH = r"(?<![\w@.+~/-])@?(?:~|\.{1,2})?(?:[\w@.+-]*/){2,}(?=[\w.+-])"
+_PATH = r"(?<![\w@.+~/:-])@?(?:~|\.{1,2})?(?:[\w@.+-]*/){2,}(?=[\w.+-])"
 _WORD = r"[^\W_](?:[\w'\u2019.@-]*\w)?"
 _IDENTIFIER = r"[#\w-]*\d[\w.-]*|[a-z]+-[a-z0-9]{3}(?:\.\d+)*|\w+_\w+"
 _FILLER = (
@@ -166,7 +167,7 @@ def is_trivial(text: str) -> bool:
     bare = _without_lead(text).lower()
     if is_pasted(text) or compiled(r"/[\w:.-]+|\S*/\S*").fullmatch(text):
         return True
-    words = compiled(_WORD).findall(compiled(r"\S*/\S*").sub("1", bare))
+    words = compiled(_WORD).findall(compiled(r"(?<!\S)(?!\w+://)\S*/\S*").sub("1", bare))
     nothing = compiled(rf"{_FILLER}|{_IDENTIFIER}")
     return all(nothing.fullmatch(word) is not None for word in words)
 

@@ -19,6 +19,8 @@ _INJECTED_BLOCKS = re.compile(
     r".*?(?:</(?P=tag)\s*>|\Z)(?:\s*Read the output file to retrieve the result:[^\n]*)?",
     re.DOTALL | re.IGNORECASE,
 )
+_WHOLE_BLOCK = re.compile(r"\s*<(?P<tag>[a-z]+(?:_[a-z]+)+)>.*</(?P=tag)>\s*", re.DOTALL)
+"""A message that is one block of a program's: nobody types names with underscores around it."""
 _MEMORY_DATA = re.compile(
     r"<data\s+source\s*=\s*[\"']memory[\"'][^>]{0,200}>.*?(?:</data\s*>|\Z)",
     re.DOTALL | re.IGNORECASE,
@@ -72,7 +74,7 @@ def spoken(text: str) -> str:
     command = _slash_command(stripped)
     if command is not None:
         return command
-    if stripped.startswith(_NOT_SPEECH):
+    if stripped.startswith(_NOT_SPEECH) or _WHOLE_BLOCK.fullmatch(stripped):
         return ""
     text = _USER_MEMORY.sub("", without_memory(_INJECTED_BLOCKS.sub("", stripped)))
     text = text.strip()

@@ -7,7 +7,6 @@ the same checks in the same project are the same lesson.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.core.text import safe_text

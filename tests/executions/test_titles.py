@@ -90,6 +90,20 @@ def test_a_message_that_says_nothing_makes_no_title(text: str) -> None:
         ("# Task\n\n- Chart the moon", "Chart the moon"),
         ("<pr_description>\nTides are off by one\n</pr_description> Fix.", "Tides are off by one"),
         ("```\nTraceback\n```\nwhy is the tide late", "why is the tide late"),
+        (
+            "also can we merge https://github.com/acme/tide/pull/1556",
+            "also can we merge https://github.com/acme/tide/pull/1556",
+        ),
+        (
+            "look at ssh://git@host/tide/pool and fix it",
+            "look at ssh://git@host/tide/pool and fix it",
+        ),
+        ("compare src/tide/a.py with docs/tide/a.md", "compare a.py with a.md"),
+        (
+            "We're currently solving the following issue within our repository. Here's the issue "
+            "text:\nISSUE:\nTides are off by one\n\nThey are late.",
+            "Tides are off by one",
+        ),
     ],
 )
 def test_a_request_is_its_first_sentence_that_says_something(text: str, request_: str) -> None:

@@ -173,6 +173,24 @@ def test_what_was_typed_while_the_agent_worked_counts_once(tmp_path: Path) -> No
 
 
 @rows(
+    "notice",
+    [
+        '{"task_id": "b06538e", "task_type": "local_bash"}',
+        '{"task_id": "b1", "tool_use_id": "t1", "description": "Push the fix", "task_type": "a"}',
+        ' {"type": "monitor", "event": {"lines": ["error: x"]}}',
+        "{}",
+        "<task-notification><task-id>b1</task-id></task-notification>",
+    ],
+)
+def test_a_queued_notice_of_a_program_is_nobodys_words(notice: str, tmp_path: Path) -> None:
+    transcript = ClaudeTranscript().user("the task")
+    transcript.add("queue-operation", operation="enqueue", content=notice)
+    transcript.add("queue-operation", operation="enqueue", content="and {the} docs").say("Done.")
+    said = [turn.text for turn in execution(transcript, tmp_path).turns if turn.role == "user"]
+    assert said == ["the task", "and {the} docs"]
+
+
+@rows(
     ("last", "outcome"),
     [
         ("say", ExecutionOutcome.COMPLETED),

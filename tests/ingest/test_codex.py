@@ -123,6 +123,8 @@ def test_a_patch_that_failed_touched_nothing(tmp_path: Path) -> None:
         "# AGENTS.md instructions for /srv\n\nAlways obey",
         "<environment_context>\n<cwd>/srv</cwd>\n</environment_context>",
         "<user_instructions>Always obey</user_instructions>",
+        "<recommended_plugins>\nHere is a list of plugins.\n- Box\n</recommended_plugins>",
+        "<multi_agent_mode>Do not spawn sub-agents.</multi_agent_mode>",
     ],
 )
 def test_injected_messages_are_not_the_person_speaking(text: str, tmp_path: Path) -> None:
@@ -171,3 +173,88 @@ def test_a_broken_archive_is_skipped_with_a_reason(tmp_path: Path) -> None:
     path.write_bytes(b"\x28\xb5\x2f\xfd" + b"garbage" * 20)
     (file,) = [each for each in find_transcripts(path) if isinstance(each, TranscriptFile)]
     assert "can't be read" in read_file(file).skipped
+
+
+def script(transcript: CodexTranscript, source: str, *printed: str) -> CodexTranscript:
+    transcript.item("custom_tool_call", name="exec", input=source, call_id="s1")
+    texts = ["Script completed\nWall time 0.1 seconds\nOutput:\n", *printed]
+    parts = [{"type": "input_text", "text": text} for text in texts]
+    return transcript.item("custom_tool_call_output", call_id="s1", output=parts)
+
+
+def test_the_calls_of_a_script_are_calls(tmp_path: Path) -> None:
+    source = """const [a, b] = await Promise.all([
+      tools.exec_command({"cmd": "npm test", "workdir": "/srv/tidepool"}),
+      tools.exec_command({cmd: "npm run lint"})]); text(JSON.stringify([a, b]))"""
+    results = json.dumps([{"exit_code": 1, "output": "1 failed"}, {"exit_code": 0, "output": "ok"}])
+    calls = codex(tmp_path, script(asked(), source, results)).calls
+
+    assert [(call.arguments, call.output, call.exit_code) for call in calls] == [
+        ("npm test", "1 failed", 1),
+        ("npm run lint", "ok", 0),
+    ]
+    assert [call.outcome for call in calls] == [CallOutcome.FAILED, CallOutcome.OK]
+    assert len({call.id for call in calls}) == 2
+
+
+def test_a_patch_in_a_script_changes_its_files(tmp_path: Path) -> None:
+    source = (
+        'const p = "*** Begin Patch\\n*** Update File: src/a.ts\\n+x\\n*** End Patch";\n'
+        "text(await tools.apply_patch(p))"
+    )
+    done = codex(tmp_path, script(asked(), source, "{}"))
+
+    assert done.calls[0].intent == "edit src/a.ts"
+    assert done.files_touched == ("src/a.ts",)
+
+
+def test_a_script_without_calls_is_one_call(tmp_path: Path) -> None:
+    (call,) = codex(tmp_path, script(asked(), "text(1 + 1)", "2")).calls
+
+    assert (call.tool, call.output, call.outcome) == ("exec", "2", CallOutcome.OK)
+
+
+def test_a_script_that_broke_off_failed(tmp_path: Path) -> None:
+    transcript = asked().item(
+        "custom_tool_call",
+        name="exec",
+        input='await tools.exec_command({"cmd": "ls"})',
+        call_id="s1",
+    )
+    transcript.item("custom_tool_call_output", call_id="s1", output="Script failed\nTypeError: x")
+
+    assert codex(tmp_path, transcript).calls[0].outcome is CallOutcome.FAILED
+
+
+@rows(
+    ("source", "model"),
+    [
+        ({"subagent": {"other": "guardian"}}, "gpt-5"),
+        ("vscode", "codex-auto-review"),
+    ],
+)
+def test_a_review_of_commands_is_no_session_of_a_person(
+    source: Any, model: str, tmp_path: Path
+) -> None:
+    transcript = CodexTranscript()
+    transcript.add("session_meta", id="codex-1", source=source)
+    transcript.add("turn_context", model=model).message("user", "Assess this action: git push")
+    path = transcript.message("assistant", '{"risk_level": "low"}').write(
+        tmp_path / "rollout-1.jsonl"
+    )
+    (file,) = [each for each in find_transcripts(path) if isinstance(each, TranscriptFile)]
+    reading = read_file(file)
+
+    assert reading.executions == []
+    assert reading.skipped == "an automatic review of commands, not work"
+
+
+def test_what_another_agent_asks_is_no_wish_of_a_person(tmp_path: Path) -> None:
+    transcript = CodexTranscript()
+    transcript.add(
+        "session_meta", id="codex-1", source={"subagent": {"thread_spawn": {"depth": 1}}}
+    )
+
+    done = codex(tmp_path, transcript.message("user", "make it work").message("assistant", "ok"))
+
+    assert [turn.role for turn in done.turns] == ["parent", "assistant"]

@@ -5,6 +5,7 @@ the person refused isn't a failure of the agent. Record types that are unknown a
 guessed at. Nothing here decides what is worth remembering.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -111,6 +112,13 @@ def _error_outcome(output: str, denial: str) -> tuple[CallOutcome, int | None]:
     if _BLOCKED.search(head):
         return CallOutcome.BLOCKED_BY_HOOK, None
     return CallOutcome.FAILED, None
+
+
+def _is_notice(text: str) -> bool:
+    try:
+        return text.lstrip()[:1] == "{" and isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def correct_by_hooks(call: PendingCall, hooks: HookLog) -> None:
@@ -236,9 +244,13 @@ class _Session(SessionState):
             builder.see(timestamp(record.get("timestamp")))
 
     def _queued(self, number: int, record: Record) -> None:
-        """What the person typed while the agent worked; it may not come as a message of its own."""
-        if record.get("operation") == "enqueue":
-            self._speak(number, record, text_of(record.get("content")), queued=True)
+        """What the person typed while the agent worked; it may not come as a message of its own.
+
+        Notices of tasks in the background are queued, too: objects of JSON.
+        """
+        text = text_of(record.get("content"))
+        if record.get("operation") == "enqueue" and not _is_notice(text):
+            self._speak(number, record, text, queued=True)
 
     def _attachment(self, number: int, record: Record) -> None:
         attachment = mapping(record.get("attachment"))

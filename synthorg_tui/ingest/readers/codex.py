@@ -8,7 +8,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
@@ -27,11 +27,16 @@ from synthorg_tui.ingest.readers.base import (
     text_of,
     timestamp,
 )
+from synthorg_tui.ingest.readers.codex_scripts import script_calls, script_results
 from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
 from synthorg_tui.ingest.sources import LineSource
 from synthorg_tui.ingest.speech import spoken
 
 AGENT = "codex"
+_SCRIPT = "exec"
+"""The tool whose input is a script that calls others."""
+_REVIEWER = "codex-auto-review"
+"""How the model is called that judges for the person what a session may do."""
 _ENVELOPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
 _SILENT_ENVELOPES = frozenset({"world_state", "token_usage_record"})
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
@@ -41,8 +46,9 @@ _SILENT_ITEMS = frozenset({"ghost_snapshot", "compaction", "compaction_summary",
 _EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) *(-?\d+)", re.MULTILINE)
 _REFUSED = re.compile(r"rejected by user|aborted by user|user (?:denied|declined)", re.IGNORECASE)
 _FAILED = re.compile(
-    r"\s*(?:error\b|failed to |execution error|unsupported call|unknown tool|tool call failed"
-    r"|apply_patch verification failed|patch (?:failed|rejected)|collab .{0,40} failed)",
+    r"\s*(?:error\b|script (?:failed|error)|failed to |execution error|unsupported call"
+    r"|unknown tool|tool call failed|apply_patch verification failed"
+    r"|patch (?:failed|rejected)|collab .{0,40} failed)",
     re.IGNORECASE,
 )
 _PATCHED_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
@@ -72,7 +78,20 @@ class CodexReader:
 
 @dataclass(slots=True)
 class _Rollout(SessionState):
-    """Reading state of one file."""
+    """Reading state of one file.
+
+    ``asker`` is who gives the tasks, ``is_review`` says that nobody does: it judges the commands of
+    another session. ``scripts`` are the calls of each script by the script's id.
+    """
+
+    asker: str = "user"
+    is_review: bool = False
+    scripts: dict[str, list[PendingCall]] = field(default_factory=dict)
+
+    def finish(self, lines: TranscriptLines) -> Reading:
+        if self.is_review:
+            return Reading(skipped="an automatic review of commands, not work")
+        return SessionState.finish(self, lines)
 
     def feed(self, number: int, record: Record) -> None:
         kind, payload = text_of(record.get("type")), mapping(record.get("payload"))
@@ -90,6 +109,10 @@ class _Rollout(SessionState):
 
     def _context(self, payload: Record) -> None:
         builder = self.builder
+        started_by = mapping(payload.get("source")).get("subagent")
+        self.is_review = self.is_review or text_of(payload.get("model")).startswith(_REVIEWER)
+        self.is_review = self.is_review or "guardian" in mapping(started_by).values()
+        self.asker = "parent" if started_by else self.asker
         builder.session_id = builder.session_id or session_name(payload.get("id"))
         builder.project = builder.project or text_of(payload.get("cwd"))
         builder.branch = text_of(mapping(payload.get("git")).get("branch")) or builder.branch
@@ -137,14 +160,32 @@ class _Rollout(SessionState):
             speech = "\n".join(filter(None, (spoken(text) for text in texts)))
             if speech:
                 self.last_event = "asked"
-            self.builder.say("user", speech, number, at, identity)
+            self.builder.say(self.asker, speech, number, at, identity)
         elif role == "assistant":
             self.last_event = "answered"
             self.builder.say("assistant", "\n".join(texts), number, at, identity)
 
     def _call(self, number: int, record: Record, payload: Record) -> None:
-        tool, arguments = _tool_of(payload)
         call_id = text_of(payload.get("call_id")) or text_of(payload.get("id")) or f"L{number}"
+        tool, arguments = _tool_of(payload)
+        script = text_of(arguments.get("input")) if tool == _SCRIPT else ""
+        calls = [
+            self._start(f"{call_id}/{place}" if place else call_id, *each, number, record)
+            for place, each in enumerate(script_calls(script) or [(tool, arguments)])
+        ]
+        if script:
+            self.scripts[call_id] = calls
+        if payload.get("type") == "web_search_call":
+            calls[0].outcome, calls[0].result_line = CallOutcome.OK, number
+        self.last_event = "called"
+
+    def _start(
+        self, call_id: str, tool: str, arguments: Record, number: int, record: Record
+    ) -> PendingCall:
+        patch = text_of(arguments.get("input"))
+        paths = _patched(patch)
+        if paths and tool == "apply_patch":
+            arguments = {"path": ", ".join(paths), "input": patch}
         command = _command_of(arguments) if is_shell(tool) else ""
         call = PendingCall.started(
             call_id,
@@ -154,18 +195,24 @@ class _Rollout(SessionState):
             line=number,
             at=timestamp(record.get("timestamp")),
         )
-        call.writes = _patched(text_of(arguments.get("input")) or command)
-        if payload.get("type") == "web_search_call":
-            call.outcome, call.result_line = CallOutcome.OK, number
-        self.last_event = "called"
+        call.writes = paths or _patched(command)
         self.builder.call(call)
+        return call
 
     def _output(self, number: int, payload: Record) -> None:
-        call = self.builder.calls.get(text_of(payload.get("call_id")))
+        call_id = text_of(payload.get("call_id"))
+        call = self.builder.calls.get(call_id)
         if call is None or call.result_line is not None:
             return
-        output, metadata_code = _output_text(payload.get("output"))
-        self.builder.end(call, number, output, *_outcome(output, metadata_code))
+        if call_id not in self.scripts:
+            output, code = _output_text(payload.get("output"))
+            self.builder.end(call, number, output, *_outcome(output, code))
+            return
+        calls = self.scripts[call_id]
+        for each, (output, code) in zip(
+            calls, script_results(payload.get("output"), len(calls)), strict=True
+        ):
+            self.builder.end(each, number, output, *_outcome(output, code))
 
 
 def _tool_of(payload: Record) -> tuple[str, Record]:
@@ -180,9 +227,7 @@ def _tool_of(payload: Record) -> tuple[str, Record]:
     if server.startswith("mcp__"):  # of old the name had it before it, as everywhere else
         name = f"{server}__{name}"
     if kind == "custom_tool_call":
-        text = text_of(payload.get("input"))
-        paths = _PATCHED_FILE.findall(text)
-        return name, {"path": ", ".join(paths), "input": text} if paths else {"input": text}
+        return name, {"input": text_of(payload.get("input"))}
     return name, _json_object(text_of(payload.get("arguments")))
 
 

@@ -96,8 +96,8 @@ def _results(part: str) -> Sequence[tuple[str, int | None]]:
         value = json.loads(part) if part[:1] in "[{" else None
     except (ValueError, RecursionError):
         value = None
-    results = value if isinstance(value, list) else [value]
-    if results and all(isinstance(one, dict) and "output" in one for one in results):
+    results = [mapping(one) for one in (value if isinstance(value, list) else [value])]
+    if results and all("output" in one for one in results):
         codes = [one.get("exit_code") for one in results]
         return [
             (text_of(one["output"]), code if isinstance(code, int) else None)

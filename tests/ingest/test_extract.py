@@ -8,6 +8,9 @@ from synthorg_tui.memory.extensions import MemoryDraft
 from tests.ingest.transcript_kit import ClaudeTranscript
 from tests.tables import rows
 
+TIDES_SETTLED = (
+    "Settled: all tides are stored in UTC, and only the chart converts them to local time."
+)
 NO_UPSTREAM = (
     "Exit code 128\nfatal: The current branch tide has no upstream branch.\n"
     "To push the current branch and set the remote as upstream, use\n\n"
@@ -115,6 +118,38 @@ def test_each_further_request_with_work_is_a_task(tmp_path: Path) -> None:
 
 def test_the_only_request_of_a_session_is_not_told_twice(tmp_path: Path) -> None:
     assert tagged(drafts(tmp_path, pushed()), "task") == []
+
+
+def test_a_conversation_tells_what_was_settled_in_it(tmp_path: Path) -> None:
+    transcript = ClaudeTranscript().user("The tide chart is an hour late since Sunday.")
+    transcript.say("The chart adds the summer time twice. Shall I drop it in the importer?")
+    transcript.user("No, the importer is right. Store every tide in UTC and convert in the chart.")
+    transcript.say(
+        "Settled: all tides are stored in UTC, and only the chart converts them to local time."
+    )
+    (memory,) = tagged(drafts(tmp_path, transcript), "session")
+    said = "“No, the importer is right. Store every tide in UTC and convert in the chart.”"
+    assert f"\nResult: {TIDES_SETTLED}\nDecided: {said}\n" in memory
+
+
+def test_each_subject_of_a_conversation_with_something_settled_is_a_memory(tmp_path: Path) -> None:
+    transcript = ClaudeTranscript().user("The tide chart is an hour late since Sunday.")
+    transcript.say("The chart adds the summer time twice. Shall I drop it in the importer?")
+    transcript.user("No, the importer is right. Store every tide in UTC and convert in the chart.")
+    transcript.say(
+        "Settled: all tides are stored in UTC, and only the chart converts them to local time."
+    )
+    transcript.user("On another note, which licence do the buoy photographs have?")
+    transcript.say("None is stated with any of them. Should they be left out of the printed guide?")
+    transcript.user("Never print one without its photographer's name; ask the harbour office.")
+    transcript.say("Understood, photographs are printed with a name or left out of the guide.")
+    found = drafts(tmp_path, transcript)
+    tides, photographs = tagged(found, "task")
+    assert "Store every tide in UTC" in tides
+    assert "photograph" not in tides
+    assert "Never print one without its photographer's name" in photographs
+    (session,) = tagged(found, "session")
+    assert "Decided: " not in session
 
 
 def test_what_the_person_said_to_keep_is_semantic(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome, MemoryCategory
@@ -31,16 +31,21 @@ from synthorg_tui.executions.titles import (
     unused_title,
 )
 from synthorg_tui.ingest.extract import phrases
+from synthorg_tui.ingest.extract.settled import begins_subject, settled
 from synthorg_tui.ingest.extract.statements import feedback, statements
 from synthorg_tui.ingest.speech import is_memory_tool
 from synthorg_tui.memory.extensions import MemoryDraft
 from synthorg_tui.memory.filter import NON_INFERABLE_TAG
+from synthorg_tui.memory.kinds import DECIDED
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 
-EXTRACTION = "2"
+EXTRACTION = "3"
 """Another one than at a file's last import has the file read again, so that its memories get the
 present texts. Raise it when texts change for the better; what a person edited stays as it is."""
 MAX_CONTENT = 1_800
+_MAX_DECIDED = 900
+_MAX_DECIDED_AT_WORK = 450
+"""Where there were calls, there is more to tell."""
 _MIN_ANSWER = 80
 _MIN_TASK_CALLS = 3
 _ENDED = {
@@ -71,6 +76,11 @@ class Span:
     answers: tuple[Turn, ...] = ()
     calls: tuple[ToolCall, ...] = ()
     at: datetime | None = None
+
+    @property
+    def turns(self) -> list[Turn]:
+        """What was asked and answered, in order."""
+        return sorted((*self.requests, *self.answers), key=lambda turn: turn.first_line)
 
     @property
     def result(self) -> str:
@@ -154,9 +164,10 @@ def _session(execution: Execution) -> Iterator[MemoryDraft]:
             session_title(execution),
             f"{place}{phrases.duration(execution)}. {ended}".strip(),
             f"Asked: “{one_line(requests[0].text)}”" if requests else "",
+            _result(span, 600),
+            "" if len(_subjects(execution)) > 1 and not execution.calls else _decided(span),
             _further_requests(span),
             f"Error: {one_line(execution.error, 200)}" if execution.error else "",
-            _result(span, 600),
             _commit_subjects(span),
             _changed(files, execution),
             _trouble(execution),
@@ -168,15 +179,16 @@ def _session(execution: Execution) -> Iterator[MemoryDraft]:
 
 
 def _tasks(execution: Execution) -> Iterator[MemoryDraft]:
-    """A memory for each of several requests that led to something."""
-    spans = _task_spans(execution)
+    """A memory for each of several requests that led to something, or subjects talked about."""
+    spans = _subjects(execution)
     if len(spans) < 2 or execution.line_count < 2:
         return
     used = {seen_of(session_title(execution))}
     for span in spans:
-        (request,) = span.requests
+        request = span.requests[0]
         files = phrases.changed_files(span.calls)
-        if not (files or span.commits or len(span.calls) >= _MIN_TASK_CALLS):
+        decided = "" if span.calls else _decided(span)
+        if not (files or span.commits or decided or len(span.calls) >= _MIN_TASK_CALLS):
             continue
         titles = part_titles(execution, span.requests, span.answers, span.calls)
         title = unused_title(titles, used)
@@ -188,6 +200,7 @@ def _tasks(execution: Execution) -> Iterator[MemoryDraft]:
                 phrases.place_sentence(execution, "A task in"),
                 f"Asked: “{one_line(request.text)}”",
                 _result(span, 500),
+                decided,
                 _commit_subjects(span),
                 _changed(files, execution),
                 _commands(span),
@@ -220,6 +233,31 @@ def _task_spans(execution: Execution) -> list[Span]:
         )
         for request, end in zip(requests, ends, strict=False)
     ]
+
+
+def _subjects(execution: Execution) -> list[Span]:
+    """The requests with what followed; those that were only talked about, joined by subject."""
+    spans: list[Span] = []
+    for span in _task_spans(execution):
+        last = spans[-1] if spans else span
+        if last is span or last.calls or span.calls or begins_subject(last.turns, span.turns):
+            spans.append(span)
+            continue
+        spans[-1] = replace(
+            last,
+            lines=(last.lines[0], span.lines[1]),
+            requests=(*last.requests, *span.requests),
+            answers=(*last.answers, *span.answers),
+        )
+    return spans
+
+
+def _decided(span: Span) -> str:
+    """What was settled, a line each, a person's words first; how it ended is the result."""
+    told = [each for each in settled(span.turns) if each.turn.text != span.result]
+    told.sort(key=lambda each: not each.by_person)
+    limit = _MAX_DECIDED_AT_WORK if span.calls else _MAX_DECIDED
+    return phrases.within((DECIDED + each.text for each in told), limit)
 
 
 def _further_requests(span: Span) -> str:

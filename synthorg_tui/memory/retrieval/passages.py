@@ -30,7 +30,7 @@ _MIN_PART: Final = 16
 _NEW: Final = 2.0
 _FOLLOWS: Final = 0.5
 _PRECEDES: Final = 0.25
-_ENDS: Final = 1.5
+_ENDS: Final = 3.0
 """What a sentence is worth: a searched word that none has told yet on top of its own words, one of
 the sentence that it follows, one of the sentence after it, and that it tells how it ended."""
 

@@ -15,6 +15,7 @@ from synthorg_tui.memory.retrieval.candidates import CandidateTrace
 from synthorg_tui.memory.retrieval.clusters import lessons_alone, one_line_each
 from synthorg_tui.memory.retrieval.explanation import Verdict
 from synthorg_tui.memory.retrieval.hits import SearchHit, SearchResult
+from synthorg_tui.memory.retrieval.latest import latest_first
 from synthorg_tui.memory.retrieval.neighbours import Neighbours, beside
 from synthorg_tui.memory.retrieval.relevance import Judgement, pool_size
 from synthorg_tui.memory.retrieval.sensitivity import SensitivityFilter
@@ -59,6 +60,7 @@ class Selection:
         self._pinned = pinned
         self._sensitivity = sensitivity
         self._promoted: frozenset[str] = frozenset()
+        self._before: Mapping[str, str] = {}
         self.lenders: frozenset[str] = frozenset()
         """Ids of the hits with enough evidence, which lend to those beside them."""
         self.seen: Mapping[str, str] = {}
@@ -148,7 +150,8 @@ class Selection:
     ) -> tuple[ScoredMemory, ...]:
         """Return one memory for each cluster of those that say the same; pinned ones stay.
 
-        What a lesson among them was made of leaves, too.
+        What a lesson among them was made of leaves, too. Of conversations about one subject the
+        latest comes first.
         """
         free = [memory for memory in memories if memory.entry.id not in self._pinned]
         free, replaced = lessons_alone(free, found.made_of)
@@ -156,13 +159,16 @@ class Selection:
             reason = f"the lesson {lesson} was made of it, and says it for both"
             self._out(key, Verdict.REPLACED, reason)
         lines = one_line_each(free, found.copies, now=now, places=found.places)
+        latest, self._before = latest_first(
+            lines.memories, found.places, now=now, moved=found.moved
+        )
         self.seen = lines.seen
         for key, others in lines.stands_for.items():
             self._trace.note(key, members=others, seen=lines.seen[key])
         for key, kept in lines.in_place_of.items():
             self._out(key, Verdict.ALIKE, f"says the same as {kept}, which stands for both")
         pinned = (memory for memory in memories if memory.entry.id in self._pinned)
-        return (*pinned, *lines.memories)
+        return (*pinned, *latest)
 
     def first(self, memories: tuple[ScoredMemory, ...]) -> tuple[ScoredMemory, ...]:
         """Return pinned memories, then others up to ``max_memories``, diversified if configured.
@@ -237,6 +243,8 @@ class Selection:
                 self._trace.judge(key, Verdict.PINNED, "pinned by hand")
             else:
                 reason = self._trace.place(key) + self._trace.loan(key)
+                if key in self._before:
+                    reason += f", before {self._before[key]}, which is about the same"
                 if key in self._promoted:
                     reason += f", promoted to {place} for variety"
                 self._trace.judge(key, Verdict.INCLUDED, reason)

@@ -430,12 +430,21 @@ class Engine:
         # In a thread: loading these takes long enough to keep a hook waiting.
         knowledge = await asyncio.to_thread(lambda: self.knowledge)
         await knowledge.refresh(cancel=cancel)
+        await self._ask_about_contradictions()
         if not self.settings.memory.procedural.enabled:
             await self.executions.learnt({} if cancel.is_set() else left)
             return 0
         learning = await asyncio.to_thread(lambda: self.learning)
         report = await learning.learn_from(executions, cancel=cancel)
         return report.count(LearnVerdict.PROPOSED)
+
+    async def _ask_about_contradictions(self) -> None:
+        """Ask a person about what an import brought that contradicts what was there."""
+        from synthorg_tui.curation.conflicts import find_conflicts
+        from synthorg_tui.memory.errors import MemoryCapabilityError
+
+        with suppress(MemoryCapabilityError):
+            await find_conflicts(self._base.local(Feature.CONSOLIDATION).core, self.approvals)
 
     @cached_property
     def consolidation(self) -> "ConsolidationRuns":

@@ -1,91 +1,56 @@
 """Asks a person about memories that seem to contradict each other; nothing is decided here.
 
 Approving an item removes the older memory, rejecting it keeps both, and says so once and for all:
-the same pair isn't asked about again. A removed memory can be restored.
+the same pair isn't asked about again, nor marked for agents. A removed memory can be restored.
 """
 
-import asyncio
 import hashlib
 from contextlib import suppress
-from typing import Final
+from typing import Final, NamedTuple
 
 from synthorg_tui.approvals.models import ApprovalConflictError, ApprovalItem, RiskLevel
 from synthorg_tui.approvals.proposals import ProposalBox
-from synthorg_tui.core.actors import PERSON_SUFFIXES
 from synthorg_tui.core.clock import Clock
-from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.curation.models import PrunePayload
 from synthorg_tui.curation.review import CONFLICT_ACTION
 from synthorg_tui.executions.output_lines import one_line
-from synthorg_tui.memory.consolidation.contradictions import Conflict, conflicts_of
-from synthorg_tui.memory.consolidation.duplicates import Comparable
-from synthorg_tui.memory.enums import EdgeKind
-from synthorg_tui.memory.extensions import MemoryBundle
-from synthorg_tui.memory.kinds import MemoryKind
-from synthorg_tui.memory.listing import BrowseFilter, ListedMemory
-from synthorg_tui.memory.retrieval.tags import parse_tags
-from synthorg_tui.memory.store.admin import StoreAdmin
-from synthorg_tui.memory.store.edges import MemoryEdge, add_edges
-from synthorg_tui.persistence.values import naive_utc
+from synthorg_tui.memory.store.core import Core
+from synthorg_tui.memory.store.rows import StoredMemory
+from synthorg_tui.memory.store.statements import contradicting
 
 ACTOR: Final = "consolidation"
-MAX_LOOKED_AT: Final = 20_000
-"""Memories that are compared: the newest."""
 MAX_ASKED: Final = 20
 """Pairs that a person is asked about by one search: more than are looked at in one go."""
-_PAGE: Final = 1_000
-_STATING: Final = (MemoryCategory.SEMANTIC, MemoryCategory.SOCIAL, MemoryCategory.WORKING)
 _MAX_TEXT: Final = 600
 _MAX_TITLE: Final = 120
 
 
-async def find_conflicts(store: StoreAdmin, queue: ProposalBox, clock: Clock) -> int:
-    """Ask about pairs that seem to disagree and weren't asked about; return how many.
+class Conflict(NamedTuple):
+    """Two live memories that disagree, the newer one first."""
 
-    It looks at what states something (facts, notes, what was said), never at the diary of
-    sessions, and at most at ``MAX_LOOKED_AT`` memories. Of more than ``MAX_ASKED`` pairs the newest
-    are asked about, the others by later searches.
+    newer: StoredMemory
+    older: StoredMemory
+
+
+async def find_conflicts(core: Core, queue: ProposalBox) -> int:
+    """Ask about pairs that contradict each other and weren't asked about; return how many.
+
+    What contradicts what was noted when the memories were written; see ``store.statements`` and
+    ``store.facts``. Of more than ``MAX_ASKED`` pairs the newest are asked about, the others by
+    later searches.
     """
-    memories = await _stating(store)
-    authors = await store.authors([memory.id for memory in memories if memory.is_fact])
-    stated = [_comparable(memory, authors.get(memory.id, "")) for memory in memories]
-    asked: list[Conflict] = []
-    for pair in await asyncio.to_thread(conflicts_of, stated):
-        if len(asked) < MAX_ASKED and await _ask(queue, clock, pair):
-            asked.append(pair)
-    edges = [MemoryEdge(pair.newer.id, pair.older.id, EdgeKind.CONTRADICTS) for pair in asked]
-    if edges:
-        now = naive_utc(clock.now())
-        await store.change_together(
-            MemoryBundle(),
-            lambda db, _: add_edges(db, edges, made_at=now, made_by=ACTOR),
-            actor=ACTOR,
-        )
-    return len(asked)
+    asked = 0
+    for pair in await core.read(contradicting):
+        if asked < MAX_ASKED and await _ask(queue, core.clock, Conflict(*pair)):
+            asked += 1
+    return asked
 
 
-async def _stating(store: StoreAdmin) -> list[ListedMemory]:
-    what = BrowseFilter(categories=_STATING)
-    found: list[ListedMemory] = []
-    while len(found) < MAX_LOOKED_AT:
-        page = await store.browse(what, offset=len(found), limit=_PAGE)
-        found += page.entries
-        if not page.entries or len(found) >= page.total:
-            break
-    return [memory for memory in found if memory.kind is not MemoryKind.KNOWLEDGE]
-
-
-def _comparable(memory: ListedMemory, author: str) -> Comparable:
-    return Comparable(
-        id=memory.id,
-        content=memory.content,
-        created_at=memory.valid_from or memory.created_at,
-        category=memory.category.value,
-        agent_id=memory.agent_id,
-        project=memory.project,
-        key=parse_tags(memory.tags).fact_key,
-        by_person=author == "person" or author.endswith(PERSON_SUFFIXES),
-    )
+def paired(item: ApprovalItem) -> tuple[str, ...]:
+    """Return the ids of the two memories that an item asks about; empty for an older item."""
+    pruned = PrunePayload.model_validate_json(item.payload)
+    newer = item.metadata.get("newer")
+    return (newer, *pruned.memory_ids) if newer else ()
 
 
 async def _ask(queue: ProposalBox, clock: Clock, pair: Conflict) -> bool:
@@ -110,7 +75,7 @@ def _item(item_id: str, pair: Conflict, clock: Clock) -> ApprovalItem:
         memory_ids=(pair.older.id,),
         reasons={pair.older.id: reason},
     )
-    about = f" about {pair.key}" if pair.key else ""
+    about = f" about {pair.older.fact_key}" if pair.older.fact_key else ""
     return ApprovalItem(
         id=item_id,
         action_type=CONFLICT_ACTION,
@@ -124,6 +89,6 @@ def _item(item_id: str, pair: Conflict, clock: Clock) -> ApprovalItem:
         requested_by=ACTOR,
         risk_level=RiskLevel.MEDIUM,
         created_at=clock.now(),
-        metadata={"kind": "conflict", "agent": pair.older.agent_id},
+        metadata={"kind": "conflict", "agent": pair.older.agent_id, "newer": pair.newer.id},
         payload=payload.model_dump_json(),
     )

@@ -182,6 +182,7 @@ class ConsolidationRuns:
         async with self._one:
             await self._applier.resume()
             await self._stand()
+            await self._core.change(lambda changes: changes.compare_statements())
             kinds = LOSSLESS
             if self._config.strategy is ConsolidationStrategyType.LLM:
                 kinds = kinds | {GroupKind.MERGED}
@@ -196,7 +197,7 @@ class ConsolidationRuns:
                 words = plan_words(done) and f"archived {plan_words(done)}"
             waiting = len(plan.in_state(GroupState.WAITING))
             asked = f"{counted(waiting, 'text')} of a model in Approvals" if waiting else ""
-            pairs = await find_conflicts(self._backend.admin, self._queue, self._core.clock)
+            pairs = await find_conflicts(self._core, self._queue)
             doubts = f"{counted(pairs, 'contradiction')} in Approvals" if pairs else ""
             return "; ".join(filter(None, (words, asked, doubts)))
 

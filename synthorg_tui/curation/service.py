@@ -30,6 +30,7 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.curation.administration import AdminPayload
 from synthorg_tui.curation.adoption import Adoption
 from synthorg_tui.curation.base import CurationBase
+from synthorg_tui.curation.conflicts import paired
 from synthorg_tui.curation.decisions import DecisionRunner
 from synthorg_tui.curation.edits import ProposalEdit
 from synthorg_tui.curation.journal import Effects
@@ -38,6 +39,7 @@ from synthorg_tui.curation.plan import CurationPlan, Preview, same_memories
 from synthorg_tui.curation.preview import ApprovalPreview
 from synthorg_tui.curation.review import (
     BY_ITSELF,
+    CONFLICT_ACTION,
     BulkOutcome,
     Decision,
     DecisionKind,
@@ -52,6 +54,7 @@ from synthorg_tui.curation.scopes import subject_of
 from synthorg_tui.executions.store import Excerpt, ExecutionStore
 from synthorg_tui.memory.extensions import BundleOutcome
 from synthorg_tui.memory.org.errors import OrgMemoryWriteError
+from synthorg_tui.memory.store.statements import hold_both
 from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
@@ -342,6 +345,8 @@ class ReviewService:
                 payload=preview.payload,
                 about=subject_of(entry, preview.payload),
             )
+            if item.action_type == CONFLICT_ACTION and not is_approved:
+                hold_both(db, paired(item), at=self._base.clock.now(), by=str(decider))
 
         kind = DecisionKind(status.value)
         try:

@@ -267,7 +267,7 @@ def _replaced(db: Connection, row: StoredMemory, now: datetime) -> Why | None:
 
 
 _ARCHIVED_BY: Final = {
-    ArchiveReason.SUPERSEDED: "replaced by the newer fact",
+    ArchiveReason.SUPERSEDED: "replaced by the newer",
     ArchiveReason.DUPLICATE: "a duplicate of",
     ArchiveReason.CONSOLIDATED: "consolidated into",
 }
@@ -284,8 +284,10 @@ def _archived(db: Connection, row: StoredMemory) -> Why:
     others = sorted(queries.rows_by_id(db, ends).values(), key=facts.begins)
     if not others:
         return Verdict.SUPERSEDED, f"archived on {day}: {why.value}"
-    key = f" {safe_text(row.fact_key or '')}" if why is ArchiveReason.SUPERSEDED else ""
-    return Verdict.SUPERSEDED, f"{words}{key} ({_short(others[-1].id)}) on {day}"
+    if why is ArchiveReason.SUPERSEDED:
+        words += f" fact {safe_text(row.fact_key)}" if row.fact_key else " statement"
+        day = day if row.fact_key else _day(row.valid_to or row.archived_at)
+    return Verdict.SUPERSEDED, f"{words} ({_short(others[-1].id)}) on {day}"
 
 
 def _deleted(db: Connection, row: StoredMemory, fact: DigestItem | None) -> Why:

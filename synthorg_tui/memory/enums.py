@@ -64,6 +64,8 @@ class EdgeKind(StrEnum):
     CONTRADICTS = "contradicts"
     DEPENDS_ON = "depends_on"
     DUPLICATE_OF = "duplicate_of"
+    BESIDE = "beside"
+    """A person said that both hold, whatever their words."""
 
 
 class InjectionPoint(StrEnum):

@@ -17,9 +17,8 @@ from synthorg_tui.core.files import read_plain
 from synthorg_tui.core.text import counted, jaccard
 from synthorg_tui.learning.direction_cues import NEGATION
 from synthorg_tui.learning.directions import Directions
-from synthorg_tui.memory.consolidation.contradictions import conflicts_of
-from synthorg_tui.memory.consolidation.duplicates import Comparable
-from synthorg_tui.memory.consolidation.similarity import words_of
+from synthorg_tui.memory.claims import LABELLED
+from synthorg_tui.memory.consolidation.similarity import turns, words_of
 from synthorg_tui.organisation.findings import FindingKind, OrgFinding
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
 from synthorg_tui.organisation.prohibitions import bans_of
@@ -41,13 +40,9 @@ _LIMITED: Final = re.compile(
 )
 """Words by which a rule may hold in some cases only, so that another one isn't its opposite."""
 _NUMBER: Final = re.compile(r"v?\d+(?:[.,]\d+)*[a-zA-Z%]{0,3}")
-_LABELLED: Final = frozenset(
-    """
-    rule step phase section part chapter level item point issue ticket adr decision sprint
-    milestone day week number table figure
-    """.split()  # noqa: SIM905  a list of single strings is harder to read
-)
-"""Words after which a number is a name, so that another one is something else."""
+_PLAIN: Final = re.compile(r"[a-z]+", re.ASCII)
+_AUXILIARY: Final = frozenset({"do", "does", "did"})
+_VALUE: Final = "<>"
 _CODE: Final = re.compile(r"`([^`\n]{1,120})`")
 _PATH: Final = re.compile(r"(?:\./)?[\w.@+-]+(?:/[\w.@+-]+)*")
 _MAKES: Final = re.compile(
@@ -143,14 +138,25 @@ def _same_readers(first: OrgEntry, second: OrgEntry) -> bool:
 
 def _other_numbers(rules: Sequence[OrgEntry]) -> Iterator[tuple[OrgEntry, OrgEntry]]:
     """Rules that are the same but for a number, or for a negation."""
-    by_id = {entry.id: entry for entry in rules}
     for project in sorted({entry.traits.project for entry in rules} | {""}):
-        own = [entry for entry in rules if entry.traits.project in ("", project)]
-        compared = [Comparable(one.id, one.content, one.created_at) for one in own]
-        for conflict in conflicts_of(compared):
-            newer, older = by_id[conflict.newer.id], by_id[conflict.older.id]
-            if _is_plain_conflict(newer.content, older.content):
-                yield newer, older
+        groups: dict[tuple[str, ...], list[OrgEntry]] = defaultdict(list)
+        for entry in rules:
+            topic = _topic(entry.content) if entry.traits.project in ("", project) else ()
+            groups[topic].append(entry)
+        groups.pop((), None)
+        for group in groups.values():
+            newest, *others = sorted(group, key=lambda one: (one.created_at, one.id), reverse=True)
+            said = words_of(newest.content)
+            older = next((one for one in others if words_of(one.content) != said), None)
+            if older is not None and _is_plain_conflict(newest.content, older.content):
+                yield newest, older
+
+
+def _topic(content: str) -> tuple[str, ...]:
+    """What a rule is about, whatever it says of it; empty for too few words to tell."""
+    words = [word for word in words_of(content) if not (turns(word) or word.lower() in _AUXILIARY)]
+    topic = tuple(word if _PLAIN.fullmatch(word) else _VALUE for word in words)
+    return topic if sum(word != _VALUE for word in topic) >= _MIN_WORDS else ()
 
 
 def _is_plain_conflict(first: str, second: str) -> bool:
@@ -163,7 +169,7 @@ def _is_plain_conflict(first: str, second: str) -> bool:
     if len(one) != len(two) or len(differing) != 1:
         return False
     (place,) = differing
-    is_label = place > 0 and one[place - 1].lower() in _LABELLED
+    is_label = place > 0 and one[place - 1].lower() in LABELLED
     return not is_label and all(_NUMBER.fullmatch(words[place]) for words in (one, two))
 
 

@@ -18,6 +18,7 @@ from tests.memory.store.store_kit import AGENT, request
 EVA = "eva (tui)"
 ALWAYS = "Always squash the commits before a merge"
 NEVER = "Never squash the commits before a merge"
+"""What an agent says, so that it can't replace what a person said."""
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ async def keep(desk: Office, content: str, *, day: int, key: str = "", by: str =
 
 
 async def asked(desk: Office) -> tuple[ApprovalItem, ...]:
-    await find_conflicts(desk.backend.admin, desk.queue, desk.backend.core.clock)
+    await find_conflicts(desk.backend.core, desk.queue)
     return await desk.queue.list()
 
 
@@ -46,7 +47,8 @@ async def contents(desk: Office) -> list[str]:
 
 
 async def test_the_item_shows_both_texts_and_an_edge_is_kept(desk: Office) -> None:
-    older, newer = await keep(desk, ALWAYS, day=1), await keep(desk, NEVER, day=2)
+    older = await keep(desk, ALWAYS, day=1, by="operator")
+    newer = await keep(desk, NEVER, day=2)
 
     (item,) = await asked(desk)
     shown = (await desk.desk.review(item.id)).item.description
@@ -58,7 +60,7 @@ async def test_the_item_shows_both_texts_and_an_edge_is_kept(desk: Office) -> No
 
 
 async def test_approving_keeps_the_newer_and_can_be_taken_back(desk: Office) -> None:
-    older = await keep(desk, ALWAYS, day=1)
+    older = await keep(desk, ALWAYS, day=1, by="operator")
     await keep(desk, NEVER, day=2)
     (item,) = await asked(desk)
 
@@ -71,15 +73,17 @@ async def test_approving_keeps_the_newer_and_can_be_taken_back(desk: Office) -> 
 
 
 async def test_rejecting_keeps_both_and_it_is_not_asked_again(desk: Office) -> None:
-    await keep(desk, ALWAYS, day=1)
+    older = await keep(desk, ALWAYS, day=1, by="operator")
     await keep(desk, NEVER, day=2)
     (item,) = await asked(desk)
 
     review = await desk.desk.review(item.id)
     await desk.desk.reject(item.id, shown=review.shown, person=PERSON, reason="both")
 
-    assert await find_conflicts(desk.backend.admin, desk.queue, desk.backend.core.clock) == 0
+    assert await find_conflicts(desk.backend.core, desk.queue) == 0
     assert await contents(desk) == [ALWAYS, NEVER]
+    edges = await desk.backend.core.read(lambda db: edges_of(db, [older]))
+    assert [edge.kind for edge in edges] == [EdgeKind.BESIDE]
 
 
 async def test_a_persons_fact_that_an_agent_states_otherwise_is_asked_about(desk: Office) -> None:
@@ -94,11 +98,9 @@ async def test_a_persons_fact_that_an_agent_states_otherwise_is_asked_about(desk
 async def test_no_more_are_asked_about_than_a_person_looks_at_and_the_others_later(
     desk: Office,
 ) -> None:
-    words = ("alpha", "beta", "gamma", "delta", "omega")
-    for one in words:
-        for other in words:
-            for turn in (0, 1):
-                await keep(desk, f"The {one} {other} server waits {turn} seconds", day=turn)
+    for number in range(MAX_ASKED + 5):
+        await keep(desk, f"The server n{number} waits 1 seconds", day=1, by="operator")
+        await keep(desk, f"The server n{number} waits 2 seconds", day=2)
 
     assert len(await asked(desk)) == MAX_ASKED
-    assert len(await asked(desk)) == len(words) ** 2
+    assert len(await asked(desk)) == MAX_ASKED + 5

@@ -1,8 +1,9 @@
 """Searches and digests as of a time: what the store knew then, and which facts held then.
 
-For a person who asks why something was done. The index only knows the present, so the rows and
-vectors of that time are read from the database: 40 ms a thousand, at most ``MAX_SCANNED``. Texts
-are as they are now; what was purged since is gone.
+For a person who asks why something was done. What an import read counts from when it happened, and
+a statement until the one that replaced it was made, whenever the store learnt of them. The index
+only knows the present, so the rows and vectors of that time are read from the database: 40 ms a
+thousand, at most ``MAX_SCANNED``. Texts are as they are now; what was purged since is gone.
 """
 
 import math
@@ -10,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from synthorg_tui.memory.enums import ArchiveReason
 from synthorg_tui.memory.index.protocol import IndexHit, IndexHits, Visibility
 from synthorg_tui.memory.listing import FoundMemories, ListedMemory
 from synthorg_tui.memory.models import MemoryQuery
@@ -21,7 +23,7 @@ from synthorg_tui.memory.retrieval.relevance import (
     moved_cutoff,
     relevant_hits,
 )
-from synthorg_tui.memory.store import facts, queries
+from synthorg_tui.memory.store import facts, queries, statements
 from synthorg_tui.memory.store.core import Core, entry_of
 from synthorg_tui.memory.store.rows import LISTED
 from synthorg_tui.memory.store.scan import best, cosines
@@ -31,6 +33,14 @@ from synthorg_tui.providers.embedding.errors import EmbeddingError
 
 MAX_SCANNED: Final = 20_000
 """Memories that one search looks at: the newest of those known at the time."""
+_KNOWN_SINCE: Final = (
+    "CASE WHEN m.import_key IS NOT NULL AND m.fact_key IS NULL "
+    "THEN least(m.created_at, m.recorded_at) ELSE coalesce(m.recorded_at, m.created_at) END"
+)
+_ENDED: Final = (
+    f"CASE WHEN m.archived_why = '{ArchiveReason.SUPERSEDED}' AND m.fact_key IS NULL "
+    "THEN coalesce(m.valid_to, m.archived_at) ELSE m.archived_at END"
+)
 
 
 class _Snapshot(NamedTuple):
@@ -76,8 +86,13 @@ async def candidates_as_of(
     where.add("m.agent_id = ? AND NOT m.shared OR ? AND m.shared", agent_id, include_shared)
     queries.add_visibility(where, visibility)
     found, degraded = await _ranked(core, query, at, where)
+    then = naive_utc(at)
+    texts = await core.read(lambda db: statements.as_given(db, found, then))
     hits = (
-        SearchHit(entry_of(row), row.dense, row.sparse, row.fused or 0.0, row.agent_id != agent_id)
+        SearchHit(
+            entry_of(replace(row, content=texts.get(row.id, row.content))),
+            *(row.dense, row.sparse, row.fused or 0.0, row.agent_id != agent_id),
+        )
         for row in found
     )
     return SearchResult(tuple(hits), degraded, moved=core.moved)
@@ -119,9 +134,9 @@ def _known(
 ) -> _Snapshot:
     then, now = times
     where = queries.WhereClause()
-    where.add("coalesce(m.recorded_at, m.created_at) <= ?", then)
-    for gone in ("archived_at", "deleted_at", "expires_at"):
-        where.add(f"(m.{gone} IS NULL OR m.{gone} > ?)", then)
+    where.add(f"{_KNOWN_SINCE} <= ?", then)
+    for gone in (_ENDED, "m.deleted_at", "m.expires_at"):
+        where.add(f"({gone} IS NULL OR {gone} > ?)", then)
     where.add(f"({whose})", *whose.values)
     queries.add_query(where, query)
     rows = queries.listing(db, where, LISTED, order=queries.ORDERS["newest"], limit=MAX_SCANNED)

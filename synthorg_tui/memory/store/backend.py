@@ -261,7 +261,7 @@ class LocalMemoryBackend:
             return False
         if row.archived_at is not None:
             return True
-        changes.mark([row], deleted=True, actor=agent_id)
+        changes.remove([row.id], actor=agent_id)
         return True
 
     async def given_alike(self, agent_id: NotBlankStr) -> frozenset[str]:

@@ -14,7 +14,7 @@ from synthorg_tui.memory.errors import MemoryRetrievalError, translate_errors
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import MemoryQuery
 from synthorg_tui.memory.retrieval.tags import FACT_CATEGORIES
-from synthorg_tui.memory.store import facts, queries
+from synthorg_tui.memory.store import facts, queries, statements
 from synthorg_tui.memory.store.beside import without_copies
 from synthorg_tui.memory.store.core import Core, entry_of
 from synthorg_tui.memory.store.queries import WhereClause
@@ -140,11 +140,15 @@ class LocalDigestSource:
         return self._core.live_where(agent=agent_id, visibility=self._visibility)
 
     async def _read(self, work: Callable[[Connection], list[StoredMemory]]) -> list[StoredMemory]:
-        """What ``work`` reads, without facts that another one has replaced."""
+        """What ``work`` reads, without facts and statements that another one has replaced."""
         now = naive_utc(self._core.clock.now())
-        return await self._core.read(
-            lambda db: facts.standing(db, work(db), now), action="looking up memories"
-        )
+
+        def read(db: Connection) -> list[StoredMemory]:
+            rows = facts.standing(db, work(db), now)
+            texts = statements.as_given(db, rows)
+            return [row._replace(content=texts.get(row.id, row.content)) for row in rows]
+
+        return await self._core.read(read, action="looking up memories")
 
 
 def _item(row: StoredMemory) -> DigestItem:

@@ -30,12 +30,13 @@ class Succession(NamedTuple):
     """What follows for the facts under the keys of some memories.
 
     ``replaced`` are rows with the one that holds instead. ``ends`` is until when each of the
-    former facts was true. ``disputed`` are edges from an agent's fact to a person's older one.
+    former facts was true. ``noted`` are edges of those that are live on both sides, as from an
+    agent's fact to a person's older one.
     """
 
     replaced: tuple[tuple[StoredMemory, StoredMemory], ...]
     ends: dict[str, datetime]
-    disputed: tuple[MemoryEdge, ...]
+    noted: tuple[MemoryEdge, ...]
 
 
 def is_fact(row: StoredMemory) -> bool:
@@ -74,7 +75,7 @@ def succession(db: Connection, rows: Iterable[StoredMemory], now: datetime) -> S
     replaced, disputed = list[tuple[StoredMemory, StoredMemory]](), list[MemoryEdge]()
     ends: dict[str, datetime] = {}
     for family in _families(db, [row for row in rows if is_fact(row)]).values():
-        said = _by_persons(db, family)
+        said = by_persons(db, family)
         current = [row for row in family if row.is_live(now) and begins(row) <= now]
         for row in current:
             holder = _holder(row, current, said)
@@ -101,7 +102,7 @@ def held(
     found: dict[str, StoredMemory | None] = {}
     wanted = {row.id for row in asked}
     for family in _families(db, asked).values():
-        said = _by_persons(db, family)
+        said = by_persons(db, family)
         starts = {begins(row) for row in family}
         true = [row for row in family if _was_known(row, now, at) and _is_true(row, at, starts)]
         for row in family:
@@ -148,7 +149,7 @@ def release(db: Connection, rows: Iterable[StoredMemory]) -> None:
         times = {begins(row) for row in holders.values()}
         db.execute(
             "UPDATE memories SET valid_to = NULL WHERE id IN (SELECT unnest(?::UUID[])) "
-            "AND valid_to IN (SELECT unnest(?::TIMESTAMP[]))",
+            "AND (fact_key IS NULL OR valid_to IN (SELECT unnest(?::TIMESTAMP[])))",
             [ids, list(times)],
         )
         remove_edges(db, mine)
@@ -200,7 +201,7 @@ def _families(
     return found
 
 
-def _by_persons(db: Connection, rows: Sequence[StoredMemory]) -> frozenset[str]:
+def by_persons(db: Connection, rows: Sequence[StoredMemory]) -> frozenset[str]:
     """Ids of the rows whose text is a person's: written or last edited by one."""
     said = {row.id for row in rows if row.source_kind in _PERSONS}
     edited = [row.id for row in rows if row.edited and row.id not in said]

@@ -34,7 +34,7 @@ from synthorg_tui.memory.retrieval.relevance import (
     moved_cutoff,
     relevant_hits,
 )
-from synthorg_tui.memory.store import browsing, facts, queries
+from synthorg_tui.memory.store import browsing, facts, queries, statements
 from synthorg_tui.memory.store.beside import (
     HitFacts,
     copies_of,
@@ -208,11 +208,14 @@ class Search:
             rankings = await self._rankings(question, query, scopes, depth + len(left_out))
             pool = await self._pool([_without(hits, left_out) for hits in rankings], query)
         near = await self._near(pool.rows, query, own)
+        rows = (*pool.rows, *near.rows)
+        texts = await self._core.read(lambda db: statements.as_given(db, rows))
         found = (
             SearchHit(
-                entry_of(row), row.dense, row.sparse, row.fused or 0.0, row.id in pool.foreign
+                entry_of(replace(row, content=texts.get(row.id, row.content))),
+                *(row.dense, row.sparse, row.fused or 0.0, row.id in pool.foreign),
             )
-            for row in (*pool.rows, *near.rows)
+            for row in rows
         )
         return SearchResult(
             tuple(found), question.degraded, near.neighbours, copies, *near.facts, self._core.moved

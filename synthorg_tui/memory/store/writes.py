@@ -11,7 +11,7 @@ from datetime import datetime
 from synthorg_tui.memory.enums import ArchiveReason, EdgeKind
 from synthorg_tui.memory.listing import ChangeKind
 from synthorg_tui.memory.org import log as org_log
-from synthorg_tui.memory.store import edges, facts, plans
+from synthorg_tui.memory.store import edges, facts, plans, statements
 from synthorg_tui.memory.store.edges import MemoryEdge
 from synthorg_tui.memory.store.policy import AgeRules
 from synthorg_tui.memory.store.queries import (
@@ -125,30 +125,48 @@ class Changes:
         if before.content != after.content:
             self.db.execute("DELETE FROM vectors WHERE memory_id = ?::UUID", [row.id])
             self.put_vectors([(row.id, row.revision, vector)])
+            self._release([row.id])
+            doubts = edges.edges_of(self.db, [row.id], [EdgeKind.CONTRADICTS])
+            edges.remove_edges(self.db, doubts)
         self.touched.append(row.id)
         self._settle([row], actor)
         return row
 
     def _settle(self, written: Sequence[StoredMemory], actor: str) -> None:
-        """Archive the facts that the written ones replace, or those of them that came too late."""
-        if not any(map(facts.is_fact, written)):
-            return
-        found = facts.succession(self.db, written, self.now)
-        former = [row for row, _ in found.replaced]
-        edges.add_edges(
-            self.db,
-            [MemoryEdge(new.id, old.id, EdgeKind.SUPERSEDES) for old, new in found.replaced],
-            made_at=self.now,
-            made_by=actor,
-        )
-        edges.add_edges(self.db, found.disputed, made_at=self.now, made_by=actor)
-        for memory_id, end in found.ends.items():
-            self.db.execute(
-                "UPDATE memories SET valid_to = ?::TIMESTAMP WHERE id = ?::UUID", [end, memory_id]
-            )
-        self.archive(former, why=ArchiveReason.SUPERSEDED, actor=actor)
-        gone = {row.id for row in former}
-        self.points = [(row, vector) for row, vector in self.points if row.id not in gone]
+        """Archive what the written memories replace, or those of them that came too late."""
+        for settled in (facts, statements):
+            found = settled.succession(self.db, written, self.now)
+            former = [row for row, _ in found.replaced]
+            over = [MemoryEdge(new.id, old.id, EdgeKind.SUPERSEDES) for old, new in found.replaced]
+            self._note([*over, *found.noted], actor)
+            for memory_id, end in found.ends.items():
+                self.db.execute(
+                    "UPDATE memories SET valid_to = ?::TIMESTAMP WHERE id = ?::UUID",
+                    [end, memory_id],
+                )
+            self.archive(former, why=ArchiveReason.SUPERSEDED, actor=actor)
+            gone = {row.id for row in former}
+            self.points = [(row, vector) for row, vector in self.points if row.id not in gone]
+
+    def settle(self, ids: Sequence[str]) -> None:
+        """Let the last word hold among these statements, which are live again, and others."""
+        rows = rows_by_id(self.db, ids).values() if ids else ()
+        self._settle([row for row in rows if statements.is_statement(row)], statements.ACTOR)
+
+    def compare_statements(self) -> None:
+        """Compare what an earlier version of the program wrote; does nothing a second time."""
+        self.settle(statements.uncompared(self.db))
+
+    def _note(self, found: Sequence[MemoryEdge], actor: str) -> None:
+        edges.add_edges(self.db, found, made_at=self.now, made_by=actor)
+
+    def _release(self, ids: Sequence[str]) -> None:
+        """Let the statements hold again that these had replaced, if nothing else replaces them."""
+        self._hold_again(statements.released(self.db, ids))
+
+    def _hold_again(self, former: Sequence[StoredMemory]) -> None:
+        self.mark(former, deleted=False, actor=statements.ACTOR)
+        self.settle([row.id for row in former])
 
     def redact(self, clean: Callable[[str], str], *, salt: str, actor: str) -> int:
         """Replace what ``clean`` makes another text of in all memories; return in how many.
@@ -172,6 +190,7 @@ class Changes:
         """Soft-delete the live and archived memories among ``ids``; return them as before."""
         rows = [row for row in rows_by_id(self.db, ids).values() if row.deleted_at is None]
         self.mark(rows, deleted=True, actor=actor)
+        self._release([row.id for row in rows])
         return rows
 
     def restore(self, ids: Sequence[str], *, actor: str) -> list[StoredMemory]:
@@ -181,8 +200,10 @@ class Changes:
         again from now on, or they would be hidden again at once.
         """
         rows = [row for row in rows_by_id(self.db, ids).values() if self.is_hidden(row)]
+        self._note(statements.beside(self.db, rows), actor)
         facts.release(self.db, rows)
         self.mark(rows, deleted=False, actor=actor)
+        self.settle([row.id for row in rows])
         return rows
 
     def is_hidden(self, row: StoredMemory) -> bool:
@@ -313,6 +334,7 @@ class Changes:
             return rows
         ids = [row.id for row in rows]
         self.mark(list(rows_by_id(self.db, others).values()), deleted=False, actor=actor)
+        former = [row for row in statements.released(self.db, ids) if row.id not in ids]
         listed = "(SELECT unnest(?::UUID[]))"
         self.db.execute(
             "UPDATE history SET fields_before = '{}', fields_after = '{}' "
@@ -331,6 +353,7 @@ class Changes:
         plans.erase_from_plans(self.db, ids)
         self.touched.extend(ids)
         self.note_erased()
+        self._hold_again(former)
         return rows
 
     def note_redacted(self) -> None:

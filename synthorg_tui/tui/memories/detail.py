@@ -109,7 +109,7 @@ def lesson_lines(text: str) -> list[Line]:
 
 _WHY_ARCHIVED = {
     ArchiveReason.DUPLICATE: "a duplicate",
-    ArchiveReason.SUPERSEDED: "superseded by a newer fact",
+    ArchiveReason.SUPERSEDED: "superseded by a newer one",
     ArchiveReason.CONSOLIDATED: "merged into one text with others",
     ArchiveReason.EXPIRED: "its time was over",
     ArchiveReason.ROOM: "room was made for others",

@@ -136,7 +136,7 @@ async def test_an_archived_memory_can_be_deleted() -> None:
     ("why", "words"),
     [
         (ArchiveReason.DUPLICATE, "a duplicate"),
-        (ArchiveReason.SUPERSEDED, "superseded by a newer fact"),
+        (ArchiveReason.SUPERSEDED, "superseded by a newer one"),
         (ArchiveReason.CONSOLIDATED, "merged into one text with others"),
         (ArchiveReason.EXPIRED, "its time was over"),
         (ArchiveReason.ROOM, "room was made for others"),

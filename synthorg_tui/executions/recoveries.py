@@ -38,6 +38,8 @@ _HARMLESS = frozenset(
     | {"wc", "diff", "jq", "tree", "less", "sort", "git diff", "git show", "git log", "git grep"}
 )
 """Commands that look at something: what they don't find is no failure."""
+_LOOKS_AFTER = _HARMLESS | {"git status", "git branch", "git remote", "echo", "pwd"}
+"""Commands at the end of others that only look at what these did."""
 _ASKS_HELP = re.compile(r".* (?:--help|--version)(?: .*)?|[\w./-]+(?: [\w:.-]+)* (?:-h|-V|help)")
 _WAY_OUT = re.compile(
     r".* (?:--abort|--quit|--skip|--force(?:[-=]\S+)?|--hard|--no-verify|--no-gpg-sign"
@@ -94,8 +96,15 @@ def _resolving(
 
 def _wants_same(failed: ToolCall, steps: Sequence[Step], later: Sequence[Step]) -> bool:
     """Whether a later command is another attempt at what the failed one was for."""
-    again = tuple(step for step in later if _attempts(steps[-1], step, failed.output))
-    return related(tuple(steps), again)
+    wanted = aimed(steps)
+    again = tuple(step for step in later if _attempts(wanted[-1], step, failed.output))
+    return related(wanted, again)
+
+
+def aimed(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Return the steps of a command without what only looks at its end, unless all of it looks."""
+    looks = (place for place, step in enumerate(steps, 1) if step.intent not in _LOOKS_AFTER)
+    return tuple(steps[: max(looks, default=len(steps))])
 
 
 def _attempts(goal: Step, step: Step, output: str) -> bool:

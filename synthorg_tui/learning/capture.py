@@ -24,6 +24,7 @@ from synthorg_tui.learning.gates import GateCaptureStrategy
 from synthorg_tui.learning.habits import HabitCaptureStrategy
 from synthorg_tui.learning.mistakes import Mistake, find_mistakes
 from synthorg_tui.learning.recipes import find_recipe, recipe_lesson
+from synthorg_tui.learning.repeats import RepeatCaptureStrategy
 from synthorg_tui.memory.config import CaptureConfig
 
 _CATEGORIES = {ErrorKind.CALL: "usage", ErrorKind.NAME: "not_found", ErrorKind.CODE: "code"}
@@ -103,6 +104,7 @@ def create_capture_strategy(config: CaptureConfig) -> CaptureStrategy:
         FailureCaptureStrategy(),
         FileCaptureStrategy(),
         GateCaptureStrategy(),
+        RepeatCaptureStrategy(),
     ]
     success = SuccessCaptureStrategy(config)
     strategies: dict[str, list[CaptureStrategy]] = {

@@ -23,6 +23,7 @@ from synthorg_tui.learning.lessons import REPORTED_CERTAINTY, LessonWords, groun
 from synthorg_tui.learning.mistakes import Mistake
 from synthorg_tui.learning.phrases import Phrases, clean, name_of
 from synthorg_tui.learning.remedies import RemedyWords
+from synthorg_tui.learning.repeats import KEY, merged_repeats
 from synthorg_tui.learning.situations import Situation, situation_of
 
 _MAX_CALL = 400
@@ -192,6 +193,8 @@ def merged(known: Lesson, more: Lesson) -> Lesson:
     """
     if known.kind is LessonKind.HABIT:
         return merged_habits(known, more)
+    if known.key.startswith(KEY):
+        return merged_repeats(known, more)
     evidence = _with_more(known.evidence, more.evidence)
     is_dated = (not known.proposal.name and known.proposal == known.grounded) and bool(
         more.proposal.name

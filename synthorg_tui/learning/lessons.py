@@ -65,6 +65,19 @@ class LessonWords:
     check: str = ""
     steps: tuple[str, ...] = ()
 
+    @property
+    def fields(self) -> dict[str, object]:
+        """The words by the fields of a proposal."""
+        return {
+            "discovery": fit_title(self.title),
+            "condition": self.when,
+            "action": self.do,
+            "rationale": self.why,
+            "execution_steps": self.steps,
+            "check": self.check,
+            "name": self.name,
+        }
+
 
 def grounded_lesson(
     execution: Execution,
@@ -82,17 +95,9 @@ def grounded_lesson(
     the agent only reported is at most as certain as ``REPORTED_CERTAINTY``.
     """
     most = REPORTED_CERTAINTY if execution.is_reported else 1.0
-    proposal = ProceduralMemoryProposal(
-        discovery=fit_title(words.title),
-        condition=words.when,
-        action=words.do,
-        rationale=words.why,
-        execution_steps=words.steps,
-        check=words.check,
-        name=words.name,
-        confidence=min(certainty, most),
-        tags=tuple(tags),
-    )
+    confidence = min(certainty, most)
+    facts = {**words.fields, "confidence": confidence, "tags": tuple(tags)}
+    proposal = ProceduralMemoryProposal.model_validate(facts)
     author = Author.REPORTED if execution.is_reported else Author.EVIDENCE
     return Lesson(
         key=key,

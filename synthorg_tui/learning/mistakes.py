@@ -202,7 +202,13 @@ class _Failure:
         pair = _pair(self.call, calls[attempt], calls[self.end])
         if pair is None:
             return None
-        ready = preparation(self.execution, calls[last + 1 : attempt], calls[attempt], self.error)
+        ready = preparation(
+            self.execution,
+            calls[last + 1 : attempt],
+            calls[attempt],
+            self.error,
+            is_same=pair[0].words == pair[1].words,
+        )
         found = self._mistake(*pair, ready, attempt)
         if found is None or attempt == self.end or found.setup or found.needed:
             return found
@@ -216,7 +222,7 @@ class _Failure:
         between = calls[last + 1 : self.end]
         if pair is None or len(between) > MAX_BETWEEN:
             return None
-        ready = preparation(self.execution, between, calls[self.end], self.error)
+        ready = preparation(self.execution, between, calls[self.end], self.error, is_same=False)
         found = self._mistake(*pair, ready, self.end)
         return None if found is None or found.setup or found.needed else found
 

@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.commands import Step, command_steps
 from synthorg_tui.executions.models import Execution, ToolCall
-from synthorg_tui.learning.error_lines import CallError
+from synthorg_tui.learning.error_lines import CallError, ErrorKind
 
 _MAX_KEPT = 3
 _MAX_ADDED_LINE = 120
@@ -189,6 +189,22 @@ _SHELL_EDIT = re.compile(
     r"|\bgit (?:apply|restore|revert|checkout (?:\S+ )?-- |stash pop|reset --hard)"
     r"|(?<![-=\d&>])>{1,2}\s*(?!/dev/|/tmp/|&)[\w./~$\"']"
 )
+_MENDS = re.compile(
+    r"\b(?:fix|fmt|format|generate|codegen|install|sync|migrate|restart)\b|--(?:fix|write)\b"
+)
+_CHANGES_NOTHING = re.compile(
+    r"(?:git (?:-C \S+ )?(?:status|add|commit|push|log|diff|show|rev-parse|fetch|pull|fsck|cat-file"
+    r"|diff-index|ls-\S+|remote -v|remote get-url|remote show|stash|branch)|gh|glab|echo|printf"
+    r"|sleep|pwd|cd|kill|pkill|ps|node -|python[\d.]* -|bash -|sh -|curl|wget|ssh|mkdir|touch|rm|mv"
+    r"|cp|ls|cat|head|tail|e?grep|rg|find|which|type|command|stat|test|sed|awk|nl|wc|diff|jq|tree|less"
+    r"|sort|for|while|if|do|done|then|fi|true|false|open|set|export|readlink|realpath|file|env"
+    r"|pytest|tox|jest|vitest|mypy|tsc|eslint|ruff check|(?:\S+ )*(?:run )?(?:test|check|lint"
+    r"|typecheck|build|status|list|info|show|version|config)\S*)(?: .*)?"
+    r"|.*(?:^| )(?:--help|--version|-h|-V|-v|--list|--dry-run|list|status|show|info|ls"
+    r"|capture)(?: .*)?"
+)
+"""Commands that look at something, examine or deliver it, or only tidy up."""
+_NONE_FOUND = re.compile(r"\bno (?:\w+ ){1,3}found\b", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"[A-Za-z_][\w.-]{2,}")
 _PLAIN = re.compile(
     r"the|and|for|not|found|with|was|has|have|that|this|from|can't|cannot|could|error|missing"
@@ -213,11 +229,17 @@ class Preparation:
 
 
 def preparation(
-    execution: Execution, between: Sequence[ToolCall], attempt: ToolCall, error: CallError
+    execution: Execution,
+    between: Sequence[ToolCall],
+    attempt: ToolCall,
+    error: CallError,
+    *,
+    is_same: bool,
 ) -> Preparation:
     """Return what was done in ``between``, and by ``attempt`` before its own program.
 
-    What the failed command did before as well must not be in ``attempt``: it didn't help.
+    What the failed command did before as well must not be in ``attempt``: it didn't help. Where
+    that is the very same command (``is_same``), the only one that changed anything is the cause.
     """
     ran = [call for call in between if call.is_shell and call.outcome is CallOutcome.OK]
     activated = list(_activations([*ran, attempt]))
@@ -227,6 +249,10 @@ def preparation(
     needed, edited = _added_needs(execution, between, error)
     edited = edited or any(_SHELL_EDIT.search(call.arguments) for call in ran)
     kept = _distinct([*prepared, *activated])
+    is_alone = is_same and not (kept or needed or edited or unrelated)
+    if is_alone and error.kind is not ErrorKind.CODE and not _NONE_FOUND.search(error.line):
+        acts = _distinct([step for step in steps if changes_things(step)])
+        kept = acts if len(acts) == 1 else ()
     alone = bool(unrelated) and not kept and not needed
     return Preparation(kept, needed, _moved(ran), unclear=edited or alone)
 
@@ -243,6 +269,12 @@ def leading_preparation(
         if step.words not in known and _belongs(step, error):
             first.append(step)
     return _distinct(first)
+
+
+def changes_things(step: Step) -> bool:
+    """Tell whether a step may put something right: it doesn't look, examine, deliver or wait."""
+    text = " ".join(step.words)
+    return _MENDS.search(text) is not None or _CHANGES_NOTHING.fullmatch(text) is None
 
 
 def activates(step: Step) -> bool:

@@ -118,7 +118,7 @@ class LearnService:
         self, run: LearnRun, ids: Sequence[str], *, since: datetime | None, word: bool
     ) -> LearnReport:
         read = await self._with_others(await self._read(run, ids, since))
-        captured = without_covered(await self._outstanding(_together(read)))
+        captured = _once_each(without_covered(await self._outstanding(_together(read))))
         learned: list[Learned] = []
         for capture in captured:
             if run.is_cancelled:
@@ -129,7 +129,7 @@ class LearnService:
         await self._adopt_new(run, learned)
         if not run.is_cancelled:
             await self._executions.learnt(run.read)
-        return run.report(learned)
+        return run.report([one for one in learned if not _is_waiting(one)])
 
     async def _read(
         self, run: LearnRun, ids: Sequence[str], since: datetime | None
@@ -244,6 +244,22 @@ def _together(captured: Iterable[Captured]) -> list[Captured]:
         if known is not capture:
             lessons[key] = replace(known, lesson=merged(known.lesson, capture.lesson))
     return list(lessons.values())
+
+
+def _once_each(captured: Iterable[Captured]) -> list[Captured]:
+    """Of lessons that tell an agent the same, whatever the error was, the most certain one."""
+    best: dict[tuple[str, str], Captured] = {}
+    for one in captured:
+        told = one.lesson.agent_id, one.lesson.proposal.discovery
+        known = best.setdefault(told, one)
+        if one.lesson.proposal.confidence > known.lesson.proposal.confidence:
+            best[told] = one
+    return list(best.values())
+
+
+def _is_waiting(learned: Learned) -> bool:
+    """Whether it is kept in mind only, until another session teaches it, too."""
+    return learned.verdict is LearnVerdict.UNCERTAIN and learned.confidence < SETTLED
 
 
 def _is_spanning(captured: Captured) -> bool:

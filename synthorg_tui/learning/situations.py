@@ -47,6 +47,15 @@ class _KnownError(NamedTuple):
 
 _KNOWN = (
     _KnownError(
+        r"zsh",
+        r"no matches found",
+        "zsh-pattern-without-match",
+        "a command for zsh holds a pattern such as `*` or `?`, or it says that no matches were "
+        "found",
+        "zsh ends the whole command when a pattern matches nothing, whatever stands after it.",
+        "Quote `*` and `?`: zsh stops where a pattern matches nothing",
+    ),
+    _KnownError(
         r"git push",
         r"no upstream branch",
         "git-push-no-upstream",

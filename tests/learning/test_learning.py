@@ -39,7 +39,7 @@ class Desk:
         self.queue = ApprovalQueue(database, clock=FixedClock())
         self.learning = LearnService(
             executions=self.executions,
-            proposals=LessonProposals(self.queue, clock=FixedClock()),
+            proposals=LessonProposals(self.queue, clock=FixedClock(), min_confidence=0.5),
             config=ProceduralMemoryConfig(),
         )
 

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from synthorg_tui.core.enums import CallOutcome
-from synthorg_tui.core.paths import repository_of
+from synthorg_tui.core.projects import repository_of
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.curation.models import Evidence, Lesson, LessonKind
 from synthorg_tui.executions.commands import Step, command_steps

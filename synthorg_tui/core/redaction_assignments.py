@@ -4,7 +4,7 @@ Only where the name of a secret stands, the rules are tried at the beginning of 
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -16,15 +16,25 @@ from synthorg_tui.core.redaction_rules import (
     holds_cookie,
     holds_login,
     is_placeholder,
+    start_keys,
 )
+from synthorg_tui.core.redaction_spoken import (
+    NAMED_SECRET,
+    PASSWORD,
+    kind_of_name,
+    spoken_at,
+    word_triggers,
+)
+from synthorg_tui.core.redaction_tables import redact_tables
 from synthorg_tui.core.text import compiled
 
-PASSWORD = "password"
-NAMED_SECRET = "secret"
 COOKIE = "cookie"
 AUTH = "auth"
 
-_PASSWORD_NAME = r"(?i)(?:^|[_.-])(?:passwd|password|passphrase|pwd|pass)$|(?:password|passphrase)$"
+_PASSWORD_NAME = (
+    r"(?i)(?:^|[_.-])(?:passwd|password|passphrase|pwd|pass)$|(?:password|passphrase)$"
+    r"|(?:store|key|db|user|root|admin|ssh|smtp|ftp|truststore)pass$"
+)
 _SECRET_NAME = (
     r"(?i)(?:secret|token|api[_-]?key|apikey|access[_-]?key|secret[_-]?key|private[_-]?key"
     r"|auth[_-]?key|encryption[_-]?key|signing[_-]?key|account[_-]?key|credentials?|client[_-]?secret"
@@ -59,7 +69,7 @@ def secret_name(name: str) -> str | None:
         whole = kind in (COOKIE, AUTH)  # "cookie" and "auth" alone, not as the end of a name
         if compiled(pattern).fullmatch(name) if whole else compiled(pattern).search(name):
             return kind
-    return NAMED_SECRET if compiled(_ENV_SECRET_NAME).fullmatch(name) else None
+    return NAMED_SECRET if compiled(_ENV_SECRET_NAME).fullmatch(name) else kind_of_name(name)
 
 
 _RANDOM_ENOUGH = 10
@@ -124,7 +134,8 @@ _ENV = (
     r"(?P<value>[^\s\"'\\;&|,`<>()\[\]{}]{4,4096}+)"
 )
 _NAME = rf"(?:(?<![A-Za-z0-9_.])|{AFTER_ESCAPE})(?P<name>[A-Za-z_][A-Za-z0-9_.-]{{1,60}}+)"
-_QUOTED = rf"{_NAME}{QUOTE}?{_SEPARATOR}{QUOTE}(?P<value>[^\s\"'`\\&]{{4,4096}}+)(?={QUOTE})"
+_BESIDE = rf"(?:{_SEPARATOR}|\s{{1,4}}value=|,\s{{0,4}}{QUOTE}value{QUOTE}:\s{{0,4}})"
+_QUOTED = rf"{_NAME}{QUOTE}?{_BESIDE}{QUOTE}(?P<value>[^\s\"'`\\&]{{4,4096}}+)(?={QUOTE})"
 _PHRASE = (
     rf"{_NAME}{QUOTE}?{_SEPARATOR}{QUOTE}(?P<value>[^\s\"'`\\][^\"'`\\\r\n]{{3,200}})(?={QUOTE})"
 )
@@ -132,16 +143,26 @@ _PLAIN = (
     rf"(?:(?<![A-Za-z0-9_.$])|{AFTER_ESCAPE})(?P<name>[A-Za-z_][A-Za-z0-9_.-]{{1,60}}+)"
     rf"{_SEPARATOR}(?P<value>[^\s\"'`\\;,(){{}}\[\]<>|&]{{4,4096}}+)(?![(\[{{`])"
 )
+_ELEMENT = rf"{_NAME}{QUOTE}?>\s{{0,4}}(?P<value>[^\s<>&\"'{{$]{{4,4096}}+)(?=\s{{0,4}}</)"
+_MEMBER = (
+    rf"{_NAME}{QUOTE}?(?:\s|\\+[nrt]){{1,20}}value:[ \t]{{1,4}}"
+    rf"{QUOTE}?(?P<value>[^\s\"'`\\{{}}$]{{4,4096}}+)"
+)
+_SQL = (
+    rf"(?P<name>(?i:PASSWORD))"
+    rf"\s{{0,2}}[=(]?\s{{0,2}}N?{QUOTE}(?P<value>[^\s\"'`\\]{{4,256}}+)(?={QUOTE})"
+)
 _YAML = (
     r"(?:(?<![^\n ])(?<!\S )|(?<=\\n))(?P<name>[A-Za-z_][A-Za-z0-9_-]{1,60}+): {1,4}"
     r"(?P<value>[^\s\"'`\\;,(){}\[\]<>|&:#=]{4,128}+)(?=[ \t]{0,8}(?:\r?\n|$|\\+n|#))"
 )
 _FLAG = (
-    rf"(?P<name>--[a-z][a-z0-9-]{{1,40}}+)(?:[ =](?P<quote>{QUOTE})?|%3[Dd])"
+    rf"(?P<name>--?[A-Za-z][A-Za-z0-9-]{{1,40}}+)(?:[ =](?P<quote>{QUOTE})?|%3[Dd])"
     rf"(?P<value>[^\s\"'\\;&|`<>()\[\]{{}}$-][^\s\"'\\;&|`<>()\[\]{{}}]{{3,4096}}+)(?(quote)(?={QUOTE}))"
 )
 _FLAG_PHRASE = (
-    rf"(?P<name>--[a-z][a-z0-9-]{{1,40}}+)[ =]{QUOTE}(?P<value>[^\"'`\\\r\n$]{{4,200}})(?={QUOTE})"
+    rf"(?P<name>--?[A-Za-z][A-Za-z0-9-]{{1,40}}+)[ =]"
+    rf"{QUOTE}(?P<value>[^\"'`\\\r\n$]{{4,200}})(?={QUOTE})"
 )
 _SET = (
     r"(?P<name>(?<=[A-Za-z] )[A-Za-z_][A-Za-z0-9_]{1,60}+)[ \t]{1,4}"
@@ -155,54 +176,88 @@ TRIGGERS = ("secret", "token", "pass", "pwd", "key", "credential", "auth", "cook
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _ENV_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 _LONGEST_NAME = 62
-_AFTER_NAME = rf"[A-Za-z0-9_.-]{{0,70}}+(?P<after>{QUOTE}?[ \t]{{0,4}}(?:[:=]|%3[ADad])|[ \t])"
+_AFTER_NAME = (
+    rf"[A-Za-z0-9_.-]{{0,70}}+(?P<after>{QUOTE}?[ \t]{{0,4}}(?:[:=]|%3[ADad])"
+    rf"|{QUOTE}?(?:>|(?:\s|\\+[nrt]){{1,20}}value|,\s{{0,4}}{QUOTE}value)|[ \t(])"
+)
 _LEADING_ESCAPE = (
     r"(?:(?<=\\)(?:[nrtbfv]|u[0-9A-Fa-f]{4})|(?<=[\[;])\d{1,2}m|(?<=%)[0-9A-Fa-f]{2}|-)"
 )
 
 
-def redact_assignments(text: str, mark: Callable[[str], str]) -> str:
-    """Replace the values that ``text`` assigns to names of secrets, such as ``password=...``.
+def triggers_in(text: str, starts: set[bytes]) -> tuple[str, ...]:
+    """Return which of the texts that stand in names and words for secrets are in a text.
 
-    ``mark`` is called with the kind of each secret and returns its replacement.
+    ``starts`` is what its words begin with.
     """
+    lowered = _lowered(text)
+    found = [trigger for trigger in TRIGGERS if trigger in lowered]
+    for start in starts & _STARTS:
+        found += [trigger for trigger in _BY_START[start] if trigger in lowered]
+    if not text.isascii():
+        letters = set(lowered)
+        others = [trigger for trigger in _FOREIGN if letters.issuperset(trigger)]
+        found += [trigger for trigger in others if trigger in lowered]
+    return tuple(found)
+
+
+def _lowered(text: str) -> str:
+    lowered = text.lower()
+    if len(lowered) != len(text):  # the one letter that gets longer
+        lowered = text.replace("\u0130", "I").lower()
+    return lowered
+
+
+def redact_named(text: str, mark: Callable[[str, str], str], triggers: tuple[str, ...]) -> str:
+    """Replace the values that ``text`` gives to names of secrets, such as ``password=...``.
+
+    Args:
+        text: The text.
+        mark: Called with the kind of each secret and the secret; returns its replacement.
+        triggers: Those in the text, or more.
+    """
+    if len(text) < _SHORTEST:
+        return text
+    lowered = _lowered(text)
+    triggers = tuple([trigger for trigger in triggers if trigger in lowered])
+    if not triggers:
+        return text
+    if "\n" in text or "\\n" in text:
+        text = redact_tables(text, mark, triggers, secret_name)
+        lowered = _lowered(text)
     parts: list[str] = []
     done = 0
     finder = _Finder(text)
-    for place in _places(text):
-        span = finder.span_at(place, done) if place >= done else None
-        if span is not None:
+    for place, trigger in _places(lowered, triggers):
+        if place < done:
+            continue
+        span = finder.span_at(place, done) or spoken_at(text, lowered, place, _OFFSETS[trigger])
+        if span is not None and span[1] >= done:
             kind, first, last = span
-            parts += [text[done:first], mark(kind)]
+            parts += [text[done:first], mark(kind, text[first:last])]
             done = last
     return "".join([*parts, text[done:]]) if parts else text
 
 
-def _places(text: str) -> Iterator[int]:
-    """Yield where names may be, in order: behind each comes what can follow a name."""
-    if len(text) < _SHORTEST or not _can_assign(text):
-        return
-    lowered = text.lower()
-    if len(lowered) != len(text):  # the one letter that gets longer
-        lowered = text.replace("\u0130", "I").lower()
-    places: set[int] = set()
-    for trigger in TRIGGERS:
+def _places(lowered: str, triggers: tuple[str, ...]) -> list[tuple[int, str]]:
+    """Return where names and words may be, in order."""
+    places: dict[int, str] = {}
+    for trigger in triggers:
         place = lowered.find(trigger)
         while place >= 0:
-            places.add(place)
-            place = lowered.find(trigger, place + 3)
-    yield from sorted(places)
+            places.setdefault(place, trigger)
+            place = lowered.find(trigger, place + len(trigger))
+    return sorted(places.items())
 
 
 _SHORTEST = 8
-_SIGNS = (":", "=", "--", "%3", "set", "ENV ")
-
-
-def _can_assign(text: str) -> bool:
-    for sign in _SIGNS:  # noqa: SIM110  a generator costs twice as much, on every string
-        if sign in text:
-            return True
-    return False
+_OFFSETS: Mapping[str, tuple[int, ...]] = word_triggers(TRIGGERS)
+_FOREIGN = tuple(trigger for trigger in _OFFSETS if not trigger.isascii())
+_BY_START: dict[bytes, list[str]] = {}
+for _trigger in set(_OFFSETS).difference(_FOREIGN, TRIGGERS):
+    for _key in start_keys(_trigger.partition(" ")[0] + "*"):
+        _BY_START.setdefault(_key, []).append(_trigger)
+_STARTS = frozenset(_BY_START)
 
 
 class _Finder:
@@ -229,7 +284,8 @@ class _Finder:
                 kind = accept(match["name"].lstrip("-"), match["value"])
                 if kind is not None:
                     return kind, *match.span("value")
-                rejected[rule.name] = match.end("value")
+                if match["name"].lower() != "key":  # in ``key="password" value="..."`` it isn't
+                    rejected[rule.name] = match.end("value")
         self._seen.update(rejected)
         return None
 
@@ -237,11 +293,13 @@ class _Finder:
         after = compiled(_AFTER_NAME).match(self._text, place)
         if after is None:
             return ()
-        if not after["after"].isspace():
+        spaced = after["after"].isspace()
+        if not spaced and after["after"] != "(":
             return _WITH_SEPARATOR
         start = _start_of(self._text, place, _NAME_CHARACTERS)
-        is_named = self._text.startswith("--", start) or _is_set(self._text, start)
-        return _WITHOUT_SEPARATOR if is_named else ()
+        if spaced and (self._text.startswith("-", start) or _is_set(self._text, start)):
+            return _WITHOUT_SEPARATOR
+        return _SQL_ONLY if self._text[place : after.start("after")].lower() == "password" else ()
 
     def _match(self, rule: Rule, start: int) -> "re.Match[str] | None":
         if start < self._seen.get(rule.name, 0):
@@ -271,11 +329,17 @@ def _start_of(text: str, place: int, characters: str) -> int:
     return place - len(before) + len(before.rstrip(characters))
 
 
+_CODE = r"[A-Z_]+\.*|[a-z_]\w*(?:\.[a-z_]\w*)+|.*(?:[A-Z][a-z]{2,}){2,}"
+"""Constants, attributes and names of types."""
+
+
 def _accept_env(name: str, value: str) -> str | None:
     is_named = compiled(_ENV_SECRET_NAME).fullmatch(name) is not None
     if not is_named or compiled(_NOT_SECRET_NAME).search(name):
         return None
     if is_placeholder(value) or value.startswith(("/", "./", "../", "~/")):
+        return None
+    if compiled(_CODE).fullmatch(value) or (name.endswith("KEY") and not _has(r"\d", value)):
         return None
     return PASSWORD if "PASS" in name or "PWD" in name else NAMED_SECRET
 
@@ -288,8 +352,8 @@ def _accept_phrase(name: str, value: str) -> str | None:
 def _accept_plain(name: str, value: str) -> str | None:
     """Unquoted values are code more often than not: ask for letters and digits mixed."""
     kind = member_kind(name, value)
-    if kind == AUTH:
-        return kind
+    if kind == AUTH or compiled(_CODE).fullmatch(value):
+        return kind if kind == AUTH else None
     mixed = _has(r"\d", value) and _has(r"[^\W\d_]", value)
     return kind if mixed and len(value) >= _SHORTEST_PLAIN else None
 
@@ -324,12 +388,16 @@ _ACCEPTED: _Accepted = (
     (Rule("quoted-phrase", PASSWORD, TRIGGERS, _PHRASE, "value"), _accept_phrase),
     (Rule("plain-value", NAMED_SECRET, TRIGGERS, _PLAIN, "value"), _accept_plain),
     (Rule("yaml-word", PASSWORD, TRIGGERS, _YAML, "value"), _accept_yaml),
+    (Rule("element", NAMED_SECRET, TRIGGERS, _ELEMENT, "value"), member_kind),
+    (Rule("named-member", NAMED_SECRET, TRIGGERS, _MEMBER, "value"), member_kind),
     (Rule("flag", NAMED_SECRET, TRIGGERS, _FLAG, "value"), member_kind),
     (Rule("flag-phrase", PASSWORD, TRIGGERS, _FLAG_PHRASE, "value"), _accept_phrase),
     (Rule("shell-set", NAMED_SECRET, TRIGGERS, _SET, "value"), _accept_set),
+    (Rule("sql-password", PASSWORD, TRIGGERS, _SQL, "value"), member_kind),
 )
-_WITH_SEPARATOR = _ACCEPTED[:7]
-_WITHOUT_SEPARATOR = _ACCEPTED[5:]
+_WITH_SEPARATOR = (*_ACCEPTED[:9], _ACCEPTED[-1])
+_WITHOUT_SEPARATOR = _ACCEPTED[7:]
+_SQL_ONLY = _ACCEPTED[-1:]
 
 ASSIGNMENTS: tuple[Rule, ...] = tuple(rule for rule, _ in _ACCEPTED)
 """The rules for values under a secret's name, in the order in which they are tried."""

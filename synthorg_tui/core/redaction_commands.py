@@ -1,4 +1,6 @@
-"""Secrets that are known by what they are given to: a header, an address, a command, a sentence."""
+"""Secrets that are known by what they are given to: a header, an address, a command."""
+
+import re
 
 from synthorg_tui.core.redaction_rules import (
     AFTER_ESCAPE,
@@ -7,9 +9,7 @@ from synthorg_tui.core.redaction_rules import (
     Rule,
     holds_cookie,
     is_password,
-    is_placeholder,
 )
-from synthorg_tui.core.text import compiled
 
 _DSN = r"(?i:host|server|data source|user id|uid|user|dbname|database)\s?="
 """A word of a connection string; next to it even a plain word is a password."""
@@ -17,27 +17,20 @@ _DSN = r"(?i:host|server|data source|user id|uid|user|dbname|database)\s?="
 _REST = r"[^\n|;&]"
 """What may stand between a command and its option."""
 
-_SPOKEN_WORD = (
-    r"(?i)(?:base|sha|md|utf|aes|rsa|ascii|latin|argon|pbkdf|iso|http|oauth|python|version|step|line"
-    r"|field|option|part|arg|var)[-_]?\d.*|v\d[\d.]*|\d{1,5}"
-    r"|\d+-?(?:bit|char|byte|word|digit|day|hour|min|sec|th|%|x|k|m)\w*|.*_\d|[a-z_]\w*(?:\.[a-z_]\w*)+"
-)
 
-
-def _is_spoken(value: str) -> bool:
-    """In prose only what has more than letters is a password: "the password is wrong" has none."""
-    if is_placeholder(value) or compiled(_SPOKEN_WORD).fullmatch(value):
-        return False
-    return value.isdigit() or compiled(r"[\d@#$%&!*?^~+=]").search(value, 1) is not None
+def _is_in_address(value: str) -> bool:
+    """In addresses of documentation a word stands for a password."""
+    return is_password(value) and value not in ("pass", "pw", "pwd", "tiger")
 
 
 _HEADERS: tuple[Rule, ...] = (
     Rule(
         "bearer",
         "auth-header",
-        ("earer ", "EARER "),
-        r"(?i:earer) {1,4}((?=[^\s\d]{0,200}\d)[A-Za-z0-9._~+/-]{16,}+=*+)",
+        ("earer", "EARER"),
+        r"(?i:earer)[\"']?\s{1,4}[\"']?((?=[^\s\d]{0,200}\d)[A-Za-z0-9._~+/-]{16,}+=*+)",
         1,
+        starts=("bear",),
     ),
     Rule(
         "basic",
@@ -45,6 +38,7 @@ _HEADERS: tuple[Rule, ...] = (
         ("uthorization", "UTHORIZATION"),
         r"(?i:uthorization[\"']?\s{0,4}[:=,]\s{0,4}[\"']?basic) {1,4}([A-Za-z0-9+/]{6,}+=*+)",
         1,
+        starts=("auth",),
     ),
     Rule(
         "authorization",
@@ -53,6 +47,7 @@ _HEADERS: tuple[Rule, ...] = (
         r"(?i:uthorization)[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?:(?i:token|apikey|bearer) {1,4})?"
         r"((?=[^\s\d\"']{0,200}\d)[A-Za-z0-9._~+/-]{16,}+=*+)",
         1,
+        starts=("auth",),
     ),
     Rule(
         "cookie-header",
@@ -62,6 +57,7 @@ _HEADERS: tuple[Rule, ...] = (
         r"((?=[A-Za-z0-9_.-]{1,80}=)[^\r\n\"'`\\<>{}$]{8,4096}+)",
         1,
         accept=holds_cookie,
+        starts=("cook",),
     ),
     Rule(
         "cookie-option",
@@ -70,6 +66,7 @@ _HEADERS: tuple[Rule, ...] = (
         rf"--cookie[ =]{ARGUMENT}",
         "value",
         accept=holds_cookie,
+        starts=("cook",),
     ),
     Rule(
         "curl-cookie",
@@ -78,6 +75,14 @@ _HEADERS: tuple[Rule, ...] = (
         rf"curl\b{_REST}{{0,200}}?\s-b[ =]?{ARGUMENT}",
         "value",
         accept=holds_cookie,
+        starts=("curl",),
+    ),
+    Rule(
+        "url-token",
+        "url-password",
+        ("://",),
+        r"(?<=[a-zA-Z0-9])://([A-Za-z0-9_-]{24,}+)(?::x-oauth-basic|:)?@",
+        1,
     ),
     Rule(
         "url-password",
@@ -86,16 +91,18 @@ _HEADERS: tuple[Rule, ...] = (
         r"(?<=[a-zA-Z0-9])://[^\s:/@\"'<>\[\]]{0,128}:"
         r"((?!\[REDACTED:|\d{2,5}/)(?!\$|\*{3}|<|\{)[^\s@/\"'<>]{1,256}(?:/[^\s@/\"'<>]{0,128})?)@",
         1,
+        accept=_is_in_address,
     ),
-    Rule("url-token", "url-password", ("://",), r"(?<=[a-zA-Z0-9])://([A-Za-z0-9_-]{24,}+)@", 1),
+    Rule(
+        "otp-secret",
+        "otp-secret",
+        ("otpauth://",),
+        r"otpauth://[^\s\"'<>]{1,200}?[?&]secret=([A-Za-z2-7]{16,}+=*+)",
+        1,
+        starts=("otpa",),
+    ),
 )
 
-_PASSWORD_IS = (
-    r"(?i:ass(?:word|phrase|wd)(?: (?:for|of|on) [^\s,.;:]{1,40}(?: [\w-]{1,20}){0,2}?)?"
-    r"(?: {1,2}(?:is|was|to|are|=)(?: (?:now|still|just|set to|currently))?:?|:|(?<=th password)"
-    r"|(?<=use password)|(?<=ing password)) {1,2})"
-)
-_SPOKEN = r"[^\s\"'`<>(){}\[\],;$\\][^\s\"'`<>(){}\[\],;\\]{2,62}[^\s\"'`<>(){}\[\].,;:!?\\]"
 _PGPASS = (
     r"(?:(?<=[A-Za-z0-9*]):\d{4,5}|(?:(?<=localhost)|(?<=[\s\"'n]\*)|(?<=^\*)):\*)"
     r":[A-Za-z0-9*_.-]{1,63}:[A-Za-z0-9*_.-]{1,63}:([^\s:\"'`\\]{4,128})(?=\s|$|\\n|[\"'`])"
@@ -105,7 +112,8 @@ _PGPASS = (
 def _option(name: str, anchors: tuple[str, ...], command: str, option: str) -> Rule:
     """Return the rule of a command that takes a password with an option."""
     pattern = rf"(?:(?<![\w-])|{AFTER_ESCAPE}){command}{_REST}{{0,200}}?\s{option}{ARGUMENT}"
-    return Rule(name, "password", anchors, pattern, "value", accept=is_password)
+    starts = tuple(re.split(r"\W", anchor)[0] for anchor in anchors)
+    return Rule(name, "password", anchors, pattern, "value", accept=is_password, starts=starts)
 
 
 _COMMANDS: tuple[Rule, ...] = (
@@ -116,6 +124,7 @@ _COMMANDS: tuple[Rule, ...] = (
         _DSN + r"[^\n]{0,80}?[;\s](?i:password|pwd)=([^\s;\"',()&\[$]{3,128})(?=[;\s\"']|$)",
         1,
         floats=True,
+        starts=("pass*", "pwd"),
     ),
     Rule(
         "password-dsn",
@@ -123,6 +132,7 @@ _COMMANDS: tuple[Rule, ...] = (
         ("assword=", "ASSWORD=", "wd=", "WD="),
         r"(?i:password|assword|pwd|wd)=([^\s;\"',()&\[$]{3,128})(?=[;\s][^\n]{0,80}?" + _DSN + ")",
         1,
+        starts=("pass*", "pwd"),
     ),
     Rule(
         "netrc",
@@ -130,6 +140,7 @@ _COMMANDS: tuple[Rule, ...] = (
         ("login ",),
         r"\blogin\s{1,4}\S{1,80}\s{1,4}password\s{1,4}([^\s\[]\S{2,127})",
         1,
+        starts=("logi",),
     ),
     Rule("pgpass", "password", (":543", ":643", ":*:"), _PGPASS, 1, accept=is_password),
     Rule(
@@ -139,6 +150,7 @@ _COMMANDS: tuple[Rule, ...] = (
         rf"(?:mysql|mariadb)\w{{0,10}}\b{_REST}{{0,80}}?\s-p(?=\S){ARGUMENT}",
         "value",
         accept=is_password,
+        starts=("mysq", "mari"),
     ),
     Rule(
         "curl-user",
@@ -147,6 +159,7 @@ _COMMANDS: tuple[Rule, ...] = (
         rf"curl\b{_REST}{{0,200}}?\s(?:-u|--user)[ =]?[\"']?"
         r"[^\s:\"'$]{1,64}:([^\s\"'\[$]{3,200})",
         1,
+        starts=("curl",),
     ),
     _option(
         "registry-login",
@@ -154,6 +167,17 @@ _COMMANDS: tuple[Rule, ...] = (
         r"(?:docker|podman|helm registry|nerdctl|buildah|skopeo|oras) login\b",
         r"-p[ =]?",
     ),
+    _option("htpasswd", ("htpasswd",), r"htpasswd -\w*b\w*(?: \S+){2}", ""),
+    _option(
+        "secure-string", ("ConvertTo-SecureString",), r"ConvertTo-SecureString\b", r"(?:-String )?"
+    ),
+    _option("gh-secret", ("gh secret",), r"gh secret set\b", r"(?:--body|-b)[ =]?"),
+    _option("ssh-keygen", ("ssh-keygen",), r"ssh-keygen\b", r"-[NP] ?"),
+    _option("zip-option", ("zip ", "unzip "), r"(?:un)?zip\b", r"-P ?"),
+    _option("7z-option", ("7z",), r"7z[a-z]? [axetlu]\b", r"-p"),
+    _option("smb-option", ("smbclient", "rpcclient"), r"(?:smb|rpc)client\b", r"-U ?[^\s%]+%"),
+    _option("net-user", ("net user",), r"net user \S+(?= )", ""),
+    _option("vault-login", ("vault login",), r"vault login(?= )", ""),
     _option("sshpass", ("sshpass",), r"sshpass\b", r"-p ?"),
     _option("redis-option", ("redis-cli",), r"redis-cli\b", "-a ?"),
     _option("az-login", ("az ",), r"az (?:login|acr|sql|postgres|mysql)\b", r"-p[ =]?"),
@@ -170,6 +194,7 @@ _COMMANDS: tuple[Rule, ...] = (
         rf"|(?:sudo )?chpasswd\b|su\b|kinit\b)",
         "value",
         accept=is_password,
+        starts=("echo", "prin"),
     ),
     Rule(
         "sudo-here-string",
@@ -178,23 +203,26 @@ _COMMANDS: tuple[Rule, ...] = (
         rf"sudo\b{_REST}{{0,60}}?\s-\w{{0,4}}S\b[^\n]{{0,80}}?<<<\s{{0,2}}{ARGUMENT}",
         "value",
         accept=is_password,
+        starts=("sudo",),
     ),
     Rule(
-        "spoken-password",
+        "sql-identified",
         "password",
-        ("assword", "assphrase", "ASSWORD"),
-        rf"{_PASSWORD_IS}({_SPOKEN})",
-        1,
-        accept=_is_spoken,
-    ),
-    Rule(
-        "spoken-quoted-password",
-        "password",
-        ("assword", "assphrase", "ASSWORD"),
-        r"(?i:ass(?:word|phrase)(?: for [^\s,.;:]{1,40})?"
-        r" (?:is|was)(?: now)?:?) {1,2}(?P<quote>\\*[\"'`])([^\s\"'`\\]{4,64})(?P=quote)",
-        2,
+        ("DENTIFIED", "dentified"),
+        rf"(?i:dentified(?: with [\w\"'`]{{1,40}})? (?:by|as)(?: password)?) "
+        rf"(?=[\\\"']|\S*\d){ARGUMENT}",
+        "value",
         accept=is_password,
+        starts=("iden",),
+    ),
+    Rule(
+        "seed-phrase",
+        "seed-phrase",
+        ("phrase", "Phrase", "nemonic", "seed"),
+        r"(?:[Pp]hrase|nemonic|seed(?: words)?)[^A-Za-z0-9\n]{0,8}(?:is[ :]{1,2})?[\"'`*]{0,3}"
+        r"((?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})(?![A-Za-z])",
+        1,
+        starts=("phra", "mnem", "seed"),
     ),
 )
 

@@ -7,6 +7,9 @@ Each needs an example and a counter-example in ``tests/core/secret_kit.py``.
 
 import base64
 import binascii
+import itertools
+import re
+import string
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -18,7 +21,9 @@ class Rule(NamedTuple):
 
     The pattern is tried ``before`` characters ahead of each of the ``anchors``, and ``group`` of a
     match is replaced when ``accept`` (if there is one) says so. A rule that ``floats`` is searched
-    for in any text that has one of the anchors. No pattern may take more than bounded time for one
+    for in any text that has one of the anchors. A text that
+    has a match has a word that begins with one of ``starts``, if there are any, in small or capital
+    letters. No pattern may take more than bounded time for one
     anchor.
     """
 
@@ -30,6 +35,73 @@ class Rule(NamedTuple):
     before: int = 0
     accept: Callable[[str], bool] | None = None
     floats: bool = False
+    starts: tuple[str, ...] = ()
+
+
+LONGEST_START = 4
+_LETTERS = string.ascii_lowercase + string.digits
+_ENDS_WORDS = bytes(
+    ord(chr(code).lower()) if chr(code).isalnum() and code < 128 else 32 for code in range(256)
+)
+
+
+def word_starts(text: str) -> set[bytes]:
+    """Return what the words of a text begin with: their first four letters, made small.
+
+    A letter or digit after anything else begins a word; so does one after an escape.
+    """
+    data = text.encode("utf-8", "replace")
+    if b"\\" in data:
+        for escape in (b"\\n", b"\\t", b"\\r"):
+            data = data.replace(escape, b" ")
+    for sign, escape in (
+        (b"%", rb"%[0-9A-Fa-f]{2}"),
+        (b"\\u", rb"\\u[0-9A-Fa-f]{4}(?:\[[0-9;]*m)?"),
+        (b"\x1b", rb"\x1b\[[0-9;]*m"),
+    ):
+        if sign in data:
+            data = re.sub(escape, b" ", data)
+    return {word[:LONGEST_START] for word in set(data.translate(_ENDS_WORDS).split())}
+
+
+def start_keys(start: str) -> list[bytes]:
+    """Return what ``word_starts`` may give for a word that begins with ``start``.
+
+    A start shorter than ``LONGEST_START`` is a whole word unless it ends with ``*``.
+    """
+    plain = start.rstrip("*").lower()[:LONGEST_START]
+    more = itertools.product(_LETTERS, repeat=LONGEST_START - len(plain))
+    parts = (*more, ()) if start.endswith("*") else ((),)
+    return [(plain + "".join(part)).encode() for part in parts]
+
+
+_ALPHABETS = {
+    "A": "A-Za-z0-9",
+    "h": "a-f0-9",
+    "x": "A-Fa-f0-9",
+    "U": "A-Z0-9",
+    "D": "0-9",
+    "W": "a-z0-9",
+    "B": "A-Za-z0-9+/",
+    "T": "A-Za-z0-9_-",
+    "G": "A-Za-z0-9_",
+    "E": "A-Za-z0-9_.-",
+    "V": "A-Za-z0-9_.=-",
+    "F": "A-Za-z0-9+/=_-",
+    "Q": "A-Za-z0-9%+/=_.-",
+}
+"""By the letter that stands for it in a shape; base64 may end in ``=``."""
+
+
+def shape_pattern(shape: str) -> str:
+    """Return the pattern of a shape: ``{A20}``, ``{A20+}``, ``{A20-24}`` and what stands there."""
+    parts = re.split(r"\{(\w)(\d+)(\+|-\d+|)\}", shape)
+    pattern = re.escape(parts[0])
+    for alphabet, least, most, rest in zip(*[iter(parts[1:])] * 4, strict=True):
+        bound = f",{most.lstrip('+-')}" if most else ""
+        pattern += f"[{_ALPHABETS[alphabet]}]{{{least}{bound}}}{'+' if most == '+' else ''}"
+        pattern += ("={0,2}" if alphabet == "B" else "") + re.escape(rest)
+    return pattern if shape.endswith("+}") else rf"{pattern}(?![A-Za-z0-9])"
 
 
 AFTER_ESCAPE = (

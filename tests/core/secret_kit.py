@@ -2,7 +2,8 @@
 
 In a template ``{A20}`` is twenty letters and digits, ``{h20}`` hexadecimal, ``{H20}`` the same in
 capitals, ``{U20}`` capitals and digits, ``{D20}`` digits, ``{W20}`` small letters and digits,
-``{B20}`` base64, ``{l20}`` small base32, ``{w1}`` a word. The secret stands between ``«`` and
+``{B20}`` base64, ``{l20}`` small base32, ``{w1}`` a word, ``{P20}`` a password, ``{S20}`` base32,
+``{T20}`` letters, digits, dashes. The secret stands between ``«`` and
 ``»``. Nothing here has the form of a token, so that no scanner takes this file for a leak.
 """
 
@@ -11,6 +12,8 @@ import random
 import re
 import string
 from typing import NamedTuple
+
+from synthorg_tui.core.redaction_tokens import SHAPES
 
 _ALPHABETS = {
     "A": string.ascii_letters + string.digits,
@@ -21,8 +24,30 @@ _ALPHABETS = {
     "W": string.ascii_lowercase + string.digits,
     "B": string.ascii_letters + string.digits + "+/",
     "l": "abcdefghijklmnopqrstuvwxyz234567",
+    "x": "0123456789abcdefABCDEF",
+    "S": "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567",
+    "P": string.ascii_letters + string.digits + "!#%*+?@^~=_-",
 }
-_WORDS = ("heron", "granite", "lovelace", "sturgeon", "marigold", "tangelo", "walrus", "quartz")
+for _name in "TGEVFQ":
+    _ALPHABETS[_name] = string.ascii_letters + string.digits + "_"
+_WORDS = (
+    "heron",
+    "granite",
+    "lovelace",
+    "sturgeon",
+    "marigold",
+    "tangelo",
+    "walrus",
+    "quartz",
+    "saddle",
+    "ribbon",
+    "copper",
+    "meadow",
+    "willow",
+    "dagger",
+    "puzzle",
+    "anchor",
+)
 
 
 class Planted(NamedTuple):
@@ -44,13 +69,17 @@ def planted(template: str, seed: int) -> Planted:
             return base64.b64encode(
                 f"ada:{''.join(dice.choices(_ALPHABETS['A'], k=count))}".encode()
             ).decode()
-        if alphabet in "Dl" or count < 5:
+        if alphabet == "P":
+            text = "".join(dice.choices(_ALPHABETS["P"], k=count - 5))
+            ends = string.ascii_letters
+            return f"{dice.choice(ends)}{dice.choice('!#%*+@')}{dice.choice('23456789')}{text}Kq"
+        if alphabet in "DlS" or count < 5:
             return "".join(dice.choices(_ALPHABETS[alphabet], k=count))
         text = "".join(dice.choices(_ALPHABETS[alphabet], k=count - 2))
         letter = "E" if alphabet in "UH" else "d"
         return f"{text[:1]}{dice.choice('23456')}{letter}{text[1:]}"
 
-    text = re.sub(r"\{([AhHUDWBlwL])(\d+)\}", fill, template)
+    text = re.sub(r"\{([AhHUDWBlwLxSPTGEVFQ])(\d+)\}", fill, template)
     before, rest = text.split("«")
     secret, after = rest.split("»")
     return Planted(before + secret + after, secret)
@@ -249,25 +278,30 @@ RULE_SAMPLES: dict[str, Sample] = {
         ("echo done | sudo tee /etc/x", "echo $PW | sudo -S apt update"),
     ),
     "sudo-here-string": Sample(("sudo -S true <<< '«{w1}»'",), ("sudo -S true <<< $PW",)),
-    "spoken-password": Sample(
-        (
-            "The password is «{w1}7»",
-            "the password for staging is now «{A10}», don't tell",
-            "log in with password «{A10}».",
-            "I set the password to «{w1}42!»",
-        ),
-        (
-            "the password is wrong",
-            "The password is base64-encoded",
-            "the password is 128-bit",
-            "passwords are hashed",
-            "password is required",
-        ),
+    "htpasswd": Sample(("htpasswd -bc x ada «{A12}»",), ("htpasswd -c x ada",)),
+    "secure-string": Sample(
+        ("ConvertTo-SecureString '«{A12}»' -AsPlainText",), ("ConvertTo-SecureString $pw -Force",)
     ),
-    "spoken-quoted-password": Sample(
-        ("the password is '«{w1}»'", 'The passphrase was "«{A12}»"'),
-        ("the password is 'required'", "the password is `$PW`"),
+    "gh-secret": Sample(("gh secret set X --body «{A24}»",), ("gh secret set X < file",)),
+    "ssh-keygen": Sample(("ssh-keygen -N '«{w2}»' -f k",), ("ssh-keygen -t ed25519 -N ''",)),
+    "zip-option": Sample(("zip -P «{A12}» a.zip d", "unzip -P «{A12}» a.zip"), ("zip -r a.zip d",)),
+    "7z-option": Sample(("7z a -p«{A12}» a.7z d",), ("7z x a.7z",)),
+    "smb-option": Sample(("smbclient -U ada%«{A12}» //x/y",), ("smbclient -U ada //x/y",)),
+    "net-user": Sample(("net user ada «{A12}» /add",), ("net user ada",)),
+    "vault-login": Sample(("vault login «{A26}»",), ("vault login",)),
+    "sql-identified": Sample(
+        ("CREATE USER ada IDENTIFIED BY '«{w1}»'",), ("identified by its path", "IDENTIFIED BY ?")
     ),
+    "seed-phrase": Sample(("my recovery phrase is «{w12}»",), ("a phrase of twelve words",)),
+    "otp-secret": Sample(
+        ("otpauth://totp/x:ada?secret=«{S32}»&issuer=x",), ("otpauth://totp/x?issuer=x",)
+    ),
+    "ngrok-token": Sample(("«2{A26}_{A20}»",), ("2_000_000 of 27_items",)),
+    "element": Sample(("<dbPassword>«{A12}»</dbPassword>",), ("<password>${PW}</password>",)),
+    "named-member": Sample(
+        ("- name: API_TOKEN\n  value: «{A32}»",), ("- name: API_TOKEN\n  valueFrom: x",)
+    ),
+    "sql-password": Sample(("ALTER USER ada PASSWORD '«{A12}»'",), ("PASSWORD ''", "password (x)")),
     "env-line": Sample(
         (
             "DATABASE_PASSWORD=«{A12}»",
@@ -325,7 +359,20 @@ RULE_SAMPLES: dict[str, Sample] = {
         ("set -x PATH /usr/bin $PATH", "set -x API_TOKEN $OTHER", "set the token aside"),
     ),
 }
-"""By the name of each rule."""
+"""By the name of each rule, those of the data file among them."""
+
+
+def _shaped(line: str) -> tuple[str, Sample]:
+    """Return the name of a shape in the data file, and examples that the shape itself describes."""
+    name, _, _, shapes, lookalike, *_ = line.split("\t")
+    plain = (re.sub(r"\{(\w\d+)[^}]*\}", r"{\1}", shape) for shape in shapes.split())
+    return name, Sample(tuple(f"«{shape}»" for shape in plain), (lookalike,))
+
+
+for _line in SHAPES.read_text(encoding="utf-8").splitlines():
+    if not _line.startswith("#"):
+        _name, _sample = _shaped(_line)
+        RULE_SAMPLES.setdefault(_name, _sample)
 
 HARMLESS = (
     *("API_KEY=$TOKEN", "api_key: <your-key>", "token=xxxxxxxxxxxx", "password=example"),

@@ -4,9 +4,12 @@ import json
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from synthorg_tui.core.redaction import RULES, RedactionTally, redact_text, redact_value
 from synthorg_tui.core.redaction_rules import Rule
+from tests.core import secret_sentences as sentences
 from tests.core.proportion import takes_time_in_proportion
 from tests.core.secret_kit import HARMLESS, RULE_SAMPLES, Planted, planted
 from tests.soak import points
@@ -90,6 +93,55 @@ def _vanished(template: str, place: str) -> int:
         clean = json.dumps(redact_value(record, RedactionTally(), raw=raw), ensure_ascii=False)
         count += one.secret not in clean and json.dumps(one.secret)[1:-1] not in clean
     return count
+
+
+_SAID = [(place, one) for place, those in sentences.SPOKEN.items() for one in those]
+_NOTED = [(place, one) for place, those in sentences.NOTATIONS.items() for one in those]
+
+
+def _share_found(templates: list[tuple[str, str]]) -> float:
+    found = sum(_vanished(one, place) for _, one in templates for place in PLACES)
+    return found / (_TRIES * len(PLACES) * len(templates))
+
+
+def test_secrets_that_a_sentence_of_any_language_names_vanish() -> None:
+    assert len(sentences.SPOKEN) > 30
+    assert _share_found(_SAID) >= 0.98
+
+
+def test_secrets_in_files_tables_and_commands_vanish() -> None:
+    assert _share_found(_NOTED) >= 0.98
+
+
+@rows("text", sentences.TALK)
+def test_talk_about_secrets_is_left_alone(text: str) -> None:
+    assert len(sentences.TALK) > 60
+    assert redacted(text) == text
+
+
+_HIDING = ("\u200b", "\u2060", "\u00ad", "\x1b[1m", "\x1b[38;5;200m", "\x1b]8;;x\x07", "\u241b[0m")
+
+
+@rows("hidden", _HIDING)
+def test_what_takes_no_room_does_not_hide_a_secret(hidden: str) -> None:
+    for name in ("github-token", "spoken", "url-password"):
+        template = {"spoken": "Das Kennwort lautet «{P14}»."}.get(name)
+        one = planted(template or RULE_SAMPLES[name].examples[0], 3)
+        first = one.text.index(one.secret)
+        text = f"{one.text[: first + 6]}{hidden}{one.text[first + 6 :]} and{hidden} more"
+        clean = redacted(text)
+        assert one.secret[-6:] not in clean
+        assert clean.endswith(f" and{hidden} more")
+
+
+@given(before=st.text(max_size=20), hidden=st.sampled_from(_HIDING), after=st.text(max_size=20))
+def test_text_with_hidden_characters_and_no_secret_stays(
+    before: str, hidden: str, after: str
+) -> None:
+    text = before + hidden + after
+    once = redacted(text)
+    assert redacted(once) == once
+    assert "[REDACTED:" in once or once == text
 
 
 def test_nine_in_ten_secrets_of_every_class_vanish_in_every_place() -> None:

@@ -165,7 +165,9 @@ def is_random(value: str, shortest: int, *, hexadecimal: bool = False) -> bool:
     return compiled(r"\d").search(run) is not None and _switches(run) > 3
 
 
-_APART = "\u0900-\u0dff\u0e00-\u0e7f\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\ue000-\uf8ff\uff00-\uffef"
+_APART = (
+    "\u0900-\u0dff\u0e00-\u0e7f\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\ue000-\uf8ff\uff00-\uffef"
+)
 _VALUE = rf"[^\s\"'`\u2018\u2019<>(){{}}\[\],;|“”„«»\\…{_APART}]+"
 _STOP = (
     r"[{}\[\]<>]|[.!?。\uff01\uff1f\uff1b|]\s|[。\uff01\uff1f\uff1b|]|;\s"

@@ -41,14 +41,20 @@ def examines_code(step: Step) -> bool:
     return role_of(step) in known_programs().roles[:4]
 
 
-def runs_code(step: Step) -> bool:
-    """Tell whether a step runs or examines code: what it complains of is mostly the code."""
+def runs_script(step: Step) -> bool:
+    """Tell whether a step runs a script of the project by its name."""
     words = _words(step)
     runner = known_programs().runners.get(words[0])
-    if runner is not None and (runner.verbs or examines_code(step)) and runner.script(words)[0]:
-        return True
-    interprets = _PYTHON.fullmatch(words[0]) or words[0] in known_programs().options["interpreters"]
-    return bool(interprets) or (examines_code(step) and role_of(step) != "build")
+    return runner is not None and bool(runner.verbs) and bool(runner.script(words)[0])
+
+
+def runs_code(step: Step) -> bool:
+    """Tell whether a step runs or examines code: what it complains of is mostly the code."""
+    name = _words(step)[0]
+    known = known_programs()
+    interprets = _PYTHON.fullmatch(name) or name in known.options["interpreters"]
+    examines = examines_code(step) and (name in known.runners or role_of(step) != "build")
+    return bool(interprets) or examines or runs_script(step)
 
 
 def is_part(step: Step) -> bool:

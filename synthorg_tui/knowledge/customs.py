@@ -1,8 +1,7 @@
 """The customs of a project: what its people said, what its gates want, how its commits are written.
 
 Only a person's own turns give conventions: no output of a tool, no text that an agent was given by
-another, and nothing of a run that an agent reported itself. What a project's own file of
-instructions says is kept apart, as that file's words.
+another, and nothing of a run that an agent reported itself.
 """
 
 import re
@@ -12,12 +11,11 @@ from dataclasses import replace
 from typing import Final
 
 from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.executions.commands import command_steps
 from synthorg_tui.executions.models import Execution, SourceRef, ToolCall, slug
 from synthorg_tui.executions.titles import commit_of
 from synthorg_tui.ingest.extract.phrases import commit_body
 from synthorg_tui.knowledge.facts import Fact
-from synthorg_tui.knowledge.places import inside
-from synthorg_tui.knowledge.work import content_of
 from synthorg_tui.learning.corrections import CorrectionCaptureStrategy
 from synthorg_tui.learning.cues import INSULT
 from synthorg_tui.learning.gates import GateCaptureStrategy
@@ -27,7 +25,6 @@ CONVENTION: Final = 0.5
 """The least certainty of a person's words that make a convention and not a remark in passing."""
 _MAX_TOPIC: Final = 8
 _COMMITTED: Final = 0.6
-_READ: Final = 0.5
 _REFUSED: Final = 0.4
 _FORMS: Final = tuple(
     (name, re.compile(pattern))
@@ -44,30 +41,17 @@ _FORMS: Final = tuple(
 """How the first line of a commit may be written; the first that matches."""
 _REFERENCE: Final = re.compile(r"\((?:#?[\w.-]*\d[\w.-]*|[\w]+-[\w.]+)\)$")
 _DECIDES: Final = re.compile(
-    r"\b(?:instead of|rather than|in favou?r of|no longer|because|so that|to (?:avoid|prevent)"
-    r"|prefer(?:s|red)?\b.{2,60}\bover|replac(?:e|es|ed|ing)\b.{2,80}\b(?:with|by)"
-    r"|switch(?:e[sd]|ing)? (?:from\b.{2,60}\bto|to)|mov(?:e|es|ed|ing)\b.{2,80}\b(?:in)?to"
-    r"|renam(?:e|es|ed|ing)\b.{2,60}\bto|migrat(?:e|es|ed|ing)\b.{2,60}\bto|deprecat(?:e|es|ed|ing)"
-    r"|drop(?:s|ped)? support|stop(?:s|ped)? using|split(?:s|ting)?\b.{2,60}\binto"
-    r"|merg(?:e|es|ed|ing)\b.{2,60}\binto)\b",
+    r"\b(?:us(?:e[sd]?|ing)|switch\w*|replac\w+|keeps?|kept|stor(?:e[sd]?|ing)|reject(?:s|ed)?"
+    r"|calls?|reads?|runs?|moves?|avoids?)\b.{2,120}\b(?:instead of|rather than|in favou?r of"
+    r"|because|so that|to (?:avoid|prevent))\b|\bprefer(?:s|red)?\b.{2,60}\bover\b",
     re.IGNORECASE,
 )
-"""Words of a commit that decide between two ways, and don't only tell what is new."""
+"""Words of a commit that say which of two ways is taken, and why; others only tell what is new."""
+_NO_DECISION: Final = re.compile(r"(?i)(?:merge|fix|bump|pr #|revert)\b|.*:$")
 _SENTENCE: Final = re.compile(r"(?<=[.!?:])\s+(?=[A-Z-])|\s[-*•]\s+(?=[A-Z])")
-_NO_UPSTREAM: Final = re.compile(r"has no upstream branch")
 _IGNORED: Final = re.compile(
     r"paths are ignored by one of your \.gitignore files:\n((?:(?!hint:)\S[^\n]*\n)+)"
 )
-_TOLD: Final = re.compile(
-    r"(?:AGENTS|CLAUDE|GEMINI|CONTRIBUTING|CONVENTIONS)\.md|\.cursorrules|\.windsurfrules"
-    r"|\.github/copilot-instructions\.md"
-)
-_BULLET: Final = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(?P<rule>\S.{8,180})$", re.MULTILINE)
-_STRICT: Final = re.compile(
-    r"\b(?:never|always|must(?: not)?|do not|don'?t|only|avoid|no|before|after|required?)\b",
-    re.IGNORECASE,
-)
-_MAX_TOLD: Final = 8
 
 
 def custom_facts(execution: Execution) -> Iterator[Fact]:
@@ -76,7 +60,7 @@ def custom_facts(execution: Execution) -> Iterator[Fact]:
     yield from _gates(execution)
     yield from _commits(execution)
     for call in execution.calls:
-        for fact in (*_decisions(call), *_in_the_way(execution, call), *_told(execution, call)):
+        for fact in (*_decisions(call), *_in_the_way(call)):
             yield replace(fact, at=call.at, lines=(call.call_line, call.last_line))
 
 
@@ -169,41 +153,28 @@ def _decisions(call: ToolCall) -> Iterator[Fact]:
     commit = commit_of(call)
     if commit is None:
         return
-    subject = commit[1]
-    if _DECIDES.search(subject):
-        yield Fact(
-            "decision", slug(subject), f"{subject} (commit {commit[0][:7]})", certainty=_COMMITTED
-        )
-        return
-    for sentence in _SENTENCE.split(" ".join(commit_body(call).split())):
-        if _DECIDES.search(sentence) and len(sentence) <= 200:
-            text = sentence.lstrip("-* ").rstrip(".")
+    sentences = (
+        [commit[1]]
+        if _DECIDES.search(commit[1])
+        else _SENTENCE.split(" ".join(commit_body(call).split()))
+    )
+    for sentence in sentences:
+        text = sentence.lstrip("-* ").rstrip(".")
+        if _DECIDES.search(text) and len(text) <= 200 and not _NO_DECISION.match(text):
             yield Fact(
                 "decision", slug(text), f"{text} (commit {commit[0][:7]})", certainty=_COMMITTED
             )
 
 
-def _in_the_way(execution: Execution, call: ToolCall) -> Iterator[Fact]:
-    """What git refused, and will again: a push without upstream, a path that is ignored."""
-    if not call.is_shell or call.outcome is not CallOutcome.FAILED:
+def _in_the_way(call: ToolCall) -> Iterator[Fact]:
+    """A path that git refused to add since it is ignored; added by force it is no such."""
+    if not call.is_shell:
         return
-    if _NO_UPSTREAM.search(call.output):
-        yield Fact("refused", "push", certainty=_REFUSED)
-    if match := _IGNORED.search(call.output):
+    if call.outcome is CallOutcome.FAILED and (match := _IGNORED.search(call.output)):
         for path in match[1].split("\n"):
             if path.strip() and "/" in path:
-                yield Fact("refused", f"ignored|{path.strip()}", certainty=_REFUSED)
-
-
-def _told(execution: Execution, call: ToolCall) -> Iterator[Fact]:
-    """The strict rules of the project's own file of instructions, as far as they were read."""
-    name = call.intent.removeprefix("read ")
-    if call.is_shell:
-        name = call.arguments.strip().removeprefix("cat ")
-    path = inside(execution, name) or name
-    if not _TOLD.fullmatch(path):
-        return
-    rules = [match["rule"].strip() for match in _BULLET.finditer(content_of(call, path))]
-    strict = [rule for rule in rules if _STRICT.search(rule) and not rule.endswith(":")]
-    for rule in strict[:_MAX_TOLD]:
-        yield Fact("told", f"{path}|{slug(rule)}", rule, certainty=_READ)
+                yield Fact("ignored", path.strip(), certainty=_REFUSED)
+    for step in command_steps(call.arguments) if call.outcome is CallOutcome.OK else ():
+        if step.intent == "git add" and {"-f", "--force"} & {*step.words}:
+            for path in step.words[2:]:
+                yield Fact("ignored", path, good=0, bad=1, certainty=_REFUSED)

@@ -16,7 +16,7 @@ from typing import Final
 from synthorg_tui.core.text import counted
 from synthorg_tui.knowledge.certainty import LEAST, Witnesses, gathered
 from synthorg_tui.knowledge.facts import Sighting
-from synthorg_tui.learning.project_commands import ALL_ROLES
+from synthorg_tui.learning.phrases import joined
 
 SECTIONS: Final = {
     "commands": "How it is worked on",
@@ -36,7 +36,6 @@ _VERBS: Final = {
     "build": "Build",
     "format": "Format",
     "run": "Run",
-    "install": "Install what it needs",
     "migrate": "Migrate the database",
     "generate": "Generate code",
     "release": "Release",
@@ -45,14 +44,17 @@ _PLAIN_FORMS: Final = {
     "Subject": "with a capital letter and no type",
     "subject": "with a small letter and no type",
 }
-_MAX_OF_A_ROLE: Final = 3
-_MAX_FILES: Final = 5
-_MAX_FOLDERS: Final = 4
-_MAX_DECISIONS: Final = 8
-_MAX_TOOLS: Final = 4
-_MAX_DEPTH: Final = 6
-_LEAST_EDITS: Final = 3
-_LEAST_RUNS: Final = 5
+_MAX_LINES: Final = 12
+_MAX_OF_A_ROLE: Final = {"test": 2, "check": 3, "build": 2}
+_MAX_DECISIONS: Final = 2
+_LEAST_COMMITS: Final = 3
+_SETTLED: Final = 0.3
+"""A command that is less certain is told only when it is the only one of its kind."""
+_BEFORE: Final = ("generate", "format", "build", "check", "test")
+"""The order in which a change is gone over before it is committed."""
+_MAX_BEFORE: Final = 5
+_WORTH: Final = {"gates": 1.2, "people": 1.2, "commands": 1.0, "git": 0.8, "files": 0.7}
+"""How much a certain line of a section is worth as against another; of all others half as much."""
 _MOSTLY: Final = 0.8
 _TESTS: Final = (
     (re.compile(r"(?P<stem>.+)_test(?P<end>\.\w+)"), "*_test{}"),
@@ -99,6 +101,14 @@ def lines_of(project: str, sightings: Sequence[Sighting], now: datetime) -> tupl
     return tuple(sorted(known, key=lambda line: order.index(line.section)))
 
 
+def most_useful(lines: Iterable[KnownLine]) -> list[KnownLine]:
+    """Return the lines of a page in order: the ``_MAX_LINES`` that are worth most."""
+    lines = list(lines)
+    ranked = sorted(lines, key=lambda line: -line.certainty * _WORTH.get(line.section, 0.5))
+    kept = ranked[:_MAX_LINES]
+    return [line for line in lines if line in kept]
+
+
 def day(moment: datetime | None) -> str:
     """Return a day as it is written in lines; empty for an unknown one."""
     return f"{moment:%Y-%m-%d}" if moment else ""
@@ -127,15 +137,15 @@ class _ProjectLines:
 
     def all(self) -> Iterator[KnownLine]:
         """Yield all lines, those that are too uncertain, too."""
+        yield from self._before_commits()
         yield from self._commands()
         yield from self._scripts()
         yield from self._gates()
-        yield from self._places()
-        yield from self._tools()
+        yield from self._tests()
+        yield from self._versions()
         yield from self._git()
         yield from self._commits()
         yield from self._decisions()
-        yield from self._told()
 
     def _of(self, *topics: str) -> dict[str, Witnesses]:
         return gathered(self._sightings, *topics)
@@ -159,7 +169,8 @@ class _ProjectLines:
         of_role: dict[str, list[KnownLine]] = {}
         for subject, seen in self._of("command").items():
             role = subject.partition("|")[0]
-            if role in _VERBS and seen.good:
+            is_once = role == "run" and "<path>" in seen.facts[-1].detail
+            if role in _VERBS and seen.good and not is_once:
                 forms = Counter[str]()
                 for fact in seen.facts:
                     forms[fact.detail] += fact.good
@@ -174,9 +185,27 @@ class _ProjectLines:
                         seen,
                     )
                 )
-        for role in ALL_ROLES:
+        for role in _VERBS:
             ranked = sorted(of_role.get(role, ()), key=lambda line: (-line.good, line.key))
-            yield from ranked[:_MAX_OF_A_ROLE]
+            settled = [line for line in ranked if line.certainty >= _SETTLED] or ranked[:1]
+            yield from settled[: _MAX_OF_A_ROLE.get(role, 1)]
+
+    def _before_commits(self) -> Iterator[KnownLine]:
+        """What passed before most commits, as one line in the order in which it is done."""
+        commits = sum(seen.good for seen in self._of("commit").values())
+        often = {
+            subject: seen
+            for subject, seen in self._of("before").items()
+            if seen.good >= 2 and seen.good * 3 >= commits
+        }
+        if often:
+            order = sorted(often, key=lambda each: _BEFORE.index(each.partition("|")[0]))
+            named = [f"`{each.partition('|')[2]}`" for each in order[:_MAX_BEFORE]]
+            seen = Witnesses([s for each in order for s in often[each].sightings])
+            most = max(each.good for each in often.values())
+            counts = counts_of(seen, f"passed before {most} of {counted(commits, 'commit')}")
+            text = f"Before a commit run {joined(named)}"
+            yield self._line("commands", "before", text, counts, seen)
 
     def _scripts(self) -> Iterator[KnownLine]:
         """What scripts stand for: what was printed last."""
@@ -184,6 +213,8 @@ class _ProjectLines:
             script, _, place = subject.partition("|")
             where = f" in `{place}`" if place else ""
             newest = seen.facts[-1].detail
+            if "&&" not in newest:  # what does one thing only tells no more than its name
+                continue
             same = Witnesses([s for s in seen.sightings if s.fact.detail == newest])
             yield self._line(
                 "commands",
@@ -210,34 +241,11 @@ class _ProjectLines:
                 counts = counts_of(seen, f"seen at {ran} of {counted(made, 'commit')}")
                 text = f"A hook runs `{subject}` at `git commit`"
                 yield self._line("gates", f"hook|{subject}", text, counts, seen)
-        for subject, seen in self._of("refused").items():
-            kind, _, path = subject.partition("|")
-            if kind == "ignored":
-                text = f"Git ignores `{path}`: adding files there takes `git add -f`"
-            elif seen.good >= 2:
-                text = "A new branch has no upstream: `git push` is refused until"
-                text += " `git push --set-upstream origin <branch>`"
-            else:
-                continue
-            counts = counts_of(seen, f"refused {times(seen.good)}")
-            yield self._line("gates", f"refused|{subject}", text, counts, seen)
-
-    def _places(self) -> Iterator[KnownLine]:
-        files = self._remaining()
-        hot = sorted(files, key=lambda path: (-files[path].good, -files[path].sessions, path))
-        hot = [path for path in hot if files[path].good >= _LEAST_EDITS][:_MAX_FILES]
-        if hot:
-            seen = Witnesses([s for path in hot for s in files[path].sightings])
-            names = ", ".join(f"`{path}` ({files[path].good})" for path in hot)
-            counts = counts_of(seen, counted(seen.good, "edit"))
-            yield self._line("files", "files", f"Edited most: {names}", counts, seen)
-        yield from self._folders(files)
-        yield from self._tests(files)
-        for path, seen in files.items():
-            if seen.bad >= _LEAST_EDITS and seen.bad * 4 >= seen.good + seen.bad:
-                counts = f"{seen.bad} of {counted(seen.good + seen.bad, 'edit')} failed"
-                text = f"Edits of `{path}` often fail: read the part to change first"
-                yield self._line("files", f"fails|{path}", text, counts_of(seen, counts), seen)
+        for path, seen in self._of("ignored").items():
+            if not seen.bad:
+                counts = counts_of(seen, f"refused {times(seen.good)}")
+                text = f"Git ignores `{path}`: leave it out of commits"
+                yield self._line("gates", f"ignored|{path}", text, counts, seen)
 
     def _remaining(self) -> dict[str, Witnesses]:
         """The files that were changed and not removed or moved away since."""
@@ -252,17 +260,8 @@ class _ProjectLines:
             )
         }
 
-    def _folders(self, files: dict[str, Witnesses]) -> Iterator[KnownLine]:
-        groups = _grouped(list(files))
-        if len(files) >= _LEAST_RUNS and groups:
-            seen = _together(files, groups)
-            names = ", ".join(
-                f"`{folder}/` ({counted(len(paths), 'file')})" for folder, paths in groups
-            )
-            counts = counts_of(seen, f"{counted(len(files), 'file')} changed in all")
-            yield self._line("files", "folders", f"Changes go to {names}", counts, seen)
-
-    def _tests(self, files: dict[str, Witnesses]) -> Iterator[KnownLine]:
+    def _tests(self) -> Iterator[KnownLine]:
+        files = self._remaining()
         named: dict[str, list[str]] = {}
         for path in files:
             name = posixpath.basename(path)
@@ -273,37 +272,26 @@ class _ProjectLines:
         for shape, paths in named.items():
             if len(paths) >= 2:
                 folder = posixpath.commonpath(paths) if len(paths) > 1 else ""
-                seen = _together(files, [(folder, paths)])
+                seen = Witnesses([s for path in paths for s in files[path].sightings])
                 where = f"are in `{folder}/` and " if folder else ""
                 text = f"Tests {where}have names such as `{shape}`"
                 counts = counts_of(seen, counted(len(paths), "file"))
                 yield self._line("files", f"tests|{shape}", text, counts, seen)
 
-    def _tools(self) -> Iterator[KnownLine]:
-        built = {
-            fact.detail.split()[0] for one in self._of("command").values() for fact in one.facts
-        }
-        programs: dict[str, list[tuple[str, Witnesses]]] = {}
-        for subject, seen in self._of("tool").items():
-            program, _, intent = subject.partition("|")
-            if program not in built:
-                programs.setdefault(program, []).append((intent, seen))
-        for program, intents in programs.items():
-            seen = Witnesses([s for _, each in intents for s in each.sightings])
-            named = sorted(intents, key=lambda one: (-one[1].good, one[0]))[:_MAX_TOOLS]
-            if seen.good >= _LEAST_RUNS:
-                uses = ", ".join(f"`{intent}` ({each.good})" for intent, each in named)
-                counts = counts_of(seen, counted(seen.good, "run"))
-                text = f"`{program}` is used: {uses}"
-                yield self._line("tools", f"tool|{program}", text, counts, seen)
-        for topic, words in (("version", "{} {} is in use"), ("wanted", "`{}` asks for {} {}")):
-            for subject, seen in self._of(topic).items():
-                newest = seen.facts[-1].detail
-                same = Witnesses([s for s in seen.sightings if s.fact.detail == newest])
-                language, _, manifest = subject.partition("|")
-                names = (manifest, language, newest) if manifest else (language, newest)
-                counts = counts_of(same, f"seen {times(same.good)}")
-                yield self._line("tools", f"{topic}|{subject}", words.format(*names), counts, same)
+    def _versions(self) -> Iterator[KnownLine]:
+        """What manifests ask for, and of what they don't name what is in use; as seen last."""
+        wanted = self._of("wanted")
+        asked = {subject.partition("|")[0] for subject in wanted}
+        in_use = {name: seen for name, seen in self._of("version").items() if name not in asked}
+        for subject, seen in (wanted | in_use).items():
+            newest = seen.facts[-1].detail
+            same = Witnesses([s for s in seen.sightings if s.fact.detail == newest])
+            language, _, manifest = subject.partition("|")
+            asks = f"`{manifest}` asks for {language} {newest}"
+            text = asks if manifest else f"{language} {newest} is in use"
+            topic = "wanted" if manifest else "version"
+            counts = counts_of(same, f"seen {times(same.good)}")
+            yield self._line("tools", f"{topic}|{subject}", text, counts, same)
 
     def _git(self) -> Iterator[KnownLine]:
         for place, seen in self._of("worktree").items():
@@ -328,7 +316,7 @@ class _ProjectLines:
         forms = self._of("commit")
         every = sum(seen.good for seen in forms.values())
         for form, seen in forms.items():
-            if form == "other" or seen.good < _LEAST_EDITS or seen.good < _MOSTLY * every:
+            if form == "other" or seen.good < _LEAST_COMMITS or seen.good < _MOSTLY * every:
                 continue
             ends = " (reference)" if seen.bad >= _MOSTLY * seen.good else ""
             example = seen.facts[-1].detail
@@ -344,21 +332,6 @@ class _ProjectLines:
             text = seen.facts[-1].detail
             yield self._line("decisions", f"decision|{subject}", text, counts, seen)
 
-    def _told(self) -> Iterator[KnownLine]:
-        """The rules of a file as of the session that read it last."""
-        found = self._of("told")
-        newest = {
-            sighting.fact.subject.partition("|")[0]: sighting.session
-            for sighting in self._sightings
-            if sighting.fact.topic == "told"
-        }
-        for subject, seen in found.items():
-            path = subject.partition("|")[0]
-            if seen.sightings[-1].session == newest[path]:
-                text = f"{path} says: “{seen.facts[-1].detail}”"
-                counts = counts_of(seen, "read")
-                yield self._line("told", f"told|{subject}", text, counts, seen)
-
 
 def _passed(good: int, ran: int) -> str:
     if ran == 1:
@@ -366,26 +339,3 @@ def _passed(good: int, ran: int) -> str:
     if ran == good == 2:
         return "both runs passed"
     return f"all {ran} runs passed" if good == ran else f"{good} of {ran} runs passed"
-
-
-def _together(
-    files: dict[str, Witnesses], groups: Iterable[tuple[str, Sequence[str]]]
-) -> Witnesses:
-    return Witnesses([s for _, paths in groups for path in paths for s in files[path].sightings])
-
-
-def _grouped(paths: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """The folders that most of the files are in; one that has nearly all is taken apart."""
-    depth, groups = 1, dict[str, list[str]]()
-    while depth <= _MAX_DEPTH:
-        groups = {}
-        for path in paths:
-            parts = path.split("/")[:-1]
-            if parts:
-                groups.setdefault("/".join(parts[:depth]), []).append(path)
-        most = max(map(len, groups.values()), default=0)
-        if most < len(paths) / 2:
-            break
-        depth += 1
-    ranked = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
-    return [(folder, found) for folder, found in ranked if len(found) >= 2][:_MAX_FOLDERS]

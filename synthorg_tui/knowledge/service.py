@@ -22,7 +22,7 @@ from synthorg_tui.executions.models import Execution
 from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.knowledge.customs import custom_facts
 from synthorg_tui.knowledge.facts import Fact, FactStore, Sighting, merged
-from synthorg_tui.knowledge.lines import KnownLine, lines_of
+from synthorg_tui.knowledge.lines import KnownLine, lines_of, most_useful
 from synthorg_tui.knowledge.memories import KnowledgeChange, KnownMemories
 from synthorg_tui.knowledge.pages import (
     PERSON_PAGE,
@@ -200,7 +200,9 @@ class KnowledgeService:
         return [
             line
             for project, own in of_project.items()
-            for line in (*lines_of(project, own, now), *lines_of_people(project, own, now))
+            for line in most_useful(
+                [*lines_of(project, own, now), *lines_of_people(project, own, now)]
+            )
         ]
 
 

@@ -16,37 +16,24 @@ from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.executions.titles import commit_of
 from synthorg_tui.knowledge.facts import Fact
 from synthorg_tui.knowledge.places import inside
-from synthorg_tui.learning.project_commands import ALL_ROLES, command_uses, role_in
+from synthorg_tui.learning.project_commands import (
+    ALL_ROLES,
+    command_uses,
+    passed_before_commits,
+)
 
 _SEEN: Final = 0.6
 """The certainty of a version that was printed or read."""
 _ENDED: Final = frozenset({CallOutcome.OK, CallOutcome.FAILED})
-_ORDINARY: Final = frozenset(
-    re.findall(
-        r"\S+",
-        "ls cat head tail grep egrep rg find fd sed awk rm rmdir cp mv mkdir chmod chown touch ln"
-        " curl wget diff wc sort uniq jq yq test [ tree which stat less more kill pkill ps tee"
-        " xargs date bash sh zsh git pwd env node python python3 ruby perl php deno bun npx make"
-        " cut tr basename dirname realpath readlink file du df tar zip unzip gzip open wait time"
-        " for while if do done then else fi case esac function return exit local read eval trap"
-        " set printf print sleep echo true false export source cd ssh scp rsync whoami uname id"
-        " type hash command lsof netstat top watch man seq yes md5 md5sum shasum sha256sum od xxd"
-        " strings column paste comm nl rev fold pip pip3 npm yarn pnpm brew apt apt-get tmux screen"
-        " base64 openssl clear history alias hostname ping patch tac shuf split ifconfig nc mktemp",
-    )
-)
-"""Programs of which it says nothing of a project that they were run."""
 _SHOWING: Final = re.compile(
     r"cat|head|tail|e?grep|rg|find|fd|sed|awk|jq|less|more|ls|tree|diff|curl|wget|git|gh|echo|printf"
 )
 """Programs whose output is text that others wrote."""
-_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{1,20}")
 _VERSIONS: Final = tuple(
     (name, re.compile(pattern, re.MULTILINE))
     for name, pattern in (
         ("Node.js", r"\bNode\.js v(\d+\.\d+\.\d+)\b"),
         ("Python", r"(?:^|-- )Python (\d+\.\d+(?:\.\d+)?)\b"),
-        ("pytest", r"\bpytest-(\d+\.\d+(?:\.\d+)?)\b"),
         ("Elixir", r"^Elixir (\d+\.\d+(?:\.\d+)?)\b"),
         ("Erlang/OTP", r"^Erlang/OTP (\d+)\b"),
         ("Rust", r"^rustc (\d+\.\d+\.\d+)\b"),
@@ -55,7 +42,6 @@ _VERSIONS: Final = tuple(
         ("PHP", r"^PHP (\d+\.\d+\.\d+)\b"),
         ("Java", r"^(?:openjdk|java) version \"(\d+[\d._]*)\""),
         (".NET", r"^\.NET SDK:?\s+(?:Version:\s+)?(\d+\.\d+\.\d+)"),
-        ("Vitest", r"^\s*(?:RUN|DEV)\s+v(\d+\.\d+\.\d+)\s"),
     )
 )
 _OWN_VERSION: Final = re.compile(r"(?:-v|-V|--version|version)")
@@ -83,9 +69,9 @@ _MANIFESTS: Final = {
 
 
 def work_facts(execution: Execution) -> Iterator[Fact]:
-    """Yield what a session shows of the project's commands, scripts, hooks, tools and versions."""
+    """Yield what a session shows of the project's commands, scripts, hooks and versions."""
     yield from _commands(execution)
-    yield from _tools(execution)
+    yield from _before_commits(execution)
     for call in execution.calls:
         found = [_wanted(execution, call)]
         if call.is_shell and call.outcome in _ENDED:
@@ -120,29 +106,11 @@ def _commands(execution: Execution) -> Iterator[Fact]:
         )
 
 
-def _tools(execution: Execution) -> Iterator[Fact]:
-    """The programs of the project's own that were run, each with its subcommands."""
-    counts: dict[str, list[ToolCall]] = {}
-    for call in execution.calls:
-        if call.is_shell and call.outcome is CallOutcome.OK:
-            for intent in {step.intent for step in _own_steps(command_steps(call.arguments))}:
-                counts.setdefault(intent, []).append(call)
-    for intent, calls in counts.items():
-        yield Fact(
-            "tool",
-            f"{intent.partition(' ')[0]}|{intent}",
-            good=len(calls),
-            at=calls[-1].at,
-            lines=(calls[0].call_line, calls[-1].last_line),
-        )
-
-
-def _own_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
-    for step in steps:
-        program = step.intent.partition(" ")[0]
-        is_named = _NAME.fullmatch(program) is not None and program == step.words[0]
-        if is_named and program not in _ORDINARY and not role_in(step):
-            yield step
+def _before_commits(execution: Execution) -> Iterator[Fact]:
+    """What passed before commits: of a run before it what had been changed was examined."""
+    for role, command, call in passed_before_commits(execution):
+        lines = call.call_line, call.last_line
+        yield Fact("before", f"{role}|{command}", command, at=call.at, lines=lines)
 
 
 def _scripts(execution: Execution, call: ToolCall, steps: tuple[Step, ...]) -> Iterator[Fact]:

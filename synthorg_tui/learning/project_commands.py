@@ -6,7 +6,7 @@ run counts only where it is plain how it ended.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,7 +17,8 @@ from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.executions.outcomes import step_outcome
 from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.executions.programs import known_programs
-from synthorg_tui.executions.roles import is_part, named_words, role_of, shown_words
+from synthorg_tui.executions.roles import is_part, named_words, role_of, runs_script, shown_words
+from synthorg_tui.executions.titles import commit_of
 
 PART: Final = "part"
 """The role of a run of a part of the tests."""
@@ -27,6 +28,7 @@ ALL_ROLES: Final = (*known_programs().roles[:1], PART, *known_programs().roles[1
 """What commands are for, in the order in which work is done."""
 HABIT_ROLES: Final = ALL_ROLES[: _AROUND + 1]
 """Of these those that examine, build or run code; the rest is done around the work."""
+_BEFORE_COMMITS = frozenset({"test", "check", "build", "format", "generate"})
 _WRAPPER = re.compile(r"sudo|env|time|nice|nohup|command|timeout|\d+[smh]?")
 _SETTING = re.compile(r"[A-Za-z_]\w*=")
 _SHORT_SETTING = re.compile(r"\w+=[\w.-]{0,12}")
@@ -81,6 +83,24 @@ def command_uses(
             use.passed += went_well
             use.forms[command] += went_well
     return uses
+
+
+def passed_before_commits(execution: Execution) -> Iterator[tuple[str, str, ToolCall]]:
+    """Yield for each commit of a run what had passed since the last change: role, command, call.
+
+    Scripts count, too, of which nothing says what they are for.
+    """
+    passed: dict[str, str] = {}
+    for call in execution.calls:
+        if call.changed_path:
+            passed.clear()
+        for step in command_steps(call.arguments) if call.is_shell else ():
+            role = role_in(step) or ("check" if runs_script(step) else "")
+            if role in _BEFORE_COMMITS and step_outcome(call, step):
+                passed.setdefault(_shown(execution, step, whole=True), role)
+        if commit_of(call) is not None:
+            yield from ((role, command, call) for command, role in passed.items() if command)
+            passed.clear()
 
 
 def role_in(step: Step, scripts: Mapping[str, str] | None = None) -> str:

@@ -249,15 +249,15 @@ async def test_secrets_in_commands_are_in_no_line(tmp_path: Path) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     run = Run(project="/srv/kiln")
     for _ in range(6):
-        run.bash(f"kilnctl deploy --token {token}", "ok").bash(f"TOKEN={token} make test", "ok")
-    run.file("Read", "AGENTS.md", f"- Always use the token {token}\n")
+        run.bash(f"make lint TOKEN={token}", "ok").bash(f"TOKEN={token} make test", "ok")
+        run.bash("make build", "ok")
     async with opened(tmp_path) as engine:
         await save(engine, run.done())
         await engine.knowledge.refresh()
         pages = str(await engine.knowledge.pages())
         stored = await engine.executions.ids()
     assert stored
-    assert "kilnctl" in pages
+    assert "make build" in pages
     assert token not in pages
 
 

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.knowledge.certainty import LEAST
+from synthorg_tui.knowledge.lines import most_useful
 from synthorg_tui.learning.project_commands import ALL_ROLES, command_uses
 from tests.knowledge.knowledge_kit import (
     NOW,
@@ -65,34 +66,73 @@ def test_a_script_that_the_agent_ran_before_its_commit_is_no_hook() -> None:
     assert not [key for key in known(run.done()) if key.startswith("hook")]
 
 
-def test_a_refused_push_is_told_once_it_happened_again() -> None:
-    once, again = node_run("ts1").done(), node_run("ts2").done()
-    assert "refused|push" not in known(once)
-    assert known(once, again)["refused|push"].sessions == 2
+IGNORED = (
+    "The following paths are ignored by one of your .gitignore files:\n{}\n"
+    "hint: Use -f if you really want to add them."
+)
 
 
-def test_the_files_that_were_edited_most_are_those_that_are_still_there() -> None:
+@rows(
+    ("commands", "lines"),
+    [
+        (["git add src dist/app!"], ["Git ignores `dist/app`: leave it out of commits"]),
+        (
+            ["git add src dist/app!", "git add src", "git commit -m x"],
+            ["Git ignores `dist/app`: leave it out of commits"],
+        ),
+        (["git add dist/app!", "git add -f dist/app"], []),
+        (["git add dist/app!", "git add --force dist/app && git commit -m x"], []),
+        (["git add app!"], []),
+    ],
+)
+def test_an_ignored_path_is_left_out_unless_it_was_added_all_the_same(
+    commands: list[str], lines: list[str]
+) -> None:
     run = Run(project="/srv/kiln")
-    for number in range(5):
-        run.edit("a.py", old=str(number)).edit("b.py", old=str(number)).edit(
-            "c.py", old=str(number)
-        )
-    run.bash("rm /srv/kiln/a.py && git mv b.py d.py")
-    assert known(run.done())["files"].text == "Edited most: `c.py` (5)"
+    for command in commands:
+        path = command.rstrip("!").rpartition(" ")[2]
+        failed = command.endswith("!")
+        run.bash(command.rstrip("!"), IGNORED.format(path) if failed else "", code=failed or None)
+    assert [line.text for line in known(run.done()).values()] == lines
 
 
-def test_a_file_that_was_written_again_after_it_was_removed_is_there() -> None:
-    run = Run(project="/srv/kiln").bash("rm c.py")
+def committed(run: Run, *before: str, number: int) -> None:
+    run.edit("kiln/oven.py", old=str(number))
+    for command in before:
+        run.bash(command, "ok")
+    run.bash("git commit -m x", f"[main 12345{number}7] Fire it {number}\n 1 file changed")
+
+
+def test_what_passed_before_most_commits_is_one_line_in_its_order() -> None:
+    run = Run(project="/srv/kiln")
+    committed(run, "mise run test", "mise run lint", "mise run fmt", number=1)
+    committed(run, "mise run lint && mise run fmt", number=2)
+    committed(run, "mise run fmt", "mise run glaze", number=3)
+    line = known(run.done())["before"]
+    assert line.text == "Before a commit run `mise run fmt` and `mise run lint`"
+    assert line.counts.startswith("passed before 3 of 3 commits")
+
+
+@rows(
+    "after",
+    [
+        ("mise run lint!",),
+        ("mise run lint", "edit"),
+        ("mise run lint || true",),
+        ("cat lint.log",),
+        ("mise tasks",),
+    ],
+)
+def test_what_did_not_pass_after_the_last_change_came_before_no_commit(after: tuple[str]) -> None:
+    run = Run(project="/srv/kiln")
     for number in range(3):
-        run.edit("c.py", old=str(number))
-    assert "`c.py` (3)" in known(run.done())["files"].text
-
-
-def test_edits_that_often_fail_are_told() -> None:
-    run = Run(project="/srv/kiln").edit("a.py")
-    for _ in range(3):
-        run.file("Edit", "a.py", "String to replace not found", fails=True)
-    assert known(run.done())["fails|a.py"].counts.startswith("3 of 4 edits failed")
+        for command in after:
+            if command == "edit":
+                run.edit("kiln/oven.py", old=str(number))
+            else:
+                run.bash(command.rstrip("!"), "", code=1 if command.endswith("!") else None)
+        committed(run, number=number)
+    assert "before" not in known(run.done())
 
 
 def test_tests_are_told_with_their_folder_and_names() -> None:
@@ -100,21 +140,10 @@ def test_tests_are_told_with_their_folder_and_names() -> None:
     assert line.text == "Tests are in `tests/` and have names such as `test_*.py`"
 
 
-def test_programs_of_the_project_are_told_and_ordinary_ones_are_not() -> None:
-    run = rust_run()
-    for _ in range(9):
-        run.bash("grep -rn x src").bash("git status")
-    lines = known(run.done())
-    tools = [line.text for key, line in lines.items() if key.startswith("tool|")]
-    assert tools == [
-        "`ferryctl` is used: `ferryctl list` (3), `ferryctl open` (2), `ferryctl close` (1)"
-    ]
-
-
 def test_versions_come_from_tools_and_manifests() -> None:
     assert known(rust_run().done())["version|Rust"].text == "Rust 1.84.0 is in use"
     lines = known(python_run().done())
-    assert lines["version|Python"].text == "Python 3.12.4 is in use"
+    assert "version|Python" not in lines
     assert lines["wanted|Python|pyproject.toml"].text == "`pyproject.toml` asks for Python >=3.12"
 
 
@@ -149,25 +178,35 @@ def test_a_commit_that_takes_one_of_two_ways_is_a_decision() -> None:
     assert decisions == ["Use gas instead of wood (commit abc1234)"]
 
 
-def test_the_strict_rules_of_a_projects_own_file_are_its_words() -> None:
-    text = "# Rules\n- Never push to main\n- The kiln is red\n- Ask before you delete data\n"
-    lines = known(Run(project="/srv/kiln").file("Read", "AGENTS.md", text).done())
-    assert [line.text for line in lines.values()] == [
-        "AGENTS.md says: “Never push to main”",
-        "AGENTS.md says: “Ask before you delete data”",
-    ]
-    elsewhere = Run(project="/srv/kiln").file("Read", "/home/x/AGENTS.md", text).done()
-    assert known(elsewhere) == {}
+@rows(
+    "subject",
+    [
+        "Merge branch 'main' into oven so that it is used instead of the kiln",
+        "fix: read the lid because it is used",
+        "Split the oven into two focused tests:",
+        "Add a lid",
+        "Rename the oven to kiln",
+        "More telling name rather than the generic one",
+    ],
+)
+def test_a_commit_that_only_tells_what_is_new_is_no_decision(subject: str) -> None:
+    run = Run(project="/srv/kiln").bash("git commit -m x", f"[main abc1234] {subject}\n 2 files")
+    assert not [key for key in known(run.done()) if "decision" in key]
 
 
-def test_a_rule_that_the_file_no_longer_has_is_gone() -> None:
-    def read(session: str, text: str) -> Run:
-        return Run(session, project="/srv/kiln").file("Read", "AGENTS.md", text)
-
-    old = read("a", "- Never push to main\n- Always use gas\n").done()
-    new = at(read("b", "- Always use gas\n").done(), START + timedelta(days=1))
-    lines = known(old, new)
-    assert [line.text for line in lines.values()] == ["AGENTS.md says: “Always use gas”"]
+def test_a_page_has_the_lines_that_are_worth_most() -> None:
+    run = Run(project="/srv/kiln")
+    for number in range(4):
+        committed(run, "mise run fmt", "mise run lint", number=number)
+        for name in ("test", "unit", "check", "vet", "build", "bundle", "dev", "gen", "migrate"):
+            run.bash(f"mise run {name}", "ok")
+        for language in ("Elixir 1.18.1", "Erlang/OTP 27", "rustc 1.84.0", "Python 3.12.4"):
+            run.bash(f"{language.split()[0].lower()} --version", language)
+    lines = known(run.done()).values()
+    kept = most_useful(lines)
+    assert len(lines) > 12 == len(kept)
+    assert kept == [line for line in lines if line in kept]
+    assert min(one.certainty for one in kept if one.section == "commands") >= LEAST
 
 
 def test_what_an_agent_told_of_its_own_run_says_nothing() -> None:

@@ -15,6 +15,7 @@ from synthorg_tui.knowledge.facts import Sighting
 from synthorg_tui.knowledge.lines import KnownLine, counts_of, times
 from synthorg_tui.learning.cues import FILE
 from synthorg_tui.learning.reactions import STANDING
+from synthorg_tui.memory.claims import Relation, relation
 
 PERSON: Final = ""
 """The project of lines that hold in all projects."""
@@ -36,14 +37,14 @@ def lines_of_people(
     project: str, sightings: Sequence[Sighting], now: datetime
 ) -> tuple[KnownLine, ...]:
     """Return what people said of how to work in a project."""
-    said = [sighting for sighting in sightings if sighting.fact.topic == "said"]
+    said = _standing(sightings)
     active = max((s.fact.at for s in sightings if s.fact.at), default=None)
     return tuple(_known(project, said, now, active))
 
 
 def lasting_preferences(sightings: Sequence[Sighting], now: datetime) -> tuple[KnownLine, ...]:
     """Return what holds in all projects: said in two of them, or as a rule for everything."""
-    said = [sighting for sighting in sightings if sighting.fact.topic == "said"]
+    said = _standing(sightings)
     lasting = [
         group
         for group in _alike(said)
@@ -53,6 +54,21 @@ def lasting_preferences(sightings: Sequence[Sighting], now: datetime) -> tuple[K
     kept = [sighting for group in lasting for sighting in group.sightings]
     active = max((s.fact.at for s in sightings if s.fact.at), default=None)
     return tuple(_known(PERSON, kept, now, active))
+
+
+def _standing(sightings: Sequence[Sighting]) -> list[Sighting]:
+    """What people said, without what they said otherwise later in the same project."""
+    said = [sighting for sighting in sightings if sighting.fact.topic == "said"]
+    dated = [(at, sighting) for sighting in said if (at := sighting.fact.at) is not None]
+    replaced = {
+        id(one)
+        for said_at, one in dated
+        for at, later in dated
+        if later.project == one.project
+        and said_at < at
+        and relation(later.fact.detail, one.fact.detail) is Relation.SUPERSEDES
+    }
+    return [sighting for sighting in said if id(sighting) not in replaced]
 
 
 def _known(

@@ -118,6 +118,27 @@ _GONE: Final = tuple(
 _TO: Final = re.compile(rf"\b{_CHANGE}\b.* to (\S+(?: \S+)?)$")
 _IS: Final = re.compile(r".* (?:is|are) (\S+(?: \S+)?)")
 _CLAUSES: Final = re.compile(r"[,;:!?\u2014]\s+|\.\s+|\s-\s|\n+|\s+but\s+|[?!.]+$")
+_STATES: Final = re.compile(
+    r"(?:(?:we|i)(?: (?:have|has|just|now|decided to))* (?!(?:want|need|would|do|am|get|see)\b)\w+"
+    r"|(?:the|our|this|all) (?:[\w./-]+ ){1,6}?"
+    r"(?:is|are|was|were|has been|have been|moved|lives?|runs?|uses?|goes?|listens?)\b)"
+)
+_OBSERVED: Final = _any(
+    *("fail(?:s|ed|ing|ures?)?", "errors?", "broken?", "works?", "working", r"crash\w*", "slow"),
+    *(
+        "bugs?",
+        "tried",
+        "see",
+        "seems?",
+        "got",
+        "shows?",
+        "stuck",
+        "missing",
+        "you",
+        "pass(?:es|ed)?",
+    ),
+)
+"""Words of what somebody saw, which says little of what holds."""
 _LABEL: Final = re.compile(r"(?<=\w): (?=\S)")
 _SENTENCES: Final = re.compile(r"[;!?]\s+|\.\s+|\n+|[?!.]+$")
 _REASONS: Final = re.compile(r" (?:because|since|so that|due to)\b.*")
@@ -220,7 +241,7 @@ def relation(newer: str, older: str) -> Relation | None:
     if max(len(newer), len(older)) > MAX_STATEMENT:
         return None
     new, old = _read(newer), _read(older)
-    if not new.clauses or not old.clauses or _is_the_same(new, old):
+    if new.content.isdisjoint(old.content) or _is_the_same(new, old):
         return None
     if _is_of_no_weight(new, old):
         return None
@@ -233,6 +254,19 @@ def relation(newer: str, older: str) -> Relation | None:
 def subject_of(statement: str) -> frozenset[str]:
     """Return the words and values of a statement, by which others of the same thing are found."""
     return frozenset(token.text for token in _read(statement).content)
+
+
+def tells_change(statement: str) -> bool:
+    """Return whether a sentence says by itself that something has another value now."""
+    read = _read(statement)
+    is_vague = any(
+        pattern.search(read.text)
+        for pattern in (_HYPOTHETICAL, _PLANNED, _UNSURE, _NO_CHANGE, _OBSERVED)
+    )
+    if is_vague or not read.is_change or not _STATES.match(read.text):
+        return False
+    named = any(token.kind for token in read.content)
+    return bool(read.content - read.gone) and (bool(read.gone) or named)
 
 
 def lost_by(newer: str, older: str) -> frozenset[str]:

@@ -239,13 +239,11 @@ def _show_readable(
 
 
 def _times(entry: "ListedMemory") -> list[tuple[str, str]]:
-    """When a fact is true, and when and why a memory was archived; empty where it doesn't apply."""
+    """When a fact or statement is true, and whether it stands on one that isn't any more."""
     replaced = local_time(entry.stands_on_replaced)
-    archived = f"{local_time(entry.archived_at)}, {entry.archived_why}"
     return [
         ("true from", local_time(entry.valid_from)),
         ("true until", local_time(entry.valid_to)),
-        ("archived", archived if entry.archived_at else ""),
         ("careful", f"stands on a fact that was replaced on {replaced}" if replaced else ""),
     ]
 

@@ -1,4 +1,4 @@
-"""Lasting wishes in what a person told an agent: remember, always, never, not this but that.
+"""Lasting wishes in what a person told an agent: remember, always, never, this and not that, now.
 
 Only what a person said may be given to these functions: ``SPOKEN_TAGS`` mark memories as a
 person's word, and an agent that could make them would speak with a person's authority.
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.models import ToolCall
 from synthorg_tui.executions.requests import is_no_rule, is_prompt
+from synthorg_tui.memory.claims import tells_change
 
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'`(])|\n+")
@@ -56,7 +57,9 @@ _KINDS: tuple[tuple[str, float, re.Pattern[str]], ...] = (
         re.compile(_WHO + r"(?:don'?t|do not|stop|avoid)\s+(?:ever\s+)?\w", re.IGNORECASE),
     ),
 )
-SPOKEN_TAGS = frozenset({"said", "refused", *(kind for kind, _, _ in _KINDS)})
+_CHANGE = "change"
+"""Kind of a sentence that says what has another value now."""
+SPOKEN_TAGS = frozenset({"said", "refused", _CHANGE, *(kind for kind, _, _ in _KINDS)})
 """Tags that say a person spoke."""
 _EMPTY_TALK = re.compile(
     r"never\s?mind|(?:don'?t|do not)\s+(?:worry|know|think|see|understand|care|mind|bother|hesitate"
@@ -99,6 +102,9 @@ def statements(text: str) -> Iterator[Statement]:
             if pattern.match(bare) and len(bare.split()) > (kind == "ban") + 2:
                 yield Statement(bare[0].upper() + bare[1:], kind, confidence)
                 break
+        else:
+            if tells_change(bare):
+                yield Statement(bare[0].upper() + bare[1:], _CHANGE, 0.7)
 
 
 def feedback(call: ToolCall) -> str:

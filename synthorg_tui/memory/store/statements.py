@@ -172,8 +172,9 @@ def as_given(
             is_here = (row.project or "", row.agent_id) == (project, agent)
             if is_here and _naive(row.created_at) < end:
                 texts[row.id] = _without(texts[row.id], older, newer, f"{end:%Y-%m-%d}")
-    for key, other, day in _contradicted(db, list(texts)):
-        texts[key] = f"(contradicts {other[:8]} of {day:%Y-%m-%d}) {texts[key]}"
+    for key, others in groupby(_contradicted(db, list(texts)), key=lambda found: found[0]):
+        named = ", ".join(f"{other[:8]} of {day:%Y-%m-%d}" for _, other, day in others)
+        texts[key] = f"(contradicts {named}) {texts[key]}"
     return {row.id: texts[row.id] for row in rows if texts[row.id] != row.content}
 
 

@@ -48,6 +48,31 @@ def test_a_lasting_wish_is_found(text: str, kind: str, kept: str) -> None:
 @rows(
     "text",
     [
+        "We switched from npm to pnpm.",
+        "The staging host is now s2.acme.test.",
+        "We moved the API spec from docs/openapi.yaml to api/openapi.yaml",
+        "The relay port is 2222 now, no longer 1111.",
+        "I renamed order-hub to fulfilment-core",
+        "Our CI has been migrated from Jenkins to GitHub Actions",
+    ],
+)
+def test_a_sentence_that_something_has_another_value_now_is_kept(text: str) -> None:
+    assert said(text) == [("change", text)]
+
+
+@rows(
+    "text",
+    [
+        "The test is now failing with code 2",
+        "it no longer works",
+        "change the port from 1111 to 2222",
+        "move the helper from a.py to b.py",
+        "fix the parser instead of the lexer",
+        "we should switch from npm to pnpm",
+        "I want you to rename foo.py to bar.py",
+        "we need to move from REST to GraphQL",
+        "I am now on branch feat/x",
+        "We switched from npm to pnpm?",
         "Fix the build.",
         "Why do we always get this error?",
         "never mind",

@@ -1,5 +1,8 @@
 """What people want: their words only, in one project or in all."""
 
+from dataclasses import replace
+from datetime import timedelta
+
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.knowledge.people import lasting_preferences, lines_of_people
 from tests.knowledge.knowledge_kit import NOW, python_run, rust_run, said, sightings
@@ -24,6 +27,19 @@ def test_a_persons_rule_is_a_convention_of_the_project() -> None:
 
 def test_what_was_said_in_one_project_holds_there_only() -> None:
     assert lasting(said(python_run(), RULE)) == []
+
+
+def test_what_was_said_otherwise_later_in_the_same_project_holds_no_more() -> None:
+    first = said(python_run("a"), "Always squash commits before merging.")
+    later = said(python_run("b"), "Never squash commits before merging.")
+    seen = list(sightings(first))
+    for one in sightings(later):
+        at = (one.fact.at or NOW) + timedelta(hours=1)
+        seen.append(one._replace(fact=replace(one.fact, at=at)))
+
+    lines = lines_of_people(first.project or "", seen, NOW)
+
+    assert ["never" in line.text.lower() for line in lines if "squash" in line.text] == [True]
 
 
 def test_what_was_said_in_two_projects_is_a_preference_of_the_person() -> None:

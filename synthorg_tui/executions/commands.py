@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 
 from synthorg_tui.executions.models import is_shell
-from synthorg_tui.executions.programs import known_programs
+from synthorg_tui.executions.programs import known_programs, program_name
 
 _FILE_TOOLS = {
     "edit": "edit",
@@ -37,10 +37,17 @@ _ABOUT_ARGUMENT = frozenset(
     | {"list_files", "search_files"}
 )
 """Tools for which another argument is another intent."""
-_PREPARATION = frozenset(
+_GOES = frozenset({"cd", "pushd", "Set-Location", "sl", "chdir", "Push-Location"})
+_PREPARATION = _GOES | frozenset(
     {
-        "cd",
-        "pushd",
+        "Write-Host",
+        "Write-Output",
+        "Start-Sleep",
+        "Pop-Location",
+        "rem",
+        "setlocal",
+        "endlocal",
+        "@echo",
         "popd",
         "export",
         "set",
@@ -56,8 +63,25 @@ _PREPARATION = frozenset(
 _OPERATORS = frozenset({"&&", ";", "||", "&", ";;", "\n"})
 _GRAMMAR = frozenset(
     {"if", "then", "elif", "else", "do", "while", "until", "!", "{", "(", ")", "}"}
+    | {"elseif", "try", "finally"}
 )
-_LOOPS = frozenset({"for", "select", "case", "function", "fi", "done", "esac"})
+_LOOPS = frozenset(
+    {
+        "for",
+        "select",
+        "case",
+        "function",
+        "fi",
+        "done",
+        "esac",
+        "foreach",
+        "switch",
+        "param",
+        "catch",
+    }
+)
+_CMDLET = re.compile(r"[A-Z][a-z]+-[A-Z]\w+|.*[\\/].*")
+_PROGRAM = re.compile(r"[A-Za-z][\w.-]*|.*[\\/].*")
 _NO_SUBCOMMAND = re.compile(
     r"ls|cat|head|tail|grep|rg|find|sed|awk|rm|cp|mv|mkdir|chmod|chown|touch|pytest|mypy|eslint|tsc"
     r"|jest|vitest|prettier|black|curl|wget|diff|wc|sort|jq|test|tree|which|stat|less|kill|ps|tee"
@@ -71,6 +95,17 @@ _SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_.-]*")
 _REDIRECTION = re.compile(r"(?:\d*|&)>{1,2}(?:&\d+|\s*[^\s;&|]+)|<\s*[^\s;&|<(]+")
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1[^\n]*\n(?:.*\n)*?\s*\2\b")
 _MAX_COMMAND = 4_000
+_WINDOWS = re.compile(
+    r"(?:^|[\s\"'(=&|;])(?:[A-Za-z]:\\|\.{1,2}\\\w|[\w.-]+\\[\w.-]+(?:\\|\.\w))|\$env:\w"
+    r"|\$\w+ = |\b(?:foreach|elseif) ?\(|\}\s*catch\b"
+    r"|(?:^|[;|{(]\s*)[A-Z][a-z]+-[A-Z]\w+\b|%\w+%"
+)
+"""What only commands of PowerShell and cmd have: paths, variables and names of theirs."""
+_CMD = re.compile(r"(?i)%\w+%|^\s*(?:set \w+=|@echo|cd /d)|\bif (?:not )?exist\b")
+_SHELLS = re.compile(r"(?:ba|z|da)?sh|pwsh|powershell|cmd")
+_TEXT_FOLLOWS = re.compile(r"-\w*c|-(?:c|C)ommand|/[cCkK]")
+_PROSE = re.compile(r"'(?![A-Za-z]:\\)[^']*'|\"(?![A-Za-z]:\\)(?:[^\"\\]|\\.)*(?:\"|\Z)", re.DOTALL)
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +158,31 @@ def command_steps(command: str) -> tuple[Step, ...]:
     directory = ""
     exported: tuple[str, ...] = ()
     for words, hidden_by in _simple_commands(text):
-        if words[0] in {"cd", "pushd"} and len(words) == 2:
-            directory = words[1]
+        if words[0] in _GOES and len(words) in {2, 3}:
+            directory = words[-1]
+        elif (inner := _started(words)) is not None:
+            steps += [_within(step, directory, hidden_by) for step in command_steps(inner)]
         elif words[0] == "export":
             exported = (*exported, *words[1:])
         elif (step := _step(words)) is not None:
             lead = (*exported, *step.lead)
             steps.append(replace(step, lead=lead, directory=directory, hidden_by=hidden_by))
     return tuple(steps)
+
+
+def _started(words: list[str]) -> str | None:
+    """The command that a shell is started with, as in ``bash -lc "npm test"``."""
+    if _SHELLS.fullmatch(program_name(words[0])):
+        for place, word in enumerate(words[1:-1], 2):
+            if _TEXT_FOLLOWS.fullmatch(word):
+                return " ".join(words[place:])
+    return None
+
+
+def _within(step: Step, directory: str, hidden_by: str) -> Step:
+    """A step of a command that another one started."""
+    hidden_by = step.hidden_by or hidden_by
+    return replace(step, directory=step.directory or directory, hidden_by=hidden_by)
 
 
 @dataclass(slots=True)
@@ -175,7 +227,14 @@ def _without_grammar(words: list[str]) -> list[str]:
     while words and (words[0] in _GRAMMAR or words[0].startswith("(")):
         inner = words[0].lstrip("(")
         words[0:1] = [inner] if inner and inner != words[0] else []
-    if words and words[0] in _LOOPS:
+    if words[1:2] == ["="] and words[0][:1] == "$":  # what a variable of PowerShell is set to
+        is_value = len(words) == 3 and not _CMDLET.fullmatch(words[2])
+        words[0:2] = []
+        if is_value or (words and not _PROGRAM.fullmatch(words[0])):
+            words.clear()
+    if words and (
+        words[0] in _LOOPS or words[0][:1] == "#" or re.fullmatch(r"\$\w+(?:\.\w+)+", words[0])
+    ):
         words.clear()
     while words and (over := words[-1].count(")") - words[-1].count("(")) > 0:
         bare = words[-1].removesuffix(")" * over)
@@ -185,14 +244,35 @@ def _without_grammar(words: list[str]) -> list[str]:
     return words
 
 
-def _words(text: str) -> list[str]:
-    lexer = shlex.shlex(text.replace("\n", " ; "), posix=True, punctuation_chars=";&|")
+def _words(command: str) -> list[str]:
+    is_windows = _WINDOWS.search(_PROSE.sub(" ", command)) is not None
+    text = (re.sub(r"[`^]\n", " ", command) if is_windows else command).replace("\n", " ; ")
+    is_cmd = is_windows and _CMD.search(text) is not None
+    if is_windows and not is_cmd:  # a block ends a command
+        text = _outside_quotes(r"(?<![@$])[{}]", " ; ", text)
+    lexer = shlex.shlex(text, posix=True, punctuation_chars="&|" if is_cmd else ";&|")
     lexer.whitespace_split = True
     lexer.commenters = ""
+    lexer.escape = "" if is_windows else lexer.escape
     try:
-        return list(lexer)
+        words = list(lexer)
     except ValueError:  # unbalanced quotes: a plain split still names the program
-        return text.split()
+        return command.split()
+    if is_windows:
+        words = [";" if word == "&" and is_cmd else word for word in words]
+        words = [word for at, word in enumerate(words) if word != "&" or _is_run_on(words, at)]
+    return words
+
+
+def _is_run_on(words: list[str], at: int) -> bool:
+    """Whether an ampersand of PowerShell is none that calls what follows it."""
+    return at > 0 and words[at - 1] not in _OPERATORS
+
+
+def _outside_quotes(pattern: str, new: str, text: str) -> str:
+    quoted = _QUOTED.findall(text)
+    plain = [re.sub(pattern, new, part) for part in _QUOTED.split(text)]
+    return "".join(a + b for a, b in zip(plain, [*quoted, ""], strict=True))
 
 
 def _step(command: list[str]) -> Step | None:
@@ -200,7 +280,7 @@ def _step(command: list[str]) -> Step | None:
     lead = tuple(command[: len(command) - len(words)])
     if not words or words[0] in _PREPARATION:
         return None
-    program = PurePosixPath(words[0].strip("(){}")).name
+    program = program_name(words[0].strip("(){}"))
     rest = words[1:]
     if not program:
         return None
@@ -257,7 +337,7 @@ def _subcommand(program: str, rest: list[str]) -> str:
 def _is_target(word: str, subcommand: str) -> bool:
     if word.startswith("-") or word == subcommand:
         return False
-    return "/" in word or PurePosixPath(word).suffix != ""
+    return "/" in word or "\\" in word or PurePosixPath(word).suffix != ""
 
 
 def related(failed: tuple[Step, ...], later: tuple[Step, ...]) -> bool:

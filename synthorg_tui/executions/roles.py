@@ -14,6 +14,10 @@ from synthorg_tui.executions.commands import Step, command_steps
 from synthorg_tui.executions.programs import known_programs, program_name
 
 _PYTHON: Final = re.compile(r"(?:python|pypy)(?:\d+(?:\.\d+)?)?|py")
+_SETUP: Final = re.compile(
+    r".*\.(?:ini|cfg|toml|json|ya?ml|xml|slnx?|\w*proj|config\.\w+|runsettings|gradle(?:\.kts)?)"
+)
+"""Files that set up a run, or are a project as a whole."""
 _PLACEHOLDERS: Final = frozenset({"<path>", "<name>"})
 _DEPTH: Final = 3
 """How many scripts may run each other before one is for nothing."""
@@ -121,12 +125,12 @@ def _arguments(step: Step) -> Iterator[tuple[str, bool]]:
             yield word, True
         elif word[:1] == "-" or has_value or word in options["whole"]:
             yield word, False
-        elif is_file(word):
+        elif is_file(word) and not _SETUP.fullmatch(word):
             yield "<path>", True
-        elif "/" in word:
+        elif "/" in word and not is_file(word):
             parts = [part for part in word.split("/") if part.strip(".")]
             yield word, len(parts) > 1 or (bool(parts) and word.startswith("./"))
-        elif picks and before[:1] != "-":
+        elif picks and before[:1] != "-" and not is_file(word):
             yield "<name>", True
         else:
             yield word, False

@@ -60,6 +60,8 @@ def test_what_hides_the_exit_status_of_a_step(command: str, hidden: list[str]) -
         ("while true; do curl localhost; done", ["curl"]),
         ("(cd web && npm test)", ["npm test"]),
         ("{ npm test; }", ["npm test"]),
+        ("# run them all\nnpm test", ["npm test"]),
+        ("git commit -m 'Quote `x`\nand more'", ["git commit"]),
         ("! grep -q x a.txt", ["grep"]),
         ("until gh run view 1; do sleep 5; done", ["gh run"]),
     ],

@@ -171,6 +171,10 @@ def test_what_a_command_is_for(command: str, for_what: str) -> None:
         ("bun test src/pay.test.ts", True),
         ("Invoke-Pester -FullNameFilter pay", True),
         ("eslint src/a.ts", False),
+        ("pytest -c pytest.ini", False),
+        ("npx vitest --config vitest.config.ts", False),
+        ("dotnet test Shop.sln", False),
+        ("mvn test -f core/pom.xml", False),
     ],
 )
 def test_a_run_of_a_part_of_the_tests(command: str, is_one: bool) -> None:

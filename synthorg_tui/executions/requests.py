@@ -93,6 +93,14 @@ _STEP = (
 )
 _NO_RULE = "|".join((_NOT_SAID, _SAID_BY_OTHERS, _REPROACH, _JEST, _ONCE, _STEP))
 """Sentences with the words of a rule that make none."""
+_MOMENT = (
+    r"(?i)(?:(?:is|are|was|were|did|do|does|have|has|can|could|should|shall) .{0,60}\b(?:ready|done"
+    r"|finished|merge(?:d|able)?|closed?|push(?:ed)?|committed|clean|running|green|passing|passed|stuck"
+    r"|up[- ]to[- ]date|left|pending|open|complete)\b.{0,20}|(?:push|merge|commit|close|rebase"
+    r"|clean ?up|delete|remove|pull|fetch)\b.{0,45}"
+    r"|(?:what'?s|what is|check)\b.{0,30}\bstatus\b.{0,30})"
+)
+"""Sentences about how things stand at the moment, and steps that leave nothing to know."""
 _SENTENCE_END = r"(?<=\w[\w)\]\"'][.!?:])\s+|(?<=[\u3002\uff01\uff1f])"
 _PATH = r"(?<![\w@.+~/:-])@?(?:~|\.{1,2})?(?:[\w@.+-]*/){2,}(?=[\w.+-])"
 _WORD = r"[^\W_](?:[\w'\u2019.@-]*\w)?"
@@ -170,6 +178,13 @@ def is_trivial(text: str) -> bool:
     words = compiled(_WORD).findall(compiled(r"(?<!\S)(?!\w+://)\S*/\S*").sub("1", bare))
     nothing = compiled(rf"{_FILLER}|{_IDENTIFIER}")
     return all(nothing.fullmatch(word) is not None for word in words)
+
+
+def is_of_the_moment(text: str) -> bool:
+    """Tell whether a request asks how things stand, or for a step that leaves nothing to know."""
+    sentences = list(_sentences(text))
+    is_short = len(text) <= 2 * _LONG // 5
+    return is_short and any(compiled(_MOMENT).fullmatch(each.strip(" .?!")) for each in sentences)
 
 
 def is_pasted(line: str) -> bool:

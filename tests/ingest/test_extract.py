@@ -103,6 +103,72 @@ def test_a_commit_becomes_a_memory_with_its_message(tmp_path: Path) -> None:
     assert memory.startswith("Add tides\nBecause of the moon.\nCommit abc1234")
 
 
+def test_a_commit_whose_subject_is_all_it_says_is_told_by_its_session(tmp_path: Path) -> None:
+    transcript = ClaudeTranscript().user("Commit.")
+    transcript.bash("git commit -m 'Add tides'", "[main abc1234] Add tides\n 1 file")
+    found = drafts(tmp_path, transcript)
+    assert tagged(found, "commit") == []
+    assert "Commits: Add tides." in tagged(found, "session")[0]
+
+
+@rows(
+    "request",
+    [
+        "is the pull request ready to merge?",
+        "can we close the issue now",
+        "did you push it",
+        "the worker is done. is it green?",
+        "ok, push to the pull request",
+        "clean up the worktrees and delete untracked files",
+        "merge it",
+        "yeah",
+        "/progress",
+        "what's the status, ready to merge?",
+    ],
+)
+def test_a_moment_that_has_passed_is_told_by_its_session_alone(
+    request: str, tmp_path: Path
+) -> None:
+    transcript = ClaudeTranscript().user("Chart the tides of the moon.")
+    transcript.use("a", "Write", file_path="/srv/tidepool/chart.py").result("a", "ok")
+    transcript.user(request)
+    for number in range(4):
+        transcript.bash(f"gh pr view {number}", "OPEN, CLEAN")
+    transcript.say(f"Yes. Pull request 12 is ready, and all of its {'checks ' * 12} are green.")
+    assert len(tagged(drafts(tmp_path, transcript), "task")) == 1
+
+
+@rows(
+    "request",
+    [
+        "explain how the tide is computed when the moon is done",
+        "push the tide through the new chart and see why it is late",
+        "is the cache of tides shared by all pools, and where is it cleaned?",
+        "why do you need docker for the logs of the tides?",
+    ],
+)
+def test_what_was_found_out_stays(request: str, tmp_path: Path) -> None:
+    transcript = ClaudeTranscript().user("Chart the tides of the moon.")
+    transcript.use("a", "Write", file_path="/srv/tidepool/chart.py").result("a", "ok")
+    transcript.user(request)
+    for number in range(4):
+        transcript.bash(f"sed -n {number}p tide.py", "x")
+    transcript.say(
+        "The tide is computed by the moon's phase, which the cache of the pool holds for a day."
+    )
+    assert len(tagged(drafts(tmp_path, transcript), "task")) == 2
+
+
+def test_a_task_that_says_less_than_its_commit_is_none(tmp_path: Path) -> None:
+    command = "git commit -m \"$(cat <<'EOF'\nAdd tides\n\nBecause of the moon.\nEOF\n)\""
+    transcript = ClaudeTranscript().user("Chart the tides of the moon.")
+    transcript.use("a", "Write", file_path="/srv/tidepool/chart.py").result("a", "ok")
+    transcript.user("yes, commit it").bash(command, "[main abc1234] Add tides\n 1 file")
+    found = drafts(tmp_path, transcript.say("Committed as abc1234."))
+    assert len(tagged(found, "task")) == 1
+    assert len(tagged(found, "commit")) == 1
+
+
 def test_each_further_request_with_work_is_a_task(tmp_path: Path) -> None:
     transcript = ClaudeTranscript().user("Add a chart of the tides.")
     transcript.use("a", "Write", file_path="/srv/tidepool/chart.py").result("a", "ok")

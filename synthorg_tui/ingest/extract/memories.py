@@ -19,6 +19,7 @@ from synthorg_tui.executions.models import Execution, ToolCall, Turn, slug
 from synthorg_tui.executions.outcomes import went_well
 from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.executions.recoveries import RECOVERY_TAG, resolved_failures
+from synthorg_tui.executions.requests import is_of_the_moment, is_trivial
 from synthorg_tui.executions.titles import (
     MAX_TITLE,
     commit_of,
@@ -39,7 +40,7 @@ from synthorg_tui.memory.filter import NON_INFERABLE_TAG
 from synthorg_tui.memory.kinds import DECIDED
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 
-EXTRACTION = "3"
+EXTRACTION = "4"
 """Another one than at a file's last import has the file read again, so that its memories get the
 present texts. Raise it when texts change for the better; what a person edited stays as it is."""
 MAX_CONTENT = 1_800
@@ -52,8 +53,8 @@ _ENDED = {
     ExecutionOutcome.FAILED: "It ended with an error.",
     ExecutionOutcome.INTERRUPTED: "The user interrupted it.",
 }
-_FINDERS = frozenset({"grep", "rg", "diff", "test", "which"})
-"""Programs whose exit code 1 only says that nothing was found."""
+_FINDERS = frozenset({"grep", "rg", "diff", "test", "which", "git diff", "git grep", "cmp"})
+"""Programs whose exit code 1 only says that nothing was found, or that something differs."""
 _TRIVIAL_FAILURE = re.compile(
     r"has not been read yet|modified since (?:it was )?(?:last )?read|String to replace not found"
     r"|Found \d+ matches of the string|No changes (?:to make|made)|InputValidationError"
@@ -190,6 +191,8 @@ def _tasks(execution: Execution) -> Iterator[MemoryDraft]:
         decided = "" if span.calls else _decided(span)
         if not (files or span.commits or decided or len(span.calls) >= _MIN_TASK_CALLS):
             continue
+        if not decided and _says_nothing(span, files):
+            continue
         titles = part_titles(execution, span.requests, span.answers, span.calls)
         title = unused_title(titles, used)
         used.add(seen_of(title))
@@ -208,6 +211,15 @@ def _tasks(execution: Execution) -> Iterator[MemoryDraft]:
             tags=("task", *_tools(span.calls)),
             confidence=0.85,
         )
+
+
+def _says_nothing(span: Span, files: Sequence[str]) -> bool:
+    """Whether nothing in it outlasts the moment, or its commit says more than it would."""
+    asked = span.requests[0].text
+    passes = is_trivial(asked) or is_of_the_moment(asked)
+    if span.commits:
+        return passes and len(span.result) < _MIN_ANSWER
+    return not files and (passes or not span.result)
 
 
 def _requests(execution: Execution) -> Iterator[Turn]:
@@ -397,12 +409,15 @@ def _commits(execution: Execution) -> Iterator[MemoryDraft]:
         if commit is None or commit[1] in seen:
             continue
         seen.add(commit[1])
+        body = phrases.commit_body(call)
+        if not body and len(commit[1]) <= MAX_TITLE:
+            continue  # the memory of its session has the subject
         yield _call_span(execution, call).draft(
             f"commit:{call.id}",
             [
                 commit_title(commit),
                 f"Committed: {one_line(commit[1], 300)}" if len(commit[1]) > MAX_TITLE else "",
-                phrases.commit_body(call),
+                body,
                 phrases.place_sentence(execution, f"Commit {commit[0]} in"),
             ],
             tags=("commit", "git"),

@@ -7,26 +7,23 @@ published memories among the memories: they are listed, never copied, so that ea
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.core.enums import MemoryCategory, OrgFactCategory
 from synthorg_tui.memory.kinds import KIND_SQL, MemoryKind
 from synthorg_tui.memory.org.log import FactRow, all_rows, author_of, rows_at, tags_of
-from synthorg_tui.memory.org.models import OrgFactAuthor
 from synthorg_tui.memory.org.tags import OrgTraits
 from synthorg_tui.memory.store import queries
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import aware, naive_utc
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 _NO_TRAITS: Final = OrgTraits()
 _SKILLS: Final = "WHERE scope = 'org' AND adopted_at <= ? AND (status = 'active' OR updated_at > ?)"
 
 
 def list_entries(
-    db: "Connection", policies: Sequence[str], at: datetime | None, now: datetime
+    db: Connection, policies: Sequence[str], at: datetime | None, now: datetime
 ) -> list[OrgEntry]:
     """Return all entries by category, of each the settings' first, then facts, then the others.
 
@@ -39,7 +36,7 @@ def list_entries(
     return sorted(found, key=lambda entry: _PLACES[entry.category])
 
 
-def from_elsewhere(db: "Connection", at: datetime) -> Iterable[OrgEntry]:
+def from_elsewhere(db: Connection, at: datetime) -> Iterable[OrgEntry]:
     """Return the approved lessons and the published memories that were in force at a time."""
     yield from _lessons(db, at)
     yield from _published(db, at)
@@ -90,18 +87,14 @@ def _traits(stored: str) -> OrgTraits:
 
 @lru_cache(maxsize=256)
 def author_words(values: Collection[object]) -> str:
-    """Return the author that four columns of a row stand for, in words."""
-    return words_of(author_of(tuple(values)))
-
-
-def words_of(author: OrgFactAuthor) -> str:
-    """Return an author in words, an agent with the seniority that it had."""
+    """Return who four columns of a row stand for in words, an agent with its seniority then."""
+    author = author_of(tuple(values))
     if author.is_human:
         return "a person"
     return f"agent {author.agent_id} ({author.seniority})"
 
 
-def _lessons(db: "Connection", at: datetime) -> Iterable[OrgEntry]:
+def _lessons(db: Connection, at: datetime) -> Iterable[OrgEntry]:
     """The approved lessons for the whole organisation that were in force at a time."""
     from synthorg_tui.curation import registry  # here: an agent waits for its first digest
 
@@ -122,7 +115,7 @@ def _lessons(db: "Connection", at: datetime) -> Iterable[OrgEntry]:
         )
 
 
-def _published(db: "Connection", at: datetime) -> Iterable[OrgEntry]:
+def _published(db: Connection, at: datetime) -> Iterable[OrgEntry]:
     """Memories that were published to all agents; not what lessons and projects' pages say."""
     then, where = naive_utc(at), queries.WhereClause(f"m.shared AND {KIND_SQL} <> ?")
     where.values.append(MemoryKind.KNOWLEDGE)

@@ -18,8 +18,8 @@ _GIT_PLAIN: Final = re.compile(
     r"|--(?:git-dir|work-tree|namespace|exec-path|config-env)=.*"
 )
 _PUSH_VALUES: Final = frozenset({"-o", "--push-option", "--receive-pack", "--exec"})
-_NO_PUSH: Final = frozenset({"--dry-run", "--help", "-h", "--repo", "--all", "--mirror"})
-"""Options with which a push is none, or goes somewhere that its words don't tell."""
+_NO_GOAL: Final = re.compile(r"--repo(=.*)?|--all|--mirror", re.DOTALL)
+"""Options with which a push goes somewhere that its words don't tell."""
 _TRIES: Final = frozenset({"--dry-run", "--help", "-h", "--version", "help", "--simulate"})
 """Words with which a command only says what it would do."""
 _CLUSTERS: Final = frozenset({"rm", "cp", "mv", "git", "chmod", "chown", "ln"})
@@ -203,9 +203,7 @@ def _is_try(rest: Sequence[ShellWord]) -> bool:
 def _goals(words: Sequence[ShellWord]) -> Iterator[tuple[bool, str]]:
     """The branches that a push names, each with whether it is forced by a ``+``."""
     rest = _push_arguments(words)
-    if rest is None or _is_try(rest) or any(word.text in _NO_PUSH for word in rest):
-        return
-    if any(word.text.startswith("--repo=") for word in rest):
+    if rest is None or _is_try(rest) or any(_NO_GOAL.fullmatch(word.text) for word in rest):
         return
     named = list(_positional(rest))[1:]
     if any(word.text == "tag" for word in named):

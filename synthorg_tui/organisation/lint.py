@@ -14,7 +14,7 @@ from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.projects import repository_of
 from synthorg_tui.core.text import counted
 from synthorg_tui.executions.store import ExecutionStore
-from synthorg_tui.memory.injection import DefaultTokenEstimator, TokenEstimator
+from synthorg_tui.memory.injection import DefaultTokenEstimator
 from synthorg_tui.memory.org.policies import policy_block, policy_line
 from synthorg_tui.organisation.entry_checks import (
     RULES,
@@ -36,110 +36,103 @@ _LONG: Final = 0.5
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
 
-class RuleCheck:
-    """Checks the rules of the organisation.
+async def check_rules(
+    entries: Sequence[OrgEntry],
+    executions: ExecutionStore,
+    budget: int,
+    progress: CheckSink | None = None,
+    cancel: threading.Event | None = None,
+) -> tuple[OrgFinding, ...]:
+    """Return all findings, errors first, each kind in the order of the entries.
 
-    Args:
-        executions: the imported sessions.
-        policy_tokens: the budget of the policies in what agents are handed.
-        estimator: counts tokens; those of the model at hand may be counted a little differently.
+    ``executions`` are the imported sessions, ``budget`` the tokens of the policies in what agents
+    are handed. Setting ``cancel`` stops between two sessions; what was found until then is
+    returned.
     """
+    found = await asyncio.to_thread(
+        lambda: [*check_texts(entries), *check_places(entries), *_check_budget(entries, budget)]
+    )
+    found += await _broken(entries, executions, progress, cancel or threading.Event())
+    kinds = list(FindingKind)
+    return tuple(sorted(found, key=lambda one: (one.severity != "error", kinds.index(one.kind))))
 
-    def __init__(
-        self,
-        executions: ExecutionStore,
-        policy_tokens: int,
-        estimator: TokenEstimator | None = None,
-    ) -> None:
-        self._executions = executions
-        self._budget = policy_tokens
-        self._estimator = estimator or DefaultTokenEstimator()
 
-    async def run(
-        self,
-        entries: Sequence[OrgEntry],
-        progress: CheckSink | None = None,
-        cancel: threading.Event | None = None,
-    ) -> tuple[OrgFinding, ...]:
-        """Return all findings, errors first, each kind in the order of the entries.
+def _check_budget(entries: Sequence[OrgEntry], budget: int) -> Iterator[OrgFinding]:
+    """Policies that agents aren't told for want of room, and those that take too much of it.
 
-        Setting ``cancel`` stops between two sessions; what was found until then is returned.
-        """
-        found = await asyncio.to_thread(
-            lambda: [*check_texts(entries), *check_places(entries), *self._budgets(entries)]
-        )
-        found += await self._broken(entries, progress, cancel or threading.Event())
-        kinds = list(FindingKind)
-        return tuple(
-            sorted(found, key=lambda one: (one.severity != "error", kinds.index(one.kind)))
-        )
+    Tokens of the model at hand may be counted a little differently.
+    """
+    estimator = DefaultTokenEstimator()
+    policies = [
+        entry
+        for entry in entries
+        if entry.category is OrgFactCategory.CORE_POLICY and is_written(entry)
+    ]
+    omitted: dict[str, str] = {}
+    for project in sorted({entry.traits.project for entry in policies} | {""}):
+        own = [entry for entry in policies if entry.traits.project in ("", project)]
+        block = policy_block([fact_of(entry) for entry in own], budget, estimator)
+        for key in block.omitted:
+            omitted.setdefault(key, project)
+    for entry in policies:
+        size = estimator.estimate_tokens(policy_line(fact_of(entry)))
+        if size > budget * _LONG:
+            yield _too_long(entry, size, budget, is_told=entry.id not in omitted)
+        elif entry.id in omitted:
+            yield _left_out(entry, omitted[entry.id], budget)
 
-    def _budgets(self, entries: Sequence[OrgEntry]) -> Iterator[OrgFinding]:
-        """Policies that agents aren't told for want of room, and those that take too much of it."""
-        policies = [
-            entry
-            for entry in entries
-            if entry.category is OrgFactCategory.CORE_POLICY and is_written(entry)
-        ]
-        omitted: dict[str, str] = {}
-        for project in sorted({entry.traits.project for entry in policies} | {""}):
-            own = [entry for entry in policies if entry.traits.project in ("", project)]
-            block = policy_block([fact_of(entry) for entry in own], self._budget, self._estimator)
-            for key in block.omitted:
-                omitted.setdefault(key, project)
-        for entry in policies:
-            size = self._estimator.estimate_tokens(policy_line(fact_of(entry)))
-            if size > self._budget * _LONG:
-                yield self._too_long(entry, size, is_told=entry.id not in omitted)
-            elif entry.id in omitted:
-                yield self._left_out(entry, omitted[entry.id])
 
-    def _too_long(self, entry: OrgEntry, size: int, *, is_told: bool) -> OrgFinding:
-        none = "" if is_told else ", so agents aren't told it"
-        return OrgFinding(
-            FindingKind.TOO_LONG,
-            Severity.WARNING if is_told else Severity.ERROR,
-            entry.id,
-            entry.content,
-            f"it takes {over_budget(size, self._budget)} (org_memory.policy_tokens){none}",
-            "Shorten it, or raise org_memory.policy_tokens.",
-        )
+def _too_long(entry: OrgEntry, size: int, budget: int, *, is_told: bool) -> OrgFinding:
+    none = "" if is_told else ", so agents aren't told it"
+    return OrgFinding(
+        FindingKind.TOO_LONG,
+        Severity.WARNING if is_told else Severity.ERROR,
+        entry.id,
+        entry.content,
+        f"it takes {over_budget(size, budget)} (org_memory.policy_tokens){none}",
+        "Shorten it, or raise org_memory.policy_tokens.",
+    )
 
-    def _left_out(self, entry: OrgEntry, project: str) -> OrgFinding:
-        where = f" in {project}" if project and not entry.traits.project else ""
-        return OrgFinding(
-            FindingKind.OVER_BUDGET,
-            Severity.ERROR,
-            entry.id,
-            entry.content,
-            f"agents aren't told it{where}: the policies before it take all of the "
-            f"{self._budget:,} tokens of org_memory.policy_tokens",
-            "Shorten or retract others, or raise org_memory.policy_tokens.",
-        )
 
-    async def _broken(
-        self, entries: Sequence[OrgEntry], progress: CheckSink | None, cancel: threading.Event
-    ) -> list[OrgFinding]:
-        """Rules that forbid something plainly, with the calls of sessions that did it."""
-        bans: dict[str, tuple[OrgEntry, tuple[Ban, ...]]] = {}
-        for entry in entries:
-            if entry.category in RULES and is_written(entry) and (what := bans_of(entry.content)):
-                bans[entry.id] = (entry, what)
-        if not bans:
-            return []
-        found: dict[str, list[Breach]] = {key: [] for key in bans}
-        ids = await self._executions.ids()
-        for number, execution_id in enumerate(ids, 1):
-            if cancel.is_set():
-                break
-            execution = await self._executions.get(execution_id)
-            if execution is not None:
-                for key, (entry, what) in bans.items():
-                    if _concerns(entry, execution.project):
-                        found[key] += await asyncio.to_thread(breaches_of, what, execution)
-            if progress is not None:
-                progress(number, len(ids))
-        return [_finding(bans[key][0], breaches) for key, breaches in found.items() if breaches]
+def _left_out(entry: OrgEntry, project: str, budget: int) -> OrgFinding:
+    where = f" in {project}" if project and not entry.traits.project else ""
+    return OrgFinding(
+        FindingKind.OVER_BUDGET,
+        Severity.ERROR,
+        entry.id,
+        entry.content,
+        f"agents aren't told it{where}: the policies before it take all of the "
+        f"{budget:,} tokens of org_memory.policy_tokens",
+        "Shorten or retract others, or raise org_memory.policy_tokens.",
+    )
+
+
+async def _broken(
+    entries: Sequence[OrgEntry],
+    executions: ExecutionStore,
+    progress: CheckSink | None,
+    cancel: threading.Event,
+) -> list[OrgFinding]:
+    """Rules that forbid something plainly, with the calls of sessions that did it."""
+    bans: dict[str, tuple[OrgEntry, tuple[Ban, ...]]] = {}
+    for entry in entries:
+        if entry.category in RULES and is_written(entry) and (what := bans_of(entry.content)):
+            bans[entry.id] = (entry, what)
+    if not bans:
+        return []
+    found: dict[str, list[Breach]] = {key: [] for key in bans}
+    ids = await executions.ids()
+    for number, execution_id in enumerate(ids, 1):
+        if cancel.is_set():
+            break
+        execution = await executions.get(execution_id)
+        if execution is not None:
+            for key, (entry, what) in bans.items():
+                if _concerns(entry, execution.project):
+                    found[key] += await asyncio.to_thread(breaches_of, what, execution)
+        if progress is not None:
+            progress(number, len(ids))
+    return [_finding(bans[key][0], breaches) for key, breaches in found.items() if breaches]
 
 
 def _concerns(entry: OrgEntry, project: str | None) -> bool:

@@ -8,17 +8,15 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from synthorg_tui.core.enums import OrgFactCategory
-from synthorg_tui.memory.org.log import FACT_COLUMNS, STATE_NOW, STATE_THEN, FactRow, tags_of
+from synthorg_tui.memory.org.log import STATE_NOW, STATE_THEN, fact_rows, tags_of
 from synthorg_tui.memory.org.tags import OrgTraits
 from synthorg_tui.organisation.entries import fact_entry
 from synthorg_tui.organisation.models import EntryCriteria, EntryPage, OrgEntry, OrgOrigin
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import naive_utc, number_of
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 MAX_PAGE: Final = 1000
 """Entries of a page at most."""
@@ -31,7 +29,7 @@ _TEXT: Final = "lower(content || chr(31) || tags)"
 
 
 def entry_page(
-    db: "Connection",
+    db: Connection,
     what: EntryCriteria,
     at: datetime | None,
     others: Sequence[OrgEntry],
@@ -61,8 +59,7 @@ def entry_page(
             [*values, *conditions, *span],
         ).fetchall()
         these = [*values, [key for (key,) in ids]]  # texts are read of what is shown alone
-        sql = f"SELECT {FACT_COLUMNS} FROM ({known.format(some=_THESE)}) {_ORDER}"
-        read = (fact_entry(FactRow._make(row)) for row in db.execute(sql, these).fetchall())
+        read = map(fact_entry, fact_rows(db, _ORDER, these, of=f"({known.format(some=_THESE)})"))
     entries = tuple(each or next(read) for each in places)
     return EntryPage(
         entries,
@@ -123,7 +120,7 @@ def _plan(
     return places, range(begins, begins + places.count(None)), tuple(counts)
 
 
-def _replaced(db: "Connection", known: str, values: Sequence[Any]) -> dict[str, str]:
+def _replaced(db: Connection, known: str, values: Sequence[Any]) -> dict[str, str]:
     """The facts that a fact in force says it replaces, with that one."""
     says = f"contains(tags, '{_REPLACES}')"
     ever = f"fact_id IN (SELECT fact_id FROM org_operations WHERE {says})"
@@ -166,6 +163,6 @@ def _where(what: EntryCriteria, replaced: Mapping[str, str]) -> tuple[str, list[
     return " AND ".join(parts), values
 
 
-def _changes(db: "Connection", at: datetime | None) -> int:
+def _changes(db: Connection, at: datetime | None) -> int:
     until, values = ("", []) if at is None else (" WHERE made_at <= ?", [naive_utc(at)])
     return number_of(db, f"SELECT count(*) FROM org_operations{until}", values)

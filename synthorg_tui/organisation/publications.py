@@ -9,14 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from synthorg_tui.core.clock import Clock
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.values import naive_utc, number_of
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 ERASED_BLOCK: Final = "(erased)"
 """Stands for the text of a block that said what was erased for good."""
@@ -112,7 +109,7 @@ class PublicationStore:
         """Record that these were taken back: what was before them stands again."""
         keys = [[actor, one.act, one.path] for one in publications]
 
-        def work(db: "Connection") -> None:
+        def work(db: Connection) -> None:
             for key in keys:
                 db.execute(
                     "UPDATE org_publications SET undone_by = ? WHERE act = ? AND path = ?", key

@@ -65,11 +65,11 @@ from synthorg_tui.organisation.telling import (
     uses_of,
     written_policies,
 )
+from synthorg_tui.persistence.port import Connection
 
 if TYPE_CHECKING:
     from synthorg_tui.curation.erasure import Erasure
     from synthorg_tui.organisation.proposals import OrgReads
-    from synthorg_tui.persistence.port import Connection
 
 ORGANISATION: Final = "organisation"
 """Topic of the event that something of it was written; its data says what, in words."""
@@ -141,7 +141,7 @@ class OrganisationService:
         start = max(offset, 0)
         wanted = range(start, start + min(max(limit, 0), MAX_PAGE))
 
-        def read(db: "Connection") -> EntryPage:
+        def read(db: Connection) -> EntryPage:
             others = [*of_settings(policies, now), *from_elsewhere(db, at or now)]
             return entry_page(db, what, at, others, wanted)
 
@@ -348,10 +348,11 @@ class OrganisationService:
         Setting ``cancel`` stops between two sessions and returns what was found until then.
         """
         from synthorg_tui.executions.store import ExecutionStore
-        from synthorg_tui.organisation.lint import RuleCheck
+        from synthorg_tui.organisation.lint import check_rules
 
-        check = RuleCheck(ExecutionStore(self._core.database), self._config.policy_tokens)
-        return await check.run(await self.entries(), progress, cancel)
+        sessions = ExecutionStore(self._core.database)
+        budget = self._config.policy_tokens
+        return await check_rules(await self.entries(), sessions, budget, progress, cancel)
 
     async def _one(self, change: OrgChange, deed: str, *, actor: str) -> OrgEntry:
         (applied,) = await self.store.change([change], OrgAct(actor), may=self._may)

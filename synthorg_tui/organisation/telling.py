@@ -6,7 +6,7 @@ agent is on record with the ids of all that it was handed, so that it can be ask
 
 import json
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.memory.listing import MemoryUse
@@ -14,9 +14,7 @@ from synthorg_tui.memory.org.log import rows_at
 from synthorg_tui.memory.org.models import OrgFact, OrgFactAuthor
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
 from synthorg_tui.persistence.call_log import RecordedCall, calls_given
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.port import Connection
 
 MAX_RECORDED: Final = 1_000
 """Calls that are looked through for a policy of the settings, whose id says where it stands."""
@@ -33,7 +31,7 @@ def fact_of(entry: OrgEntry) -> OrgFact:
     )
 
 
-def written_policies(db: "Connection", at: datetime) -> tuple[OrgFact, ...]:
+def written_policies(db: Connection, at: datetime) -> tuple[OrgFact, ...]:
     """Return the written policies that were in force at a time, the newest first."""
     policy = OrgFactCategory.CORE_POLICY.value
     rows = [row for row in rows_at(db, at) if row.is_active and row.category == policy]
@@ -41,7 +39,7 @@ def written_policies(db: "Connection", at: datetime) -> tuple[OrgFact, ...]:
     return tuple(sorted(facts, key=lambda fact: fact.created_at, reverse=True))
 
 
-def _memories_of(db: "Connection", entry: OrgEntry) -> tuple[str, ...]:
+def _memories_of(db: Connection, entry: OrgEntry) -> tuple[str, ...]:
     """The memories that agents are handed of an approved lesson; none of other entries."""
     if entry.origin is not OrgOrigin.SKILL:
         return ()
@@ -51,7 +49,7 @@ def _memories_of(db: "Connection", entry: OrgEntry) -> tuple[str, ...]:
     return tuple(key for skill in found for key in skill.memory_ids)
 
 
-def uses_of(db: "Connection", entry: OrgEntry, *, limit: int) -> tuple[MemoryUse, ...]:
+def uses_of(db: Connection, entry: OrgEntry, *, limit: int) -> tuple[MemoryUse, ...]:
     """Return the recorded calls of agents that carried an entry, newest first, at most ``limit``.
 
     A lesson is carried as the memories that say it. A policy of the settings is one by its words:

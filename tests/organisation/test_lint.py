@@ -8,7 +8,7 @@ from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.organisation.entry_checks import check_places, check_texts
 from synthorg_tui.organisation.findings import FindingKind, OrgFinding
-from synthorg_tui.organisation.lint import MAX_EVIDENCE, RuleCheck
+from synthorg_tui.organisation.lint import MAX_EVIDENCE, check_rules
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
 from tests.organisation.publish_kit import ADR, CONVENTION, WRITTEN, entry
 from tests.tables import rows
@@ -30,8 +30,7 @@ class Sessions:
 async def checked(
     *entries: OrgEntry, sessions: Sessions | None = None, budget: int = 500
 ) -> tuple[OrgFinding, ...]:
-    check = RuleCheck(sessions or Sessions(), budget)  # type: ignore[arg-type]
-    return await check.run(entries)
+    return await check_rules(entries, sessions or Sessions(), budget)  # type: ignore[arg-type]
 
 
 def session(number: int, *commands: str, days: int = 1, **fields: Any) -> Execution:

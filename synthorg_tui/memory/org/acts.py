@@ -8,15 +8,13 @@ What somebody has changed since is passed over.
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.memory.org.changes import OrgChange, OrgChangeKind
 from synthorg_tui.memory.org.log import ERASED, LogRow, lines_of, log_rows
 from synthorg_tui.memory.org.models import OperationLogEntry, OrgFactAuthor, OrgFactWriteRequest
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.port import Connection
 
 MAX_LOOKED_AT: Final = 200
 """Acts that are looked through for one that can be taken back."""
@@ -92,7 +90,7 @@ class UndoableAct(NamedTuple):
     inverse: tuple[OrgChange, ...]
 
 
-def last_act(db: "Connection") -> UndoableAct | None:
+def last_act(db: Connection) -> UndoableAct | None:
     """Return the newest act of a person that can still be taken back; ``None`` without one."""
     for (number,) in db.execute(_ACTS, [MAX_LOOKED_AT]).fetchall():
         lines = log_rows(db, "act = ? AND author_is_human ORDER BY revision", [number])

@@ -6,7 +6,7 @@ data; nothing here is ever followed or run.
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -155,17 +155,10 @@ def named_in(sentence: str) -> tuple[OrgEntity, ...]:
 
 def _marked(sentence: str) -> Iterator[OrgEntity | None]:
     rest = sentence
-    if "`" in rest:
-        for quoted in _QUOTED.finditer(rest):
-            yield entity_of(f"`{quoted[1]}`")
-        rest = _blank(_QUOTED, rest)
-    if numbers := _DECISION.findall(rest):
-        yield from map(decision, dict.fromkeys(numbers))
-        rest = _blank(_DECISION, rest)
-    if "/" in rest or "." in rest:
-        for path in _FILE.finditer(rest):
-            yield entity_of(path[0])
-        rest = _blank(_FILE, rest)
+    for marks, pattern, made in _MARKS:
+        if any(mark in rest for mark in marks):
+            yield from map(made, pattern.finditer(rest))
+            rest = pattern.sub(lambda found: " " * len(found[0]), rest)
     start = len(rest) - len(rest.lstrip(_EDGES + "#-"))
     for name in _NAME.finditer(rest):
         first, _, others = name[0].partition(" ")
@@ -176,8 +169,14 @@ def _marked(sentence: str) -> Iterator[OrgEntity | None]:
             yield entity_of(name[0])
 
 
-def _blank(what: "re.Pattern[str]", text: str) -> str:
-    return what.sub(lambda found: " " * len(found[0]), text)
+_MARKS: Final[
+    tuple[tuple[str, "re.Pattern[str]", Callable[["re.Match[str]"], OrgEntity | None]], ...]
+] = (
+    ("`", _QUOTED, lambda found: entity_of(found[0])),
+    ("dD", _DECISION, lambda found: decision(found[1])),
+    ("/.", _FILE, lambda found: entity_of(found[0])),
+)
+"""What marks a name: characters that such a name has, its form, and what it names."""
 
 
 def _without_determiner(name: str) -> str:

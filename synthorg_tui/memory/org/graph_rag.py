@@ -6,7 +6,7 @@ no second record. What can't be answered step by step is answered as the default
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.text import safe_text, truncate
@@ -16,9 +16,7 @@ from synthorg_tui.memory.org.models import OrgFact, OrgMemoryQuery
 from synthorg_tui.memory.org.search import FoundFact, OrgSearch, as_candidate
 from synthorg_tui.memory.org.standing import Standings
 from synthorg_tui.memory.org.statements import OrgLink, links_of
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.store.core import Core
+from synthorg_tui.memory.store.core import Core
 
 _MAX_TOLD: Final = 300
 """Characters of a path in an explanation."""
@@ -32,7 +30,7 @@ EXTRACTIONS: Final[Mapping[str, Extraction]] = {"auto": links_of}
 class SearchByPaths(OrgSearch):
     """The search of the backend ``graph_rag``; ``extract`` reads what a fact states."""
 
-    def __init__(self, core: "Core", extract: Extraction = links_of) -> None:
+    def __init__(self, core: Core, extract: Extraction = links_of) -> None:
         super().__init__(core)
         self._extract = extract
         self._drawn_of: Standings | None = None

@@ -10,12 +10,14 @@ from typing import Final
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.org.access_control import WriteAccessConfig, require_write_access
+from synthorg_tui.memory.org.changes import OrgChange, OrgChangeKind
 from synthorg_tui.memory.org.errors import (
     OrgMemoryConnectionError,
     OrgMemoryQueryError,
     OrgMemoryWriteError,
     translate_org_errors,
 )
+from synthorg_tui.memory.org.log import count_of
 from synthorg_tui.memory.org.models import (
     OrgFact,
     OrgFactAuthor,
@@ -24,7 +26,7 @@ from synthorg_tui.memory.org.models import (
 )
 from synthorg_tui.memory.org.policies import policies_of_settings
 from synthorg_tui.memory.org.search import WRITTEN, FoundFact, OrgSearch, as_candidate
-from synthorg_tui.memory.org.store import OrgStore
+from synthorg_tui.memory.org.store import OrgAct, OrgStore
 
 _POLICY: Final = frozenset({OrgFactCategory.CORE_POLICY})
 
@@ -112,7 +114,9 @@ class HybridPromptRetrievalBackend:
         require_write_access(self._access, request.category, author)
         actor = "person" if author.is_human else str(author.agent_id)
         with translate_org_errors(OrgMemoryWriteError, "writing the fact"):
-            return await self._store.save(request, author=author, actor=actor)
+            new = OrgChange(kind=OrgChangeKind.PUBLISH, author=author, request=request)
+            (written,) = await self._store.change([new], OrgAct(actor))
+            return written.fact_id
 
     async def list_policies(
         self, *, limit: int | None = None, offset: int = 0
@@ -135,7 +139,9 @@ class HybridPromptRetrievalBackend:
         """Return how many ``list_policies`` lists without a limit."""
         self._require_connection()
         with translate_org_errors(OrgMemoryQueryError, "counting policies"):
-            written = await self._store.count(OrgFactCategory.CORE_POLICY)
+            written = await self._store.core.read(
+                lambda db: count_of(db, OrgFactCategory.CORE_POLICY)
+            )
         return len(self._core_policies) + written
 
     def _require_connection(self) -> None:

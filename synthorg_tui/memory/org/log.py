@@ -8,7 +8,7 @@ import json
 import uuid
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from synthorg_tui.core.enums import AutonomyLevel, OrgFactCategory, SeniorityLevel
 from synthorg_tui.memory.org.models import (
@@ -17,10 +17,8 @@ from synthorg_tui.memory.org.models import (
     OrgFact,
     OrgFactAuthor,
 )
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import aware, insert, naive_utc, number_of
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 PUBLISH: Final = "PUBLISH"
 RETRACT: Final = "RETRACT"
@@ -205,29 +203,29 @@ def known_id(text: str) -> str | None:
         return None
 
 
-def rows_of_ids(db: "Connection", ids: Iterable[str]) -> dict[str, FactRow]:
-    """Return the facts with these ids, retracted ones included, by id."""
-    wanted = [found for each in ids if (found := known_id(each))]
-    if not wanted:
-        return {}
-    rows = db.execute(
-        f"SELECT {FACT_COLUMNS} FROM org_facts WHERE fact_id IN (SELECT unnest(?::UUID[]))",
-        [wanted],
-    ).fetchall()
-    return {row[0]: FactRow._make(row) for row in rows}
-
-
-def all_rows(db: "Connection", *, retracted: bool) -> list[FactRow]:
-    """Return the facts, the newest first; with ``retracted`` those that were, too."""
-    where = "TRUE" if retracted else "retracted_at IS NULL"
-    rows = db.execute(
-        f"SELECT {FACT_COLUMNS} FROM org_facts WHERE {where} ORDER BY created_at DESC, fact_id"
-    ).fetchall()
+def fact_rows(
+    db: Connection, clause: str, values: Sequence[object] = (), *, of: str = "org_facts"
+) -> list[FactRow]:
+    """Return the facts that an SQL ``clause`` after a table, or a query in brackets, selects."""
+    rows = db.execute(f"SELECT {FACT_COLUMNS} FROM {of} {clause}", list(values)).fetchall()
     return [FactRow._make(row) for row in rows]
 
 
+def rows_of_ids(db: Connection, ids: Iterable[str]) -> dict[str, FactRow]:
+    """Return the facts with these ids, retracted ones included, by id."""
+    wanted = [found for each in ids if (found := known_id(each))]
+    which = "WHERE fact_id IN (SELECT unnest(?::UUID[]))"
+    return {row.fact_id: row for row in fact_rows(db, which, [wanted])} if wanted else {}
+
+
+def all_rows(db: Connection, *, retracted: bool) -> list[FactRow]:
+    """Return the facts, the newest first; with ``retracted`` those that were, too."""
+    where = "TRUE" if retracted else "retracted_at IS NULL"
+    return fact_rows(db, f"WHERE {where} ORDER BY created_at DESC, fact_id")
+
+
 def rows_with(
-    db: "Connection",
+    db: Connection,
     text: str | None,
     categories: Collection[OrgFactCategory] | None,
     limit: int | None,
@@ -246,47 +244,42 @@ def rows_with(
         where.append(f"{place} > 0")
         order = f"{place}, length(content), "
         values += [text, text]
-    rows = db.execute(
-        f"SELECT {FACT_COLUMNS} FROM org_facts WHERE {' AND '.join(where)} "
-        f"ORDER BY {order}created_at DESC, fact_id"
-        + ("" if limit is None else f" LIMIT {int(limit)}"),
-        values,
-    ).fetchall()
-    return [FactRow._make(row) for row in rows]
+    most = "" if limit is None else f" LIMIT {int(limit)}"
+    order = f"ORDER BY {order}created_at DESC, fact_id{most}"
+    return fact_rows(db, f"WHERE {' AND '.join(where)} {order}", values)
 
 
-def count_of(db: "Connection", category: OrgFactCategory) -> int:
+def count_of(db: Connection, category: OrgFactCategory) -> int:
     """Return how many active facts are of a category."""
     active = "SELECT count(*) FROM org_facts WHERE retracted_at IS NULL AND category = ?"
     return number_of(db, active, [category])
 
 
-def rows_at(db: "Connection", at: datetime) -> list[FactRow]:
+def rows_at(db: Connection, at: datetime) -> list[FactRow]:
     """Return every fact as it was at a time, retracted ones with their last text, by id."""
     state = STATE_THEN.format(some="true")
-    rows = db.execute(f"SELECT {FACT_COLUMNS} FROM ({state}) ORDER BY fact_id", [naive_utc(at)])
-    return [FactRow._make(row) for row in rows.fetchall()]
+    return fact_rows(db, "ORDER BY fact_id", [naive_utc(at)], of=f"({state})")
 
 
-def lines_of(db: "Connection", fact_id: str) -> list[LogRow]:
+def lines_of(db: Connection, fact_id: str) -> list[LogRow]:
     """Return the log of a fact in ascending order of versions."""
     key = known_id(fact_id)
     return log_rows(db, "fact_id = ?::UUID ORDER BY version", [key]) if key else []
 
 
-def log_rows(db: "Connection", clause: str, values: Sequence[object]) -> list[LogRow]:
+def log_rows(db: Connection, clause: str, values: Sequence[object]) -> list[LogRow]:
     """Return the lines that an SQL ``clause`` after ``WHERE`` selects."""
     sql = f"SELECT {_LOG_COLUMNS} FROM org_operations WHERE {clause}"
     return [LogRow._make(row) for row in db.execute(sql, list(values)).fetchall()]
 
 
-def moments(db: "Connection") -> tuple[datetime, ...]:
+def moments(db: Connection) -> tuple[datetime, ...]:
     """Return when lines were written, ascending, each time once."""
     rows = db.execute("SELECT DISTINCT made_at FROM org_operations ORDER BY made_at").fetchall()
     return tuple(made_at.replace(tzinfo=UTC) for (made_at,) in rows)
 
 
-def disagreeing(db: "Connection") -> tuple[int, list[str]]:
+def disagreeing(db: Connection) -> tuple[int, list[str]]:
     """Return how many facts there are, and those that aren't what their log comes to."""
     logged = {row.fact_id: row for row in rows_at(db, _EVER)}
     stored = {row.fact_id: row for row in all_rows(db, retracted=True)}
@@ -294,7 +287,7 @@ def disagreeing(db: "Connection") -> tuple[int, list[str]]:
     return len(stored), [each for each in ids if logged.get(each) != stored.get(each)]
 
 
-def rebuild(db: "Connection", ids: Sequence[str]) -> None:
+def rebuild(db: Connection, ids: Sequence[str]) -> None:
     """Make facts what their log comes to; one without a log is removed."""
     stored = rows_of_ids(db, ids)
     logged = {row.fact_id: row for row in rows_at(db, _EVER)}
@@ -304,12 +297,12 @@ def rebuild(db: "Connection", ids: Sequence[str]) -> None:
     db.execute("DELETE FROM org_facts WHERE fact_id IN (SELECT unnest(?::UUID[]))", [gone])
 
 
-def append(db: "Connection", lines: Sequence[LogRow]) -> None:
+def append(db: Connection, lines: Sequence[LogRow]) -> None:
     """Add lines to the log."""
     insert(db, "org_operations", _LOG_TYPES, lines)
 
 
-def put(db: "Connection", rows: Sequence[FactRow], *, known: Iterable[str]) -> None:
+def put(db: Connection, rows: Sequence[FactRow], *, known: Iterable[str]) -> None:
     """Write rows of facts; those among ``known`` have one already."""
     former = set(known)
     insert(db, "org_facts", _FACT_TYPES, [row for row in rows if row.fact_id not in former])
@@ -323,13 +316,13 @@ def put(db: "Connection", rows: Sequence[FactRow], *, known: Iterable[str]) -> N
             )
 
 
-def facts_stamp(db: "Connection") -> tuple[int, int]:
+def facts_stamp(db: Connection) -> tuple[int, int]:
     """Return what is another one after every change of facts: the last revision, and how many."""
     row = db.execute("SELECT coalesce(max(revision), 0), count(*) FROM org_facts").fetchone()
     return (int(row[0]), int(row[1])) if row else (0, 0)
 
 
-def tag_rows(db: "Connection") -> list[tuple[str, str, str]]:
+def tag_rows(db: Connection) -> list[tuple[str, str, str]]:
     """Return id, category and stored tags of the active facts, the newest first."""
     return db.execute(
         "SELECT fact_id::VARCHAR, category, tags FROM org_facts WHERE retracted_at IS NULL "

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.text import estimate_tokens, safe_text, truncate
@@ -30,11 +30,9 @@ from synthorg_tui.memory.retrieval.relevance import (
     moved_cutoff,
     relevant_hits,
 )
+from synthorg_tui.memory.store.core import Core
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.store.core import Core
 
 WRITTEN: Final = "has the words as they are written"
 """Why a fact was found by its text."""
@@ -76,7 +74,7 @@ class _Match(NamedTuple):
 class OrgSearch:
     """Searches the facts of a store whose core is open; retracted ones are never found."""
 
-    def __init__(self, core: "Core") -> None:
+    def __init__(self, core: Core) -> None:
         self._core = core
         self._standings: Standings | None = None
 

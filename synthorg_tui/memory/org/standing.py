@@ -5,15 +5,13 @@ Told from the tags of active facts alone (``OrgTraits``), so that it holds for e
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.projects import same_project
 from synthorg_tui.memory.org.log import facts_stamp, known_id, tag_rows, tags_of
 from synthorg_tui.memory.org.tags import OrgTraits
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.port import Connection
 
 GIVEN_UP: Final = ("superseded", "deprecated", "rejected", "withdrawn", "retired", "obsolete")
 """Statuses of decisions that don't hold, as ADRs begin them: "Superseded by ADR-9"."""
@@ -54,7 +52,7 @@ class Standings:
     """The fact that replaced another, by the other's id; both are active."""
 
     @classmethod
-    def load(cls, db: "Connection", known: "Standings | None" = None) -> "Standings":
+    def load(cls, db: Connection, known: "Standings | None" = None) -> "Standings":
         """Read them; returns ``known`` when nothing has changed since."""
         stamp = facts_stamp(db)
         if known is not None and known.stamp == stamp:

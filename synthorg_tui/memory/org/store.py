@@ -22,7 +22,6 @@ from synthorg_tui.memory.org.log import (
     LogRow,
     append,
     author_values,
-    count_of,
     known_id,
     lines_of,
     put,
@@ -97,16 +96,6 @@ class OrgStore:
         """
         rows = await self.core.read(lambda db: rows_with(db, text, categories, limit))
         return tuple(row.fact() for row in rows)
-
-    async def count(self, category: OrgFactCategory) -> int:
-        """Return how many active facts are of a category."""
-        return await self.core.read(lambda db: count_of(db, category))
-
-    async def save(self, request: OrgFactWriteRequest, *, author: OrgFactAuthor, actor: str) -> str:
-        """Write a new fact and return its id; raises ``OrgMemoryWriteError``."""
-        new = OrgChange(kind=OrgChangeKind.PUBLISH, author=author, request=request)
-        (applied,) = await self.change([new], OrgAct(actor))
-        return applied.fact_id
 
     async def delete(self, fact_id: str, *, author: OrgFactAuthor, actor: str = "") -> bool:
         """Retract a fact; return ``False`` when there is none, or when it is retracted already."""

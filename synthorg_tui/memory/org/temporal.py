@@ -9,17 +9,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.core.text import safe_text, truncate
 from synthorg_tui.memory.org.config import OrgTemporalConfig
 from synthorg_tui.memory.org.log import LogRow, log_rows
 from synthorg_tui.memory.org.models import OrgMemoryQuery
 from synthorg_tui.memory.org.search import FoundFact, OrgSearch
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.store.core import Core
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.memory.store.core import Core
+from synthorg_tui.persistence.port import Connection
 
 _MAX_TOLD: Final = 80
 
@@ -27,7 +25,7 @@ _MAX_TOLD: Final = 80
 class SearchWithPast(OrgSearch):
     """The search of the backend ``temporal_kg``; ``temporal`` says what of the past is told."""
 
-    def __init__(self, core: "Core", temporal: OrgTemporalConfig) -> None:
+    def __init__(self, core: Core, temporal: OrgTemporalConfig) -> None:
         super().__init__(core)
         self._temporal = temporal
 
@@ -40,7 +38,7 @@ class SearchWithPast(OrgSearch):
             return found
         ids = [hit.fact.id for hit in found]
 
-        def read(db: "Connection") -> list[LogRow]:
+        def read(db: Connection) -> list[LogRow]:
             about = "list_contains(?::UUID[], fact_id) ORDER BY fact_id, version"
             return log_rows(db, about, [ids])
 

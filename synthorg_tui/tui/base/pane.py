@@ -6,7 +6,7 @@ parts on a narrow terminal. This is implemented here once. Rows, pending request
 belong to the state and the lines of a pane, which use no widgets.
 """
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -23,7 +23,7 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import is_text, key_of
-from synthorg_tui.tui.base.filters import Query, filter_line
+from synthorg_tui.tui.base.filters import Query, completed, filter_line
 from synthorg_tui.tui.base.lines import Line, keys_line, line
 from synthorg_tui.tui.jobs import copy, run_job, toast
 from synthorg_tui.tui.key_table import NEEDS_ROW
@@ -34,6 +34,10 @@ from synthorg_tui.tui.widgets.line_view import LineBar, LineView
 
 _FOR_LISTS = ("filter", "task")
 """Actions whose key looks for something in a text while the text has the keys."""
+_ENTRIES = {
+    "filter": ("/ filter ", ""),
+    "search": ("s search ", "what you want to know, in your words"),
+}
 NARROW = 100
 """Terminal width in columns below which the detail is placed under the list, not beside it."""
 
@@ -71,6 +75,8 @@ class Pane(ResponsiveScreen):
     """Seconds without a key press until the selected row is read, or the typed text is searched."""
     LOADING_AFTER: ClassVar[float] = 0.15
     """Seconds of reading until the pane says that it is reading."""
+    FILTER_HINT: ClassVar[str] = ""
+    """Placeholder of the filter's input in a pane that also searches."""
 
     def __init__(self, *, panes: Panes, now: Callable[[], datetime]) -> None:
         super().__init__()
@@ -80,6 +86,8 @@ class Pane(ResponsiveScreen):
         self._error: DomainError | None = None
         self._slow = False
         self._timer: Timer | None = None
+        self.entering = "filter"
+        """What the input is for: ``filter`` or ``search``."""
 
     @property
     def main_list(self) -> LineList:
@@ -226,11 +234,34 @@ class Pane(ResponsiveScreen):
         entry.cursor_position = len(entry.value)
         self.set_focus(entry)
 
+    @property
+    def completions(self) -> Mapping[str, Sequence[str]]:
+        """What each operator of the filter can take, which tab completes; empty without any."""
+        return {}
+
+    def enter(self, kind: str, text: str) -> None:
+        """Show the input for a filter or a search with a text in it, and focus it."""
+        self.entering = kind
+        prompt, hint = _ENTRIES[kind]
+        self.query_one("#prompt", LineBar).show(line((prompt, "accent")))
+        entry = self.query_one("#query", Input)
+        with entry.prevent(Input.Changed):
+            entry.value = text
+        entry.placeholder = hint or self.FILTER_HINT
+        Pane.action_filter(self)
+
     def on_key(self, event: Key) -> None:
-        """From the filter entry, down leads into the list."""
-        if event.key == "down" and self.focused is not None and self.focused.id == "query":
+        """From the filter entry, down leads into the list, and tab completes operators."""
+        entry = self.focused
+        if not isinstance(entry, Input) or entry.id != "query":
+            return
+        if event.key == "down":
             event.stop()
             self._entered()
+        elif event.key == "tab" and self.completions:
+            event.stop()
+            entry.value = completed(entry.value, self.completions)
+            entry.cursor_position = len(entry.value)
 
     @on(Input.Submitted, "#query")
     def _entered(self) -> None:

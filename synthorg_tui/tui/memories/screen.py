@@ -6,7 +6,7 @@ a reader of the store alone, ``attach`` brings the rest. What is asked for and w
 ``detail``: here are only widgets, keys, and which work runs when.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -15,13 +15,12 @@ from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.events import Key
 from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import bindings
-from synthorg_tui.tui.base.filters import completed, toggle_operator
+from synthorg_tui.tui.base.filters import toggle_operator
 from synthorg_tui.tui.base.formatting import counted, memories
 from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.base.window import WINDOW
@@ -35,18 +34,10 @@ from synthorg_tui.tui.ports import MemoryPort, MemoryReader
 from synthorg_tui.tui.state import MAX_SPLIT, MIN_SPLIT, UiState
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
 from synthorg_tui.tui.widgets.line_list import LineList
-from synthorg_tui.tui.widgets.line_view import LineBar
 from synthorg_tui.tui.widgets.rows import FixedList
 
 ROOM_FOR_GROUPS = 130
 """Terminal width in columns from which the groups are shown beside list and detail."""
-_ENTRIES = {
-    "filter": (
-        "/ filter ",
-        "words  -words  project:  kind:  -agent:  tag:  session:  since:7d  tab completes",
-    ),
-    "search": ("s search ", "what you want to know, in your words"),
-}
 
 
 class MemoriesScreen(MemoryActions):
@@ -54,6 +45,7 @@ class MemoriesScreen(MemoryActions):
 
     BINDINGS = bindings("memories")
     HELP_CONTEXTS = ("memories", "list", "app")
+    FILTER_HINT = "words  -words  project:  kind:  -agent:  tag:  session:  since:7d  tab completes"
     KEEP_UP_AFTER: ClassVar[float] = 0.7
     """Seconds between two readings of the store for changes that others made."""
     WAITING_AFTER: ClassVar[float] = 0.3
@@ -63,7 +55,6 @@ class MemoriesScreen(MemoryActions):
         super().__init__(panes=panes, now=now)
         self.state = state
         self.listing.sort = state.sort
-        self._entering = "filter"
         self._welcomed = False
         self._narrow_facets = False
         self._is_placed = False
@@ -285,32 +276,19 @@ class MemoriesScreen(MemoryActions):
     # Filter and search
 
     def action_filter(self) -> None:
-        self._enter("filter", self.listing.filter_text)
+        self.enter("filter", self.listing.filter_text)
 
     def action_search(self) -> None:
-        self._enter("search", self.listing.search_text)
+        self.enter("search", self.listing.search_text)
 
-    def _enter(self, kind: str, text: str) -> None:
-        self._entering = kind
-        prompt, hint = _ENTRIES[kind]
-        self.query_one("#prompt", LineBar).show(line((prompt, "accent")))
-        entry = self.query_one("#query", Input)
-        with entry.prevent(Input.Changed):
-            entry.value = text
-        entry.placeholder = hint
-        super().action_filter()
-
-    def on_key(self, event: Key) -> None:
-        """In the filter entry, tab completes operators and what they can take."""
-        entry = self.focused
-        if event.key == "tab" and isinstance(entry, Input) and entry.id == "query":
-            event.stop()
-            entry.value = completed(entry.value, self.listing.values)
-            entry.cursor_position = len(entry.value)
+    @property
+    def completions(self) -> Mapping[str, Sequence[str]]:
+        """What each operator of the filter can take, as far as is known."""
+        return self.listing.values
 
     @on(Input.Changed, "#query")
     def _typed(self, event: Input.Changed) -> None:
-        self.set_text(event.value, self._entering)
+        self.set_text(event.value, self.entering)
 
     def set_text(self, text: str, kind: str) -> None:
         """Take a filter or search text; the store is asked once typing pauses."""

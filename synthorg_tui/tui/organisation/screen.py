@@ -4,7 +4,7 @@ The screen asks, draws and passes on. What is listed, and which moment, belongs 
 looks to ``lines`` and ``detail``; what a person changes to ``acting``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Final
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.events import Key
 from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
 from synthorg_tui.tui.actions import bindings
-from synthorg_tui.tui.base.filters import completed
 from synthorg_tui.tui.base.formatting import counted
 from synthorg_tui.tui.base.lines import Line, error_lines, line
 from synthorg_tui.tui.base.window import WINDOW
@@ -44,10 +42,6 @@ _VALUES: Final = {
     "project:": (),
 }
 """What each operator of the filter can take, as far as is known."""
-_ENTRIES: Final = {
-    "filter": ("/ filter ", "words  -words  kind:  project:  from:  is:retracted  tab completes"),
-    "search": ("s search ", "what you want to know, in your words"),
-}
 
 
 class OrganisationScreen(EntryActions):
@@ -56,12 +50,12 @@ class OrganisationScreen(EntryActions):
     BINDINGS = bindings("organisation")
     CSS_PATH = "organisation.tcss"
     HELP_CONTEXTS = ("organisation", "slider", "list", "app")
+    FILTER_HINT = "words  -words  kind:  project:  from:  is:retracted  tab completes"
 
     def __init__(self, *, panes: Panes, now: Callable[[], datetime]) -> None:
         super().__init__(panes=panes, now=now)
         self._room: PromptRoom | None = None
         self._refused: tuple[RefusedWrite, ...] | None = None
-        self._entering = "filter"
 
     def compose(self) -> ComposeResult:
         """Header, slider, the list above or beside the entry, footer."""
@@ -283,36 +277,23 @@ class OrganisationScreen(EntryActions):
 
     def action_filter(self) -> None:
         """Filter as the person types."""
-        self._enter("filter", self.entries.filter_text)
+        self.enter("filter", self.entries.filter_text)
 
     def action_search(self) -> None:
         """Search among what is in force now."""
         if self.entries.at is not None:
             toast(self, "A search looks at what is in force now: esc goes back to it")
             return
-        self._enter("search", self.entries.search_text)
+        self.enter("search", self.entries.search_text)
 
-    def _enter(self, kind: str, text: str) -> None:
-        self._entering = kind
-        prompt, hint = _ENTRIES[kind]
-        self.query_one("#prompt", LineBar).show(line((prompt, "accent")))
-        entry = self.query_one("#query", Input)
-        with entry.prevent(Input.Changed):
-            entry.value = text
-        entry.placeholder = hint
-        super().action_filter()
-
-    def on_key(self, event: Key) -> None:
-        """In the filter entry, tab completes operators and what they can take."""
-        entry = self.focused
-        if event.key == "tab" and isinstance(entry, Input) and entry.id == "query":
-            event.stop()
-            entry.value = completed(entry.value, _VALUES)
-            entry.cursor_position = len(entry.value)
+    @property
+    def completions(self) -> Mapping[str, Sequence[str]]:
+        """What each operator of the filter can take, as far as is known."""
+        return _VALUES
 
     @on(Input.Changed, "#query")
     def _typed(self, event: Input.Changed) -> None:
-        self._set_text(event.value, self._entering)
+        self._set_text(event.value, self.entering)
 
     def _set_text(self, text: str, kind: str) -> None:
         if kind == "search":

@@ -180,10 +180,6 @@ class Entries(Latest):
         at = max((self.at or now) + by, self.moments[0])
         return self._go(None if at >= now else at)
 
-    def go_to_beginning(self) -> bool:
-        """Go to the first moment."""
-        return bool(self.moments) and self._go(self.moments[0])
-
     def go_to_share(self, share: float) -> bool:
         """Go to the moment at a share in [0, 1] of the moments; the last of them is now."""
         if not self.moments:

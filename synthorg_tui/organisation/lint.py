@@ -15,6 +15,7 @@ from synthorg_tui.core.projects import repository_of
 from synthorg_tui.core.text import counted
 from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.memory.injection import DefaultTokenEstimator
+from synthorg_tui.memory.org.models import OrgFact, OrgFactAuthor
 from synthorg_tui.memory.org.policies import policy_block, policy_line
 from synthorg_tui.organisation.entry_checks import (
     RULES,
@@ -26,7 +27,6 @@ from synthorg_tui.organisation.entry_checks import (
 from synthorg_tui.organisation.findings import Breach, CheckSink, FindingKind, OrgFinding
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
 from synthorg_tui.organisation.prohibitions import Ban, bans_of, breaches_of
-from synthorg_tui.organisation.telling import fact_of
 from synthorg_tui.skills.document import Severity
 
 MAX_EVIDENCE: Final = 5
@@ -71,15 +71,26 @@ def _check_budget(entries: Sequence[OrgEntry], budget: int) -> Iterator[OrgFindi
     omitted: dict[str, str] = {}
     for project in sorted({entry.traits.project for entry in policies} | {""}):
         own = [entry for entry in policies if entry.traits.project in ("", project)]
-        block = policy_block([fact_of(entry) for entry in own], budget, estimator)
+        block = policy_block([_fact_of(entry) for entry in own], budget, estimator)
         for key in block.omitted:
             omitted.setdefault(key, project)
     for entry in policies:
-        size = estimator.estimate_tokens(policy_line(fact_of(entry)))
+        size = estimator.estimate_tokens(policy_line(entry.content))
         if size > budget * _LONG:
             yield _too_long(entry, size, budget, is_told=entry.id not in omitted)
         elif entry.id in omitted:
             yield _left_out(entry, omitted[entry.id], budget)
+
+
+def _fact_of(entry: OrgEntry) -> OrgFact:
+    """An entry as the fact of a person, as the block of policies takes it."""
+    return OrgFact(
+        id=entry.id,
+        content=entry.content,
+        category=entry.category,
+        author=OrgFactAuthor(is_human=True),
+        created_at=entry.created_at,
+    )
 
 
 def _too_long(entry: OrgEntry, size: int, budget: int, *, is_told: bool) -> OrgFinding:

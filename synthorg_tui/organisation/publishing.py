@@ -7,7 +7,7 @@ file of a project is ``project_block``; the record of what was published is ``pu
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -26,7 +26,6 @@ from synthorg_tui.organisation.project_block import (
     write_plan,
 )
 from synthorg_tui.organisation.publications import ERASED_BLOCK, Publication, PublicationStore
-from synthorg_tui.organisation.telling import fact_of
 
 if TYPE_CHECKING:
     from synthorg_tui.approvals.person import Person
@@ -68,22 +67,24 @@ def block_for(
     file has room, and a person sees what is written.
     """
     own = [entry for entry in entries if _is_for(entry, project, name)]
-    policies = [one for one in own if one.category is OrgFactCategory.CORE_POLICY]
-    wanted = [("## Policies of the organisation", policies, _line)]
+    gone = outdated(own)
+    titles = {OrgFactCategory.CORE_POLICY: "## Policies of the organisation"}
     if CONVENTIONS in parts:
-        rules = [one for one in own if one.category is OrgFactCategory.CONVENTION]
-        wanted.append(("## Conventions", rules, _line))
+        titles[OrgFactCategory.CONVENTION] = "## Conventions"
     if ADRS in parts:
-        gone = outdated(own)
-        adrs = [one for one in own if one.category is OrgFactCategory.ADR and one not in gone]
-        wanted.append(("## Decisions", adrs, _title))
-    sections = [(title, found, line) for title, found, line in wanted if found]
+        titles[OrgFactCategory.ADR] = "## Decisions"
+    sections = [
+        (title, found)
+        for category, title in titles.items()
+        if (found := [one for one in own if one.category is category and one not in gone])
+    ]
     if not sections:
         return BlockText("", ())
     text = "\n\n".join(
-        "\n".join((f"{title}\n", *map(line, found))) for title, found, line in sections
+        "\n".join((f"{title}\n", *(policy_line(_words(one)) for one in found)))
+        for title, found in sections
     )
-    return BlockText(enclosed(text), tuple(one.id for _, found, _ in sections for one in found))
+    return BlockText(enclosed(text), tuple(one.id for _, found in sections for one in found))
 
 
 def usual_file(project: Path) -> str:
@@ -238,14 +239,11 @@ def _is_for(entry: OrgEntry, project: Path, name: str) -> bool:
     return not about or name not in paths_of(entry.traits)
 
 
-def _line(entry: OrgEntry) -> str:
-    """An entry as it stands before everything that agents are handed, too."""
-    return policy_line(fact_of(entry))
-
-
-def _title(entry: OrgEntry) -> str:
+def _words(entry: OrgEntry) -> str:
+    """What a block says of an entry: of a decision its title, its status and its file."""
+    if entry.category is not OrgFactCategory.ADR:
+        return entry.content
     traits = entry.traits
     title = traits.title or entry.content.strip().partition("\n")[0]
     where = ", ".join(filter(None, (traits.status, path_of(traits.source))))
-    said = " ".join(f"{title} ({where})".split()) if where else title
-    return _line(replace(entry, content=said))
+    return " ".join(f"{title} ({where})".split()) if where else title

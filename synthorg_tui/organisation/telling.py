@@ -11,24 +11,13 @@ from typing import Any, Final
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.memory.listing import MemoryUse
 from synthorg_tui.memory.org.log import rows_at
-from synthorg_tui.memory.org.models import OrgFact, OrgFactAuthor
+from synthorg_tui.memory.org.models import OrgFact
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
 from synthorg_tui.persistence.call_log import RecordedCall, calls_given
 from synthorg_tui.persistence.port import Connection
 
 MAX_RECORDED: Final = 1_000
 """Calls that are looked through for a policy of the settings, whose id says where it stands."""
-
-
-def fact_of(entry: OrgEntry) -> OrgFact:
-    """Return an entry as the fact of a person, as the block of policies takes it."""
-    return OrgFact(
-        id=entry.id,
-        content=entry.content,
-        category=entry.category,
-        author=OrgFactAuthor(is_human=True),
-        created_at=entry.created_at,
-    )
 
 
 def written_policies(db: Connection, at: datetime) -> tuple[OrgFact, ...]:

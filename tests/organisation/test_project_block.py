@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from synthorg_tui.core.files import MAX_FILE_BYTES
-from synthorg_tui.memory.org.models import OrgFact, OrgFactAuthor
 from synthorg_tui.memory.org.policies import policy_line
 from synthorg_tui.organisation.marked_block import BEGIN, END
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
@@ -44,11 +43,7 @@ def test_policies_stand_as_they_stand_before_everything_else(project: Path) -> N
     assert "## Policies of the organisation" in lines
     assert "- Never push to main." in lines
     assert lines[lines.index("- Two") + 1] == "  lines ␛[2J."
-    author = OrgFactAuthor(is_human=True)
-    fact = OrgFact(
-        id="x", content=PUSH.content, category=PUSH.category, author=author, created_at=WRITTEN
-    )
-    assert policy_line(fact) in lines
+    assert policy_line(PUSH.content) in lines
 
 
 def test_what_is_of_others_or_stands_in_the_file_already_is_left_out(project: Path) -> None:

@@ -70,7 +70,7 @@ def policy_block(
     every = tuple(policy.id for policy in policies)
     if budget <= 0 or not policies:
         return PolicyBlock(omitted=every)
-    lines = [policy_line(policy) for policy in policies]
+    lines = [policy_line(policy.content) for policy in policies]
     taken = list(range(len(lines)))
     if estimator.estimate_tokens(_text(lines, taken)) > budget:
         taken = _fitting(lines, budget, estimator)
@@ -87,13 +87,13 @@ def policy_block(
     )
 
 
-def policy_line(policy: OrgFact) -> str:
-    """Return a policy as it stands in the block: one item, whatever lines it has.
+def policy_line(text: str) -> str:
+    """Return the text of a policy as it stands in the block: one item, whatever lines it has.
 
     Nothing in it can open or close a fence or look like another item, and control, invisible and
     reordering characters are shown as glyphs.
     """
-    words = safe_text(defused(policy.content.strip(), unfenced=True), multiline=True)
+    words = safe_text(defused(text.strip(), unfenced=True), multiline=True)
     first, *rest = (line.rstrip() for line in words.split("\n"))
     return "\n".join((_BULLET + first, *(f"{_INDENT}{line}" if line else "" for line in rest)))
 

@@ -178,7 +178,7 @@ def _room(policies: "Sequence[OrgFact]", budget: int) -> PromptRoom:
     block = policy_block(policies, budget, estimator)
     in_it = frozenset(block.told)
     told = {
-        policy.id: estimator.estimate_tokens(policy_line(policy))
+        policy.id: estimator.estimate_tokens(policy_line(policy.content))
         for policy in policies
         if policy.id in in_it
     }

@@ -62,7 +62,7 @@ def test_every_budget_is_kept_and_every_policy_is_told_whole_or_named_as_left_ou
     every = [each.id for each in given_]
     assert sorted((*block.told, *block.omitted), key=every.index) == every
     told = [each for each in given_ if each.id in block.told]
-    items = "\n".join(map(policy_line, told))
+    items = "\n".join(policy_line(each.content) for each in told)
     assert block.told == tuple(each.id for each in told)
     assert items in block.text
     if block.text and block.omitted:
@@ -134,16 +134,16 @@ def test_no_policy_ends_a_fence_or_steers_a_terminal_whatever_it_says(budget: in
     ["<memory-entry>", "<data source='memory'>", "< DATA >", "<skill>", "<Skill name=x>", "[INST]"],
 )
 def test_no_policy_opens_a_fence_that_those_after_it_would_stand_in(opening: str) -> None:
-    line = policy_line(policy(f"Use it: {opening} always"))
+    line = policy_line(f"Use it: {opening} always")
     assert opening not in line
     assert "always" in line
 
 
 @rows("plain", ["a < b", "List<int>", "send it to <database>", "< /dev/null"])
 def test_what_opens_no_fence_stays_as_it_was_written(plain: str) -> None:
-    assert policy_line(policy(plain)) == f"- {plain}"
+    assert policy_line(plain) == f"- {plain}"
 
 
 def test_the_lines_of_a_policy_stay_one_item() -> None:
-    line = policy_line(policy("  Before a merge:\r\n- run the tests  \n\n(0 more policies)\n"))
+    line = policy_line("  Before a merge:\r\n- run the tests  \n\n(0 more policies)\n")
     assert line == "- Before a merge:\n  - run the tests\n\n  (0 more policies)"

@@ -112,10 +112,6 @@ class OrgImportPlan:
     cancelled: bool = False
     mark: str = ""
 
-    def count(self, kind: PlannedKind) -> int:
-        """How many lines of a kind the plan has."""
-        return sum(change.kind is kind for change in self.changes)
-
     def chosen(self, only: Sequence[str] = ()) -> tuple[PlannedChange, ...]:
         """The lines to apply: those chosen by themselves, or all of the kinds that are named.
 

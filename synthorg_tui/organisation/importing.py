@@ -49,9 +49,6 @@ from synthorg_tui.organisation.service import OrganisationService
 MAX_FACTS: Final = 5000
 """Rules and decisions of one project; a report says what is left out."""
 
-Progress = Callable[[int, int], None]
-"""Told how many files are read, of how many; may be called from another thread."""
-
 
 @dataclass(frozen=True, slots=True)
 class ImportOutcome:
@@ -90,6 +87,7 @@ class OrgImports:
     ) -> OrgImportPlan:
         """Look at a project's files and tell what importing them would change; writes nothing.
 
+        ``progress`` is told how many files are read, of how many, also from another thread.
         Raises ``OrgMemoryQueryError`` when the project is no folder that can be read.
         """
         try:
@@ -133,7 +131,7 @@ class OrgImports:
 
 
 def _read(
-    found: ProjectFiles, progress: Progress | None, cancel: threading.Event | None
+    found: ProjectFiles, progress: Callable[[int, int], None] | None, cancel: threading.Event | None
 ) -> tuple[list[FileFact], list[ReadFile]]:
     """What the files of a project say; adds to ``found`` what of them couldn't be read."""
     project = str(found.root)

@@ -8,6 +8,7 @@ look at it and choose it by hand.
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import aclosing, suppress
 from pathlib import Path
@@ -194,13 +195,8 @@ async def _pause(stop: asyncio.Event, seconds: float) -> None:
 
 
 def _counts(changes: Sequence[PlannedChange]) -> str:
-    parts = (
-        (PlannedKind.NEW, "new"),
-        (PlannedKind.CHANGED, "changed"),
-        (PlannedKind.GONE, "gone"),
-    )
-    counts = [(sum(change.kind is kind for change in changes), word) for kind, word in parts]
-    return ", ".join(f"{count:,} {word}" for count, word in counts if count)
+    found = Counter(change.kind for change in changes)
+    return ", ".join(f"{found[kind]:,} {kind}" for kind in PlannedKind if found[kind])
 
 
 def _why(path: str, chosen: Sequence[PlannedChange], others: int) -> str:

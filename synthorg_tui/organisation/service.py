@@ -50,6 +50,8 @@ from synthorg_tui.organisation.entries import (
     from_elsewhere,
     list_entries,
     of_settings,
+    uses_of,
+    written_policies,
 )
 from synthorg_tui.organisation.findings import CheckSink, OrgFinding
 from synthorg_tui.organisation.listing import MAX_PAGE, entry_page
@@ -61,10 +63,6 @@ from synthorg_tui.organisation.models import (
     OrgVersion,
 )
 from synthorg_tui.organisation.publications import Publication, PublicationStore
-from synthorg_tui.organisation.telling import (
-    uses_of,
-    written_policies,
-)
 from synthorg_tui.persistence.port import Connection
 
 if TYPE_CHECKING:

@@ -176,8 +176,10 @@ class _ShellReader:
         if self._awaited:
             raise _UnsureError
         whole = [chain for chain in found if chain.commands]
-        for chain in whole:
-            self._require_plain(chain)
+        for words in (words for chain in whole for words in chain.commands):
+            first = _unassigned(tuple(words))[:1]
+            if first and first[0].is_plain and first[0].text in _RESERVED:
+                raise _UnsureError
         return whole
 
     def _step(self, found: list[_Chain]) -> None:
@@ -320,13 +322,6 @@ class _ShellReader:
             self._piece(depth)
             return True
         return False
-
-    @staticmethod
-    def _require_plain(chain: _Chain) -> None:
-        for words in chain.commands:
-            first = _unassigned(tuple(words))
-            if first and first[0].is_plain and first[0].text in _RESERVED:
-                raise _UnsureError
 
 
 def _unassigned(words: tuple[ShellWord, ...]) -> tuple[ShellWord, ...]:

@@ -1,6 +1,7 @@
 """``org import``: the rules and decisions that a project keeps in files become facts."""
 
 import argparse
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
@@ -120,8 +121,8 @@ def _show(console: Console, plan: "OrgImportPlan", chosen: "Sequence[PlannedChan
         console.line(f"No files of rules or decisions in {plan.project}.")
         return
     counts = [f"{read} read", f"{plan.unchanged:,} unchanged"]
-    kinds = dict.fromkeys(change.kind for change in plan.changes)
-    counts += [f"{plan.count(kind):,} {kind}" for kind in kinds]
+    kinds = Counter(change.kind for change in plan.changes)
+    counts += [f"{number:,} {kind}" for kind, number in kinds.items()]
     if flagged := sum(bool(change.flags) for change in plan.changes):
         counts.append(f"{flagged:,} flagged")
     console.line(f"{', '.join(counts)}; {len(chosen):,} chosen.")

@@ -65,10 +65,6 @@ None if nothing is evidence enough. The project is empty for a place in none, ``
 """
 
 
-async def _no_facts(_query: OrgMemoryQuery, _project: str | None) -> Sequence["FoundFact"]:
-    return ()
-
-
 @dataclass(frozen=True, slots=True)
 class OrgBriefing:
     """What of organisation memory agents are told before their memories.
@@ -78,7 +74,7 @@ class OrgBriefing:
 
     policies: Policies
     policy_tokens: int
-    facts: Facts = _no_facts
+    facts: Facts | None = None
     max_facts: int = 5
 
     async def prepare(
@@ -122,7 +118,7 @@ class OrgBriefing:
     async def _find(
         self, query: str, project: str | None, notes: list[str]
     ) -> Sequence["FoundFact"]:
-        if not query.strip():
+        if self.facts is None or not query.strip():
             return ()
         asked = OrgMemoryQuery(context=query, categories=SEARCHED, limit=self.max_facts)
         call = self.facts(asked, project)

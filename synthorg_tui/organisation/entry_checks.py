@@ -8,7 +8,6 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -180,38 +179,32 @@ def _negations(words: Iterable[str]) -> int:
     )
 
 
-@dataclass(slots=True)
-class _Directed:
-    entry: OrgEntry
-    told: dict[str, int] = field(default_factory=dict)
-
-
 def _opposites(rules: Sequence[OrgEntry]) -> Iterator[tuple[OrgEntry, OrgEntry]]:
     """Rules of which one wants what the other forbids, about nearly the same things."""
-    directed: list[_Directed] = []
+    directed: list[tuple[OrgEntry, dict[str, int]]] = []
     for entry in rules:
         if not _LIMITED.search(entry.content):
             ways = Directions.of(entry.content)
             plain = {stem: sign for stem, (sign, under) in ways.told.items() if not under}
             if plain and not ways.both and len(plain) == len(ways.named):
-                directed.append(_Directed(entry, plain))
-    by_stem: dict[str, list[_Directed]] = defaultdict(list)
-    for one in directed:
-        for stem in one.told:
-            by_stem[stem].append(one)
-    for one in directed:
-        rarest = min(one.told, key=lambda stem: len(by_stem[stem]))
-        for other in by_stem[rarest]:
-            if other is not one and _same_readers(one.entry, other.entry) and _oppose(one, other):
-                yield one.entry, other.entry
+                directed.append((entry, plain))
+    by_stem: dict[str, list[tuple[OrgEntry, dict[str, int]]]] = defaultdict(list)
+    for entry, told in directed:
+        for stem in told:
+            by_stem[stem].append((entry, told))
+    for entry, told in directed:
+        rarest = min(told, key=lambda stem: len(by_stem[stem]))
+        for other, larger in by_stem[rarest]:
+            if other is not entry and _same_readers(entry, other) and _oppose(told, larger):
+                yield entry, other
 
 
-def _oppose(smaller: _Directed, larger: _Directed) -> bool:
-    if not smaller.told.keys() <= larger.told.keys():
+def _oppose(smaller: dict[str, int], larger: dict[str, int]) -> bool:
+    if not smaller.keys() <= larger.keys():
         return False
-    if any(larger.told[stem] == sign for stem, sign in smaller.told.items()):
+    if any(larger[stem] == sign for stem, sign in smaller.items()):
         return False
-    return jaccard(smaller.told.keys(), larger.told.keys()) >= _MIN_SHARED
+    return jaccard(smaller.keys(), larger.keys()) >= _MIN_SHARED
 
 
 def is_outdated(status: str) -> bool:

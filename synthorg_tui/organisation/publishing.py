@@ -49,18 +49,10 @@ class PublishedBlock:
         return self.state is BlockState.CURRENT and not self.problem
 
 
-@dataclass(frozen=True, slots=True)
-class BlockText:
-    """What a file would be given: the block, and the ids of the entries in it."""
-
-    text: str
-    entries: tuple[str, ...]
-
-
 def block_for(
     entries: Sequence[OrgEntry], project: Path, name: str, parts: Iterable[str] = ()
-) -> BlockText:
-    """Return the block for a file of a project; without policies its text is empty.
+) -> tuple[str, tuple[str, ...]]:
+    """Return the block for a file of a project, empty for none, and the ids of the entries in it.
 
     Policies of the settings and written ones stand in the order in which they are listed, without
     those of other projects and those that were read from this very file. There is no budget: a
@@ -79,12 +71,12 @@ def block_for(
         if (found := [one for one in own if one.category is category and one not in gone])
     ]
     if not sections:
-        return BlockText("", ())
+        return "", ()
     text = "\n\n".join(
         "\n".join((f"{title}\n", *(policy_line(_words(one)) for one in found)))
         for title, found in sections
     )
-    return BlockText(enclosed(text), tuple(one.id for _, found in sections for one in found))
+    return enclosed(text), tuple(one.id for _, found in sections for one in found)
 
 
 def usual_file(project: Path) -> str:
@@ -118,14 +110,14 @@ class Publishing:
         project = project_folder(project)
         known = self._standing.get(str(project / name))
         chosen = tuple(parts) if parts is not None else (known.parts if known else ())
-        block = block_for(self._entries, project, name, chosen)
-        if not block.text:
+        block, ids = block_for(self._entries, project, name, chosen)
+        if not block:
             raise PublishError(
                 "there are no policies to publish here",
                 remedy="Write one with `org add`, or take the block out with --remove.",
             )
         file = ProjectFile(project, name, known)
-        return _planned(file, block.text, block.entries, tuple(sorted(chosen)))
+        return _planned(file, block, ids, tuple(sorted(chosen)))
 
     def names_in(self, project: Path) -> tuple[str, ...]:
         """Return the files of a project that have a block by the record."""
@@ -160,7 +152,7 @@ class Publishing:
     def _look(self, place: Publication) -> PublishedBlock:
         known = place if place.written else None
         project, name = Path(place.project), place.name
-        wanted = block_for(self._entries, project, name, place.parts).text
+        wanted, _ = block_for(self._entries, project, name, place.parts)
         file = ProjectFile(project, name, known)
         try:
             return PublishedBlock(place, file.state(file.standing(), wanted))

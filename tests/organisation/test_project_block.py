@@ -38,7 +38,7 @@ def plan(project: Path, *entries: OrgEntry, name: str = "AGENTS.md") -> BlockPla
 
 
 def test_policies_stand_as_they_stand_before_everything_else(project: Path) -> None:
-    block = block_for([PUSH, entry("Two\nlines \x1b[2J.")], project, "AGENTS.md").text
+    block, _ = block_for([PUSH, entry("Two\nlines \x1b[2J.")], project, "AGENTS.md")
     lines = block.split("\n")
     assert "## Policies of the organisation" in lines
     assert "- Never push to main." in lines
@@ -57,8 +57,8 @@ def test_what_is_of_others_or_stands_in_the_file_already_is_left_out(project: Pa
         entry("Retracted.", retracted_at=WRITTEN),
         entry("A lesson.", origin=OrgOrigin.SKILL),
     ]
-    block = block_for(known, project, "AGENTS.md")
-    assert block.entries == (PUSH.content, "Of this project.", "Read from there.")
+    _, ids = block_for(known, project, "AGENTS.md")
+    assert ids == (PUSH.content, "Of this project.", "Read from there.")
 
 
 def test_conventions_and_decisions_come_when_asked_for(project: Path) -> None:
@@ -68,8 +68,8 @@ def test_conventions_and_decisions_come_when_asked_for(project: Path) -> None:
         entry("Text.", ADR, title="Use a queue", status="accepted", source="docs/adr/1.md#L1"),
         entry("Old.", ADR, title="Use cron", status="superseded by 1"),
     ]
-    assert "Four spaces" not in block_for(known, project, "AGENTS.md").text
-    text = block_for(known, project, "AGENTS.md", [CONVENTIONS, ADRS]).text
+    assert "Four spaces" not in block_for(known, project, "AGENTS.md")[0]
+    text, _ = block_for(known, project, "AGENTS.md", [CONVENTIONS, ADRS])
     assert "## Conventions\n\n- Four spaces." in text
     assert "## Decisions\n\n- Use a queue (accepted, docs/adr/1.md)\n\n<!--" in text
 

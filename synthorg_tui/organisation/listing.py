@@ -99,25 +99,19 @@ def _plan(
     A place has an entry that is given, or ``None`` for the next fact; the range is of the facts in
     their order.
     """
-    places: list[OrgEntry | None] = []
-    counts, at, passed, first = [], 0, 0, None
+    whole: list[OrgEntry | None] = []
+    counts: list[tuple[OrgFactCategory, int]] = []
     for category in OrgFactCategory:
         own = [each for each in others if each.category is category]
         before = [each for each in own if each.origin is OrgOrigin.SETTINGS]
         after = [each for each in own if each.origin is not OrgOrigin.SETTINGS]
-        begin, number = at + len(before), facts.get(category, 0)
-        given: list[OrgEntry | None] = [*before, *after]
-        for place in range(max(at, wanted.start), min(at + len(own) + number, wanted.stop)):
-            is_fact = begin <= place < begin + number
-            if is_fact and first is None:
-                first = passed + place - begin
-            inside = place - at
-            places.append(None if is_fact else given[inside if place < begin else inside - number])
-        at, passed = at + len(own) + number, passed + number
-        if own or number:
-            counts.append((category, len(own) + number))
-    begins = first or 0
-    return places, range(begins, begins + places.count(None)), tuple(counts)
+        listed = [*before, *[None] * facts.get(category, 0), *after]
+        whole += listed
+        if listed:
+            counts.append((category, len(listed)))
+    places = whole[wanted.start : wanted.stop]
+    first = whole[: wanted.start].count(None)
+    return places, range(first, first + places.count(None)), tuple(counts)
 
 
 def _replaced(db: Connection, known: str, values: Sequence[Any]) -> dict[str, str]:

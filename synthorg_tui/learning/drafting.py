@@ -18,6 +18,7 @@ from synthorg_tui.executions.commands import Step
 from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.executions.output_lines import one_line, signature
 from synthorg_tui.executions.recoveries import RECOVERY_TAG
+from synthorg_tui.learning.explanations import explanation, quoted
 from synthorg_tui.learning.habits import merged_habits
 from synthorg_tui.learning.lessons import REPORTED_CERTAINTY, LessonWords, grounded_lesson
 from synthorg_tui.learning.mistakes import Mistake
@@ -44,13 +45,14 @@ _DOUBT_LEFT = 0.7
 def mistake_lesson(execution: Execution, mistake: Mistake) -> Lesson:
     """Return the lesson of a mistake that was put right, with this run as its only evidence."""
     phrases = Phrases(execution, mistake)
+    said = explanation(execution, mistake.failed, mistake.resolved, mistake.error.line)
     program = name_of(mistake.step)
     line = signature(mistake.error.line, phrases.own_names)
     return grounded_lesson(
         execution,
         LessonKind.FAILURE,
         f"failure|{execution.agent_id}|{program}|{line}",
-        _words(mistake, phrases, situation_of(program, line, mistake.step.words[1:])),
+        _words(mistake, phrases, situation_of(program, line, mistake.step.words[1:]), said),
         (_evidence(execution, mistake),),
         certainty=certainty_of_lesson(certainty_once(mistake), 1),
         tags=_tags(mistake),
@@ -84,7 +86,7 @@ def certainty_once(mistake: Mistake) -> float:
     return 0.6 + 0.2 * advised + 0.1 * direct - 0.1 * bool(detour)
 
 
-def _words(mistake: Mistake, phrases: Phrases, situation: Situation) -> LessonWords:
+def _words(mistake: Mistake, phrases: Phrases, situation: Situation, said: str) -> LessonWords:
     """The words of a lesson: what its title says isn't explained again below it."""
     remedy = RemedyWords(mistake, phrases, situation)
     when = situation.when or f"{remedy.program} fails with “{phrases.error}”"
@@ -93,13 +95,13 @@ def _words(mistake: Mistake, phrases: Phrases, situation: Situation) -> LessonWo
         title=remedy.title,
         when=f"{clean(when, 1_000)}.",
         do=clean(remedy.action, 1_500),
-        why=clean(_reason(mistake, phrases, situation), 1_500),
+        why=clean(f"{_reason(mistake, phrases, situation, said)} {quoted(said)}".strip(), 1_500),
         check=clean(remedy.check, 400),
         steps=remedy.steps,
     )
 
 
-def _reason(mistake: Mistake, phrases: Phrases, situation: Situation) -> str:
+def _reason(mistake: Mistake, phrases: Phrases, situation: Situation, said: str) -> str:
     """Why the remedy is right, as far as the run shows it."""
     parts = [situation.why]
     if mistake.advised:
@@ -109,7 +111,7 @@ def _reason(mistake: Mistake, phrases: Phrases, situation: Situation) -> str:
     elif _is_about(mistake.error.hint, mistake):
         hint = phrases.general(mistake.error.hint, 220).rstrip(".:")
         parts.append(f"The error adds: “{hint}”.")
-    if not any(parts):
+    if not any(parts) and not said:
         parts.append(_seen(mistake))
     return " ".join(filter(None, parts))
 

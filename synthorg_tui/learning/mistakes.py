@@ -207,13 +207,19 @@ class _Failure:
             calls[last + 1 : attempt],
             calls[attempt],
             self.error,
-            is_same=pair[0].words == pair[1].words,
+            is_same=self._is_same(*pair),
         )
         found = self._mistake(*pair, ready, attempt)
         if found is None or attempt == self.end or found.setup or found.needed:
             return found
         again = _pair(calls[attempt], calls[self.end], calls[self.end])
         return found if again and again[0].words == again[1].words else None
+
+    def _is_same(self, step: Step, worked: Step) -> bool:
+        """Whether the two want the same in words of which the error names none that was left."""
+        plain = [{word for word in one.words if word[:1] != "-"} for one in (step, worked)]
+        gone = {*step.words} - {*worked.words}
+        return plain[0] == plain[1] and not any(named(word, self.call.output) for word in gone)
 
     def _answered_after(self, last: int) -> Mistake | None:
         """The mistake when other tries failed otherwise before the call that worked."""

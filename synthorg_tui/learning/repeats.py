@@ -26,6 +26,7 @@ from synthorg_tui.executions.recoveries import (
 )
 from synthorg_tui.learning.captured import Captured, incident_payload
 from synthorg_tui.learning.error_lines import ErrorKind, is_gate_output, read_error
+from synthorg_tui.learning.explanations import explanation, quoted
 from synthorg_tui.learning.lessons import LessonWords, grounded_lesson, is_title
 from synthorg_tui.learning.mistakes import find_mistakes
 from synthorg_tui.learning.phrases import clean, joined, name_of
@@ -40,6 +41,8 @@ _TIMES_IN_ONE = 3
 _MAX_OF_A_RUN, _MAX_SHOWN = 6, 6
 _SHELL_ITSELF = "the shell"
 _RUNS_CODE = frozenset({"node", "python", "python3", "bash", "sh", "ruby", "perl", "bun", "deno"})
+_SAID = " — the agent said: "
+"""What stands in evidence between an error and the agent's explanation of it."""
 _RAN = "ran: "
 """What evidence begins with that names a command between failure and success."""
 _SHELL = re.compile(
@@ -118,7 +121,7 @@ def _groups(execution: Execution) -> dict[str, list[Evidence]]:
             )
         if situation := _situation(call):
             end = answers.get(position)
-            seen = _evidence(execution, call, situation[1], end, position)
+            seen = _evidence(execution, call, situation[1], end, position + 1)
             groups["|".join(situation[::2])].append(seen)
     return groups
 
@@ -178,19 +181,20 @@ def _batch_failure(calls: Sequence[ToolCall], position: int) -> str:
 
 
 def _evidence(
-    execution: Execution, call: ToolCall, error: str, end: int | None, position: int = 0
+    execution: Execution, call: ToolCall, error: str, end: int | None, following: int = 0
 ) -> Evidence:
     calls = execution.calls
-    near = end is not None and end - position - 1 <= MAX_BETWEEN
+    near = end is not None and end - following <= MAX_BETWEEN
     ended = calls[end] if end is not None and near else None
-    between = _candidates(calls[position + 1 : (end or 0) + 1], call) if ended else ()
+    between = _candidates(calls[following : (end or 0) + 1], call) if ended else ()
     what = call.arguments if call.is_shell else call.tool
+    said = explanation(execution, call, ended or call, error) if following else ""
     return Evidence(
         execution=execution.id,
         lines=str(execution.ref(call.call_line, (ended or call).last_line)),
         agent_id=execution.agent_id,
         failed=_safe(execution.relative(what), 300),
-        error=_safe(error, 300),
+        error=_safe(error, 300) + (f"{_SAID}{said}" if said else ""),
         resolved_by=_safe(execution.relative(ended.arguments), 300) if ended else "",
         between=between,
         at=call.at or execution.started_at,
@@ -302,8 +306,10 @@ def _words_of_rules(evidence: Sequence[Evidence]) -> LessonWords:
 
 def _words_of_failure(what: str, line: str, evidence: Sequence[Evidence]) -> LessonWords:
     known = situation_of("zsh" if what == _SHELL_ITSELF else what, line)
-    error = clean(evidence[-1].error.rstrip(" .:"), 160)
+    error = clean(evidence[-1].error.partition(_SAID)[0].rstrip(" .:"), 160)
+    said = [seen.error.partition(_SAID)[2] for seen in evidence if _SAID in seen.error]
     program = clean(what, 60).replace("`", "")
+    seen_in = f"It failed so in {_counted(evidence)}."
     title, do = _remedy(program, evidence)
     own = known.title if known.title and "{" not in known.title else ""
     if own:
@@ -314,7 +320,7 @@ def _words_of_failure(what: str, line: str, evidence: Sequence[Evidence]) -> Les
         title=title or f"Expect `{program}` to fail so",
         when=f"{clean(known.when or f'{program} fails with “{error}”', 400)}.",
         do=clean(do, 1_000),
-        why=" ".join(filter(None, (known.why, f"It failed so in {_counted(evidence)}."))),
+        why=" ".join(filter(None, (known.why, quoted("".join(said[-1:])), seen_in))),
     )
 
 

@@ -175,6 +175,7 @@ def proposal(entry: "InboxEntry") -> Json:
         "status": item.status.value,
         "confidence": entry.confidence,
         "recurrence": entry.recurrence,
+        "saved_calls": entry.saved_calls,
         "evidence": [
             {
                 "execution": evidence.execution,

@@ -154,6 +154,10 @@ WORDED_FIELDS = (
 """The fields of a proposal that somebody wrote, in the order in which they are read."""
 
 
+ALSO_FAILED = "also failed: "
+"""What stands in the error of evidence before the other tries, joined by ``; ``."""
+
+
 class Evidence(FrozenModel):
     """One occurrence of what a lesson is about; all texts are redacted.
 
@@ -248,6 +252,18 @@ class Lesson(FrozenModel):
     def recurrence(self) -> int:
         """The number of different runs in its evidence; what was only reported doesn't count."""
         return recorded_runs(self.evidence)
+
+    @property
+    def saved_calls(self) -> int:
+        """The number of recorded calls that failed for want of this lesson.
+
+        Tries that failed in between count, as far as the evidence names them.
+        """
+        if self.kind not in {LessonKind.FAILURE, LessonKind.FILE, LessonKind.GATE}:
+            return 0
+        recorded = [seen for seen in self.evidence if not seen.reported]
+        tries = (seen.error.partition(ALSO_FAILED)[2] for seen in recorded)
+        return len(recorded) + sum(tried.count("; ") + 1 for tried in tries if tried)
 
     @property
     def source(self) -> Author:

@@ -157,7 +157,8 @@ class InboxEntry:
     """One approval item in the form that lists show.
 
     ``subject`` is its payload, ``None`` when that can't be read. ``confidence`` is ``None`` for a
-    subject that has none; ``recurrence`` is the number of recorded runs that taught the lesson.
+    subject that has none; ``recurrence`` is the number of recorded runs that taught the lesson,
+    ``saved_calls`` that of recorded calls it would have saved.
     """
 
     item: ApprovalItem
@@ -166,6 +167,7 @@ class InboxEntry:
     scope: str = ""
     confidence: float | None = None
     recurrence: int = 0
+    saved_calls: int = 0
     evidence: tuple[Evidence, ...] = ()
     fields: Mapping[str, FieldText] = field(default_factory=dict)
 
@@ -375,6 +377,7 @@ def entry_of(item: ApprovalItem) -> InboxEntry:
         scope=subject.proposal.scope.value,
         confidence=subject.proposal.confidence,
         recurrence=subject.recurrence,
+        saved_calls=subject.saved_calls,
         evidence=subject.evidence,
         fields={
             name: FieldText(

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.curation.models import (
+    ALSO_FAILED,
     Author,
     Evidence,
     Lesson,
@@ -165,7 +166,7 @@ def _tried(mistake: Mistake) -> str:
     """The other tries that failed before the answer, or ``""``."""
     others = {one_line(call.arguments, _MAX_TRY): None for call in mistake.attempts}
     others.pop(one_line(mistake.failed.arguments, _MAX_TRY), None)
-    return f"also failed: {'; '.join(list(others)[:_MAX_TRIES])}" if others else ""
+    return f"{ALSO_FAILED}{'; '.join(list(others)[:_MAX_TRIES])}" if others else ""
 
 
 def _call(call: ToolCall, step: Step) -> str:

@@ -126,3 +126,13 @@ def test_hostile_calls_give_clean_lessons_or_none(word: str, error: str, fix: st
         for text in (*texts, *proposal.execution_steps):
             assert not has_hidden(text)
             assert "\n" not in text
+
+
+def test_a_lesson_counts_the_calls_that_it_would_have_saved() -> None:
+    once = lesson("s1")
+    run = Run("s2").bash("git push", "fatal: has no upstream branch", code=128)
+    run.bash("git push origin", "fatal: invalid refspec, must be a name", code=128)
+    execution = run.bash("git push -u origin b", "ok").done()
+    (found,) = find_mistakes(execution)
+    twice = mistake_lesson(execution, found)
+    assert (once.saved_calls, twice.saved_calls) == (1, 2)

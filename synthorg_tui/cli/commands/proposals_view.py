@@ -116,6 +116,10 @@ def _head(console: Console, review: "Review") -> None:
         ("scope", entry.scope),
         *((f"for {scope}", ", ".join(agents)) for scope, agents in review.reach.items()),
         ("seen in", seen),
+        (
+            "would save",
+            f"{counted(entry.saved_calls, 'call')} on record" if entry.saved_calls else "",
+        ),
         ("confidence", "" if entry.confidence is None else f"{entry.confidence:.2f}"),
         ("from", actor_words(item.requested_by)),
         *_written(entry),

@@ -55,16 +55,16 @@ KIND_SQL: Final = (
 
 DECIDED: Final = "Decided: "
 """What the line of an imported memory with what was settled in it starts with."""
-ENDINGS: Final = (
-    DECIDED,
-    "Result: ",
-    "Then worked: ",
-    "In between ",
-    "Committed: ",
-    "Run ",
-    "Use ",
-)
-"""What the lines start with that tell how something ended, and not how it came about."""
+ENDINGS: Final = {
+    "Then worked: ": 4.0,
+    "Result: ": 3.0,
+    DECIDED: 3.0,
+    "Committed: ": 3.0,
+    "In between ": 2.0,
+}
+"""What the lines start with that tell how something ended, and how much each of them tells."""
+FRAME: Final = ("Asked: ", "Then: ", "Ran ", "Worked in ", "A task in ")
+"""What the lines start with that tell what was asked and where: whoever searches knows that."""
 TITLE_STARTS: Final = {MemoryKind.LESSON: LESSON_START, MemoryKind.COMMIT: "Committed: "}
 """What a text starts with and its kind says already: left out where the kind is shown."""
 

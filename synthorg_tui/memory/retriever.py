@@ -221,7 +221,10 @@ class ContextInjectionStrategy:
             selection.packed(packing)
         with run.watch.stage("formatting"):
             messages = messages_for(packing, injection_point=self._config.injection_point)
-        return run.finished(messages, packing, trace, (passages, told))
+        given = [packed.memory for packed in packing.packed if packed.fits]
+        prepared = run.finished(messages, packing, trace)
+        marked = replace(prepared.explanation, marks=marks_of(given, passages, told))
+        return prepared._replace(explanation=marked)
 
     def _packed(
         self,
@@ -344,16 +347,15 @@ class _Run:
         messages: tuple[ChatMessage, ...],
         packing: Packing,
         trace: CandidateTrace,
-        wordings: Sequence[Mapping[str, MemoryWording]],
     ) -> PreparedMessages:
-        """The messages and their explanation, with the marks of every wording."""
+        """The messages and their explanation."""
         given = [packed.memory.entry.id for packed in packing.packed if packed.fits]
         with self.watch.stage("explaining"):
             candidates = trace.candidates(given)
         degraded = "; ".join(dict.fromkeys(self.notes))
-        explanation = self._explanation(messages, packing, candidates, degraded)
-        marks = tuple(dict.fromkeys(mark for each in wordings for mark in marks_of(each, given)))
-        return PreparedMessages(messages, replace(explanation, marks=marks))
+        return PreparedMessages(
+            messages, self._explanation(messages, packing, candidates, degraded)
+        )
 
     def _explanation(
         self,

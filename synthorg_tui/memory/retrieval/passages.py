@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from synthorg_tui.memory.kinds import ENDINGS
+from synthorg_tui.memory.kinds import ENDINGS, FRAME
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 
 MAX_READ: Final = 50_000
@@ -30,9 +30,8 @@ _MIN_PART: Final = 16
 _NEW: Final = 2.0
 _FOLLOWS: Final = 0.5
 _PRECEDES: Final = 0.25
-_ENDS: Final = 3.0
 """What a sentence is worth: a searched word that none has told yet on top of its own words, one of
-the sentence that it follows, one of the sentence after it, and that it tells how it ended."""
+the sentence that it follows, and one of the sentence after it."""
 
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?;])\s+")
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -111,13 +110,16 @@ class PassageFinder:
 
     def _order(self, sentences: "Sequence[_Sentence]") -> Iterator[int]:
         """Places of sentences, the first one first, then what tells most that wasn't told."""
-        found = [self._found(sentence.text) for sentence in sentences]
+        found = [
+            frozenset() if sentence.is_frame else self._found(sentence.text)
+            for sentence in sentences
+        ]
         count = [*map(len, found), 0]  # the last stands before the first, too
         worth = [
             count[place]
             + _FOLLOWS * count[place - 1]
             + _PRECEDES * count[place + 1]
-            + _ENDS * sentence.is_ending
+            + sentence.ending
             for place, sentence in enumerate(sentences)
         ]
         told, new, places = found[0], set(range(1, len(sentences))), [0]
@@ -169,21 +171,27 @@ class PassageFinder:
 
 
 class _Sentence(NamedTuple):
-    """A sentence in one line, whether it begins a line, and whether that tells how it ended."""
+    """A sentence in one line.
+
+    ``is_first`` is whether it begins a line of the text, ``ending`` how much that line tells of how
+    something ended, and ``is_frame`` whether it only tells what it was about.
+    """
 
     text: str
     is_first: bool
-    is_ending: bool
+    ending: float
+    is_frame: bool
 
 
 def _sentences(text: str) -> list[_Sentence]:
     """The sentences of a text's beginning."""
-    return [
-        _Sentence(shown, not place, line.startswith(ENDINGS))
-        for line in text[:MAX_READ].splitlines()
-        for place, part in enumerate(_SENTENCE_END.split(line))
-        if (shown := _BLANKS.sub(" ", part).strip())
-    ]
+    found: list[_Sentence] = []
+    for line in text[:MAX_READ].splitlines():
+        ending = next((worth for start, worth in ENDINGS.items() if line.startswith(start)), 0.0)
+        for place, part in enumerate(_SENTENCE_END.split(line)):
+            if shown := _BLANKS.sub(" ", part).strip():
+                found.append(_Sentence(shown, not place, ending, line.startswith(FRAME)))
+    return found
 
 
 def _put_together(chosen: Mapping[int, str], sentences: Sequence[_Sentence]) -> str:

@@ -6,7 +6,7 @@ handed the very same before.
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -29,6 +29,8 @@ WORTH_CUTTING: Final = 1.5
 """How much longer than an excerpt a text has to be: naming the rest takes room, too."""
 _SHARE: Final = 0.5
 """Share of the room left that one memory may take before those after it had their turn."""
+_IN_FULL: Final = 0.7
+"""Share of a text from which on an agent has read it: the rest is no reason to give it again."""
 _LESS: Final = 0.8
 """Share of a text that is tried next where a tokenizer counts it as too long."""
 
@@ -130,9 +132,19 @@ def mark_of(text: str, memory_id: str = "") -> str:
     return hashlib.blake2b(told, digest_size=8).hexdigest()
 
 
-def marks_of(wordings: Mapping[str, MemoryWording], given: Collection[str]) -> tuple[str, ...]:
-    """Return the marks of the memories that are given."""
-    return tuple(mark_of(wordings[key].text, key) for key in given if key in wordings)
+def marks_of(
+    memories: Iterable[ScoredMemory],
+    passages: Mapping[str, MemoryWording],
+    told: Mapping[str, MemoryWording],
+) -> tuple[str, ...]:
+    """Return the marks of memories that are given: of the passage, and of what is told in full."""
+    marks: list[str] = []
+    for memory in memories:
+        key, content = memory.entry.id, memory.entry.content
+        marks.append(mark_of(passages[key].text, key))
+        if len(told[key].text) >= _IN_FULL * len(content):
+            marks.append(mark_of(content, key))
+    return tuple(dict.fromkeys(marks))
 
 
 def only_news(prepared: PreparedMessages, handed: Collection[str]) -> PreparedMessages:

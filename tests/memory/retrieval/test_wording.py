@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.memory.formatter import MemoryWording, memory_block
 from synthorg_tui.memory.ranking import ScoredMemory
+from synthorg_tui.memory.retrieval.explanation import Verdict
 from synthorg_tui.memory.retrieval.wording import Worder
-from tests.memory.memory_kit import scored
+from tests.memory.memory_kit import entry, scored
+from tests.memory.retriever_kit import Backend, given, strategy, verdicts
 
 SENTENCE = "The lamp number {} was lit in the evening of that day. "
 LONG = "A title. " + "".join(SENTENCE.format(place) for place in range(40))
@@ -54,3 +56,19 @@ def test_the_room_is_full_or_everything_is_told(texts: list[str], room: int) -> 
     fits = [many for place, many in enumerate(taken) if sum(taken[:place]) + many <= room]
     whole = all(way.text == text for way, text in zip(told(texts, room), texts, strict=True))
     assert whole or sum(fits) > room - 110  # less than one more passage
+
+
+async def test_what_was_told_in_full_is_not_given_again_for_another_question() -> None:
+    backend = Backend(entry("a", LONG, relevance=0.9))
+    first = await strategy(backend).prepare("ada", "evening", 2_000)
+    marks = first.explanation.marks
+    again = await strategy(backend, handed=marks).prepare("ada", "lamp number 17", 2_000)
+    assert verdicts(again.explanation) == {"a": Verdict.HANDED}
+
+
+async def test_what_was_told_in_part_is_given_for_another_question() -> None:
+    backend = Backend(entry("a", LONG, relevance=0.9))
+    first = await strategy(backend).prepare("ada", "evening", 300)
+    marks = first.explanation.marks
+    again = await strategy(backend, handed=marks).prepare("ada", "lamp number 17", 300)
+    assert given(again.explanation) == ["a"]

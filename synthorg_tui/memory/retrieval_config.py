@@ -57,57 +57,42 @@ class MemoryRetrievalConfig(FrozenModel):
         return self
 
     @model_validator(mode="after")
-    def _validate_reformulation_requires_tool_based(self) -> Self:
-        if self.query_reformulation_enabled and self.strategy is not InjectionStrategy.TOOL_BASED:
+    def _validate_strategy(self) -> Self:
+        reformulates, hierarchical = self.query_reformulation_enabled, self.retriever != "flat"
+        if reformulates and self.strategy is not InjectionStrategy.TOOL_BASED:
             reason = f"needs strategy 'tool_based', not '{self.strategy}'"
             reject("query_reformulation_enabled", True, f"query_reformulation_enabled {reason}")
-        return self
-
-    @model_validator(mode="after")
-    def _validate_hierarchical_requires_context(self) -> Self:
-        if self.retriever == "hierarchical" and self.strategy is not InjectionStrategy.CONTEXT:
+        if hierarchical and self.strategy is not InjectionStrategy.CONTEXT:
             reason = f"retriever 'hierarchical' needs strategy 'context', not '{self.strategy}'"
             reject("retriever", self.retriever, reason)
         return self
 
     @model_validator(mode="after")
-    def _warn_about_fusion_fields(self) -> Self:
-        if self.fusion_strategy is not FusionStrategy.RRF:
-            self._warn_if_changed("rrf_k", "only used with fusion_strategy rrf")
-        elif "personal_boost" in self.model_fields_set and self.personal_boost > 0:
+    def _warn_about_unused_fields(self) -> Self:
+        is_rrf = self.fusion_strategy is FusionStrategy.RRF
+        unused = {
+            "only used with fusion_strategy rrf": () if is_rrf else ("rrf_k",),
+            "only used when diversity_penalty_enabled is true": ()
+            if self.diversity_penalty_enabled
+            else ("diversity_lambda", "candidate_pool_multiplier"),
+            "only used with retriever hierarchical": ()
+            if self.retriever == "hierarchical"
+            else ("max_workers_per_query", "reflective_retry_enabled", "max_retry_count"),
+            "only used when query_specific_rerank_enabled is true": ()
+            if self.query_specific_rerank_enabled
+            else ("rerank_cache_ttl_seconds",),
+        }
+        for reason, names in unused.items():
+            for name in names:
+                if (value := getattr(self, name)) != type(self).model_fields[name].default:
+                    warn(name, value, reason)
+        if is_rrf and "personal_boost" in self.model_fields_set and self.personal_boost > 0:
             reason = "no effect with fusion_strategy rrf, unless keyword search finds nothing"
             warn("personal_boost", self.personal_boost, reason)
-        return self
-
-    @model_validator(mode="after")
-    def _warn_about_diversity_fields(self) -> Self:
-        if not self.diversity_penalty_enabled:
-            reason = "only used when diversity_penalty_enabled is true"
-            self._warn_if_changed("diversity_lambda", reason)
-            self._warn_if_changed("candidate_pool_multiplier", reason)
-        elif self.strategy is not InjectionStrategy.CONTEXT:
+        if self.diversity_penalty_enabled and self.strategy is not InjectionStrategy.CONTEXT:
             reason = f"strategy '{self.strategy}' ignores it; only 'context' uses it"
             warn("diversity_penalty_enabled", True, reason)
         return self
-
-    @model_validator(mode="after")
-    def _warn_about_hierarchical_fields(self) -> Self:
-        if self.retriever == "flat":
-            for name in ("max_workers_per_query", "reflective_retry_enabled", "max_retry_count"):
-                self._warn_if_changed(name, "only used with retriever hierarchical")
-        return self
-
-    @model_validator(mode="after")
-    def _warn_about_rerank_fields(self) -> Self:
-        if not self.query_specific_rerank_enabled:
-            reason = "only used when query_specific_rerank_enabled is true"
-            self._warn_if_changed("rerank_cache_ttl_seconds", reason)
-        return self
-
-    def _warn_if_changed(self, name: str, reason: str) -> None:
-        value = getattr(self, name)
-        if value != type(self).model_fields[name].default:
-            warn(name, value, reason)
 
 
 class SelfEditingMemoryConfig(FrozenModel):

@@ -6,8 +6,9 @@ the order, so nothing may be dropped here.
 """
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.enums import MemoryCategory
@@ -215,9 +216,12 @@ class ContextInjectionStrategy:
             news = selection.news(chosen, passages, self._handed)
             room = run.token_budget - frame_tokens(self._estimator)
             told = worder.filling(news, passages, room, self._size)
-            packing = self._packed(run, news, told)
+            pack = partial(
+                pack_memories, news, estimator=self._estimator, token_budget=run.token_budget
+            )
+            packing = pack(wordings=told)
             if not packing.text:  # a tokenizer that counts the whole higher than its parts
-                told, packing = passages, self._packed(run, news, passages)
+                told, packing = passages, pack(wordings=passages)
             selection.packed(packing)
         with run.watch.stage("formatting"):
             messages = messages_for(packing, injection_point=self._config.injection_point)
@@ -225,16 +229,6 @@ class ContextInjectionStrategy:
         prepared = run.finished(messages, packing, trace)
         marked = replace(prepared.explanation, marks=marks_of(given, passages, told))
         return prepared._replace(explanation=marked)
-
-    def _packed(
-        self,
-        run: "_Run",
-        memories: Sequence[ScoredMemory],
-        wordings: Mapping[str, MemoryWording],
-    ) -> Packing:
-        return pack_memories(
-            memories, estimator=self._estimator, token_budget=run.token_budget, wordings=wordings
-        )
 
     def _size(self, memory: ScoredMemory, wording: MemoryWording) -> int:
         """Tokens of a memory as it is worded, with what separates it from the next."""

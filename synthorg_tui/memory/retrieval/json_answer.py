@@ -40,16 +40,25 @@ async def ask_for_json(
     """
     if provider is None:
         raise CompletionError("no language model is configured", retryable=False)
+    options = CompletionOptions(max_tokens=max_tokens, temperature=temperature, json_schema=schema)
+    return _object((await provider.complete(question_about(instruction, parts), options)).text)
+
+
+def question_about(
+    instruction: str, parts: Mapping[str, tuple[str, str]]
+) -> tuple[ChatMessage, ChatMessage]:
+    """Return the messages that ask a model about untrusted texts, each in its fence.
+
+    ``parts`` are a heading to the tag of the fence and the text.
+    """
     directive = untrusted_content_directive(list(dict.fromkeys(tag for tag, _ in parts.values())))
     shown = "\n\n".join(
         f"{heading}:\n{wrap_untrusted(tag, text)}" for heading, (tag, text) in parts.items()
     )
-    messages = (
+    return (
         ChatMessage(role=MessageRole.SYSTEM, content=f"{instruction}\n\n{directive}"),
         ChatMessage(role=MessageRole.USER, content=shown),
     )
-    options = CompletionOptions(max_tokens=max_tokens, temperature=temperature, json_schema=schema)
-    return _object((await provider.complete(messages, options)).text)
 
 
 def _object(answer: str) -> dict[str, Any]:

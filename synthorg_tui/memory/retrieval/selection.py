@@ -61,6 +61,7 @@ class Selection:
         self._sensitivity = sensitivity
         self._promoted: frozenset[str] = frozenset()
         self._before: Mapping[str, str] = {}
+        self._spare: set[str] = set()
         self.lenders: frozenset[str] = frozenset()
         """Ids of the hits with enough evidence, which lend to those beside them."""
         self.seen: Mapping[str, str] = {}
@@ -204,7 +205,10 @@ class Selection:
             diary += kind in DIARY
             share = _WORTH_OF_LEARNT if kind in LEARNT else _WORTH_OF_OTHERS
             if kind in DIARY:
-                share = _WORTH_OF_DIARY if diary <= self._config.max_diary else _WORTH_OF_MORE
+                share = _WORTH_OF_DIARY
+            if kind in DIARY and diary > self._config.max_diary:
+                share = _WORTH_OF_MORE
+                self._spare.add(memory.entry.id)
             worth[memory.entry.id] = share * score
         return sorted(memories, key=lambda memory: -worth[memory.entry.id])
 
@@ -216,16 +220,15 @@ class Selection:
     ) -> tuple[ScoredMemory, ...]:
         """Return what the session wasn't handed before; pinned ones always.
 
-        It was when it was told as a whole, or with the passage by which it would be told now.
+        It was when it was told in full, or with the passage by which it would be told now; of more
+        of the diary than is wanted, when any of it was told.
         """
-        known = [
-            memory
-            for memory in memories
-            if (key := memory.entry.id) not in self._pinned
-            and not handed.isdisjoint(
-                (mark_of(passages[key].text, key), mark_of(memory.entry.content, key))
-            )
-        ]
+        known = []
+        for memory in memories:
+            key = memory.entry.id
+            told = [passages[key].text, memory.entry.content, *([""] if key in self._spare else ())]
+            if key not in self._pinned and any(mark_of(text, key) in handed for text in told):
+                known.append(memory)
         return self._without(memories, known, Verdict.HANDED, HANDED_BEFORE)
 
     def packed(self, packing: Packing) -> None:

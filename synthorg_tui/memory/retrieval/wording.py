@@ -137,11 +137,11 @@ def marks_of(
     passages: Mapping[str, MemoryWording],
     told: Mapping[str, MemoryWording],
 ) -> tuple[str, ...]:
-    """Return the marks of memories that are given: of the passage, and of what is told in full."""
+    """Return the marks of memories that are given: of each, its passage, and what is in full."""
     marks: list[str] = []
     for memory in memories:
         key, content = memory.entry.id, memory.entry.content
-        marks.append(mark_of(passages[key].text, key))
+        marks += mark_of("", key), mark_of(passages[key].text, key)
         if len(told[key].text) >= _IN_FULL * len(content):
             marks.append(mark_of(content, key))
     return tuple(dict.fromkeys(marks))

@@ -10,11 +10,9 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 from synthorg_tui.core.failsafe import surviving
 from synthorg_tui.core.text import safe_text
-from synthorg_tui.core.untrusted import untrusted_content_directive, wrap_untrusted
 from synthorg_tui.memory.models import MemoryEntry
+from synthorg_tui.memory.retrieval.json_answer import question_about
 from synthorg_tui.providers.completion.protocol import CompletionOptions, CompletionProvider
-from synthorg_tui.providers.enums import MessageRole
-from synthorg_tui.providers.models import ChatMessage
 
 _log = logging.getLogger(__name__)
 
@@ -92,18 +90,12 @@ async def _ask(
     results: tuple[MemoryEntry, ...],
     options: CompletionOptions,
 ) -> str:
-    directive = untrusted_content_directive((_TAG_QUERY, _TAG_ENTRIES))
     shown = "\n".join(
         f"[{entry.category}] {safe_text(entry.content[:_SHOWN_CHARS])}"
         for entry in results[:_SHOWN_ENTRIES]
     )
-    question = wrap_untrusted(_TAG_QUERY, query)
-    found = wrap_untrusted(_TAG_ENTRIES, shown or "(none)")
-    messages = (
-        ChatMessage(role=MessageRole.SYSTEM, content=f"{instruction}\n\n{directive}"),
-        ChatMessage(role=MessageRole.USER, content=f"Question:\n{question}\n\nMemories:\n{found}"),
-    )
-    return (await provider.complete(messages, options)).text
+    parts = {"Question": (_TAG_QUERY, query), "Memories": (_TAG_ENTRIES, shown or "(none)")}
+    return (await provider.complete(question_about(instruction, parts), options)).text
 
 
 def _says_sufficient(answer: str) -> bool:

@@ -72,3 +72,12 @@ async def test_what_was_told_in_part_is_given_for_another_question() -> None:
     marks = first.explanation.marks
     again = await strategy(backend, handed=marks).prepare("ada", "lamp number 17", 300)
     assert given(again.explanation) == ["a"]
+
+
+async def test_spare_diary_is_given_once_a_session_however_it_is_worded() -> None:
+    diary = [entry(key, f"{key} {LONG}", relevance=0.9, tags=("session",)) for key in "ab"]
+    first = await strategy(Backend(*diary)).prepare("ada", "evening", 500)
+    assert given(first.explanation) == ["a", "b"]
+    marks = first.explanation.marks
+    again = await strategy(Backend(*diary), handed=marks).prepare("ada", "lamp number 17", 500)
+    assert verdicts(again.explanation) == {"a": Verdict.INCLUDED, "b": Verdict.HANDED}

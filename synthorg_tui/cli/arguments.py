@@ -224,13 +224,14 @@ SINCE: Final = Argument(
     "--since", type=past_moment, metavar="WHEN", help="2026-01-31, or 12h, 7d, 2w ago"
 )
 UNTIL: Final = Argument("--until", type=past_moment, metavar="WHEN", help="before that")
+PROJECT: Final = "a project's name, or a folder of it"
 MEMORY_FILTERS: Final = (
     Argument(
         "--project",
         action="append",
         default=[],
         metavar="NAME",
-        help="only of this folder: its name, or its path (repeatable)",
+        help=f"only of this one: {PROJECT} (repeatable)",
     ),
     Argument(
         "--kind",

@@ -39,6 +39,7 @@ _ELSEWHERE: Final = re.compile(r".*/\.codex/worktrees/[0-9a-f]+/[^/]+(?:/.*)?")
 _INSIDE: Final = re.compile(r"(?P<root>.+?)/(?:\.(?:claude/|git/|codex/)?worktrees|\.conductor)/.+")
 _BESIDE: Final = re.compile(r"(?P<root>(?:.*/)?(?P<name>[^/.][^/]*?))[-._]+worktrees?/.+")
 _NEAR: Final = 0.5
+_SHOWN: Final = 8
 _NO_NAMES: Final = frozenset({"git", "my", "all", "agent", "agents", "claude", "codex", "cursor"})
 
 
@@ -99,16 +100,20 @@ class ProjectEdit:
 class UnknownProjectError(DomainError):
     """No project has this name, or several have; ``near`` are the names that may be meant."""
 
-    def __init__(self, named: str, known: Iterable[str], found: Collection[str] = ()) -> None:
+    def __init__(self, named: str, known: Collection[str], found: Collection[str] = ()) -> None:
         if found:
             self.near = tuple(sorted(project_names(found).values()))
         else:
-            names = {name.casefold(): name for name in project_names(known).values()}
-            near = get_close_matches(named.casefold(), names, n=3, cutoff=_NEAR)
-            self.near = tuple(names[each] for each in near)
+            folded = {name.casefold(): name for name in project_names(known).values()}
+            near = get_close_matches(named.casefold(), folded, n=3, cutoff=_NEAR)
+            self.near = tuple(folded[each] for each in near)
         problem = f"several projects are called {named}" if found else f"no project is {named!r}"
-        meant = f"Did you mean {', '.join(self.near)}?" if self.near else ""
-        super().__init__(problem, remedy=meant or "`synthorg-tui projects list --all` names them.")
+        names = self.near or sorted(project_names(known).values())
+        said = ", ".join(names[:_SHOWN])
+        remedy = f"Did you mean {said}?" if self.near else f"Known are {said or 'none'}."
+        if len(names) > _SHOWN:
+            remedy = "`synthorg-tui projects list --all` names those that are known."
+        super().__init__(problem, remedy=remedy)
 
 
 @dataclass(slots=True)
@@ -363,13 +368,14 @@ def _with_above(folder: str, name: str) -> str:
     return f"{above[0]}/{name}" if above and above[0] else name
 
 
-def find_project(named: str, known: Collection[str], here: str) -> str:
+def find_project(named: str, known: Collection[str], here: str, *, is_new: bool = False) -> str:
     """Return the project that a person means: by its name, by a folder of it, or ``here``.
 
     Args:
         named: A name, or a path; empty for the project of ``here``.
         known: The projects of which anything is known.
         here: The folder from which a relative path starts.
+        is_new: Whether a path may be that of a project of which nothing is known yet.
 
     A name is that of a project, else the end of a path of one of its folders, else that of a
     folder here. Raises ``UnknownProjectError``, which has the nearest names.
@@ -378,7 +384,7 @@ def find_project(named: str, known: Collection[str], here: str) -> str:
     project = repository_of(folder)
     wanted = spelling(named).strip("/").casefold()
     is_path = bool(re.match(r"[/~.\\]|[A-Za-z]:", named)) or not named.strip()
-    if is_path and (not wanted or project in known or Path(folder).is_dir()):
+    if is_path and (not wanted or project in known or is_new or Path(folder).is_dir()):
         return project
     found = [each for each in known if project_name(each).casefold() == wanted]
     found = found or [each for each in known if _ends_with(each, wanted)]

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 from pydantic import Field, TypeAdapter, ValidationError
 
 from synthorg_tui.approvals.models import ApprovalItem, Flag, StaleReviewError
+from synthorg_tui.core.projects import project_name, repository_of
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.curation.administration import AdminPayload
 from synthorg_tui.curation.models import (
@@ -191,7 +192,7 @@ class InboxEntry:
         return any(name.startswith(begun.lower()) for name in (self.kind.value, lesson) if name)
 
     def is_of_project(self, named: str) -> bool:
-        """Tell whether it is about a project of this path, or whose folder's name has this."""
+        """Tell whether it is about the project of this folder, or one whose name has this."""
         projects = {seen.project for seen in self.evidence}
         if isinstance(self.subject, WritePayload | MergePayload):
             projects.add(self.subject.draft.project)
@@ -199,9 +200,11 @@ class InboxEntry:
             projects |= {*self.subject.projects, self.item.metadata.get("project", "")}
         elif isinstance(self.subject, RunCallPayload):
             projects.add(self.subject.workspace)
-        paths = [path.rstrip("/").lower() for path in projects if path]
         wanted = named.rstrip("/").lower()
-        return any(path == wanted or wanted in path.rpartition("/")[2] for path in paths)
+        return any(
+            repository_of(path) == repository_of(named) or wanted in project_name(path).lower()
+            for path in filter(None, projects)
+        )
 
 
 @dataclass(frozen=True, slots=True)

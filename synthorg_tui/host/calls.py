@@ -141,7 +141,7 @@ CALLS: Final = RemoteApi(
         ),
         "knowledge": ApiGroup(
             "synthorg_tui.knowledge.service:KnowledgeService",
-            ("projects", "pages", "waiting"),
+            ("projects", "pages", "waiting", "known", "agent_in"),
             ("refresh",),
         ),
         "organisation": ApiGroup(

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from synthorg_tui.core.projects import folders_of, projects_in_use, repository_of
+from synthorg_tui.core.checkouts import FolderSeen
+from synthorg_tui.core.projects import ProjectEdit, folders_of, projects_in_use, repository_of
 from synthorg_tui.executions.drawn import word_all_in
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.learning.wishes import stored
@@ -81,6 +82,14 @@ class Sighting(NamedTuple):
     fact: Fact
 
 
+class KnownProjects(NamedTuple):
+    """What a store knows of projects: what makes a ``ProjectMap``, and those that rows name."""
+
+    seen: tuple[FolderSeen, ...]
+    edits: tuple[ProjectEdit, ...]
+    projects: tuple[str, ...]
+
+
 class FactStore:
     """The facts of all sessions, in one table of their own."""
 
@@ -93,6 +102,27 @@ class FactStore:
         projects = projects_in_use()
         await asyncio.to_thread(projects.learn, folders, again=True)
         await self._database.write(lambda db: remember_projects(db, projects))
+
+    async def known(self) -> KnownProjects:
+        """Return what is known of projects."""
+        named = await self._database.read(named_folders)
+        projects = tuple(dict.fromkeys(map(repository_of, named)))
+        current = projects_in_use()
+        return KnownProjects(tuple(current.seen.values()), current.edits, projects)
+
+    async def agent_in(self, project: str) -> str:
+        """Return the agent that worked in this project last, no subagent; empty for none."""
+        row = await self._database.read(
+            lambda db: db.execute(
+                "SELECT agent_id FROM (SELECT agent_id, project, coalesce(ended_at, started_at) "
+                "AS seen_at FROM executions UNION ALL SELECT agent_id, project, created_at "
+                "FROM memories WHERE NOT shared AND deleted_at IS NULL) AS seen "
+                "WHERE position('/' IN agent_id) = 0 AND project IN (SELECT unnest(?::VARCHAR[])) "
+                "ORDER BY seen_at DESC NULLS LAST, agent_id LIMIT 1",
+                [list(folders_of(project))],
+            ).fetchone()
+        )
+        return str(row[0]) if row else ""
 
     async def waiting(self) -> tuple[str, ...]:
         """Return the ids of the sessions that are new or changed since they were looked at."""

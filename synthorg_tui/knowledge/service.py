@@ -21,7 +21,7 @@ from synthorg_tui.executions.drawn import REFRESH
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.knowledge.customs import custom_facts
-from synthorg_tui.knowledge.facts import Fact, FactStore, Sighting, merged
+from synthorg_tui.knowledge.facts import Fact, FactStore, KnownProjects, Sighting, merged
 from synthorg_tui.knowledge.lines import KnownLine, lines_of, most_useful
 from synthorg_tui.knowledge.memories import KnowledgeChange, KnownMemories
 from synthorg_tui.knowledge.pages import (
@@ -144,6 +144,14 @@ class KnowledgeService:
         Raises ``UnknownProjectError``.
         """
         return find_page(await self.projects(), project)
+
+    async def known(self) -> KnownProjects:
+        """Return which folders are one project, as another process of a person's needs it."""
+        return await self._facts.known()
+
+    async def agent_in(self, project: str) -> str:
+        """Return the agent that worked in this project last, no subagent; empty for none."""
+        return await self._facts.agent_in(project)
 
     async def waiting(self) -> int:
         """Return how many sessions are new or changed since they were looked at."""

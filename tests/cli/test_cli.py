@@ -204,7 +204,7 @@ class TestMemories:
     ) -> None:
         result = cli("memories", "list", "--project", "nowhere")
         assert result.code == 2
-        assert "no memories are of a project 'nowhere'; projects: " in result.err
+        assert "no project is 'nowhere'. Known are " in result.err
 
     def test_a_list_and_a_search_are_of_a_kind(self, cli: Cli) -> None:
         for command in (("memories", "list"), ("search", "push upstream")):

@@ -121,7 +121,6 @@ def test_without_a_command_the_app_is_meant() -> None:
         ["search", "x", "--category", "poetry"],
         ["search", "x", "--since", "soon"],
         ["memories"],
-        ["memories", "add", "text"],
         ["memories", "add", "text", "--agent", "ada "],
         ["mcp", "--agent", "__synthorg_shared__"],
         ["connect", "codex", "--agent", "\uff41da"],

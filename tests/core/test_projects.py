@@ -244,7 +244,7 @@ NAMED = (
     ("old", "/dev/new"),
     ("app", "several projects are called app: Did you mean x/app, y/app?"),
     ("shup", "no project is 'shup': Did you mean shop?"),
-    ("/dev/none", "no project is '/dev/none': `synthorg-tui projects list --all` names them."),
+    ("/dev/none", "no project is '/dev/none': Known are new, shop, x/app, y/app."),
     ("", "/here"),
 )
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Argument, ArgumentGroup, past_moment, path
+from synthorg_tui.cli.arguments import PROJECT, Argument, ArgumentGroup, past_moment
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands.digest_output import (
     digest_json,
@@ -17,8 +17,11 @@ from synthorg_tui.cli.commands.digest_output import (
 from synthorg_tui.cli.commands.memories_reading import any_id, find_one
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import UsageError, usage_errors
+from synthorg_tui.cli.naming import agent_named, known_projects, others_hold, project_named
 from synthorg_tui.cli.output import Answer, Console, cut
 from synthorg_tui.cli.shapes import Json
+from synthorg_tui.core.paths import short_path
+from synthorg_tui.core.projects import same_project
 from synthorg_tui.core.text import counted
 from synthorg_tui.memory.enums import InjectionStrategy
 
@@ -59,7 +62,11 @@ def _setting(text: str) -> tuple[str, object]:
 _STRATEGIES: Final = [strategy.value for strategy in InjectionStrategy]
 _QUESTION: Final = (
     Argument("query", nargs="+", metavar="QUERY", help="what the agent is about to do"),
-    Argument("--agent", required=True, metavar="ID", help="which agent asks"),
+    Argument(
+        "--agent",
+        metavar="ID",
+        help="which agent asks (default: the only one, else the last one in the project)",
+    ),
     Argument(
         "--token-budget",
         metavar="N",
@@ -69,9 +76,8 @@ _QUESTION: Final = (
     ArgumentGroup(
         Argument(
             "--project",
-            type=path,
-            metavar="DIR",
-            help="where the agent works (default: here, else its latest project)",
+            metavar="NAME",
+            help=f"where the agent works: {PROJECT} (default: here, else its latest one)",
         ),
         Argument(
             "--all-projects",
@@ -281,34 +287,40 @@ async def _question(context: Context, engine: AnyEngine) -> "Question":
     budget = args.token_budget
     if budget is None:
         budget = engine.settings.agent_access.digest_token_budget
+    view, agent = await _view(context, engine)
     with usage_errors({}):
         return Question(
-            agent_id=args.agent,
+            agent_id=agent,
             query=" ".join(args.query).strip(),
             token_budget=budget,
-            visibility=await _view(context, engine),
+            visibility=view,
             overrides=overrides,
             pinned=tuple(pinned),
             excluded=tuple(excluded),
         )
 
 
-async def _view(context: Context, engine: AnyEngine) -> "Visibility | None":
-    """The project and session of the options, or the agent's usual project, which is named."""
+async def _view(context: Context, engine: AnyEngine) -> "tuple[Visibility | None, str]":
+    """The project and session of the options, or the agent's usual project; and the agent."""
     from synthorg_tui.memory.index.protocol import Visibility
 
-    args = context.args
+    args, here = context.args, Path.cwd().resolve()
+    if args.all_projects and args.session:
+        raise UsageError("--session and --all-projects exclude each other")
+    project = await project_named(engine, args.project) if args.project else None
+    agent = await agent_named(engine, args.agent, project)
     if args.all_projects:
-        if args.session:
-            raise UsageError("--session and --all-projects exclude each other")
-        return None
-    project = str(args.project.resolve()) if args.project else None
+        return None, agent
     if project is None:
-        here = Path.cwd().resolve()
-        project = (await engine.desk.places(args.agent)).usual(here)
-        if project is not None and not here.is_relative_to(project):
-            context.console.note(f"as in {project}; --project or --all-projects changes it")
-    return Visibility(args.session or None, project)
+        await known_projects(engine)
+        project = (await engine.desk.places(agent)).usual(here)
+        if project is not None and not same_project(project, str(here)):
+            others = others_hold(project, (await engine.desk.facets()).projects)
+            context.console.note(
+                f"this folder is no known project: as in {short_path(project)}, the latest of "
+                f"{agent}; {others}--project NAME or --all-projects changes it"
+            )
+    return Visibility(args.session or None, project), agent
 
 
 def _scenario(scenario: "Scenario") -> Json:

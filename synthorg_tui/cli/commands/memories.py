@@ -12,6 +12,7 @@ from synthorg_tui.cli.arguments import (
     CATEGORIES,
     ID,
     IDS,
+    PROJECT,
     YES,
     Argument,
     agent_id,
@@ -20,7 +21,6 @@ from synthorg_tui.cli.arguments import (
     fraction,
     given_text,
     past_moment,
-    path,
     tags,
 )
 from synthorg_tui.cli.command import Command
@@ -38,6 +38,7 @@ from synthorg_tui.cli.commands.memories_reading import (
 )
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.erasing import ERASING, WORD, erase_files, print_erased, tell_copies
+from synthorg_tui.cli.naming import agent_named, project_named
 from synthorg_tui.cli.output import Answer, Console
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.text import counted
@@ -70,9 +71,14 @@ _VALIDITY: Final = (
     ),
     arguments=(
         Argument("content", metavar="TEXT", help="the text, or - to read it from stdin"),
-        Argument("--agent", required=True, type=agent_id, metavar="ID", help="whose memory it is"),
         Argument(
-            "--project", type=path, metavar="DIR", help="only for this project (default: for all)"
+            "--agent",
+            type=agent_id,
+            metavar="ID",
+            help="whose memory it is (default: the only one, else the last one in the project)",
+        ),
+        Argument(
+            "--project", metavar="NAME", help=f"only for this one: {PROJECT} (default: for all)"
         ),
         Argument(
             "--category",
@@ -108,16 +114,17 @@ async def add_memory(context: Context) -> Answer:
         content=content,
         metadata=MemoryMetadata(tags=tags_with(args.tags, fact_key=args.fact_key)),
     )
-    project = str(args.project.resolve()) if args.project else None
     valid = (args.valid_from, args.valid_to)
     if (agent := context.agent) is not None:
         as_agent.refuse_times(agent, valid)
-        return await as_agent.add(context, agent, request, project)
+        return await as_agent.add(context, agent, request)
     async with context.engine() as engine:
         if not isinstance(engine.memory, BatchStore):
             raise MemoryCapabilityError(f"the {engine.memory.backend_name} backend keeps no notes")
+        project = await project_named(engine, args.project, is_new=True) if args.project else None
+        owner = await agent_named(engine, args.agent, project)
         added = await add_by_hand(
-            engine.memory, args.agent, request, project=project, valid=valid, actor=context.actor
+            engine.memory, owner, request, project=project, valid=valid, actor=context.actor
         )
         (stored,) = await engine.desk.entries([added])
     context.note_redacted(content, stored.content)

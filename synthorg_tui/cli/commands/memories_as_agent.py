@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.cli.commands.memories_reading import changed, find_one, ids_of
 from synthorg_tui.cli.context import Context
+from synthorg_tui.cli.naming import project_named
 from synthorg_tui.cli.output import Answer
 from synthorg_tui.core.text import counted
 
@@ -31,19 +32,21 @@ def refuse_times(agent: "CodingAgent", times: Sequence[datetime | None]) -> None
         )
 
 
-async def add(
-    context: Context, agent: "CodingAgent", request: "MemoryStoreRequest", project: str | None
-) -> Answer:
+async def add(context: Context, agent: "CodingAgent", request: "MemoryStoreRequest") -> Answer:
     """Add a memory to the agent's own, or propose it."""
     from synthorg_tui.approvals.models import DecisionRefusedError
     from synthorg_tui.memory.models import MemoryDraft
 
-    if context.args.agent != agent.id:
+    if context.args.agent not in (None, agent.id):
         raise DecisionRefusedError(
             f"{agent.shown_by} runs this: it adds to the memory of {agent.id}, "
             f"not of {context.args.agent}",
             remedy=f"Use --agent {agent.id}, or ask the person to add it.",
         )
+    project = None
+    if context.args.project:
+        async with context.engine() as engine:
+            project = await project_named(engine, context.args.project, is_new=True)
     async with context.acting_as(agent) as acting:
         reply = await acting.add_memory(MemoryDraft(request=request, project=project))
         if reply.waiting:

@@ -17,10 +17,11 @@ from synthorg_tui.cli.arguments import (
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import UsageError
+from synthorg_tui.cli.naming import known_projects, project_named
 from synthorg_tui.cli.output import Answer, Console, cut, local_time
 from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.core.paths import expand_home, short_path
+from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted
 from synthorg_tui.memory.errors import MemoryNotFoundError
 
@@ -141,25 +142,19 @@ async def filter_of(context: Context, engine: AnyEngine) -> "BrowseFilter":
         tags=tuple(args.tag),
         since=args.since,
         until=args.until,
-        projects=await _projects(context, engine.desk) if args.project else (),
+        projects=await _projects(context, engine),
         kinds=tuple(map(MemoryKind, args.kind)),
         sessions=tuple([(await find_session(engine, each)).id for each in args.session]),
     )
 
 
-async def _projects(context: Context, desk: "MemoryAdmin") -> tuple[str, ...]:
-    from synthorg_tui.core.projects import project_name
+async def _projects(context: Context, engine: AnyEngine) -> tuple[str, ...]:
     from synthorg_tui.memory.listing import projects_named
 
-    known = [path for path, _ in (await desk.facets()).projects]
     found: list[str] = []
-    for value in context.args.project:
-        folder = expand_home(value).resolve()
-        named = projects_named(value, known) or projects_named(str(folder), known)
-        if not named:
-            names = ", ".join(dict.fromkeys(map(project_name, known))) or "none"
-            raise UsageError(f"no memories are of a project {value!r}; projects: {names}")
-        found += named
+    for named in context.args.project:
+        known = projects_named(named, await known_projects(engine))
+        found += known or [await project_named(engine, named)]
     return tuple(dict.fromkeys(found))
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import ID, Argument, edited_text, given_text, path, tags
+from synthorg_tui.cli.arguments import ID, PROJECT, Argument, edited_text, given_text, tags
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands import org_reading
 from synthorg_tui.cli.commands.org_check import check
@@ -18,6 +18,7 @@ from synthorg_tui.cli.commands.org_publish import publish
 from synthorg_tui.cli.commands.org_reading import KINDS, entry_shape
 from synthorg_tui.cli.context import Context
 from synthorg_tui.cli.errors import UsageError
+from synthorg_tui.cli.naming import project_named
 from synthorg_tui.cli.output import Answer, cut
 from synthorg_tui.core.enums import OrgFactCategory
 
@@ -42,7 +43,7 @@ _SHOWN: Final = 60
         Argument("content", metavar="TEXT", help="the text, or - to read it from stdin"),
         Argument("--category", choices=KINDS, required=True, metavar="NAME", help=", ".join(KINDS)),
         Argument(
-            "--project", type=path, metavar="DIR", help="only for this project (default: for all)"
+            "--project", metavar="NAME", help=f"only for this one: {PROJECT} (default: for all)"
         ),
         Argument(
             "--tags", metavar="A,B", type=tags, default=(), help="separated by commas or blanks"
@@ -57,13 +58,13 @@ async def add_fact(context: Context) -> Answer:
     args = context.args
     content = given_text(args.content)
     category = OrgFactCategory(args.category)
-    project = str(args.project.absolute().resolve()) if args.project else ""
-    request = OrgFactWriteRequest(
-        content=content,
-        category=category,
-        tags=OrgTraits(project=project, others=args.tags).tags,
-    )
     async with context.deciding() as (engine, terminal):
+        project = await project_named(engine, args.project, is_new=True) if args.project else ""
+        request = OrgFactWriteRequest(
+            content=content,
+            category=category,
+            tags=OrgTraits(project=project, others=args.tags).tags,
+        )
         for entry in await engine.organisation.entries(categories=(category,)):
             if (entry.content, entry.traits.project) == (content, project):
                 raise UsageError(

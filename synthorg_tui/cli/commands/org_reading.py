@@ -8,14 +8,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import ID, Argument, limit, past_moment
+from synthorg_tui.cli.arguments import ID, PROJECT, Argument, limit, past_moment
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import UsageError
+from synthorg_tui.cli.naming import project_named
 from synthorg_tui.cli.output import Answer, Console, cut, local_time
 from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.enums import OrgFactCategory
-from synthorg_tui.core.paths import expand_home
+from synthorg_tui.core.projects import same_project
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ _CATEGORY: Final = Argument(
 )
 _FILTERS: Final = (
     _CATEGORY,
-    Argument("--project", metavar="NAME", help="what holds in this folder: its name, or its path"),
+    Argument("--project", metavar="NAME", help=f"what holds in this one: {PROJECT}"),
     Argument("--retracted", action="store_true", help="those that were retracted, too"),
 )
 
@@ -47,7 +48,9 @@ async def _list(context: Context, engine: AnyEngine) -> Answer:
     every = await engine.organisation.entries(
         at=args.at, categories=kinds, retracted=args.retracted
     )
-    found = [entry for entry in every if _holds_in(entry, args.project)]
+    about = (entry.traits.project for entry in every)
+    project = await project_named(engine, args.project, *about) if args.project else None
+    found = [each for each in every if not project or same_project(each.traits.project, project)]
     past = f" at {local_time(args.at)}" if args.at else ""
     none = "Nothing is written yet; `synthorg-tui org add` writes, `org import` reads files."
     if every or past:
@@ -119,7 +122,7 @@ async def show_history(context: Context, engine: AnyEngine) -> Answer:
         Argument("query", metavar="QUERY"),
         _CATEGORY,
         Argument(
-            "--project", metavar="DIR", help="as asked in this folder (default: in all projects)"
+            "--project", metavar="NAME", help=f"as asked in this one: {PROJECT} (default: in all)"
         ),
         limit(10, "at most N (default {})", most=100),
     ),
@@ -136,8 +139,9 @@ async def search_facts(context: Context) -> Answer:
         categories=frozenset(map(OrgFactCategory, args.category)) or None,
         limit=args.limit,
     )
-    project = str(expand_home(args.project).absolute()) if args.project else None
     async with context.engine() as engine:
+        about = (entry.traits.project for entry in await engine.organisation.entries())
+        project = await project_named(engine, args.project, *about) if args.project else None
         found = await engine.organisation.find(query, project=project)
 
     def show(console: Console) -> None:
@@ -196,15 +200,6 @@ DECLARED: Final = (
     search_facts,
 )
 """The commands that read, for ``org``."""
-
-
-def _holds_in(entry: "OrgEntry", project: str | None) -> bool:
-    """Whether an entry holds in a project: it names that, by its path or folder, or none."""
-    named = entry.traits.project
-    if not project or not named:
-        return True
-    path = str(expand_home(project).absolute())
-    return named.rstrip("/") == path.rstrip("/") or Path(named).name == project
 
 
 def _show_list(console: Console, found: "Sequence[OrgEntry]", *, at: datetime | None) -> None:

@@ -7,12 +7,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli import shapes
-from synthorg_tui.cli.arguments import ID, Argument, coming_moment, limit
+from synthorg_tui.cli.arguments import ID, PROJECT, Argument, coming_moment, limit
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands import proposals_view as view
 from synthorg_tui.cli.commands.proposals_edit import edit_proposals, find, find_pending
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import DeclinedError, UsageError
+from synthorg_tui.cli.naming import project_named
 from synthorg_tui.cli.output import Answer, Console, cut, local_time
 
 if TYPE_CHECKING:
@@ -40,12 +41,12 @@ def _bound(text: str) -> "Callable[[float], bool]":
     return bound
 
 
-def _is_wanted(entry: "InboxEntry", args: Namespace) -> bool:
+def _is_wanted(entry: "InboxEntry", args: Namespace, project: str | None) -> bool:
     """Whether an item passes the filters of the arguments."""
     certain = entry.confidence
     return (
         (not args.kind or entry.is_of_kind(args.kind))
-        and (not args.project or entry.is_of_project(args.project))
+        and (not project or entry.is_of_project(project))
         and (args.certainty is None or (certain is not None and args.certainty(certain)))
     )
 
@@ -72,7 +73,7 @@ def _until(text: str) -> datetime | None:
             metavar="NAME",
             help="lesson, prune ... or failure, gate, correction, habit ...",
         ),
-        Argument("--project", metavar="NAME", help="the name or path of a project's folder"),
+        Argument("--project", metavar="NAME", help=f"only about this one: {PROJECT}"),
         Argument(
             "--certainty", metavar="N", type=_bound, help="at least 0.8, or as in '>0.8', '<0.5'"
         ),
@@ -86,7 +87,8 @@ async def list_proposals(context: Context, engine: AnyEngine) -> Answer:
     args = context.args
     status = None if args.status == "all" else ApprovalStatus(args.status)
     entries = await engine.reviews.inbox(include_snoozed=args.snoozed, status=status)
-    entries = tuple(entry for entry in entries if _is_wanted(entry, args))
+    project = await project_named(engine, args.project) if args.project else None
+    entries = tuple(entry for entry in entries if _is_wanted(entry, args, project))
     snoozed = 0 if args.snoozed else (await engine.approvals.counts()).snoozed
     crowded = crowding(each.item for each in await engine.reviews.inbox(include_snoozed=True))
     if context.wants_json:

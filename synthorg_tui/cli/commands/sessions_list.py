@@ -4,16 +4,17 @@ from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import SINCE, UNTIL, Argument, limit
+from synthorg_tui.cli.arguments import PROJECT, SINCE, UNTIL, Argument, limit
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import AnyEngine, Context
+from synthorg_tui.cli.naming import project_named
 from synthorg_tui.cli.output import Answer, Console, cut, local_time
 from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.enums import ExecutionOutcome
 from synthorg_tui.core.paths import short_path
+from synthorg_tui.core.projects import same_project
 from synthorg_tui.core.text import counted, size
 
 if TYPE_CHECKING:
@@ -55,9 +56,7 @@ class SessionFamily:
     arguments=(
         Argument("words", nargs="*", metavar="WORD", help="only with all these in the title"),
         Argument("--agent", metavar="ID", help="only this one's"),
-        Argument(
-            "--project", metavar="PATH", help="only in this folder or below it, or a folder's name"
-        ),
+        Argument("--project", metavar="NAME", help=f"only of this one, or below it: {PROJECT}"),
         SINCE,
         UNTIL,
         Argument(
@@ -73,7 +72,9 @@ async def list_sessions(context: Context, engine: AnyEngine) -> Answer:
     """List the imported sessions, and how much all of them take."""
     sessions = await engine.sessions.list()
     aged = await engine.sessions.aged()
-    families = [family for family in families_of(sessions) if _fits(family, context.args)]
+    args = context.args
+    project = await project_named(engine, args.project) if args.project else None
+    families = [family for family in families_of(sessions) if _fits(family, args, project)]
     shown = families[: context.args.limit]
 
     def show(console: Console) -> None:
@@ -145,24 +146,17 @@ def _shared(first: str, second: str) -> int:
     return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
 
 
-def _fits(family: SessionFamily, args: Namespace) -> bool:
+def _fits(family: SessionFamily, args: Namespace, project: str | None) -> bool:
     root = family.root
     members = (root, *family.parts)
     titles = " ".join(session.title for session in members).lower()
     return (
         args.agent in (None, *(session.agent_id for session in members))
-        and (args.project is None or _is_in(root.project, args.project))
+        and (project is None or same_project(project, root.project))
         and _is_between(root.latest, args.since, args.until)
         and args.outcome in (None, root.outcome.value)
         and all(word.lower() in titles for word in args.words)
     )
-
-
-def _is_in(project: str | None, asked: str) -> bool:
-    if not project:
-        return False
-    folder, place = Path(asked).expanduser().resolve(), Path(project)
-    return asked == place.name or place.is_relative_to(folder) or folder.is_relative_to(place)
 
 
 def _is_between(moment: datetime | None, since: datetime | None, until: datetime | None) -> bool:

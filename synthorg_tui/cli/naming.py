@@ -1,0 +1,80 @@
+"""The project and the agent that a command is asked about, as a person names them or leaves out."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from synthorg_tui.cli.errors import UsageError
+from synthorg_tui.core.projects import (
+    ProjectMap,
+    UnknownProjectError,
+    find_project,
+    project_name,
+    project_names,
+    projects_in_use,
+    repository_of,
+    use_projects,
+)
+
+if TYPE_CHECKING:
+    from synthorg_tui.cli.context import AnyEngine
+
+
+async def known_projects(engine: "AnyEngine") -> tuple[str, ...]:
+    """Return the projects that the store names, and have this process tell them as it does."""
+    from synthorg_tui.memory.errors import MemoryCapabilityError
+
+    try:
+        known = await engine.knowledge.known()
+    except MemoryCapabilityError:  # another backend: folders by their names alone
+        return tuple(path for path, _ in (await engine.desk.facets()).projects)
+    current = projects_in_use()
+    if current.edits != known.edits or any(x.folder not in current.seen for x in known.seen):
+        use_projects(ProjectMap(known.seen, known.edits))
+    return known.projects
+
+
+async def project_named(engine: "AnyEngine", named: str, *more: str, is_new: bool = False) -> str:
+    """Return the project that ``--project`` names, as in ``find_project``.
+
+    ``more`` are projects that are known besides those of sessions and memories. Raises
+    ``UsageError`` with the nearest names for an unknown one.
+    """
+    known = {*await known_projects(engine), *map(repository_of, filter(None, more))}
+    try:
+        return find_project(named, sorted(known), str(Path.cwd()), is_new=is_new)
+    except UnknownProjectError as error:
+        raise UsageError(str(error), remedy=error.remedy) from error
+
+
+async def agent_named(engine: "AnyEngine", named: str | None, project: str | None) -> str:
+    """Return the agent that ``--agent`` names; else the only one, or the last of the project.
+
+    Raises ``UsageError`` when that doesn't tell it.
+    """
+    from synthorg_tui.memory.listing import project_of
+
+    if named:
+        return named
+    known = [agent.id for agent in await engine.agents() if "/" not in agent.id]
+    if len(known) == 1:
+        return known[0]
+    here = Path.cwd()
+    place = project or project_of(here, await known_projects(engine)) or repository_of(str(here))
+    last = await engine.knowledge.agent_in(place) if known else ""
+    if last in known:
+        return last
+    raise UsageError(
+        f"--agent is needed: none worked in {project_name(place)} last",
+        remedy=f"One of {', '.join(known)}." if known else "`synthorg-tui import` brings agents.",
+    )
+
+
+def others_hold(project: str | None, counts: "tuple[tuple[str, int], ...]") -> str:
+    """Return how much the projects other than this one hold, in words; empty for nothing."""
+    others = [(each, count) for each, count in counts if each != project]
+    if not others:
+        return ""
+    names = project_names([each for each, _ in others])
+    told = ", ".join(f"{names[each]} {count:,}" for each, count in others[:3])
+    more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+    return f"other projects hold more ({told}{more}); "

@@ -362,13 +362,11 @@ class Engine:
         from synthorg_tui.ingest.service import ImportService
 
         executions, clock = self.executions, self._base.clock
-        return ImportService(
-            backend=store,
-            executions=executions,
-            clock=clock,
-            learner=self._learn_from,
-            absorb=self.sessions.absorb,
+        service = ImportService(
+            backend=store, executions=executions, clock=clock, learner=self._learn_from
         )
+        service.absorb = self.sessions.absorb
+        return service
 
     @cached_property
     def following(self) -> "Following":

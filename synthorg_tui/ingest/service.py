@@ -137,7 +137,6 @@ class ImportService:
         home: The person's home directory, under which the usual places are.
         environ: May name other places (``CLAUDE_CONFIG_DIR`` and the like).
         learner: Draws lessons from the imported executions; its failure doesn't fail the import.
-        absorb: Erases what was made of stored sessions that turn out to be parts of another one.
     """
 
     def __init__(
@@ -149,7 +148,6 @@ class ImportService:
         home: Path | None = None,
         environ: Mapping[str, str] = os.environ,
         learner: Learner | None = None,
-        absorb: Absorb | None = None,
     ) -> None:
         self._backend = backend
         self._executions = executions
@@ -157,7 +155,9 @@ class ImportService:
         self._home = home or Path.home()
         self._environ = environ
         self._learner = learner
-        self._absorb = absorb or executions.absorb
+        self.absorb: Absorb = executions.absorb
+        """Erases stored sessions that turn out to be parts of another one; what was made of them
+        stays, unless whoever has the memories sets another way."""
         self._turns = _Turns()
 
     def now(self) -> datetime:
@@ -201,7 +201,7 @@ class ImportService:
         usual = dict.fromkeys(root for _, root in self.usual_places() if root.exists())
         roots = list(usual) if paths is None else paths
         cancel = cancel or threading.Event()
-        options = ImportOptions(progress, cancel, self._absorb, reporter)
+        options = ImportOptions(progress, cancel, self.absorb, reporter)
         job = _ImportJob(self._backend, self._executions, self._clock, self._turns, options)
         self._turns.running += 1
         try:

@@ -47,8 +47,8 @@ class Bench:
             home=home,
             environ=environ or {},
             learner=learner,
-            absorb=self.absorb,
         )
+        self.service.absorb = self.absorb
 
     async def absorb(self, into: str, absorbed: Mapping[str, Sequence[int]]) -> None:
         """Erase sessions that are parts of another one, with the memories drawn from them."""

@@ -251,3 +251,11 @@ class FixedClock:
 @pytest.fixture
 def clock() -> FixedClock:
     return FixedClock()
+
+
+@pytest.fixture(autouse=True)
+def _no_projects_of_other_tests() -> None:
+    """Have no test tell projects apart by the store of another one."""
+    from synthorg_tui.core.projects import ProjectMap, use_projects
+
+    use_projects(ProjectMap())

@@ -142,6 +142,11 @@ RULES: Final = (
     ),
     AgentRule(
         _REFUSED,
+        "it decides in which projects memories are given",
+        ("projects merge", "projects split", "projects rename", "projects undo"),
+    ),
+    AgentRule(
+        _REFUSED,
         "it copies every agent's private memories to a place of its choice",
         ("backup", "export data", "export wiki", "move"),
     ),

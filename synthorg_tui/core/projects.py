@@ -326,7 +326,10 @@ _current = ProjectMap()
 
 
 def use_projects(projects: ProjectMap) -> None:
-    """Have this process tell projects apart by what a store remembers; its owner says so."""
+    """Have this process tell projects apart by what the store that it opened last remembers.
+
+    It stays so when the store is closed: what was read from it is still to be shown.
+    """
     global _current
     _current = projects
 

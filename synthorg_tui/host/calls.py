@@ -141,8 +141,8 @@ CALLS: Final = RemoteApi(
         ),
         "knowledge": ApiGroup(
             "synthorg_tui.knowledge.service:KnowledgeService",
-            ("projects", "pages", "waiting", "known", "agent_in"),
-            ("refresh",),
+            ("projects", "pages", "waiting", "known", "agent_in", "plan_edit", "renamed"),
+            ("refresh", "make_edit", "undo_edit"),
         ),
         "organisation": ApiGroup(
             "synthorg_tui.organisation.service:OrganisationService",

@@ -6,10 +6,10 @@ lines. It belongs to its session: whoever writes a session anew or forgets it de
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from synthorg_tui.core.checkouts import FolderSeen
 from synthorg_tui.core.projects import ProjectEdit, folders_of, projects_in_use, repository_of
@@ -22,6 +22,8 @@ from synthorg_tui.persistence.values import aware, insert, naive
 
 if TYPE_CHECKING:
     from synthorg_tui.persistence.port import Connection
+
+T = TypeVar("T")
 
 EXTRACTION: Final = "2"
 """The version of what is counted: a session looked at by another one is looked at again."""
@@ -102,6 +104,10 @@ class FactStore:
         projects = projects_in_use()
         await asyncio.to_thread(projects.learn, folders, again=True)
         await self._database.write(lambda db: remember_projects(db, projects))
+
+    async def run(self, work: "Callable[[Connection], T]", *, writes: bool = False) -> T:
+        """Run ``work`` on the database, in a transaction of its own where it writes."""
+        return await (self._database.write(work) if writes else self._database.read(work))
 
     async def known(self) -> KnownProjects:
         """Return what is known of projects."""

@@ -15,8 +15,9 @@ from typing import Final
 
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.failsafe import raise_fatal
-from synthorg_tui.core.projects import project_names, repository_of
+from synthorg_tui.core.projects import find_project, project_name, project_names, repository_of
 from synthorg_tui.core.text import counted, safe_text
+from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.executions.drawn import REFRESH
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.executions.store import ExecutionStore
@@ -32,6 +33,15 @@ from synthorg_tui.knowledge.pages import (
 )
 from synthorg_tui.knowledge.people import PERSON, lasting_preferences, lines_of_people
 from synthorg_tui.knowledge.places import place_facts
+from synthorg_tui.knowledge.project_edits import (
+    PlannedEdit,
+    looks_renamed,
+    make_edit,
+    plan_merge,
+    plan_rename,
+    plan_split,
+    undo_edit,
+)
 from synthorg_tui.knowledge.work import work_facts
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.persistence.settings_kv import LastRuns
@@ -144,6 +154,48 @@ class KnowledgeService:
         Raises ``UnknownProjectError``.
         """
         return find_page(await self.projects(), project)
+
+    async def plan_edit(self, kind: str, named: str, other: str) -> PlannedEdit:
+        """Plan what a person says of a project, which ``named`` names as ``find_project`` takes it.
+
+        ``other`` is the project that becomes part of it (``merge``), its folder that becomes one of
+        its own (``split``), or what it is to be called (``rename``). Raises
+        ``UnknownProjectError`` and ``ProjectEditError``.
+        """
+        known = (await self._facts.known()).projects
+        project = find_project(named, known, "/")
+        if kind == "merge":
+            from_other = find_project(other, known, "/")
+            return await self._facts.run(lambda db: plan_merge(db, project, from_other))
+        if kind == "split":
+            return await self._facts.run(lambda db: plan_split(db, project, other))
+        return await self._facts.run(lambda db: plan_rename(db, project, other, known))
+
+    async def make_edit(self, planned: PlannedEdit, *, actor: NotBlankStr) -> None:
+        """Make a planned edit hold, and word the lines of its projects anew."""
+        async with self._turn:
+            now = self._clock.now()
+            touched = await self._facts.run(
+                lambda db: make_edit(db, planned.edit, actor, now), writes=True
+            )
+            await self._word(sorted(touched), threading.Event())
+
+    async def undo_edit(self) -> str:
+        """Undo the edit of projects that was made last; return what it was, empty for none."""
+        async with self._turn:
+            now = self._clock.now()
+            undone = await self._facts.run(lambda db: undo_edit(db, now), writes=True)
+            if undone is None:
+                return ""
+            edit, touched = undone
+            await self._word(sorted(touched), threading.Event())
+            return f"{edit.kind} of {', '.join(map(project_name, edit.folders[:2]))}"
+
+    async def renamed(self) -> tuple[tuple[str, str], ...]:
+        """Return pairs of names of projects of which one looks renamed to the other."""
+        known = (await self._facts.known()).projects
+        names = project_names(known)
+        return tuple((names[old], names[new]) for old, new in looks_renamed(known))
 
     async def known(self) -> KnownProjects:
         """Return which folders are one project, as another process of a person's needs it."""

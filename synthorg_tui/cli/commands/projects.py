@@ -2,18 +2,22 @@
 
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Argument
+from synthorg_tui.cli.arguments import YES, Argument
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import CANCELLED
+from synthorg_tui.cli.naming import project_named
 from synthorg_tui.cli.output import Answer, Console, local_time
 from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.paths import short_path
+from synthorg_tui.core.projects import canonical_folder
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
     from synthorg_tui.knowledge.pages import PageLine, ProjectPage
 
+_MOVED: Final = 12
+"""Folders of a change that are shown, at most."""
 _ALL: Final = Argument(
     "--all", action="store_true", help="also those of which nothing is certain yet"
 )
@@ -23,6 +27,7 @@ async def _list_projects(context: Context, engine: AnyEngine) -> Answer:
     """List the projects of which sessions were imported."""
     every = await engine.knowledge.projects()
     waiting = await engine.knowledge.waiting()
+    renamed = await engine.knowledge.renamed()
     pages = [page for page in every if page.lines or context.args.all]
     others = counted(len(every) - len(pages), "project")
 
@@ -43,12 +48,16 @@ async def _list_projects(context: Context, engine: AnyEngine) -> Answer:
             console.line("No projects; they come with `synthorg-tui import`.")
         if len(every) > len(pages):
             console.note(f"{others} of which nothing is certain yet: --all lists them.")
+        for old, new in renamed:
+            merges = f"`synthorg-tui projects merge {new} {old}` makes them one."
+            console.note(f"{old} looks renamed to {new}: {merges}")
 
     return Answer(
         {
             "projects": [{**_head(page), "lines": len(page.lines)} for page in pages],
             "total": len(every),
             "waiting": waiting,
+            "renamed": [{"from": old, "to": new} for old, new in renamed],
         },
         show,
         note=_waiting(waiting),
@@ -105,6 +114,94 @@ async def refresh(context: Context, engine: AnyEngine) -> Answer:
     )
 
 
+_KEPT: Final = Argument("project", metavar="PROJECT", help="its name, or a folder of it")
+_EDIT: Final = "It shows what would move, and asks. `projects undo` takes it back."
+
+
+async def _edit(context: Context, kind: str, other: str) -> Answer:
+    """Show what an edit of projects moves, ask, and make it."""
+    from pathlib import Path
+
+    args = context.args
+    async with context.engine() as engine:
+        project = await project_named(engine, args.project)
+        if kind == "merge":
+            other = await project_named(engine, other)
+        elif kind == "split":
+            other = str(Path(canonical_folder(other)))
+        planned = await engine.knowledge.plan_edit(kind, project, other)
+        shown = [f"  {short_path(folder)}" for folder in planned.moved if kind != "rename"]
+        if not context.wants_json:
+            context.console.note("\n".join([f"{planned}", *shown[:_MOVED]]))
+        if not args.dry_run:
+            context.confirm(f"{kind.capitalize()}?")
+            await engine.knowledge.make_edit(planned, actor=context.actor)
+    told = {
+        "kind": kind,
+        "source": planned.source,
+        "target": planned.target,
+        "folders": list(planned.moved),
+        "memories": planned.memories,
+        "sessions": planned.sessions,
+        "done": not args.dry_run,
+    }
+    done = "Nothing was changed." if args.dry_run else "Done; `synthorg-tui projects undo` undoes."
+    return Answer(told, done)
+
+
+_DRY: Final = Argument("--dry-run", action="store_true", help="only show what would move")
+
+
+@Command(
+    "merge",
+    "make two projects one",
+    more=f"OTHER becomes part of PROJECT.\n{_EDIT}",
+    examples=("projects merge newname oldname", "projects merge shop ~/old/shop --dry-run"),
+    arguments=(
+        _KEPT,
+        Argument("other", metavar="OTHER", help="what becomes part of it"),
+        _DRY,
+        YES,
+    ),
+).runs
+async def merge(context: Context) -> Answer:
+    """Make two projects one."""
+    return await _edit(context, "merge", context.args.other)
+
+
+@Command(
+    "split",
+    "make a folder of a project one of its own",
+    more=f"With all that lies in it.\n{_EDIT}",
+    examples=("projects split shop ~/work/shop-fork",),
+    arguments=(_KEPT, Argument("folder", metavar="FOLDER", help="a folder of it"), _DRY, YES),
+).runs
+async def split(context: Context) -> Answer:
+    """Make a folder of a project one of its own."""
+    return await _edit(context, "split", context.args.folder)
+
+
+@Command(
+    "rename",
+    "call a project otherwise",
+    more=_EDIT,
+    examples=("projects rename shop web-shop",),
+    arguments=(_KEPT, Argument("name", metavar="NAME", help="what to call it"), _DRY, YES),
+).runs
+async def rename(context: Context) -> Answer:
+    """Call a project otherwise."""
+    return await _edit(context, "rename", context.args.name)
+
+
+@Command("undo", "undo the merge, split or rename that was made last").asks
+async def undo(context: Context, engine: AnyEngine) -> Answer:
+    """Undo the last edit of projects."""
+    undone = await engine.knowledge.undo_edit()
+    return Answer(
+        {"undone": undone or None}, f"Undone: {undone}." if undone else "Nothing to undo."
+    )
+
+
 GROUP: Final = Command(
     "projects",
     more="Without a command\nthe projects are listed.",
@@ -119,6 +216,10 @@ GROUP: Final = Command(
         ).asks(_list_projects),
         show_project,
         refresh,
+        merge,
+        split,
+        rename,
+        undo,
     ),
 ).asks(_list_projects)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.core.projects import ProjectMap, use_projects
+from synthorg_tui.core.projects import use_projects
 from synthorg_tui.memory.errors import (
     MemoryConnectionError,
     MemoryRetrievalError,
@@ -473,7 +473,6 @@ class Core:
             await self._erase_database()
 
     async def _close_database(self) -> None:
-        use_projects(ProjectMap())
         if self._opened_database:
             await self.database.close()
 

@@ -7,13 +7,13 @@ a shell: a command that can't be parsed still names its program.
 import posixpath
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import PurePosixPath
 
 from synthorg_tui.executions.models import is_shell
-from synthorg_tui.executions.programs import known_programs, program_name
+from synthorg_tui.executions.programs import known_programs, program_name, set_own_programs
 
 _FILE_TOOLS = {
     "edit": "edit",
@@ -168,6 +168,12 @@ def command_steps(command: str) -> tuple[Step, ...]:
             lead = (*exported, *step.lead)
             steps.append(replace(step, lead=lead, directory=directory, hidden_by=hidden_by))
     return tuple(steps)
+
+
+def configure_commands(entries: Sequence[str]) -> None:
+    """Have commands read by what the settings say of a person's programs, too."""
+    if set_own_programs(entries):
+        command_steps.cache_clear()
 
 
 def _started(words: list[str]) -> str | None:

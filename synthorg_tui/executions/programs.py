@@ -1,6 +1,7 @@
 """What is known of other programs: which start another, and which run a project's scripts.
 
-The table is ``programs.toml``; what the settings add to it comes first. It is read once.
+The table is ``programs.toml``; what the settings add to it (``ingest.commands``) comes first. It is
+read once.
 """
 
 import re
@@ -11,6 +12,13 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any, Final
 
+STARTS: Final = "starts"
+"""The purpose of an entry of the settings for a program that only starts another."""
+PURPOSES: Final = (
+    *("test", "check", "build", "format", "run", "migrate", "generate", "release"),
+    STARTS,
+)
+_own: Final[list[str]] = []
 _NOTHING: Final[frozenset[str]] = frozenset()
 _FOLDERS: Final = frozenset({"-C", "-f", "--file", "--filter", "-F", "--dir", "--prefix", "-w"})
 """Options with a value that may stand between the words of a program's name."""
@@ -136,7 +144,34 @@ def known_programs() -> Programs:
             first, *rest = pattern.split()
             for name in first.split("|"):
                 known.programs.setdefault(name, []).append((role, (name, *rest)))
+    for entry in reversed(_own):
+        purpose, words = read_own(entry)
+        if purpose == STARTS:
+            known.wrappers.setdefault(words[0], []).insert(0, Wrapper(words))
+        else:
+            known.programs.setdefault(words[0], []).insert(0, (purpose, words))
     return known
+
+
+def read_own(entry: str) -> tuple[str, tuple[str, ...]]:
+    """Return the purpose and the words of a person's entry, such as ``check: bin/verify``.
+
+    Raises ``ValueError`` for one of another form.
+    """
+    purpose, _, command = (part.strip() for part in entry.partition(":"))
+    words = command.split()
+    if purpose not in PURPOSES or not words:
+        raise ValueError(f"not PURPOSE: COMMAND with one of {', '.join(PURPOSES)}")
+    return purpose, (program_name(words[0]), *words[1:])
+
+
+def set_own_programs(entries: Iterable[str]) -> bool:
+    """Set what the settings add to the table; return whether that differs from before."""
+    if _own == [*entries]:
+        return False
+    _own[:] = entries
+    known_programs.cache_clear()
+    return True
 
 
 def program_name(word: str) -> str:

@@ -12,11 +12,26 @@ class IngestConfig(FrozenModel):
     """Whether what agents write is imported by itself, and from where.
 
     ``places`` are names of readers, each standing for its usual places, and paths of folders or
-    files. Without any, all usual places are followed.
+    files. Without any, all usual places are followed. ``commands`` say what a project's
+    commands are for (``check: bin/verify``), or which only start another one (``starts: in-box``).
     """
 
     follow: bool = True
     places: tuple[NotBlankStr, ...] = ()
+    commands: tuple[NotBlankStr, ...] = ()
+
+    @field_validator("commands")
+    @classmethod
+    def _reject_unreadable_commands(cls, commands: tuple[str, ...]) -> tuple[str, ...]:
+        if commands:
+            from synthorg_tui.executions.programs import read_own  # here: most settings name none
+
+            for command in commands:
+                try:
+                    read_own(command)
+                except ValueError as error:
+                    reject("commands", command, str(error))
+        return commands
 
     @field_validator("places")
     @classmethod

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.events import Events
+from synthorg_tui.executions.commands import configure_commands
 from synthorg_tui.memory.capabilities import Feature
 from synthorg_tui.memory.factory import BackendContext, create_memory_backend
 from synthorg_tui.memory.protocol import MemoryBackend
@@ -126,6 +127,7 @@ async def open_foundation(
                 own_database(directory, settings.persistence)
             )
         settings = await hold(settings, database, clock=clock)
+        configure_commands(settings.ingest.commands)
         embedder = AdaptedEmbedder(embedder or create_embedder(settings.embedding()))
         stack.push_async_callback(embedder.close)
         context = BackendContext(

@@ -1,9 +1,13 @@
 """What commands are for, found by how programs and scripts are called."""
 
-import pytest
+from collections.abc import Iterator
 
-from synthorg_tui.executions.commands import command_steps
+import pytest
+from pydantic import ValidationError
+
+from synthorg_tui.executions.commands import command_steps, configure_commands
 from synthorg_tui.executions.roles import is_part, role_of, shown_words
+from synthorg_tui.ingest import IngestConfig
 from tests.tables import rows
 
 
@@ -219,3 +223,27 @@ def test_a_script_that_runs_itself_is_for_nothing() -> None:
     (step,) = command_steps("npm run a")
 
     assert role_of(step, {"a": "npm run b", "b": "npm run a"}) == ""
+
+
+@pytest.fixture
+def own_commands() -> Iterator[None]:
+    configure_commands(["check: bin/verify", "test: ctl suite", "starts: in-box", "run: npm test"])
+    yield
+    configure_commands([])
+
+
+@pytest.mark.usefixtures("own_commands")
+def test_a_person_says_what_commands_of_their_projects_are_for() -> None:
+    commands = ["./bin/verify --all", "ctl suite fast", "in-box pytest", "npm test", "ctl deploy"]
+
+    assert [role(command) for command in commands] == ["check", "test", "test", "run", ""]
+
+
+def test_without_settings_own_commands_are_for_nothing() -> None:
+    assert role("./bin/verify") == role("ctl suite") == ""
+
+
+@rows("entry", ["bin/verify", "lint: bin/verify", "check:", ": x", "check bin/verify"])
+def test_an_entry_of_another_form_is_refused_with_what_is_allowed(entry: str) -> None:
+    with pytest.raises(ValidationError, match="PURPOSE: COMMAND with one of test"):
+        IngestConfig(commands=(entry,))

@@ -123,9 +123,8 @@ async def open_foundation(
     clock = clock or SystemClock()
     async with AsyncExitStack() as stack:
         if database is None:
-            database = await stack.enter_async_context(
-                own_database(directory, settings.persistence)
-            )
+            owned = own_database(directory, settings.persistence)
+            database = await stack.enter_async_context(owned)
         settings = await hold(settings, database, clock=clock)
         configure_commands(settings.ingest.commands)
         embedder = AdaptedEmbedder(embedder or create_embedder(settings.embedding()))

@@ -97,7 +97,7 @@ _ANTONYMS: Final = _any(
     ),
     "optional",
 )
-_X: Final = r"(?P<gone>\S+(?: (?!to\b|with\b|by\b|and\b|for\b|in\b)\S+){0,3})"
+_X: Final = r"(?P<gone>\S+(?: (?!to\b|with\b|by\b|and\b|for\b|in\b|as\b)\S+){0,3})"
 _GONE: Final = tuple(
     re.compile(pattern)
     for pattern in (
@@ -107,7 +107,7 @@ _GONE: Final = tuple(
         r"\bfrom (?P<gone>\S+(?: (?!to\b)\S+){0,3}) to\b",
         r"(?P<gone>\S+) (?:->|=>|→)",
         rf"\breplac(?:e|ed|ing) {_X} (?:with|by)\b",
-        rf"\breplaces? {_X}$",
+        rf"\breplaces? {_X}",
         rf"\bused to be (?:in |at |on )?{_X}",
         r"^(?P<gone>\S+(?: \S+)?) (?:is|are|has|have)? ?(?:now )?"
         r"(?:gone|dead|deprecated|retired|removed|obsolete|left)\b",
@@ -151,6 +151,7 @@ _PLAIN: Final = (
     (re.compile(r"\blet's\b"), "let us"),
     (re.compile(r"'s\b"), " is"),
     (re.compile(r"\bno need to\b"), "not"),
+    (re.compile(r"(?<=\w)\s?=\s?(?=[\w\"'/])"), " is "),
 )
 _SMALL: Final = (STOP_WORDS - {"up", "down"}) | _set("""
     remember note notice mind keep please always never now longer instead anymore again used fine ok
@@ -170,7 +171,7 @@ _VERBS: Final = _set("use prefer ask is are called")
 _SAME: Final = {"are": "is", "be": "is", "uses": "use", "using": "use"}
 _TYPED: Final = _set("number place")
 _PLACES_OF_VALUES: Final = _set("""
-is at in on to with by from under into as above below every over use prefer ask
+is at in on to with by from through via under into as above below every over use prefer ask
 called named than become becomes
 """)
 _ARTICLES: Final = _set("a an the our your my its")
@@ -179,7 +180,7 @@ _OWNS: Final = _set(
 )
 _MANY: Final = _any(
     *("supports?", "ha(?:s|ve)", "contains?", "includes?", "accepts?", "fails?", "breaks?"),
-    *("crash(?:es)?", "there (?:is|are)", "can", "needs?", "fix(?:es|ed)?"),
+    *("crash(?:es)?", "there (?:is|are)", "can", "fix(?:es|ed)?"),
 )
 """Verbs of what may hold of several things at once."""
 _ACTS: Final = _set("""
@@ -325,7 +326,7 @@ def _of_clauses(new: _Statement, old: _Statement) -> Iterator[Relation | None]:
 
 def _turned(new: _ClaimPart, old: _ClaimPart) -> Relation | None:
     """Whether the clauses say the opposite of the same."""
-    mine, other = set(new.content), set(old.content)
+    mine, other = _weighty(new.content), _weighty(old.content)
     if not mine or not other or new.is_positive == old.is_positive:
         return None
     alike = len(mine & other) / len(mine | other)
@@ -406,7 +407,11 @@ def _weighty(tokens: Iterable[_Token]) -> set[_Token]:
 def _is_value(come: _ValueRun, gone: _ValueRun, *, is_change: bool) -> bool:
     """Whether what differs is what the clauses say of something, and not what they speak of."""
     kinds = _kinds(come.tokens)
-    if kinds != _kinds(gone.tokens) or len(kinds) > 1 or not (come.is_one and gone.is_one):
+    if kinds != _kinds(gone.tokens) and come.before == gone.before == "is" and gone.start > 1:
+        kinds = {"word"}  # a name may be written like a place
+    elif kinds != _kinds(gone.tokens):
+        return False
+    if len(kinds) > 1 or not (come.is_one and gone.is_one):
         return False
     is_many = any(_MANY.search(run.clause.text) for run in (come, gone))
     if not is_change and (is_many or come.clause.tokens[0].text in _ACTS):
@@ -482,7 +487,7 @@ def _is_past(clause: str) -> bool:
 
 _NUMBER: Final = re.compile(r"[v~^=<>$\u20ac]*\d[\d.,]*(?:%|[a-z]{1,2})?")
 _PLACE: Final = re.compile(
-    r"[\w.+-]*@[\w-]+\.\S*|\S*[\w~.]?/\S*|(?=\S*[a-z])[\w-]+(?:\.[\w-]+)+(?::\d+)?|\w+:[\w.]+\S*"
+    r"[\w.+-]*@[\w-]+\.\S*|\S*[\w~.]?/\S*|(?=\S*[a-z])\.?[\w-]+(?:\.[\w-]+)+(?::\d+)?|\w+:[\w.]+\S*"
 )
 _NAME: Final = re.compile(r"@\S+|\S*[\d_+]\S*|\S+-\S+")
 

@@ -50,6 +50,19 @@ def test_few_are_replaced_wrongly_and_most_changes_are_seen(kept: bool) -> None:
     assert right >= 0.7 * changed, counts
 
 
+def test_other_phrasings_are_seen_too() -> None:
+    lines = PAIRS.with_name("statement_phrasings.tsv").read_text(encoding="utf-8").splitlines()
+    told = [line.split("\t") for line in lines if not line.startswith("#")]
+    wrong = [
+        (older, newer)
+        for expected, older, newer in told
+        if (relation(newer, older) is Relation.SUPERSEDES) != (expected == "s")
+    ]
+
+    assert len(told) > 200
+    assert len(wrong) <= 3, wrong
+
+
 def test_the_pairs_are_of_eight_kinds() -> None:
     assert set(Counter(pair.kind for pair in pairs()).values()) == {25}
     assert len({pair.kind for pair in pairs()}) == 8
@@ -67,42 +80,10 @@ def test_statements_of_other_pairs_of_a_kind_replace_nothing() -> None:
     assert len(wrong) <= 5, wrong
 
 
-@rows(
-    ("older", "newer"),
-    [
-        ("Step 1: run make setup.", "Step 2: run make test."),
-        ("See issue 12 for details.", "See issue 15 for details."),
-        ("Fix crash in parser", "Fix crash in lexer"),
-        ("Bump lodash from 4.17.20 to 4.17.21", "Bump axios from 1.6.0 to 1.7.2"),
-        ("Use docker compose up to start it.", "Use docker compose down to stop it."),
-        ("Add index on orders", "Add index on customers"),
-        ("Never commit secrets.", "Never commit large binaries."),
-        ("Always run the linter before pushing.", "Always run the tests before pushing."),
-        ("We support Firefox.", "We support Chrome."),
-        ("x" * 700, "y" * 700),
-        ("", "The port is 1."),
-    ],
-)
-def test_what_speaks_of_something_else_replaces_nothing(older: str, newer: str) -> None:
+@rows(("older", "newer"), [("x" * 700, "y" * 700), ("", "The port is 1."), ("?!", "...")])
+def test_what_says_nothing_or_tells_a_story_replaces_nothing(older: str, newer: str) -> None:
     assert relation(newer, older) is None
     assert relation(older, newer) is None
-
-
-@rows(
-    ("older", "newer"),
-    [
-        ("The API runs on port 4000.", "API port changed: 4000 -> 4100"),
-        ("The default log level is info.", "we changed the default log level to debug"),
-        ("API base URL: https://a.test/v1", "API base URL: https://a.test/v2"),
-        ("Strict mode is on.", "Strict mode is off."),
-        ("Jonas is responsible for releases.", "Mia is responsible for releases now."),
-        ("We chose MongoDB for the catalogue.", "We moved the catalogue from MongoDB to Postgres."),
-        ("Use 8 workers in the queue config.", "perf: use 16 workers in the queue config"),
-        ("Never deploy on Fridays.", "We can deploy on Fridays again."),
-    ],
-)
-def test_a_change_in_other_words_is_seen(older: str, newer: str) -> None:
-    assert relation(newer, older) is Relation.SUPERSEDES
 
 
 def test_what_is_lost_is_the_value_and_the_subject_finds_the_rest() -> None:

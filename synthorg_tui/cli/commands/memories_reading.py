@@ -182,28 +182,39 @@ async def show_memory(context: Context, engine: AnyEngine) -> Answer:
     entry = await find_one(engine.desk, context.args.id, deleted=True)
     source = await shapes.SourceResolver(engine.executions).resolve(entry.source)
     ref, around = SourceRef.parse(entry.source or ""), context.args.context
+    stands = await engine.desk.stands_for(entry.id) if entry.archived_at else None
     if not (context.wants_json or context.args.raw):
         execution = await engine.executions.get(ref.execution_id) if ref else None
-        return Answer(None, lambda console: _show_readable(console, entry, execution, ref, around))
+        return Answer(
+            None, lambda console: _show_readable(console, (entry, stands), execution, ref, around)
+        )
     excerpt = await engine.executions.excerpt(ref, context=around) if ref else None
     lines = [{"line": number, "text": text} for number, text in excerpt.lines] if excerpt else []
     return Answer(
-        {**shapes.memory(entry, source), "excerpt": lines},
+        {
+            **shapes.memory(entry, source),
+            "excerpt": lines,
+            "replaced_by": stands.id if stands else None,
+        },
         lambda console: _show_raw(console, entry, shapes.place(source), excerpt),
     )
 
 
 def _show_readable(
     console: Console,
-    entry: "ListedMemory",
+    shown: tuple["ListedMemory", "ListedMemory | None"],
     execution: "Execution | None",
     ref: "SourceRef | None",
     around: int,
 ) -> None:
-    """What a person wants to know of a memory: its text, what it is, and what happened."""
+    """What a person wants to know of a memory: its text, what it is, and what happened.
+
+    The second memory of ``shown`` is what stands in the place of the first, if anything does.
+    """
     from synthorg_tui.memory.enums import Sensitivity
     from synthorg_tui.memory.retrieval.tags import parse_tags
 
+    entry, stands = shown
     sensitivity = parse_tags(entry.tags).sensitivity
     title, text = title_of(entry)
     session = entry.session_id or (ref.execution_id if ref else "")
@@ -219,6 +230,7 @@ def _show_readable(
             ("expires", local_time(entry.expires_at)),
             ("deleted", local_time(entry.deleted_at)),
             ("archived", archived_words(entry)),
+            ("replaced by", f"{stands.id[:8]} {title_of(stands)[0]}" if stands else ""),
             *_times(entry),
             ("sensitivity", "" if sensitivity is Sensitivity.PRIVATE else sensitivity.value),
             ("tags", " ".join(f"#{tag}" for tag in entry.tags)),

@@ -207,10 +207,7 @@ def _show_readable(
     ref: "SourceRef | None",
     around: int,
 ) -> None:
-    """What a person wants to know of a memory: its text, what it is, and what happened.
-
-    The second memory of ``shown`` is what stands in the place of the first, if anything does.
-    """
+    """Print what a person wants to know of a memory; ``shown`` has what stands for it, too."""
     from synthorg_tui.memory.enums import Sensitivity
     from synthorg_tui.memory.retrieval.tags import parse_tags
 

@@ -32,6 +32,29 @@ _BEFORE_COMMITS = frozenset({"test", "check", "build", "format", "generate"})
 _WRAPPER = re.compile(r"sudo|env|time|nice|nohup|command|timeout|\d+[smh]?")
 _SETTING = re.compile(r"[A-Za-z_]\w*=")
 _SHORT_SETTING = re.compile(r"\w+=[\w.-]{0,12}")
+_PRINTED = re.compile(r"^> \S+(?:@\S+)? (?P<name>[\w:.-]+)(?: /\S+)?\n> (?P<runs>\S.*)$", re.M)
+_NUMBERED = re.compile(r"^\s*\d+(?:→|\t|\| ?)", re.MULTILINE)
+_DECLARED = (
+    (
+        re.compile(r"\b(?:package|composer|deno)\.jsonc?\b"),
+        re.compile(r"\"(?:scripts|tasks)\"\s*:\s*\{([^{}]*)\}"),
+        re.compile(r"\"(?P<name>[\w:.-]+)\"\s*:\s*\"(?P<runs>(?:[^\"\\\n]|\\.)+)\""),
+    ),
+    (
+        re.compile(r"\bmise\.toml\b"),
+        None,
+        re.compile(
+            r"^\[tasks\.\"?(?P<name>[\w:.-]+)\"?\]\n(?:(?!\[|run).*\n)*run\s*=\s*[\"']+(?P<runs>[^\"'\n]+)",
+            re.MULTILINE,
+        ),
+    ),
+    (
+        re.compile(r"\b(?:[Mm]akefile|[Jj]ustfile)\b"),
+        None,
+        re.compile(r"^(?P<name>[\w-]+)(?: [\w=\"' -]*)?:(?!=).*\n[ \t]+@?(?P<runs>\S.*)$", re.M),
+    ),
+)
+"""Files that declare scripts, the part of one that does, and a script in it."""
 _PLAIN = re.compile(r"[\w.:=,@%+/*-]{1,40}")
 _HELD = re.compile(r"[\w.:=,@%+/*-]*<(?:path|name)>")
 
@@ -58,15 +81,11 @@ class CommandUse:
 
 
 def command_uses(
-    execution: Execution,
-    roles: Collection[str] = HABIT_ROLES,
-    scripts: Mapping[str, str] | None = None,
+    execution: Execution, roles: Collection[str] = HABIT_ROLES
 ) -> dict[str, CommandUse]:
-    """Return the commands of a run that are for one of the roles, by their plain form.
-
-    ``scripts`` are what the project's scripts run, by their names.
-    """
+    """Return the commands of a run that are for one of the roles, by their plain form."""
     uses: dict[str, CommandUse] = {}
+    scripts = declared_scripts(execution)
     for call in execution.calls:
         if not call.is_shell:
             continue
@@ -83,6 +102,20 @@ def command_uses(
             use.passed += went_well
             use.forms[command] += went_well
     return uses
+
+
+def declared_scripts(execution: Execution) -> dict[str, str]:
+    """Return what scripts of a project run, by name, as far as a run printed or read them."""
+    found: dict[str, str] = {}
+    for call in execution.calls:
+        found |= {match["name"]: match["runs"] for match in _PRINTED.finditer(call.output)}
+        asked = f"{call.intent} {call.arguments}"
+        for manifest, block, script in _DECLARED:
+            if manifest.search(asked):
+                shown = _NUMBERED.sub("", call.output)
+                blocks = block.findall(shown) if block else [shown]
+                found |= {m["name"]: m["runs"] for text in blocks for m in script.finditer(text)}
+    return found
 
 
 def passed_before_commits(execution: Execution) -> Iterator[tuple[str, str, ToolCall]]:

@@ -13,6 +13,7 @@ from synthorg_tui.executions.models import Execution
 from synthorg_tui.learning.captured import Captured
 from synthorg_tui.learning.drafting import merged
 from synthorg_tui.learning.habits import HabitCaptureStrategy, without_covered
+from synthorg_tui.learning.project_commands import command_uses
 from synthorg_tui.learning.recipes import find_recipe, recipe_lesson
 from tests.learning.lesson_kit import PROJECT, START, Run
 from tests.tables import rows
@@ -73,6 +74,52 @@ def test_the_whole_is_named_where_its_parts_passed_often() -> None:
         "To test: `npm test`. To test a part: `npm test -- <path>`. "
         "Here `<path>` is the file in question."
     )
+
+
+@rows(
+    ("file", "text", "command", "told"),
+    [
+        (
+            "package.json",
+            '{"name": "x", "scripts": {"everything": "vitest run && eslint ."}}',
+            "npm run everything",
+            "Test tidepool with `npm run everything`",
+        ),
+        (
+            "composer.json",
+            '{"scripts": {"whole-lot": "phpunit"}}',
+            "composer whole-lot",
+            "Test tidepool with `composer whole-lot`",
+        ),
+        (
+            "mise.toml",
+            '[tasks.everything]\ndescription = "All"\nrun = "go test ./..."\n',
+            "mise run everything",
+            "Test tidepool with `mise run everything`",
+        ),
+        (
+            "Makefile",
+            "CC := gcc\n\neverything: deps\n\t@pytest -q\n",
+            "make everything",
+            "Test tidepool with `make everything`",
+        ),
+        (
+            "justfile",
+            "everything arg='x':\n    cargo clippy\n",
+            "just everything",
+            "Check tidepool with `just everything`",
+        ),
+    ],
+)
+def test_a_script_is_for_what_its_file_says_that_it_runs(
+    file: str, text: str, command: str, told: str
+) -> None:
+    numbered = "".join(f"{at:6}→{line}\n" for at, line in enumerate(text.splitlines(), 1))
+    uses = command_uses(Run().file("Read", file, numbered).bash(command, "ok").done())
+    assert [f"{use.role.capitalize()} tidepool with `{name}`" for name, use in uses.items()] == [
+        told
+    ]
+    assert command_uses(Run().bash(command, "ok").done()) == {}
 
 
 def test_of_a_part_alone_a_lesson_says_so() -> None:

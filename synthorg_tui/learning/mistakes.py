@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.commands import Step, command_steps, related
 from synthorg_tui.executions.models import Execution, ToolCall
+from synthorg_tui.executions.outcomes import went_well
 from synthorg_tui.executions.output_lines import signature
 from synthorg_tui.executions.recoveries import (
     MAX_BETWEEN,
@@ -89,6 +90,10 @@ _PATIENCE = re.compile(r"timeout|nice|nohup|time|command|exec")
 _NO_PROGRAM = re.compile(r"not found|not recogni[sz]ed|no such file|deprecated|\binstead\b|\buse\b")
 
 
+_WAYS_ROUND = frozenset({RootCause.ENVIRONMENT, RootCause.PROGRAM})
+"""Causes whose remedy goes round what is wrong, and gives way to what mends it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mistake:
     """A failed call with what put it right.
@@ -142,11 +147,23 @@ def find_mistakes(execution: Execution) -> Iterator[Mistake]:
         found = mistake.explained() if mistake else None
         if found is None or (found.failed.id in tried and not found.has_own_answer):
             continue
+        if found.cause in _WAYS_ROUND and _is_mended(execution.calls[end + 1 :], found.step):
+            continue
         tried |= {call.id for call in found.attempts}
         same = (signature(found.error.line), end)
         if same not in seen:
             seen.add(same)
             yield found
+
+
+def _is_mended(later: Sequence[ToolCall], step: Step) -> bool:
+    """Whether the call that had failed worked later as it was: then the cause was put right."""
+    return any(
+        other.words == step.words and other.lead == step.lead and went_well(call)
+        for call in later
+        if call.is_shell
+        for other in command_steps(call.arguments)
+    )
 
 
 @dataclass(frozen=True, slots=True)

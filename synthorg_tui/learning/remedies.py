@@ -7,6 +7,7 @@ command in it is ever cut.
 
 import re
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 
 from synthorg_tui.learning.lessons import is_title
 from synthorg_tui.learning.mistakes import Mistake, named
@@ -115,7 +116,7 @@ class RemedyWords:
         yield f"Run {whole} before {program}"
         yield f"Run {short} before {program}"
         yield f"Run {last} before {program}"
-        yield f"Prepare {program} with {last}"
+        yield f"Run `{_base(self._mistake.setup[-1].words[0])}` before {program}"
 
     def _titles_of_change(self, program: str) -> Iterator[str]:
         change = self._change
@@ -131,7 +132,10 @@ class RemedyWords:
             yield f"Run {program} without {self._words(change.dropped)}"
             yield f"Run {program} without what the error names"
         elif change.other_program:
-            yield f"Use `{self._program()}` instead of `{self._mistake.step.words[0]}`"
+            was, now = self._mistake.step.words[0], self._mistake.worked.words[0]
+            yield f"Use `{self._program()}` instead of `{was}`"
+            if _base(was) == _base(now):
+                yield f"Call `{_base(was)}` by its full path"
         elif self._is_one_option():
             yield f"Run {program} with `{' '.join(map(self._general, change.added))}`"
         yield f"Run `{self._worked}` instead of `{self._failed}`"
@@ -143,11 +147,14 @@ class RemedyWords:
         yield f"Run {program} with other arguments"
 
     def _titles_of_lead(self, program: str) -> Iterator[str]:
-        added, dropped = self._change.lead_added, self._change.lead_dropped
+        dropped = self._change.lead_dropped
+        added = tuple(word for word in self._change.lead_added if word != "env")
         variables = [found for word in added if (found := _ASSIGNMENT.fullmatch(word))]
         if variables and len(variables) == len(added):
             yield f"Set {self._words(added)} for {program}"
-            yield f"Set {joined(f'`{found[1]}`' for found in variables)} for {program}"
+            names = [f"`{found[1]}`" for found in variables]
+            yield f"Set {joined(names)} for {program}"
+            yield f"Set {names[0]} and others for {program}"
         elif added:
             yield f"Run {program} through `{' '.join(map(self._general, added))}`"
             yield f"Run `{self._worked}`"
@@ -217,6 +224,11 @@ class RemedyWords:
 
     def _general(self, text: str) -> str:
         return self._phrases.general(text, 120)
+
+
+def _base(word: str) -> str:
+    """The name of a program without its folder."""
+    return clean(PurePosixPath(word).name, 60)
 
 
 def capital(text: str) -> str:

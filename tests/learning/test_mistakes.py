@@ -227,3 +227,10 @@ def test_the_step_that_the_error_speaks_of_is_the_one_that_failed() -> None:
     assert found.step.words == ("git", "add", "build/b.py", "c.py")
     assert found.worked.words == ("git", "add", "c.py")
     assert [step.intent for step in found.skipped] == ["git commit"]
+
+
+def test_a_way_round_gives_way_to_the_change_that_mended_the_cause() -> None:
+    run = Run().bash("npm test", "Error: NODE_OPTIONS is missing, --x required", code=1)
+    run.bash("NODE_OPTIONS=--x npm test", "ok")
+    assert len(taught(run)) == 1
+    assert taught(run.edit("package.json").bash("npm test", "ok")) == []

@@ -195,7 +195,7 @@ class Absences:
 
 def _terms(query: str) -> list[str]:
     """Beginnings of the query's words that other forms of them share, each after a blank."""
-    stems = dict.fromkeys(_TOKENIZER.tokenize(query[:MAX_QUERY]))
+    stems = dict.fromkeys(_TOKENIZER.stems(query[:MAX_QUERY]))
     return list(dict.fromkeys(map(_beginning, stems)))[:MAX_TERMS]
 
 

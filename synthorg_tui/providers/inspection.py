@@ -230,7 +230,8 @@ def _embedding_model(config: EmbeddingConfig, environ: Mapping[str, str]) -> Awa
         return _now(FoundModel(Purpose.EMBEDDING, config.model, where, True, problem=missing))
     if isinstance(config, OnnxConfig | StaticConfig):
         return _now(_present(Purpose.EMBEDDING, config.path))
-    from synthorg_tui.providers.embedding.onnx import MODEL_ID, model_path
+    from synthorg_tui.providers.embedding.config import MODEL_ID
+    from synthorg_tui.providers.embedding.onnx import model_path
 
     try:
         path = model_path()

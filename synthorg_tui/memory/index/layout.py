@@ -14,8 +14,8 @@ from synthorg_tui.memory.index.protocol import (
 )
 from synthorg_tui.memory.listing import ORG_NAMESPACE, ORG_OWNER, SHARED_OWNER
 
-FORMAT_VERSION = 3
-"""Changes with the layout, so that an index of another layout is rebuilt."""
+FORMAT_VERSION = 4
+"""Changes with the layout and with the terms of texts: an index of another one is rebuilt."""
 
 DENSE = "dense"
 SPARSE = "bm25"

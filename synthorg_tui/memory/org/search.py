@@ -151,7 +151,8 @@ class OrgSearch:
         """
         core, note, dense = self._core, "", None
         try:
-            dense = await core.embedder.embed_query(meaning_of(context))
+            if core.asks_by_meaning(context):
+                dense = await core.embedder.embed_query(meaning_of(context))
         except EmbeddingError as error:
             note = f"found by words only: {error.message}"
         depth, wanted = max(SEARCH_DEPTH, 2 * limit), max(_MIN_CANDIDATES, 2 * limit)

@@ -163,7 +163,7 @@ class PassageFinder:
         """The searched term that a word is a form of; empty for other words."""
         term = self._known.get(word)
         if term is None:
-            found = self._terms.intersection(self._tokenizer.tokenize(word[:MAX_PASSAGE]))
+            found = self._tokenizer.found(self._terms, word[:MAX_PASSAGE])
             term = next(iter(found), "")
             if len(self._known) < _MAX_KNOWN:
                 self._known[word] = term

@@ -25,7 +25,7 @@ from synthorg_tui.memory.errors import (
 from synthorg_tui.memory.index.protocol import VectorIndex, Visibility
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata
-from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
+from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer, is_in_english
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.idle import IdleRelease
 from synthorg_tui.memory.store.policy import AgeRules, LiveBound, StorePolicy, UniformPolicy
@@ -35,6 +35,7 @@ from synthorg_tui.memory.store.sync import Projection
 from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.project_rows import load_projects
 from synthorg_tui.persistence.values import naive_utc
+from synthorg_tui.providers.embedding.config import MODEL_ID
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Embedder, Vectors
 
@@ -121,6 +122,13 @@ class Core:
             raise
         self._unembedded = None if self._revision else 0
         self.is_open = True
+
+    def asks_by_meaning(self, text: str) -> bool:
+        """Return whether the embedder knows the language of a query; the bundled one only English.
+
+        Of other languages its similarities tell nothing: words decide, and nonsense finds nothing.
+        """
+        return MODEL_ID not in self.embedder.fingerprint or is_in_english(text)
 
     async def indexed(self, since: int | None = None) -> Projection:
         """Return the index, opened if necessary and updated with changes that it has missed.

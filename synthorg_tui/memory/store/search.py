@@ -278,7 +278,7 @@ class Search:
         except VectorIndexError as error:
             notes.append(f"searched without the index: {error.message}")
         try:
-            if by_meaning:
+            if by_meaning and self._core.asks_by_meaning(text):
                 dense = await self._core.embedder.embed_query(meaning_of(text))
         except EmbeddingError as error:
             notes.append(f"searched by keywords only: {error.message}")

@@ -16,6 +16,9 @@ def require_http(url: str) -> str:
 
 Threads = Annotated[int, Field(ge=1, le=64)]
 
+MODEL_ID = "minilm-l6-v2-int8"
+"""The bundled model, in the fingerprints of its vectors. It knows English."""
+
 
 class MiniLMConfig(FrozenModel):
     """The bundled MiniLM-L6-v2 (int8, 384 dimensions), run by ONNX.

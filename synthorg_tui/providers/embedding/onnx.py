@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synthorg_tui.providers.embedding.config import MiniLMConfig
+from synthorg_tui.providers.embedding.config import MODEL_ID, MiniLMConfig
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.local import LocalEmbedder, normalise
 from synthorg_tui.providers.embedding.protocol import Vectors
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
 DIMS = 384
-MODEL_ID = "minilm-l6-v2-int8"
 MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 

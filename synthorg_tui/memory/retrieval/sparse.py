@@ -244,8 +244,16 @@ class BM25Tokenizer:
         return tuple(self._units(text, is_document=False))
 
     def stems(self, text: str) -> tuple[str, ...]:
-        """Return the units of a text as one term each, the one that its words begin with."""
-        return tuple(_terms(unit)[0] for unit in self.tokenize(text))
+        """Return what the words of a text begin with as they are written, accents and all."""
+        return tuple(
+            stem
+            for word, code in _kept(text)
+            for stem in (
+                _units_of(word, code, False)
+                if _UNSPACED.search(word)
+                else (_stem(word.casefold(), "en"),)
+            )
+        )
 
     def encode(self, text: str) -> SparseVector:
         """Return the sparse vector of a query: counts of terms hashed by murmurhash3.
@@ -279,10 +287,16 @@ class BM25Tokenizer:
             yield from _terms(unit)
 
     def _units(self, text: str, *, is_document: bool) -> Iterator[str]:
-        words = _WORD.findall(unicodedata.normalize("NFKC", text))
-        small = [word.casefold() for word in words]
-        code, _ = _language(small)
-        stops = languages()[code or "en"].words
-        for word, lowered in zip(words, small, strict=True):
-            if lowered not in stops:
-                yield from _units_of(word, code, is_document)
+        for word, code in _kept(text):
+            yield from _units_of(word, code, is_document)
+
+
+def _kept(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the words of a text that aren't function words, with the language of the text."""
+    words = _WORD.findall(unicodedata.normalize("NFKC", text))
+    small = [word.casefold() for word in words]
+    code, _ = _language(small)
+    stops = languages()[code or "en"].words
+    for word, lowered in zip(words, small, strict=True):
+        if lowered not in stops:
+            yield word, code

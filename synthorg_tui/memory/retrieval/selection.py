@@ -6,6 +6,7 @@ explanation accounts for every candidate.
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from itertools import accumulate
 from typing import Final
 
 from synthorg_tui.memory.enums import FusionStrategy
@@ -196,8 +197,12 @@ class Selection:
         return (*pinned, *self._best_first([pick.memory for pick in picks[:limit]]))
 
     def _best_first(self, memories: Sequence[ScoredMemory]) -> list[ScoredMemory]:
-        """The memories by the score of their place, less a share of it for their kind."""
-        scores = sorted((memory.combined_score for memory in memories), reverse=True)
+        """The memories by their score, less a share of it for their kind.
+
+        What something was put before, as by reranking, counts for what stands there.
+        """
+        own = [memory.combined_score for memory in reversed(memories)]
+        scores = reversed(list(accumulate(own, max)))
         worth: dict[str, float] = {}
         diary = 0
         for memory, score in zip(memories, scores, strict=True):

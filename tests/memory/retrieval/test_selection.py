@@ -2,14 +2,19 @@
 
 import asyncio
 import itertools
+from collections.abc import Mapping
+from typing import Any
 
 import hypothesis
+import numpy as np
 from hypothesis import strategies as st
 
 from synthorg_tui.memory.models import MemoryEntry
+from synthorg_tui.memory.retrieval.hits import HitPlace, SearchHit, SearchResult
 from tests.memory.memory_kit import entry
 from tests.memory.retriever_kit import (
     Backend,
+    Source,
     candidate,
     config,
     explained,
@@ -68,3 +73,31 @@ def test_no_kind_comes_before_what_has_twice_its_score(memories: list[tuple[floa
     explanation = asyncio.run(explained(strategy(Backend(*found))))
     scores = [candidate(explanation, key).combined for key in given(explanation)]
     assert all(later < 2 * earlier + 1e-9 for earlier, later in itertools.combinations(scores, 2))
+
+
+async def test_what_an_amendment_stands_before_keeps_its_score_against_other_kinds() -> None:
+    amended = [
+        hit_of("old", 0.9, "The ramp is steep."),
+        hit_of("older", 0.85, "The ramp."),
+        hit_of("new", 0.45, "Amended rule, superseding the old one."),
+    ]
+    said = SearchHit(entry("said", tags=("said",)), 0.5, None, 0.4)
+    vectors = {"old": (1.0, 0.0), "new": (0.98, 0.2), "older": (0.98, -0.2)}
+    source = Placed(*amended, said)
+    source.places = {key: HitPlace(None, np.array(each)) for key, each in vectors.items()}
+    wanted = config(fusion_strategy="score", relevance_weight=1.0, recency_weight=0.0)
+    explanation = await explained(strategy(source, config=wanted))
+    assert given(explanation) == ["new", "old", "older", "said"]
+
+
+def hit_of(key: str, score: float, text: str) -> SearchHit:
+    return SearchHit(entry(key, text, tags=("session",)), 0.8, None, score)
+
+
+class Placed(Source):
+    """A source that knows the vectors of its hits."""
+
+    places: Mapping[str, HitPlace]
+
+    async def candidates(self, *args: Any, **named: Any) -> SearchResult:
+        return SearchResult(self.hits, places=self.places)

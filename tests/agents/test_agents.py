@@ -106,14 +106,15 @@ class TestTools:
         memory = config.memory.model_copy(update={"self_editing": few})
         async with desk(tmp_path, config.model_copy(update={"memory": memory})) as (_, gateway):
             sessions = [gateway.connect(AgentIdentity("ada")) for _ in range(2)]
+            facts = ("Ada likes tea", "Builds run at night", "CI uses Bun", "Docs need a link")
             writes = (
-                each.call("core_memory_write", {"content": f"Fact {at} of session {number}."})
-                for number, each in enumerate(sessions)
-                for at in range(3)
+                each.call("core_memory_write", {"content": f"{fact}."})
+                for each, told in zip(sessions, (facts[:2], facts[2:]), strict=True)
+                for fact in told
             )
             replies = await asyncio.gather(*writes)
         refused = [each.content for each in replies if each.is_error]
-        assert len(refused) == 4
+        assert len(refused) == 2
         assert all("Core memory is full (2 entries)" in each for each in refused)
 
     async def test_a_search_finds_own_memories_in_a_fence(self, tmp_path: Path) -> None:

@@ -23,8 +23,9 @@ async def company(tmp_path: Path, *agents: dict[str, Any], **memory: Any) -> Asy
     async with Engine.open(RootConfig.model_validate(values), data_dir=tmp_path) as engine:
         await engine.gateway.open()
         for agent in ("locked", "free"):
-            for port in range(6540, 6546):
-                await engine.memory.store(agent, fact(f"A staging database listens on {port}."))
+            for port, team in enumerate(("billing", "search", "orders", "media", "login"), 6540):
+                told = f"The staging database of {team} listens on port {port}."
+                await engine.memory.store(agent, fact(told))
         yield engine
 
 

@@ -68,7 +68,7 @@ async def test_by_itself_only_what_loses_nothing_is_done(desk: Office) -> None:
 
 
 async def test_what_seems_to_disagree_is_asked_about_and_counted(desk: Office) -> None:
-    for word in ("Always", "Never"):
+    for word in ("Always", "Perhaps never"):
         await desk.backend.store(AGENT, request(f"{word} squash the commits before a merge"))
     service = runs(desk, EVERYTHING)
     assert await service.run_due() == "1 contradiction in Approvals"

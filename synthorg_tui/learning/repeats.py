@@ -239,10 +239,13 @@ def _lesson(execution: Execution, key: str, seen: Sequence[Evidence]) -> Lesson 
 def _certainty(key: str, evidence: Sequence[Evidence]) -> float:
     """How certain a lesson is: by the sessions that met the failure, if anything ended it.
 
-    What ended in another way each time teaches nothing yet.
+    What ended in another way each time teaches nothing yet, nor do rules of which none came again.
     """
     runs = len({seen.execution for seen in evidence})
-    is_plain = not key.rpartition("|")[2] or bool(_remedy(key, evidence)[0])
+    is_plain = bool(_remedy(key, evidence)[0])
+    if "|rules|" in key:
+        rules = Counter(seen.error.partition(": ")[0] for seen in evidence)
+        is_plain = max(rules.values()) > 1
     if not is_plain or (runs < 2 and len(evidence) < _TIMES_IN_ONE):
         return _ONCE
     return round(min(_MOST, _AGAIN + _MORE * (runs - 1)), 3)

@@ -184,6 +184,10 @@ class TestRules:
         assert "`dupl` (2 times): “12-40 lines are duplicate of" in lesson.proposal.action
         assert "`goconst`: “string `tide` has 3 occurrences" in lesson.proposal.action
 
+    def test_rules_of_which_none_came_again_are_no_lesson(self) -> None:
+        first = Run("s1").bash("mise run lint", DUPL, code=1)
+        assert learned(first, Run("s2").bash("mise run lint", CONST, code=1)) == []
+
     @rows(
         ("output", "rule"),
         [

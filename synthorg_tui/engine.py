@@ -322,7 +322,13 @@ class Engine:
     @property
     def sessions(self) -> "SessionErasure":
         """The service that lists imported sessions and erases them with their memories."""
-        return self._curation.sessions
+        sessions = self._curation.sessions
+        sessions.redraw = self._redraw
+        return sessions
+
+    async def _redraw(self) -> None:
+        """Draw memories, lessons and knowledge from what is left of sessions."""
+        await self.imports.catch_up()
 
     @cached_property
     def _curation(self) -> "CurationServices":

@@ -48,7 +48,7 @@ def session_facts(session: "StoredSession") -> list[tuple[str, str]]:
     """Return what is known of a session as pairs of label and value."""
     return [
         ("session", session.id),
-        ("part of", session.parent_id or ""),
+        ("branch of" if session.branch_of else "part of", session.above or ""),
         ("agent", ", ".join(filter(None, [session.agent_id, session.model]))),
         ("project", session.project or ""),
         ("read from", session.path),

@@ -4,12 +4,13 @@ A memory or a lesson that another session shows as well stays, without this sess
 memories leave in skills, proposals and files is for ``erasure``.
 """
 
+import asyncio
 import logging
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from synthorg_tui.approvals import rows
 from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
@@ -28,18 +29,25 @@ from synthorg_tui.executions.blame import Blame
 from synthorg_tui.executions.conversation import Conversation
 from synthorg_tui.executions.drawn import (
     DrawnMemory,
-    Moving,
     detach_in,
     drawn_again,
     move_in,
     release_in,
     release_purged,
+    sources_in,
 )
-from synthorg_tui.executions.forgotten import AgedSessions, absorb_in, forget_in
-from synthorg_tui.executions.models import SourceRef
+from synthorg_tui.executions.events import events_of
+from synthorg_tui.executions.forgotten import (
+    AgedSessions,
+    absorb_in,
+    forget_events_in,
+    forget_ids_in,
+    forget_in,
+)
+from synthorg_tui.executions.models import Execution, SourceRef, under_id
 from synthorg_tui.executions.sessions import SessionList, StoredSession, older_families
-from synthorg_tui.executions.store import ExecutionStore
-from synthorg_tui.memory.extensions import MemoryBundle
+from synthorg_tui.executions.store import Branch, ExecutionStore, replace_in
+from synthorg_tui.memory.extensions import MemoryBundle, MemoryDraft
 from synthorg_tui.persistence.call_log import erase_from_calls
 from synthorg_tui.persistence.port import Connection
 
@@ -90,11 +98,54 @@ class ForgottenSessions:
     erased: Erased
 
 
+Redraw = Callable[[], Awaitable[object]]
+Placing = Callable[[str], str]
+"""Returns where the lines that a source names stand from now on; empty when they go."""
+
+
+class Drawing(NamedTuple):
+    """How a session is read anew from its redacted lines, and what memories are drawn from one."""
+
+    read_again: Callable[[Execution, Sequence[str]], Execution]
+    drafts: Callable[[Execution], Sequence[MemoryDraft]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Remainder:
+    """What other files of a session hold of it, once some of them are forgotten.
+
+    ``moved`` are the present numbers of its lines, 0 of those that only the forgotten files had;
+    ``lost`` are the events of these.
+    """
+
+    execution: Execution
+    lines: tuple[str, ...]
+    branches: tuple[Branch, ...]
+    moved: tuple[int, ...]
+    lost: frozenset[int]
+
+    def place(self, source: str) -> str:
+        """Where the lines of a source stand now; empty when one of its ends is gone."""
+        ref = SourceRef.parse(source)
+        if ref is None or ref.last_line > len(self.moved):
+            return ""
+        first, last = self.moved[ref.first_line - 1], self.moved[ref.last_line - 1]
+        return str(self.execution.ref(first, last)) if first and last else ""
+
+
 @dataclass(frozen=True, slots=True)
 class _ForgettingPlan:
-    """Everything that is erased with some sessions; ``fewer`` lose evidence and stay."""
+    """Everything that is erased with some sessions; ``fewer`` lose evidence and stay.
+
+    ``sessions`` with ``gone`` are erased; of those with ``left`` other files stay. ``released`` are
+    memories that what is left draws anew, ``sources`` where others have theirs from now on.
+    """
 
     sessions: tuple[StoredSession, ...]
+    gone: frozenset[str] = frozenset()
+    left: Mapping[str, _Remainder] = field(default_factory=dict)
+    released: tuple[str, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict)
     memory_ids: tuple[str, ...] = ()
     items: tuple[ApprovalItem, ...] = ()
     fewer: tuple[tuple[ApprovalItem, Lesson], ...] = ()
@@ -108,6 +159,11 @@ class _ForgettingPlan:
         """The ids of the sessions."""
         return tuple(session.id for session in self.sessions)
 
+    @property
+    def purged(self) -> tuple[str, ...]:
+        """The memories to purge, also those that are drawn anew."""
+        return (*self.memory_ids, *self.released)
+
 
 class SessionErasure:
     """Lists imported sessions and forgets them, which can't be undone.
@@ -117,6 +173,7 @@ class SessionErasure:
         erasure: Purges memories with the skills and proposals made of them.
         sessions: The imported sessions.
         executions: Their records.
+        drawing: Reads what is left of a session, and draws memories from one.
     """
 
     def __init__(
@@ -125,11 +182,16 @@ class SessionErasure:
         erasure: Erasure,
         sessions: SessionList,
         executions: ExecutionStore,
+        drawing: Drawing,
     ) -> None:
         self._base = base
         self._erasure = erasure
         self._sessions = sessions
         self._executions = executions
+        self._drawing = drawing
+        self.redraw: Redraw = executions.unlearnt
+        """Draws memories and lessons from what is left of sessions, now rather than at the next
+        import; whoever can do so sets it."""
 
     async def list(self) -> tuple[StoredSession, ...]:
         """Return all imported sessions, the latest first."""
@@ -187,7 +249,10 @@ class SessionErasure:
         def also(db: Connection, number: int, at: datetime) -> None:
             _forget(db, plan, actor=actor, number=number, at=at)
 
-        erased = await self._erasure.purge_with(plan.memory_ids, actor=actor, also=also)
+        erased = await self._erasure.purge_with(plan.purged, actor=actor, also=also)
+        if plan.left:
+            await self.redraw()
+            erased = replace(erased, memories=erased.memories - len(plan.released))
         return ForgottenSessions(plan.ids, erased)
 
     async def absorb(self, into: NotBlankStr, absorbed: Mapping[str, Sequence[int]]) -> None:
@@ -196,31 +261,35 @@ class SessionErasure:
         ``absorbed`` has the number of each line of theirs in that one. What a person has changed or
         decided on stays, with its evidence there.
         """
-        store, ids = self._base.store, tuple(absorbed)
+        ids = tuple(absorbed)
         records = await self._base.registry.all()
-        theirs = {memory_id for record in records for memory_id in record.memory_ids}
-        drawn = await self._base.database.read(lambda db: drawn_again(db, ids))
-        purge = tuple(memory_id for memory_id in drawn if memory_id not in theirs)
+        purge = await self._drawn_again(ids, records)
         items = await self._base.queue.list(snoozed=True)
-        moving = partial(_moved, into, absorbed)
+        sources = await self._base.database.read(lambda db: sources_in(db, ids))
+        place = partial(_moved, into, absorbed)
 
         def within(db: Connection, _: object) -> None:
             release_purged(db, purge)
-            move_in(db, ids, moving)
+            move_in(db, {each.memory_id: place(each.source) for each in sources})
             for record in records:
-                if any(seen.execution in absorbed for seen in record.evidence):
-                    evidence = _moved_evidence(record.evidence, into, moving)
+                evidence = _left(record.evidence, place)
+                if evidence != record.evidence:
                     registry.put(db, record.model_copy(update={"evidence": evidence}))
-            for item in items:
-                lesson = lesson_of(item)
-                if lesson and any(seen.execution in absorbed for seen in lesson.evidence):
-                    evidence = _moved_evidence(lesson.evidence, into, moving)
-                    update = {"evidence": evidence, "task_id": evidence[0].execution}
-                    payload = lesson.model_copy(update=update).model_dump_json()
-                    rows.update(db, item.model_copy(update={"payload": payload}))
+            for item, lesson in _lessons_of(items, place)[1]:
+                payload = lesson.model_dump_json()
+                rows.update(db, item.model_copy(update={"payload": payload}))
             absorb_in(db, ids)
 
-        await store.change_together(MemoryBundle(purge=purge, erases=True), within, actor="import")
+        bundle = MemoryBundle(purge=purge, erases=True)
+        await self._base.store.change_together(bundle, within, actor="import")
+
+    async def _drawn_again(
+        self, ids: Sequence[str], records: Sequence[RegisteredSkill]
+    ) -> tuple[str, ...]:
+        """The memories that these sessions draw and nobody has a hand in."""
+        drawn = await self._base.database.read(lambda db: drawn_again(db, ids))
+        taken = {memory_id for record in records for memory_id in record.memory_ids}
+        return tuple(memory_id for memory_id in drawn if memory_id not in taken)
 
     async def delete_aged(self, days: int, now: datetime) -> int:
         """Delete the sessions that ended more than so many days ago, keeping what was made of them.
@@ -253,47 +322,124 @@ class SessionErasure:
 
     async def _plan(self, session_ids: Sequence[str], *, keep_memories: bool) -> _ForgettingPlan:
         """Work out what is erased; reads only."""
-        sessions = await self._sessions.with_parts(session_ids)
-        ids = frozenset(session.id for session in sessions)
-        missing = sorted(set(session_ids) - ids)
-        if missing:
-            raise DomainError(f"there is no session {missing[0]}")
-        items, fewer = _lessons_of(await self._base.queue.list(snoozed=True), ids)
-        skills = [
-            s
-            for s in await self._base.registry.all()
-            if len(_left(s.evidence, ids)) < len(s.evidence)
-        ]
-        alone = [] if keep_memories else [s for s in skills if not _left(s.evidence, ids)]
-        supported = [skill for skill in skills if skill not in alone]
-        made = set() if keep_memories else set(await self._base.store.made_of(sorted(ids)))
+        sessions = await self._with_parts(session_ids)
+        left, gone = await self._fates(sessions)
+        place = partial(_place, gone, left)
+        alone_in, fewer = _lessons_of(await self._base.queue.list(snoozed=True), place)
+        records = await self._base.registry.all()
+        skills = [s for s in records if _left(s.evidence, place) != s.evidence]
+        alone = [] if keep_memories else [s for s in skills if not _left(s.evidence, place)]
+        supported = tuple(skill for skill in skills if skill not in alone)
+        released = () if keep_memories else await self._drawn_again(tuple(left), records)
+        sources = await self._base.database.read(lambda db: sources_in(db, [*gone, *left]))
+        store = self._base.store
+        places = {each.memory_id: place(each.source) for each in sources}
+        lost = [each for each in sources if not places[each.memory_id]]
+        said = {each.key: each.memory_id for each in lost if "|said:" in each.key}
+        places |= await self._said_by_others(said, {*gone, *left}, left.values())
+        made = {each.memory_id for each in lost} | set(await store.made_of(sorted(gone)))
+        made = set() if keep_memories else made - set(released)
         made |= {memory_id for skill in alone for memory_id in skill.memory_ids}
-        whole = [
-            SourceRef(execution_id=session.id, first_line=1, last_line=session.lines or 1)
-            for session in sessions
-        ]
-        known = () if keep_memories else await self._base.store.known_from(whole)
+        made -= {memory_id for memory_id, source in places.items() if source}
+        refs = [ref for id_ in (*gone, *left) for ref in await self._gone_from(id_, left.get(id_))]
+        known = () if keep_memories else await store.known_from(refs)
         made |= {each.memory_id for each in known}
         made -= {memory_id for skill in supported for memory_id in skill.memory_ids}
         return _ForgettingPlan(
             sessions=sessions,
+            gone=gone,
+            left=left,
+            released=tuple(memory_id for memory_id in released if memory_id not in made),
+            sources={memory_id: source for memory_id, source in places.items() if source},
             memory_ids=tuple(sorted(made)),
-            items=tuple(items),
+            items=tuple(alone_in),
             fewer=tuple(fewer),
-            skills=tuple(supported),
+            skills=supported,
             known=known,
             keeps=keep_memories,
-            texts=await self._texts(ids),
+            texts=await self._texts(refs),
         )
 
-    async def _texts(self, ids: Collection[str]) -> tuple[str, ...]:
-        """What was said in the sessions, to be looked for in the record of agents' calls."""
+    async def _with_parts(self, session_ids: Sequence[str]) -> tuple[StoredSession, ...]:
+        sessions = await self._sessions.with_parts(session_ids)
+        missing = sorted(set(session_ids) - {session.id for session in sessions})
+        if missing:
+            raise DomainError(f"there is no session {missing[0]}")
+        return sessions
+
+    async def _fates(
+        self, sessions: Sequence[StoredSession]
+    ) -> tuple[dict[str, _Remainder], frozenset[str]]:
+        """What is left of the stored sessions that these are files of, and which go as a whole."""
+        wanted = frozenset(session.id for session in sessions)
+        homes = dict.fromkeys(session.branch_of or session.id for session in sessions)
+        found = {home: await self._remainder(home, wanted) for home in homes}
+        left = {home: rest for home, rest in found.items() if rest is not None}
+        return left, frozenset(homes) - left.keys()
+
+    async def _remainder(self, home: str, wanted: Collection[str]) -> _Remainder | None:
+        """What files that aren't forgotten hold of a stored session; ``None`` for nothing."""
+        branches = await self._executions.branches(home)
+        staying = [each for each in branches if each.id not in wanted]
+        execution = await self._executions.get(home)
+        if not staying or execution is None:
+            return None
+        first = next((b for b in staying if b.id == home), max(staying, key=_holds_most))
+        lines = await self._executions.lines(home)
+        kept = sorted(frozenset().union(*(each.numbers for each in staying)))
+        present = {number: place for place, number in enumerate(kept, 1)}
+        read = await asyncio.to_thread(
+            self._drawing.read_again,
+            under_id(execution, first.id, first.path),
+            [lines[number - 1] for number in kept],
+        )
+        moved = tuple(present.get(number, 0) for number in range(1, len(lines) + 1))
+        renumbered = [
+            replace(each, numbers=frozenset(present[number] for number in each.numbers))
+            for each in (first, *(each for each in staying if each is not first))
+        ]
+        lost = events_of(execution).keys - events_of(read).keys
+        kept_lines = tuple(lines[number - 1] for number in kept)
+        return _Remainder(read, kept_lines, tuple(renumbered), moved, lost)
+
+    async def _gone_from(self, home: str, rest: _Remainder | None) -> Sequence[SourceRef]:
+        """The lines of a stored session that are erased."""
+        execution = await self._executions.get(home)
+        if execution is None:
+            return []
+        if rest is None:
+            return [execution.ref(1, execution.line_count or 1)]
+        lost = [number for number, place in enumerate(rest.moved, 1) if not place]
+        return [execution.ref(number, number) for number in lost]
+
+    async def _said_by_others(
+        self, wanted: Mapping[str, str], gone: Collection[str], left: Iterable[_Remainder]
+    ) -> dict[str, str]:
+        """Where other sessions say what people said in those that go, by the memories' ids."""
+        found: dict[str, str] = {}
+        others = (s.id for s in await self._sessions.all() if not s.branch_of and s.id not in gone)
+        waiting: Sequence[Execution | str] = [*(rest.execution for rest in left), *others]
+        for each in waiting:
+            if len(found) == len(wanted):
+                break
+            execution = await self._executions.get(each) if isinstance(each, str) else each
+            drafts = await asyncio.to_thread(self._drawing.drafts, execution) if execution else ()
+            for draft in drafts:
+                if memory_id := wanted.get(draft.key or ""):
+                    found.setdefault(memory_id, draft.request.metadata.source or "")
+        return found
+
+    async def _texts(self, refs: Sequence[SourceRef]) -> tuple[str, ...]:
+        """What was said on these lines, to be looked for in the record of agents' calls."""
         texts: dict[str, None] = {}
-        for session_id in sorted(ids):
-            execution = await self._executions.get(session_id)
+        for id_ in dict.fromkeys(ref.execution_id for ref in refs):
+            execution = await self._executions.get(id_)
+            spans = [(ref.first_line, ref.last_line) for ref in refs if ref.execution_id == id_]
             if execution is not None:
-                texts |= dict.fromkeys(turn.text for turn in execution.turns)
-                texts[execution.task] = None
+                said = [t for t in execution.turns if any(a <= t.first_line <= b for a, b in spans)]
+                texts |= dict.fromkeys(turn.text for turn in said)
+                if not execution.turns or execution.turns[0] in said:
+                    texts[execution.task] = None
         return tuple(texts)
 
 
@@ -301,10 +447,17 @@ def _forget(
     db: Connection, plan: _ForgettingPlan, *, actor: str, number: int, at: datetime
 ) -> None:
     """Carry the plan out, within the transaction that purges the memories."""
+    gone = sorted(plan.gone)
     if plan.keeps:
-        detach_in(db, plan.ids)
+        detach_in(db, gone)
     release_in(db, plan.known)
-    forget_in(db, plan.ids, at=at)
+    release_purged(db, plan.released)
+    move_in(db, plan.sources)
+    for home, rest in plan.left.items():
+        forget_events_in(db, rest.lost)
+        replace_in(db, home, rest.execution, rest.lines, rest.branches, rest.moved)
+    forget_in(db, gone, at=at)
+    forget_ids_in(db, set(plan.ids) - plan.gone, at=at)
     for item in plan.items:
         erase_in(db, item.id, actor=actor, at=at)
     for item, lesson in plan.fewer:
@@ -313,7 +466,7 @@ def _forget(
     for skill in plan.skills:
         present = registry.find(db, skill.path)
         if present is not None:
-            evidence = _left(present.evidence, frozenset(plan.ids))
+            evidence = _left(present.evidence, partial(_place, plan.gone, plan.left))
             registry.put(db, present.model_copy(update={"evidence": evidence}))
     for operation in journal.every(db):
         stored = operation.effects.model_dump_json()
@@ -323,17 +476,18 @@ def _forget(
 
 
 def _lessons_of(
-    items: Sequence[ApprovalItem], ids: frozenset[str]
+    items: Sequence[ApprovalItem], place: Placing
 ) -> tuple[list[ApprovalItem], list[tuple[ApprovalItem, Lesson]]]:
-    """The proposals that these sessions alone show, and the others without their evidence."""
+    """The proposals of which no evidence is left, and those of which less is, or elsewhere."""
     alone, fewer = [], []
     for item in items:
         lesson = lesson_of(item)
-        if lesson is None or not any(each.execution in ids for each in lesson.evidence):
+        left = _left(lesson.evidence, place) if lesson is not None else ()
+        if lesson is None or left == lesson.evidence:
             continue
-        left = _left(lesson.evidence, ids)
         if left:
-            task_id = left[0].execution if lesson.task_id in ids else lesson.task_id
+            kept = {seen.execution for seen in left}
+            task_id = lesson.task_id if lesson.task_id in kept else left[0].execution
             update = {"evidence": left, "task_id": task_id}
             fewer.append((item, lesson.model_copy(update=update)))
         else:
@@ -341,8 +495,26 @@ def _lessons_of(
     return alone, fewer
 
 
-def _left(evidence: Sequence[Evidence], ids: frozenset[str]) -> tuple[Evidence, ...]:
-    return tuple(each for each in evidence if each.execution not in ids)
+def _left(evidence: Sequence[Evidence], place: Placing) -> tuple[Evidence, ...]:
+    """The evidence that is left where it stands now, each occurrence once."""
+    found: dict[str, Evidence] = {}
+    for seen in evidence:
+        lines = place(seen.lines)
+        if lines and lines != seen.lines:
+            ref = SourceRef.parse(lines)
+            execution = ref.execution_id if ref else seen.execution
+            seen = seen.model_copy(update={"execution": execution, "lines": lines})
+        if lines:
+            found.setdefault(lines, seen)
+    return tuple(found.values())
+
+
+def _place(gone: Collection[str], left: Mapping[str, _Remainder], source: str) -> str:
+    """Where a source stands once sessions are forgotten; empty when it goes."""
+    execution = source.partition("#")[0]
+    if execution in gone:
+        return ""
+    return left[execution].place(source) if execution in left else source
 
 
 def _moved(into: str, absorbed: Mapping[str, Sequence[int]], source: str) -> str:
@@ -355,14 +527,5 @@ def _moved(into: str, absorbed: Mapping[str, Sequence[int]], source: str) -> str
     return str(SourceRef(execution_id=into, first_line=min(found), last_line=max(found)))
 
 
-def _moved_evidence(
-    evidence: Sequence[Evidence], into: str, moving: Moving
-) -> tuple[Evidence, ...]:
-    """The evidence where it stands now, each occurrence once."""
-    moved: dict[str, Evidence] = {}
-    for seen in evidence:
-        lines = moving(seen.lines)
-        if lines != seen.lines:
-            seen = seen.model_copy(update={"execution": into, "lines": lines})
-        moved.setdefault(lines, seen)
-    return tuple(moved.values())
+def _holds_most(branch: Branch) -> int:
+    return len(branch.numbers)

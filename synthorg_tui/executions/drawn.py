@@ -5,8 +5,8 @@ told by memories. Here is only what has to happen to them when a session or a li
 how they are made is for ``knowledge``.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 from synthorg_tui.executions.models import SourceRef
 from synthorg_tui.persistence.port import Connection
@@ -63,10 +63,6 @@ def release_in(db: Connection, drawn: Sequence[DrawnMemory]) -> None:
     )
 
 
-Moving: TypeAlias = Callable[[str], str]
-"""Returns where the lines that a source names stand now; another source as it is."""
-
-
 def drawn_again(db: Connection, ids: Sequence[str]) -> list[str]:
     """Return the memories that a session draws from its lines, as nobody changed or deleted them.
 
@@ -82,15 +78,29 @@ def drawn_again(db: Connection, ids: Sequence[str]) -> list[str]:
     return [row[0] for row in rows]
 
 
-def move_in(db: Connection, ids: Sequence[str], moving: Moving) -> None:
-    """Have the memories of these sessions name their sources where they stand now."""
+class Source(NamedTuple):
+    """A memory with its import key and the lines of a session that it is drawn from."""
+
+    memory_id: str
+    key: str
+    source: str
+
+
+def sources_in(db: Connection, ids: Sequence[str]) -> list[Source]:
+    """Return the memories drawn from lines of these sessions, deleted ones too."""
     rows = db.execute(
-        "SELECT DISTINCT m.source FROM memories m, unnest(?::VARCHAR[]) AS s(id) "
-        "WHERE starts_with(m.source, s.id || '#')",
+        "SELECT DISTINCT m.id::VARCHAR, coalesce(m.import_key, ''), m.source "
+        "FROM memories m, unnest(?::VARCHAR[]) AS s(id) WHERE starts_with(m.source, s.id || '#') "
+        "ORDER BY 1",
         [list(ids)],
     ).fetchall()
-    for (source,) in rows:
-        db.execute("UPDATE memories SET source = ? WHERE source = ?", [moving(source), source])
+    return [Source(*row) for row in rows]
+
+
+def move_in(db: Connection, places: Mapping[str, str]) -> None:
+    """Have memories, by their ids, name these sources."""
+    for memory_id, source in places.items():
+        db.execute("UPDATE memories SET source = ? WHERE id = ?::UUID", [source, memory_id])
 
 
 def release_purged(db: Connection, memory_ids: Sequence[str]) -> None:

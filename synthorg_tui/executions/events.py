@@ -10,7 +10,7 @@ import bisect
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -41,6 +41,12 @@ class SessionEvents:
         """All identities."""
         whole = () if self.whole is None else (self.whole,)
         return frozenset().union(whole, *self.by_line.values())
+
+    def between(self, spans: Iterable[tuple[int, int]]) -> set[int]:
+        """Return the identities of the events on these lines, first and last of each span."""
+        spans = list(spans)
+        on = (line for line in self.by_line if any(a <= line <= b for a, b in spans))
+        return set().union(*(self.by_line[line] for line in on))
 
 
 def events_of(execution: Execution) -> SessionEvents:

@@ -224,3 +224,12 @@ class Execution(FrozenModel):
         """
         last = max(first_line, last_line)
         return SourceRef(execution_id=self.id, first_line=first_line, last_line=last)
+
+
+def under_id(execution: Execution, id_: str, path: str) -> Execution:
+    """Return the execution under the id of another of its files, which is at this path."""
+    session_id, slash, _ = id_.partition(":")[2].partition("/")
+    update = {"id": id_, "session_id": session_id, "source_path": path}
+    if slash:
+        update["parent_id"] = id_.partition("/")[0]
+    return execution.model_copy(update=update)

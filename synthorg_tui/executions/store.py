@@ -14,7 +14,12 @@ from typing import Any, Final, Self
 from synthorg_tui.executions.erased_lines import remember_in, spans_in, without_erased
 from synthorg_tui.executions.events import events_of
 from synthorg_tui.executions.facts import FACTS, facts_of, pack_record, unpack_record
-from synthorg_tui.executions.forgotten import absorb_in, forgotten_in
+from synthorg_tui.executions.forgotten import (
+    absorb_in,
+    forget_events_in,
+    forgotten_events_in,
+    forgotten_in,
+)
 from synthorg_tui.executions.models import Execution, SourceRef
 from synthorg_tui.executions.packed import LineBlock, PackedLines
 from synthorg_tui.persistence.port import Connection, StoreDatabase
@@ -135,7 +140,8 @@ class ExecutionStore:
         record = await asyncio.to_thread(pack_record, execution)
 
         def work(db: Connection) -> None:
-            _put(db, execution, mark.path, record, lines)
+            paths = {each.id: each.path for each in branches}
+            _put(db, execution, paths.get(execution.id, mark.path), record, lines)
             _put_branches(db, execution.id, branches)
             if moved and spans:
                 db.execute("DELETE FROM erased_lines WHERE execution_id = ?", [execution.id])
@@ -156,6 +162,17 @@ class ExecutionStore:
             ).fetchall()
         )
         return tuple(row[0] for row in rows)
+
+    async def forgotten(self, execution_id: str, keys: Collection[int]) -> set[int]:
+        """Return which of a session's events were deleted, or erased as lines of another session.
+
+        Lines erased from this one are known by their numbers.
+        """
+
+        def work(db: Connection) -> set[int]:
+            return set() if spans_in(db, execution_id) else forgotten_events_in(db, keys)
+
+        return await self._database.read(work)
 
     async def branches(self, execution_id: str) -> tuple[Branch, ...]:
         """Return the files of a session that has several, in the order of their ids."""
@@ -328,11 +345,35 @@ def erase_lines_in(db: Connection, refs: Sequence[SourceRef]) -> int:
             path, record = head
             blocks = _blocks_in(db, execution_id)
             lines = PackedLines(line for block in blocks for _, line in block.lines())
-            kept, lines = without_erased(unpack_record(record), lines, spans_in(db, execution_id))
+            execution, spans = unpack_record(record), spans_in(db, execution_id)
+            forget_events_in(db, events_of(execution).between(spans))
+            kept, lines = without_erased(execution, lines, spans)
             _put(db, kept, path, pack_record(kept), lines)
             db.execute("UPDATE file_marks SET digest = '' WHERE path = ?", [path])
             found += 1
     return found
+
+
+def replace_in(
+    db: Connection,
+    before: str,
+    execution: Execution,
+    lines: Sequence[str],
+    branches: Sequence[Branch],
+    moved: Sequence[int],
+) -> None:
+    """Store what is left of a session in its place, to be drawn from anew.
+
+    ``moved`` are the present numbers of the lines that it had. Runs in the caller's transaction.
+    """
+    spans = [(moved[first - 1], moved[last - 1]) for first, last in spans_in(db, before)]
+    absorb_in(db, [before])
+    remember_in(db, [execution.ref(*span) for span in spans if all(span)])
+    path = next(each.path for each in branches)
+    _put(db, execution, path, pack_record(execution), PackedLines(lines))
+    _put_branches(db, execution.id, branches if len(branches) > 1 else ())
+    values = [execution.id, execution.line_count]
+    db.execute("INSERT OR REPLACE INTO unlearnt_sessions VALUES (?, ?)", values)
 
 
 def _put(

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from synthorg_tui.executions.erased_lines import ERASED_LINE
 from synthorg_tui.executions.events import Copy, SessionEvents, events_of, joined
-from synthorg_tui.executions.models import Execution
+from synthorg_tui.executions.models import Execution, under_id
 from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.executions.store import Branch, ExecutionStore
@@ -22,6 +23,7 @@ from synthorg_tui.ingest.readers import READERS
 from synthorg_tui.ingest.reading import COPY, LONGER_COPY, ExtractedExecution
 from synthorg_tui.ingest.records import TranscriptLines
 
+DELETED: Final = "this session was deleted here"
 NAME_TAKEN: Final = "a session of this name was recorded: report it as another"
 AGENT_DIFFERS: Final = "another agent has a session of this name"
 MAX_OWN: Final = 120
@@ -75,6 +77,27 @@ async def place(executions: ExecutionStore, read: ExtractedExecution, path: str)
     return await _joined(executions, known, others, read, path)
 
 
+async def without_deleted(
+    executions: ExecutionStore, read: ExtractedExecution
+) -> ExtractedExecution | None:
+    """Return a session without events that were deleted; ``None`` when nothing is left."""
+    if await executions.is_forgotten(read.execution):
+        return None
+    events = await asyncio.to_thread(events_of, read.execution)
+    gone = await executions.forgotten(read.execution.id, events.keys)
+    if not gone:
+        return read
+    lines = [
+        line if events.by_line.get(number, set()).isdisjoint(gone) else ERASED_LINE
+        for number, line in enumerate(read.lines, 1)
+    ]
+    try:
+        execution = await asyncio.to_thread(read_again, read.execution, lines)
+    except ValueError:
+        return None
+    return ExtractedExecution(execution, PackedLines(lines), extract(execution))
+
+
 def _unfit(read: Execution, known: Execution) -> str:
     if read.is_reported and not known.is_reported:
         return NAME_TAKEN
@@ -95,12 +118,9 @@ async def _is_other(
 def _renamed(read: ExtractedExecution, events: SessionEvents) -> ExtractedExecution:
     first = min(events.by_line, key=lambda line: (not events.by_line[line], line))
     mark = f"{SAME_NAME}{min(events.by_line[first]) & 0xFFFFFFFF:08x}"
-    session_id = f"{read.execution.session_id}{mark}"
     head, slash, part = read.execution.id.partition("/")
-    update = {"id": f"{head}{mark}{slash}{part}", "session_id": session_id}
-    if read.execution.parent_id is not None:
-        update["parent_id"] = f"{read.execution.parent_id}{mark}"
-    execution = read.execution.model_copy(update=update)
+    path = read.execution.source_path
+    execution = under_id(read.execution, f"{head}{mark}{slash}{part}", path)
     return replace(read, execution=execution, drafts=extract(execution))
 
 
@@ -120,6 +140,8 @@ async def _joined(
             await asyncio.to_thread(family.take, *stored, absorbs=True)
     copy = await asyncio.to_thread(Copy, read.execution, tuple(read.lines))
     await asyncio.to_thread(family.take, copy, _alone(copy, path))
+    if read.execution.id != known.id:
+        family.begin_with(copy.execution, path)
     return await asyncio.to_thread(family.placed, is_same=read.execution.id == known.id)
 
 
@@ -144,7 +166,7 @@ class _Family:
         """Add what a copy, made of these branches, has of its own; or all of a stored session."""
         result = joined(self._copy, copy)
         if result.lines != self._copy.lines:
-            self._copy = Copy(_read_again(self._copy.execution, result.lines), result.lines)
+            self._copy = Copy(read_again(self._copy.execution, result.lines), result.lines)
         self._moved = _renumbered(self._moved, result.moved)
         for id_, numbers in self._absorbed.items():
             self._absorbed[id_] = _renumbered(numbers, result.moved)
@@ -160,6 +182,20 @@ class _Family:
                 found = replace(found, numbers=both, title=before.title)
             kept[branch.id] = replace(found, title=one_line(own, MAX_OWN) or found.title)
         self._branches = kept
+
+    def begin_with(self, execution: Execution, path: str) -> None:
+        """Name the session after a file that was joined, if the others are forks of it.
+
+        That is one that begins with the session, ended before it, and adds nothing to it.
+        """
+        known, own = self._copy.execution, self._branches[execution.id].title
+        ended, later = execution.ended_at, known.ended_at
+        if own or execution.started_at != known.started_at:
+            return
+        if ended is None or later is None or ended >= later:
+            return
+        self._absorbed[known.id], self._moved = self._moved, ()
+        self._copy = Copy(under_id(known, execution.id, path), self._copy.lines)
 
     def placed(self, *, is_same: bool) -> Placed:
         """Return the session with what is drawn from it; ``is_same`` when its own file was read."""
@@ -194,8 +230,11 @@ def _numbered(branch: Branch, present: Sequence[int]) -> Branch:
     return replace(branch, numbers=frozenset(_renumbered(branch.numbers, present)) - {0})
 
 
-def _read_again(execution: Execution, lines: Sequence[str]) -> Execution:
-    """Return the execution as it is with these lines; who it is stays."""
+def read_again(execution: Execution, lines: Sequence[str]) -> Execution:
+    """Return the execution as it is with these lines; who it is stays.
+
+    Raises ``ValueError`` when they hold nothing that was asked or done.
+    """
     reader = next(each for each in READERS if each.name == execution.reader)
     source = TranscriptLines(
         Path(execution.source_path),

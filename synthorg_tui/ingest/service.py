@@ -22,8 +22,9 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.failsafe import raise_fatal
 from synthorg_tui.core.projects import repository_of
 from synthorg_tui.core.text import counted
+from synthorg_tui.executions.models import Execution
 from synthorg_tui.executions.store import ExecutionStore, FileMark
-from synthorg_tui.ingest.copies import Absorb, place
+from synthorg_tui.ingest.copies import DELETED, Absorb, place, without_deleted
 from synthorg_tui.ingest.discovery import (
     FoundTranscripts,
     TranscriptFile,
@@ -31,7 +32,7 @@ from synthorg_tui.ingest.discovery import (
     looked_for,
     usual_places,
 )
-from synthorg_tui.ingest.extract.memories import EXTRACTION
+from synthorg_tui.ingest.extract.memories import EXTRACTION, extract
 from synthorg_tui.ingest.readers.base import MAX_EVENTS
 from synthorg_tui.ingest.reading import EXPECTED, ExtractedExecution, FileReading, ReadAhead
 from synthorg_tui.memory.extensions import BatchStore, MemoryDraft
@@ -202,7 +203,7 @@ class ImportService:
         roots = list(usual) if paths is None else paths
         cancel = cancel or threading.Event()
         options = ImportOptions(progress, cancel, self.absorb, reporter)
-        job = _ImportJob(self._backend, self._executions, self._clock, self._turns, options)
+        job = self._job(options)
         self._turns.running += 1
         try:
             await job.run(roots)
@@ -216,11 +217,16 @@ class ImportService:
     async def catch_up(self) -> tuple[int, int]:
         """Learn from the sessions that were stored and not learnt from, without importing any.
 
-        There are some when an import was killed, or learning from them failed. Returns how many
-        they were, and how many lessons were proposed.
+        There are some when an import was killed, learning from them failed, or a part of one was
+        deleted; their memories are drawn, too. Returns how many they were, and how many lessons
+        were proposed.
         """
-        ids = list(await self._executions.unlearnt())
-        return len(ids), await self._learn_from(ids, threading.Event())
+        ids, cancel = list(await self._executions.unlearnt()), threading.Event()
+        await self._job(ImportOptions(None, cancel, self.absorb)).draw_from(ids)
+        return len(ids), await self._learn_from(ids, cancel)
+
+    def _job(self, options: ImportOptions) -> "_ImportJob":
+        return _ImportJob(self._backend, self._executions, self._clock, self._turns, options)
 
     async def _learn_from(self, ids: Sequence[str], cancel: threading.Event) -> int:
         if self._learner is None or not ids:
@@ -349,11 +355,12 @@ class _ImportJob:
 
     async def _store_execution(self, extracted: ExtractedExecution, mark: FileMark) -> None:
         """Memories first, the file's mark last: an import cut short is taken up again."""
-        if await self._executions.is_forgotten(extracted.execution):
-            self._skip(mark.path, "this session was deleted here")
+        left = await without_deleted(self._executions, extracted)
+        if left is None:
+            self._skip(mark.path, DELETED)
             await self._executions.pass_over(replace(mark, digest=""))
             return
-        placed = await place(self._executions, extracted, mark.path)
+        placed = await place(self._executions, left, mark.path)
         execution, drafts = placed.session.execution, placed.session.drafts
         if placed.refusal:
             self._skip(mark.path, placed.refusal)
@@ -362,6 +369,24 @@ class _ImportJob:
             return
         if placed.absorbed:
             await self._options.absorb(execution.id, placed.absorbed)
+        await self._store_drafts(execution, drafts)
+        if self._cancel.is_set():
+            return
+        await self._executions.save(
+            execution, placed.session.lines, mark, branches=placed.branches, moved=placed.moved
+        )
+        self._add(executions=1)
+        self.imported.append(execution.id)
+
+    async def draw_from(self, ids: Sequence[str]) -> None:
+        """Store the memories of stored sessions."""
+        for id_ in ids:
+            if execution := await self._executions.get(id_):
+                is_own = execution.is_reported
+                drafts = await asyncio.to_thread(extract, execution, reported=is_own)
+                await self._store_drafts(execution, drafts)
+
+    async def _store_drafts(self, execution: Execution, drafts: Sequence[MemoryDraft]) -> None:
         for start in range(0, len(drafts), BATCH):
             if self._cancel.is_set():
                 return
@@ -371,11 +396,6 @@ class _ImportJob:
                 by_project = self.report.added_by_project
                 project = repository_of(execution.project)
                 by_project[project] = by_project.get(project, 0) + added
-        await self._executions.save(
-            execution, placed.session.lines, mark, branches=placed.branches, moved=placed.moved
-        )
-        self._add(executions=1)
-        self.imported.append(execution.id)
 
     async def _store_batch(self, agent: str, drafts: Sequence[MemoryDraft]) -> None:
         dated = [self._dated(draft) for draft in drafts]

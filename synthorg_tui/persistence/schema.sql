@@ -167,6 +167,11 @@ CREATE TABLE IF NOT EXISTS forgotten_sessions (
     by_age BOOLEAN DEFAULT false
 );
 
+-- Hashes, with the salt, of the events that only deleted sessions had, so that no copy brings them back.
+CREATE TABLE IF NOT EXISTS forgotten_events (
+    mark BIGINT NOT NULL
+);
+
 -- Lines of transcripts that are blank on request; importing them again leaves them blank.
 CREATE TABLE IF NOT EXISTS erased_lines (
     execution_id VARCHAR NOT NULL,

@@ -33,7 +33,7 @@ ERASED_ELSEWHERE: Final = frozenset(
     {
         *("meta", "memories", "memory_edges", "vectors", "tombstones", "history", "undo_steps"),
         *("executions", "execution_lines", "file_marks", "unknown_records", "erased_lines"),
-        *("session_events", "session_branches"),
+        *("session_events", "session_branches", "forgotten_events"),
         *("forgotten_sessions", "session_facts", "knowledge_lines", "scenarios", "silenced"),
         *("approvals", "approval_events", "operations", "skills", "skill_versions", "skill_bytes"),
         *("skill_roots", "found_skills", "lesson_uses", "lesson_runs", "agent_calls"),

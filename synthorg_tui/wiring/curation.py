@@ -103,12 +103,14 @@ def build_curation(
     from synthorg_tui.curation.decisions import DecisionRunner
     from synthorg_tui.curation.disk_sync import FileChanges
     from synthorg_tui.curation.erasure import Erasure
-    from synthorg_tui.curation.forgetting import SessionErasure
+    from synthorg_tui.curation.forgetting import Drawing, SessionErasure
     from synthorg_tui.curation.journal import Journal
     from synthorg_tui.curation.preview import ApprovalPreview
     from synthorg_tui.curation.propagation import Propagation
     from synthorg_tui.curation.service import ReviewService
     from synthorg_tui.executions.sessions import SessionList
+    from synthorg_tui.ingest.copies import read_again
+    from synthorg_tui.ingest.extract.memories import extract
     from synthorg_tui.learning.evidence import LessonEvidence
 
     journal = Journal(base.database, base.queue, AdminActs(memory_service).perform, is_here)
@@ -116,6 +118,7 @@ def build_curation(
     erasure = Erasure(base, runner)
     propagation = Propagation(settings.memory.procedural.propagation, agents)
     adoption = adoption_by(settings.approvals, settings.memory.procedural)
+    drawing = Drawing(read_again, extract)
     preview = ApprovalPreview(base, propagation)
     return CurationServices(
         base=base,
@@ -123,7 +126,7 @@ def build_curation(
         reviews=ReviewService(base, runner, preview, executions, adoption),
         file_changes=FileChanges(base, follower),
         erasure=erasure,
-        sessions=SessionErasure(base, erasure, SessionList(base.database), executions),
+        sessions=SessionErasure(base, erasure, SessionList(base.database), executions, drawing),
         evidence=LessonEvidence(base.registry, base.store),
     )
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from synthorg_tui.memory.strategies.service import Use, UseKind
 from tests.conftest import FixedClock
 from tests.curation.review_kit import Office, evidence, lesson, office
 from tests.curation.test_erasure import holding
+from tests.ingest.copies_kit import START, Story, Written
 from tests.ingest.transcript_kit import ClaudeTranscript
 from tests.memory.store.store_kit import AGENT
 from tests.postgres_switch import files_only
@@ -49,6 +51,8 @@ async def imported(desk: Office, *paths: Path) -> ImportReport:
     service = ImportService(
         backend=desk.backend, executions=ExecutionStore(database), clock=FixedClock()
     )
+    service.absorb = desk.parts.sessions.absorb
+    desk.parts.sessions.redraw = service.catch_up
     return await service.run(list(paths))
 
 
@@ -301,3 +305,41 @@ async def test_sessions_are_deleted_by_age_once_a_day(home: Path) -> None:
         await imported(desk, outside(home, other, "b"))
         assert await sessions.delete_aged(1, last + timedelta(hours=23)) == 0
         assert await sessions.delete_aged(1, last + timedelta(hours=24)) == 1
+
+
+def family() -> list[Written]:
+    """A session, two forks of it, and one that has only a rule in common with them."""
+    story = Story().user("Fire the kiln. Never open it hot.").bash("fire", "cold", failed=True)
+    rows = [list(story.rows)]
+    rows.append([*story.bash("heat").bash("fire").say("It is fired.").rows])
+    fork = Story(random.Random(2), at=START + timedelta(days=1)).user("Always wear gloves.")
+    rows.append([*rows[0], *fork.bash("glove").say("They are on.").rows])
+    other = Story(random.Random(3), at=START + timedelta(days=2)).user("Sweep. Never open it hot.")
+    rows.append(other.bash("sweep").say("It is swept.").rows)
+    return [Written(str(number) * 16, each) for number, each in enumerate(rows)]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 3), (2, 3, 1), (3, 0, 2)])
+async def test_what_is_left_is_what_an_import_of_the_other_files_gives(
+    tmp_path: Path, order: tuple[int, ...]
+) -> None:
+    files = family()
+    async with office(tmp_path / "home") as desk:
+        paths = {n: file.save(tmp_path / "t") for n, file in enumerate(files)}
+        await imported(desk, tmp_path / "t")
+        for number in order:
+            await desk.parts.sessions.purge([f"claude_code:{files[number].session}"], actor="me")
+            paths.pop(number).unlink()
+            (tmp_path / f"fresh{number}").mkdir()
+            async with office(tmp_path / f"fresh{number}" / "home") as fresh:
+                await imported(fresh, *paths.values())
+                assert await contents(desk) == await contents(fresh)
+        files[order[0]].save(tmp_path / "t")
+        Written("9" * 16, files[order[0]].rows).save(tmp_path / "t")
+        before = await contents(desk)
+        await imported(desk, tmp_path / "t")
+        assert await contents(desk) == before, "no file brings back what was deleted"
+
+
+async def contents(desk: Office) -> list[str]:
+    return sorted(memory.content for memory in await desk.memories())

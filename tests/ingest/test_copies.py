@@ -72,6 +72,19 @@ async def test_a_fork_adds_what_is_its_own_to_the_session_that_it_comes_from(
     assert len(branches["0"].numbers) == len(first.rows)
 
 
+async def test_the_session_is_named_after_the_one_that_was_forked(
+    bench: Bench, tmp_path: Path
+) -> None:
+    story = Story().take_turns(2)
+    first = Written("f" * 16, list(story.rows))
+    fork = Written("0" * 16, list(story.user("And the lid.").say("Done").rows))
+    for file in (fork, first, fork):
+        await bench.service.run([file.save(tmp_path)])
+    (session,) = await stored(bench)
+    assert session.session_id == first.session
+    assert len(await bench.executions.branches(session.id)) == 2
+
+
 async def test_a_codex_fork_is_known_by_its_calls_whatever_time_it_stamps_them_with(
     bench: Bench, tmp_path: Path
 ) -> None:

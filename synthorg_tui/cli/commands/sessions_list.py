@@ -43,6 +43,24 @@ class SessionFamily:
         """Bytes of all of them in the store."""
         return self.root.size + sum(part.size for part in self.parts)
 
+    @property
+    def branches(self) -> int:
+        """How many of the parts are forks and copies, rather than subagents."""
+        return sum(part.branch_of is not None for part in self.parts)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The numbers of its parts."""
+        return {"subagents": len(self.parts) - self.branches, "branches": self.branches}
+
+    @property
+    def told(self) -> str:
+        """The numbers of its parts in words; empty without any."""
+        counts = self.counts
+        subagents = counted(counts["subagents"], "subagent") if counts["subagents"] else ""
+        branches = counted(counts["branches"], "branch", "branches") if self.branches else ""
+        return ", ".join(filter(None, (subagents, branches)))
+
 
 @Command(
     "list",
@@ -64,7 +82,7 @@ class SessionFamily:
             choices=[each.value for each in ExecutionOutcome],
             help="only that ended so",
         ),
-        Argument("--subagents", action="store_true", help="list theirs, too"),
+        Argument("--subagents", action="store_true", help="list theirs and branches, too"),
         limit(20, most=MAX_LISTED),
     ),
 ).asks
@@ -95,8 +113,8 @@ def families_of(sessions: "Sequence[StoredSession]") -> list[SessionFamily]:
     roots = []
     for session in sessions:
         root, seen = session, {session.id}
-        while root.parent_id in by_id and root.parent_id not in seen:
-            root = by_id[root.parent_id]
+        while root.above in by_id and root.above not in seen:
+            root = by_id[root.above]
             seen.add(root.id)
         if root is session:
             roots.append(session)
@@ -114,6 +132,7 @@ def session_shape(session: "StoredSession") -> Json:
         "project": session.project,
         "path": session.path,
         "parent_id": session.parent_id,
+        "branch_of": session.branch_of,
         "started_at": session.started_at.isoformat() if session.started_at else None,
         "ended_at": session.ended_at.isoformat() if session.ended_at else None,
         "outcome": session.outcome.value,
@@ -177,16 +196,18 @@ def _show(
         if above != heading:
             heading = above
             console.line(above, "bold")
-        _show_session(console, family.root, ids, 0 if with_parts else len(family.parts))
+        _show_session(
+            console, family.root, ids, SessionFamily(family.root) if with_parts else family
+        )
         for part in family.parts if with_parts else ():
-            _show_session(console, part, ids, 0, indent="    ")
+            _show_session(console, part, ids, SessionFamily(part), indent="    ")
 
 
 def _show_session(
     console: Console,
     session: "StoredSession",
     ids: dict[str, str],
-    parts: int,
+    family: SessionFamily,
     *,
     indent: str = "  ",
 ) -> None:
@@ -194,8 +215,8 @@ def _show_session(
 
     is_narrow = console.width < _WIDE
     glyph, style = outcome_mark(session.outcome)
-    started = f"  +{parts}" if is_narrow else f"  (+{counted(parts, 'subagent')})"
-    started = started if parts else ""
+    started = f"  +{len(family.parts)}" if is_narrow else f"  (+{family.told})"
+    started = started if family.parts else ""
     before = f"{indent}{_short_time(session.latest):<11}  {ids[session.id]}".ljust(_ID_WIDTH + 13)
     before = f"{before}  "
     state = f"{glyph}  " if is_narrow else f"{glyph} {session.outcome.value:<11}  "
@@ -227,8 +248,8 @@ def _show_sizes(
 ) -> None:
     """Say how many sessions there are, what they take by age, and how many age has deleted."""
     if families:
-        parts = sum(len(family.parts) for family in families)
-        of_parts = f" with {counted(parts, 'subagent')}" if parts else ""
+        parts = tuple(part for family in families for part in family.parts)
+        of_parts = f" with {SessionFamily(families[0].root, parts).told}" if parts else ""
         first = f"{len(shown):,} of " if len(shown) < len(families) else ""
         taken = size(sum(family.size for family in families))
         ages = ", ".join(
@@ -266,9 +287,10 @@ def _result(
 ) -> Json:
     listed = []
     for family in shown:
-        listed.append(session_shape(family.root) | {"subagents": len(family.parts)})
+        listed.append(session_shape(family.root) | family.counts)
         if with_parts:
-            listed += [session_shape(part) | {"subagents": 0} for part in family.parts]
+            none = SessionFamily(family.root).counts
+            listed += [session_shape(part) | none for part in family.parts]
     return {
         "sessions": listed,
         "total": len(families),

@@ -105,8 +105,8 @@ class Sessions:
         roots = _roots(passed)
         parts: defaultdict[str, list[StoredSession]] = defaultdict(list)
         for each in passed:
-            if each.parent_id is not None and each.id not in roots:
-                parts[each.parent_id].append(each)
+            if each.above is not None and each.id not in roots:
+                parts[each.above].append(each)
         above: tuple[str, str] = ("", "")
         before: object = ()
         for each in passed:
@@ -163,7 +163,7 @@ class Sessions:
 def _roots(sessions: Sequence[StoredSession]) -> set[str]:
     """The ids of the sessions that aren't listed under one that started them."""
     ids = {each.id for each in sessions}
-    return {each.id for each in sessions if each.parent_id not in ids or each.parent_id == each.id}
+    return {each.id for each in sessions if each.above not in ids or each.above == each.id}
 
 
 def _below(

@@ -237,7 +237,7 @@ def test_a_forgotten_session_is_nowhere_and_not_imported_again(cli: Cli, data: P
     done = cli("sessions", "delete", CODEX, "--yes", "--json").json
     assert done.keys() == documented("sessions delete").keys()
     assert done["deleted"] == [CODEX]
-    assert done["purged"] == 3 + 2  # what was drawn from it, and lines of knowledge it showed
+    assert done["purged"] == 3 + 1  # what was drawn from it, and a line of knowledge it showed
     assert (done["remains"], done["copies"]) == ("", [backup])
     assert holding(data) == [Path(backup).name]
     assert cli("import", str(SAMPLE), "--json").json["executions"] == 0

@@ -162,6 +162,8 @@ _SMALL: Final = (STOP_WORDS - {"up", "down"}) | _set("""
     looks guess seems believe
     """)
 _CHANGES: Final = _set("move switch renam replac chang upgrad bump rais lower increas reduc updat")
+_MEASURES: Final = _set("port version timeout limit size ttl interval replicas workers retries")
+"""Words after which a number is a value, though nothing else says so."""
 _PLACING: Final = _set("live run put store belong")
 _UNITS: Final = _set("second minut hour day week mb gb kb ms percent time charact")
 _GENERIC: Final = _UNITS | _set("""
@@ -190,7 +192,7 @@ check handle improve clean merge revert import install write open look try start
 """Verbs of what is done once: a clause that begins with one states nothing that another changes."""
 LABELLED: Final = _set("""
 rule step phase section part chapter level item point issue ticket adr decision sprint milestone day
-week number table figure pr bug task line
+week number table figure pr bug task line note memory entry record example sample
 """)
 """Words after which a number is a name, so that another one is something else."""
 _SCOPES: Final = _set("""
@@ -372,6 +374,8 @@ class _ValueRun(NamedTuple):
         inside = self.clause.places[self.start : self.end]
         words = self.clause.tokens[inside[0] : inside[-1]]
         is_whole = not any(t.is_small and t.text not in _ARTICLES for t in words)
+        is_told = self.end < len(self.clause.places) or self._label in _MEASURES
+        is_whole = is_whole and (is_told or any(token.is_small for token in self.clause.tokens))
         return is_whole and len(inside) <= _MAX_VALUE and self._label not in LABELLED
 
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from synthorg_tui.memory.retrieval.sparse import STOP_WORDS, BM25Tokenizer
+from synthorg_tui.memory.retrieval.sparse import STOP_WORDS
 
 MAX_STATEMENT: Final = 600
 """Characters of a statement: a longer text is a story and isn't compared."""
@@ -199,7 +199,6 @@ _SCOPES: Final = _set("""
 test tests testing staging stage production prod dev development local locally ci preview sandbox
 linux macos mac windows docker weekdays weekends laptops demo beta canary qa
 """)
-_TOKENIZER: Final = BM25Tokenizer()
 
 
 class _Token(NamedTuple):
@@ -512,4 +511,8 @@ def _kind(chunk: str) -> str:
 def _root(token: _Token) -> _Token:
     if token.kind == "number":
         return token._replace(text=token.text.lstrip("v"))
-    return token if token.kind else _Token(" ".join(_TOKENIZER.tokenize(token.text)) or token.text)
+    if token.kind:
+        return token
+    from Stemmer import Stemmer  # a new one each time, as threads can't share one
+
+    return _Token(Stemmer("english").stemWord(token.text))

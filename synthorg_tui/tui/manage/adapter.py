@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from synthorg_tui.figures.models import FigureSpan, StoreFigures
     from synthorg_tui.jobs.models import JobRun, JobStatus
     from synthorg_tui.knowledge.pages import ProjectPage
+    from synthorg_tui.knowledge.project_edits import PlannedEdit
     from synthorg_tui.knowledge.service import RefreshReport
     from synthorg_tui.memory.consolidation.plan import ConsolidationPlan, PlanOutcome
     from synthorg_tui.memory.listing import ListedMemory
@@ -267,6 +268,30 @@ class StoreManagement:
     async def project(self, project: str) -> "ProjectPage":
         """Return the page of the project in this folder; raises ``UnknownProjectError``."""
         return await self._engine().knowledge.page(project or "you")
+
+    async def plan_project_edit(self, kind: str, project: str, other: str) -> "PlannedEdit":
+        """Return what a merge, split or rename of a project would move."""
+        return await self._engine().knowledge.plan_edit(kind, project, other)
+
+    async def edit_projects(self, planned: "PlannedEdit | None") -> str:
+        """Make a planned edit, or with ``None`` undo the last one; return what was done.
+
+        Refused where an agent runs the app.
+        """
+        from synthorg_tui.approvals.person import require_no_agent
+        from synthorg_tui.tui.approvals.adapter import person
+
+        require_no_agent()
+        knowledge = self._engine().knowledge
+        if planned is None:
+            undone = await knowledge.undo_edit()
+            return f"Undone: {undone}" if undone else "There is no edit of projects to undo"
+        await knowledge.make_edit(planned, actor=str(person()))
+        return str(planned)
+
+    async def renamed_projects(self) -> tuple[tuple[str, str], ...]:
+        """Return pairs of names of projects of which one looks renamed to the other."""
+        return await self._engine().knowledge.renamed()
 
     async def waiting_sessions(self) -> int:
         """Return how many sessions are new or changed since they were looked at."""

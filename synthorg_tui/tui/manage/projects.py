@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.core.paths import expand_home
+from synthorg_tui.core.paths import expand_home, short_path
+from synthorg_tui.core.projects import folders_of
 from synthorg_tui.core.text import counted
 from synthorg_tui.tui.actions import bindings, key_of
 from synthorg_tui.tui.base.choosing import ChoiceDialog
@@ -34,6 +35,7 @@ from synthorg_tui.tui.widgets.line_list import LineList
 
 if TYPE_CHECKING:
     from synthorg_tui.knowledge.pages import PageLine, ProjectPage
+    from synthorg_tui.knowledge.project_edits import PlannedEdit
     from synthorg_tui.tui.ports import MemoryPort
 
 
@@ -103,6 +105,7 @@ class ProjectsScreen(_PagesScreen):
     HELP_CONTEXTS = (CONTEXT, "list", "view", "app")
     TITLE_OF_TEXT = "What is known"
     CHOICES = "Projects"
+    _pages: "tuple[ProjectPage, ...]" = ()
 
     @property
     def page(self) -> "ProjectPage | None":
@@ -110,12 +113,14 @@ class ProjectsScreen(_PagesScreen):
         return cast("ProjectPage | None", self.choices.value)
 
     async def load(self) -> None:
-        pages = await self.management.projects()
+        pages = self._pages = await self.management.projects()
         waiting = await self.management.waiting_sessions()
         self.choices.placeholder = list(NO_PROJECTS)
         now = self.now()
         self.choices.show(lambda width: [(page, project_line(page, width, now)) for page in pages])
         new = f"{counted(waiting, 'session')} not looked at yet: r" if waiting else ""
+        for old, present in await self.management.renamed_projects():
+            new = new or f"{one_line(old)} looks renamed to {one_line(present)}: J merges"
         self.choices.set_titles(bottom=new)
         self._show()
 
@@ -138,6 +143,75 @@ class ProjectsScreen(_PagesScreen):
         if self.page is not None:
             screen = ProjectScreen(self.management, self.now, self.page.project)
             self.app.push_screen(screen, lambda _: self._again())
+
+    def action_merge(self) -> None:
+        """Choose the project that this one becomes part of."""
+        others = [page for page in self._pages if page.project and page is not self.page]
+        rows: list[tuple[object, Line]] = [
+            (page.project, line((one_line(page.name), "strong"))) for page in others
+        ]
+        self._choose("Becomes part of", rows, "merge")
+
+    def action_split(self) -> None:
+        """Choose the folder of this project that becomes one of its own."""
+        folders = folders_of(self.page.project) if self.page is not None else ()
+        rows: list[tuple[object, Line]] = [
+            (each, line((one_line(short_path(each)), "text"))) for each in folders
+        ]
+        self._choose("Becomes a project of its own", rows, "split")
+
+    def _choose(self, title: str, rows: list[tuple[object, Line]], kind: str) -> None:
+        page = self.page
+        if page is None or not page.project:
+            return
+
+        def chosen(value: object) -> None:
+            if isinstance(value, str):
+                pair = (value, page.project) if kind == "merge" else (page.project, value)
+                run_job(self, partial(self._plan, kind, *pair), group="plan", failed=self.fail)
+
+        dialog = ChoiceDialog(
+            f"{one_line(page.name)}: {title}", "↵ shows what moves", lambda _: rows
+        )
+        self.app.push_screen(dialog, chosen)
+
+    async def _plan(self, kind: str, project: str, other: str) -> None:
+        planned = await self.management.plan_project_edit(kind, project, other)
+        touched = [line((one_line(short_path(each)), "text")) for each in planned.moved]
+        note = f"{planned}. {key_of('projects.undo')} undoes this."
+        dialog = ConfirmDialog(
+            f"{kind.capitalize()}?", touched, yes=kind.capitalize(), note=one_line(note)
+        )
+        self.app.push_screen(dialog, lambda yes: self._edit(planned) if yes else None)
+
+    def action_rename(self) -> None:
+        """Ask what the project is to be called."""
+        page = self.page
+        if page is None or not page.project:
+            return
+
+        async def rename(name: str) -> str:
+            planned = await self.management.plan_project_edit("rename", page.project, name)
+            return await self.management.edit_projects(planned)
+
+        hint = "enter renames · esc cancels"
+        dialog = PromptDialog("Call this project", page.name, hint=hint, save=rename)
+        self.app.push_screen(dialog, self._told)
+
+    def action_undo(self) -> None:
+        """Undo the last merge, split or rename."""
+        self._edit(None)
+
+    def _edit(self, planned: "PlannedEdit | None") -> None:
+        async def edit() -> None:
+            self._told(await self.management.edit_projects(planned))
+
+        run_job(self, edit, group="change", newest_only=False, failed=self.fail)
+
+    def _told(self, message: str | None) -> None:
+        if message:
+            toast(self, message)
+            self._again()
 
     def _again(self) -> None:
         run_job(self, self.load, group="load", failed=self.fail)

@@ -12,9 +12,11 @@ from synthorg_tui.connect.clients import CLIENTS, Client, ConfigScope
 from synthorg_tui.connect.records import FileRecord
 from synthorg_tui.core.enums import ConsolidationInterval
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.projects import ProjectEdit
 from synthorg_tui.jobs.models import JobRun, JobStatus, RunProgress, RunState
 from synthorg_tui.knowledge.lines import KnownLine
 from synthorg_tui.knowledge.pages import PERSON_PAGE, PageLine, ProjectPage, find_page
+from synthorg_tui.knowledge.project_edits import PlannedEdit
 from synthorg_tui.knowledge.service import RefreshReport
 from synthorg_tui.memory.consolidation.plan import ConsolidationPlan, GroupState, PlanOutcome
 from synthorg_tui.memory.listing import ListedMemory
@@ -202,6 +204,17 @@ class FakeManagement(StoreManagement):
 
     async def project(self, project: str) -> ProjectPage:
         return find_page(await self.projects(), project or PERSON_PAGE)
+
+    async def renamed_projects(self) -> tuple[tuple[str, str], ...]:
+        return ()
+
+    async def plan_project_edit(self, kind: str, project: str, other: str) -> PlannedEdit:
+        edit = ProjectEdit(kind, (project, other))
+        return PlannedEdit(edit, other, project, (other,), 4, 1)
+
+    async def edit_projects(self, planned: PlannedEdit | None) -> str:
+        self.asked.append(f"{planned.edit.kind} {planned.source}" if planned else "undo")
+        return str(planned)
 
     async def waiting_sessions(self) -> int:
         return 2

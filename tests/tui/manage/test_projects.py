@@ -158,3 +158,27 @@ async def test_the_running_job_in_the_header_leads_to_the_jobs() -> None:
         await pilot.click("#top", offset=(at + 2, 0))
         await settle(pilot)
         assert isinstance(app.screen, JobsScreen)
+
+
+async def test_a_project_is_merged_after_it_is_shown_what_moves_and_undone() -> None:
+    other = replace(project_page(), name="newname", project="/srv/newname")
+    management = FakeManagement(pages=(project_page(), other))
+    app = app_with(management)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("7")
+        await until(pilot, lambda: isinstance(app.screen, ProjectsScreen))
+        await settle(pilot)
+        await pilot.press("J")
+        await settle(pilot)
+        assert "Becomes part of" in screen_text(app)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert "becomes part of /srv/newname: 4 memories" in screen_text(app)
+        assert not any(asked.startswith("merge") for asked in management.asked)
+        await pilot.press("y")
+        await settle(pilot)
+        assert any(asked.startswith("merge") for asked in management.asked)
+        await pilot.press("u")
+        await settle(pilot)
+        assert "undo" in management.asked

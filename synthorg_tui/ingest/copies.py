@@ -112,7 +112,8 @@ async def _is_other(
     """Whether a session only has the id of a known one: in another file, with other events."""
     ours = await asyncio.to_thread(events_of, known)
     paths = {known.source_path, *(each.path for each in await executions.branches(known.id))}
-    return bool(ours.keys and events.keys) and path not in paths
+    are_apart = ours.keys.isdisjoint(events.keys) and bool(ours.keys and events.keys)
+    return are_apart and path not in paths
 
 
 def _renamed(read: ExtractedExecution, events: SessionEvents) -> ExtractedExecution:

@@ -16,6 +16,7 @@ _VALUES = {
     "DOUBLE": "i * 0.37",
     "BOOLEAN": "i % 3 = 0",
     "VARCHAR[]": "['a' || i]",
+    "BIGINT[]": "[i]",
     "TIMESTAMP": "TIMESTAMP '2026-01-01' + i * INTERVAL 1 SECOND",
     "BLOB": "repeat(hash(i)::VARCHAR, 90)::BLOB",
 }

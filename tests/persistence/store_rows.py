@@ -20,6 +20,7 @@ def value_of(kind: str, n: int) -> Any:
         "TIMESTAMP": datetime(2026, 3, 29, 1, 59, 59, 999_000 + n % 1000),
         "BLOB": bytes(range(n % 7)) + b"\x00\xff",
         "VARCHAR[]": [TEXTS[n % len(TEXTS)], "{,}", "NULL"][: n % 4],
+        "BIGINT[]": [n, -(2**62) + n][: n % 3],
         "VARCHAR": f"{TEXTS[n % len(TEXTS)]}{n}",
     }
     return values[kind]

@@ -130,7 +130,7 @@ def _facts(session: StoredSession, parts: int, now: datetime) -> list[Line]:
         ("did", calls + failed, "text"),
         ("files", f"{counted(session.files, 'file')} changed" if session.files else "", "text"),
         ("model", one_line(session.model or ""), "text"),
-        ("parts", f"{parts:,}, space lists them" if parts else "", "text"),
+        ("subagents", f"{parts:,}, space lists them" if parts else "", "text"),
         ("branch of" if session.branch_of else "part of", one_line(session.above or ""), "text"),
         ("stored", f"{counted(session.lines, 'line')}, {size(session.size)}", "text"),
         ("read from", one_line(short_path(session.path)), "muted"),

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import PurePosixPath
 
-from synthorg_tui.executions.models import is_shell
 from synthorg_tui.executions.programs import known_programs, program_name, set_own_programs
 
 _FILE_TOOLS = {
@@ -132,6 +131,8 @@ def call_intent(tool: str, arguments: Mapping[str, object], command: str = "") -
 
     ``command`` is the shell command when the tool runs one. Other tools give their lower-case name.
     """
+    from synthorg_tui.executions.models import is_shell  # here: reading settings needs no models
+
     name = tool.lower()
     if is_shell(tool):
         steps = command_steps(command)

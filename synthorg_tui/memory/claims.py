@@ -190,9 +190,11 @@ add remove fix run update read refactor rename move see test delete create imple
 check handle improve clean merge revert import install write open look try start stop build
 """)
 """Verbs of what is done once: a clause that begins with one states nothing that another changes."""
+_MARKUP: Final = re.compile(r"</?[a-z]")
 LABELLED: Final = _set("""
 rule step phase section part chapter level item point issue ticket adr decision sprint milestone day
 week number table figure pr bug task line note memory entry record example sample
+fact session run attempt
 """)
 """Words after which a number is a name, so that another one is something else."""
 _SCOPES: Final = _set("""
@@ -240,7 +242,7 @@ class _Statement(NamedTuple):
 
 def relation(newer: str, older: str) -> Relation | None:
     """Return how a newer statement stands to an older one; ``None`` if both can hold."""
-    if max(len(newer), len(older)) > MAX_STATEMENT:
+    if max(len(newer), len(older)) > MAX_STATEMENT or _MARKUP.search(newer):
         return None
     new, old = _read(newer), _read(older)
     if new.content.isdisjoint(old.content) or _is_the_same(new, old):

@@ -80,7 +80,7 @@ async def test_a_folder_of_a_repository_is_worked_in_within_a_copy_of_all_of_it(
 async def test_the_path_of_a_copy_tells_whose_copy_it_is(shop: Path) -> None:
     async with scratch_worktree(shop / "lib", agent_id="team/bücher") as copy:
         assert in_place(f"cat {copy}/code.py") == f"cat {shop}/lib/code.py"
-        assert repository_of(str(copy)) == str(shop / "lib")
+        assert repository_of(str(copy)) == str(shop)
         assert scratch_agent(str(copy)) == "team/bücher"
     async with scratch_worktree(shop) as copy:
         assert scratch_agent(str(copy)) == ""

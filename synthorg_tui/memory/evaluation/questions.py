@@ -133,10 +133,10 @@ def nonsense_for(contents: Iterable[str]) -> tuple[str, ...]:
     of bicycles.
     """
     tokenizer = BM25Tokenizer()
-    terms = {query: frozenset(tokenizer.tokenize(query)) for query in OTHER_FIELDS}
+    terms = {query: frozenset(tokenizer.stems(query)) for query in OTHER_FIELDS}
     known: set[str] = set()
     for content in contents:
-        words = frozenset(tokenizer.tokenize(content))
+        words = frozenset(tokenizer.stems(content))
         known.update(query for query in terms if len(terms[query] & words) >= _KNOWN)
     return (*(query for query in OTHER_FIELDS if query not in known), *_random_ones())
 

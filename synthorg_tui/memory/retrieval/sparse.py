@@ -160,10 +160,14 @@ def _terms(unit: str) -> list[str]:
 
 
 def _share_in(unit: str, held: Collection[str]) -> float:
-    """Return 1 if a unit is among the terms of a text, else the share of its parts that are."""
+    """Return 1 if a unit is among the terms of a text, else the share of its parts that are.
+
+    Numbers alone are no share: ``first0`` isn't in ``second0``.
+    """
     whole, *parts = unit.split(_JOIN)
     if parts and whole not in held:
-        return sum(part in held for part in parts) / len(parts)
+        shared = [part for part in parts if part in held]
+        return 0.0 if all(map(str.isdigit, shared)) else len(shared) / len(parts)
     return float(any(spelling in held for spelling in whole.split(_OR)))
 
 

@@ -162,12 +162,13 @@ def _terms(unit: str) -> list[str]:
 def _share_in(unit: str, held: Collection[str]) -> float:
     """Return 1 if a unit is among the terms of a text, else the share of its parts that are.
 
-    Numbers alone are no share: ``first0`` isn't in ``second0``.
+    A name with a number is there whole or not at all: ``sha512`` is no half of ``sha256``.
     """
     whole, *parts = unit.split(_JOIN)
     if parts and whole not in held:
         shared = [part for part in parts if part in held]
-        return 0.0 if all(map(str.isdigit, shared)) else len(shared) / len(parts)
+        is_whole = len(shared) == len(parts)
+        return 0.0 if parts[-1].isdigit() and not is_whole else len(shared) / len(parts)
     return float(any(spelling in held for spelling in whole.split(_OR)))
 
 

@@ -72,7 +72,11 @@ async def test_what_another_app_stored_is_found_at_once(pair: Pair) -> None:
 async def test_no_revision_is_given_twice(pair: Pair) -> None:
     first = pair[0]
     await asyncio.gather(
-        *(each.store(AGENT, request(f"note {n} of {id(each)}")) for n in range(5) for each in pair)
+        *(
+            each.store(AGENT, request(f"{place} note {n}"))
+            for n in range(5)
+            for each, place in zip(pair, ("north", "south"), strict=True)
+        )
     )
     count = "SELECT count(*), count(DISTINCT revision), max(revision) FROM memories"
     assert await first.core.read(lambda db: db.execute(count).fetchone()) == (10, 10, 10)
@@ -195,10 +199,10 @@ async def test_many_apps_at_once_leave_a_common_index_equal_to_the_records(
                 if mine and choose.random() < 0.4:
                     await backend.delete(AGENT, mine.pop())
                 elif mine and choose.random() < 0.5:
-                    text = MemoryEdit(content=f"note {number} {turn} again")
+                    text = MemoryEdit(content=f"note {number}.{turn} again")
                     await backend.admin.edit(mine[0], text, actor="test")
                 else:
-                    mine.append(await backend.store(AGENT, request(f"note {number} {turn}")))
+                    mine.append(await backend.store(AGENT, request(f"note {number}.{turn}")))
 
     async def no_close(*_: object, **__: object) -> None:
         return None

@@ -9,6 +9,7 @@ here stores anything.
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import eq
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +29,8 @@ NAME_TAKEN: Final = "a session of this name was recorded: report it as another"
 AGENT_DIFFERS: Final = "another agent has a session of this name"
 MAX_OWN: Final = 120
 """Characters of the request that says what a branch has of its own."""
+_SAME_FILE: Final = 0.9
+"""Share of equal lines from which on two files of as many lines are one: redaction may differ."""
 SAME_NAME: Final = "~"
 """Parts the id of a session from the mark that tells it from another one of the same id."""
 Absorb = Callable[[str, Mapping[str, Sequence[int]]], Awaitable[None]]
@@ -70,7 +73,7 @@ async def place(executions: ExecutionStore, read: ExtractedExecution, path: str)
     others = [id_ for id_ in kin if id_ != known.id]
     if execution.id == known.id and not others and not await executions.branches(known.id):
         ours = await asyncio.to_thread(events_of, known)
-        if ours.keys <= events.keys and known.line_count <= execution.line_count:
+        if await _holds_all(executions, known, ours, read, events):
             return Placed(read)
         if not ours.keys or not events.keys:
             return Placed(read, refusal=LONGER_COPY)
@@ -96,6 +99,21 @@ async def without_deleted(
     except ValueError:
         return None
     return ExtractedExecution(execution, PackedLines(lines), extract(execution))
+
+
+async def _holds_all(
+    executions: ExecutionStore,
+    known: Execution,
+    ours: SessionEvents,
+    read: ExtractedExecution,
+    events: SessionEvents,
+) -> bool:
+    """Whether a file holds all that is stored of it, or is the same, now read otherwise."""
+    more = read.execution.line_count - known.line_count
+    if more or ours.keys <= events.keys:
+        return more >= 0 and ours.keys <= events.keys
+    same = sum(map(eq, await executions.lines(known.id), read.lines))
+    return bool(same >= _SAME_FILE * known.line_count)
 
 
 def _unfit(read: Execution, known: Execution) -> str:

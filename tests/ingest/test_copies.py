@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthorg_tui.executions.models import Execution
+from synthorg_tui.ingest.copies import place
 from synthorg_tui.ingest.discovery import TranscriptFile
 from synthorg_tui.ingest.reading import ExtractedExecution, read_file
 from synthorg_tui.persistence.port import StoreDatabase
@@ -122,6 +124,18 @@ async def test_a_file_rewritten_shorter_loses_nothing_and_goes_on(
     assert session.turns[:-1] == before.turns
     assert session.turns[-1].text == "And now?"
     assert await bench.executions.branches(session.id) == ()
+
+
+async def test_a_file_of_which_its_reader_takes_less_now_replaces_what_was_stored_of_it(
+    bench: Bench, tmp_path: Path
+) -> None:
+    path = Story().user("Fire it.").user("A program's notice.").written().save(tmp_path)
+    await bench.service.run([path])
+    read = _read(path)
+    execution = read.execution.model_copy(update={"turns": read.execution.turns[:1]})
+    placed = await place(bench.executions, replace(read, execution=execution), str(path))
+    assert placed.refusal == ""
+    assert placed.session.execution.turns == execution.turns
 
 
 async def test_the_same_command_at_the_same_second_of_two_sessions_is_two(

@@ -52,7 +52,7 @@ class ImportNews:
         self._added, self._lessons = {}, 0
 
     def __str__(self) -> str:
-        """Return as ``3 new from spotter, 2 lessons``; an empty text when nothing came."""
+        """Return as ``3 new from shop, 2 lessons``; an empty text when nothing came."""
         names = [_short(project) for project in self._added if project]
         others = f" and {counted(len(names) - 1, 'other')}" if len(names) > 1 else ""
         source = f" from {names[0]}{others}" if names else ""

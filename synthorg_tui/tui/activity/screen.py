@@ -205,8 +205,7 @@ class ActivityScreen(Pane):
         """Draw the call under the cursor; missing parts are read once the cursor rests on it."""
         call, detail = self.log_list.call, self.query_one(CallDetail)
         has_room = not (self.narrow or self.has_class("-zoomed"))
-        if detail.show(call, self.activity, now=self.now(), has_room=has_room, wants_why=self.why):
-            self.call_after_refresh(self.draw_call)
+        detail.show(call, self.activity, now=self.now(), has_room=has_room, wants_why=self.why)
         if call is not None and self.activity.lacks(call):
             self.later(self._read_call)
 

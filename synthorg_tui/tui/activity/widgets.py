@@ -24,6 +24,7 @@ from synthorg_tui.tui.widgets.rows import FixedList
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.models import CallRecord
+    from synthorg_tui.memory.retrieval.explanation import Explanation
 
 
 class CallList(LineList):
@@ -107,19 +108,33 @@ def _is_same(value: object, other: object) -> bool:
     return (value.agent_id, value.number) == (other.agent_id, other.number)
 
 
+class WhyView(LineView):
+    """Why each memory was in a digest or not, drawn for the width that the text has."""
+
+    answer: "Explanation | None" = None
+
+    def explain(self, answer: "Explanation | None", *, top: bool) -> None:
+        """Show the reasons of a digest; nothing for ``None``."""
+        self.answer = answer
+        width = max(self.content_size.width - self.scrollbar_size_vertical, 20)
+        self.show(why_lines(answer, width) if answer is not None else [], top=top)
+
+    def on_resize(self) -> None:
+        self.explain(self.answer, top=False)
+
+
 class CallDetail(Vertical):
     """A call in full above its digest's explanation; with little room, only one of the two."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._shown = 0
-        self._awaits_layout = False
 
     def compose(self) -> ComposeResult:
         call = LineView(id="call")
         call.border_title = "Call"
         yield call
-        why = LineView(id="why")
+        why = WhyView(id="why")
         why.border_title = "Why"
         yield why
 
@@ -137,13 +152,10 @@ class CallDetail(Vertical):
         now: datetime,
         has_room: bool,
         wants_why: bool,
-    ) -> bool:
-        """Show what is known of the call, and of its explanation if asked for or if there is room.
-
-        Returns ``True`` if it has to be called again after the layout was updated.
-        """
+    ) -> None:
+        """Show what is known of the call; its explanation if asked for or if there is room."""
         number = call.number if call else 0
-        text, why = self.query_one("#call", LineView), self.query_one("#why", LineView)
+        text, why = self.query_one("#call", LineView), self.query_one(WhyView)
         answer, named = activity.answers.get(number), activity.memories.get(number)
         why.display = answer is not None and (wants_why or has_room)
         text.display = has_room or not why.display
@@ -151,9 +163,4 @@ class CallDetail(Vertical):
         text.show(call_detail(call, named, now) if call else [], top=is_new)
         says_why = f"{key_of('activity.view')} says why"
         text.set_titles(bottom=says_why if answer is not None and not has_room else "")
-        width = max(why.content_size.width - why.scrollbar_size_vertical, 20)
-        why.show(why_lines(answer, width) if answer is not None else [], top=is_new)
-        lacks_width = why.display and not why.content_size.width
-        asks_again = lacks_width and not self._awaits_layout  # after layout it is known
-        self._awaits_layout = lacks_width
-        return asks_again
+        why.explain(answer, top=is_new)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from synthorg_tui.learning.directions import direction_refusal
 from synthorg_tui.learning.telling_words import (
     EDGES,
     FLAG,
@@ -119,15 +118,13 @@ class FactCheck:
     ``sources`` is all that a text may state: the evidence, and what code wrote from it.
     ``failed`` and ``worked`` are the call that failed and the one that worked, where there are
     such: an instruction mustn't recommend what failed. ``stated`` is what a program or a person
-    said of it, as far as that is a source. ``wish`` is what a person said of how to work: an
-    instruction has to want just that.
+    said of it, as far as that is a source.
     """
 
     sources: tuple[str, ...]
     failed: str = ""
     worked: str = ""
     stated: str = ""
-    wish: str = ""
 
     def refusal(self, text: str, *, instructs: bool = False, remedy: str = "") -> str:
         """Return why the text is refused, as goes on after its name; empty when it isn't.
@@ -144,11 +141,7 @@ class FactCheck:
         if remedy and _Polarity.of([remedy]).forbidden and not _TURNED.search(text):
             return "leaves out what is not to be done"
         if instructs:
-            return (
-                self._advice(text)
-                or self._unlike((), text)
-                or (direction_refusal(text, self.wish, self._stems) if self.wish else "")
-            )
+            return self._advice(text) or self._unlike((), text)
         return self._did(text) or self._asked(text) or self._from_nowhere(text)
 
     def name_refusal(self, name: str) -> str:

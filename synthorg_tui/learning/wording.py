@@ -12,8 +12,9 @@ where it is better by a rule that anybody can follow; in doubt code's stays:
 * why: code's only tells what happened (``was gone``, ``worked at once``...) and names no cause
   (``because``, ``needs``, ``until``...), which the model's does.
 * check: code has none.
-* rule: never. A person's words are proposed as they were said; a model's rule stands beside them,
-  for the person to take. Small models turn such words into their opposite.
+
+What a person said is proposed as it was said: no model is asked for its title or its rule. Small
+models turn such words into their opposite, and nothing tells that in every language.
 """
 
 import re
@@ -48,7 +49,6 @@ FIELD_OF: Final[Mapping[str, str]] = {
     "when": "condition",
     "why": "rationale",
     "check": "check",
-    "rule": "action",
 }
 """What a model is asked for, and the field of the proposal that it is."""
 _NAME = WantedText(
@@ -76,14 +76,6 @@ _WHY = WantedText(
 _CHECK = WantedText(
     "check", "how to see that it worked, in one sentence", most=200, words=(3, 30), instructs=True
 )
-_RULE = WantedText(
-    "rule",
-    "what the person wants from now on; begins with a verb",
-    most=300,
-    words=(3, 45),
-    instructs=True,
-    says_remedy=True,
-)
 _TASK: Final = (
     "You write down for developers what a session taught, so that a colleague who never saw it "
     "understands it at once."
@@ -107,9 +99,7 @@ _EXAMPLES: Final = (
         "the agent did: edit docs/guide.md\n"
         "the person said: no emojis in the docs please, we keep them plain",
         '{"reasoning": "The person wants plain documentation.", '
-        '"title": "Keep the docs plain, with no emojis", '
-        '"when": "editing or adding a page of the docs", '
-        '"rule": "Keep the docs plain: use no emojis in them."}',
+        '"when": "editing or adding a page of the docs"}',
     ),
 )
 _LONG_WHEN: Final = 160
@@ -126,7 +116,6 @@ _TOLD = re.compile(
 """Words of a reason that only tells that something helped."""
 _LISTED = re.compile(r"\banything to do with:")
 """What a situation begins with that only lists words of what a person said."""
-_QUOTED: Final = "Do as the person said: "
 _MAX_SHOWN: Final = 300
 """So much of a text of the evidence is shown; the fact check has all of it."""
 _FIELD_TOKENS: Final = 90
@@ -208,10 +197,9 @@ def lesson_request(lesson: Lesson) -> TextRequest:
             failed=_general(lesson, seen.failed) if seen else "",
             worked=_general(lesson, seen.resolved_by) if seen else "",
             stated=_general(lesson, seen.error) if seen else "",
-            wish=_general(lesson, seen.error) if seen and is_correction else "",
         ),
         examples=_EXAMPLES,
-        known=(_NAME, _TITLE, _WHEN, _WHY, _CHECK, _RULE),
+        known=(_NAME, _TITLE, _WHEN, _WHY, _CHECK),
         remedy=grounded.action,
         said={} if is_correction else {"what to do": grounded.action},
     )
@@ -225,11 +213,10 @@ def _wanted(lesson: Lesson) -> tuple[WantedText, ...]:
     is_correction = lesson.kind is LessonKind.CORRECTION
     lacks = (
         (_NAME, _lacks_name(texts.name)),
-        (_TITLE, _lacks_title(texts.discovery)),
+        (_TITLE, not is_correction and _lacks_title(texts.discovery)),
         (_WHEN, _lacks_when(texts.condition)),
         (_WHY, not is_correction and _lacks_why(texts.rationale)),
         (_CHECK, not is_correction and not texts.check),
-        (_RULE, is_correction and _lacks_rule(texts.action)),
     )
     return tuple(field for field, is_lacking in lacks if is_lacking)
 
@@ -335,10 +322,6 @@ def _lacks_when(text: str) -> bool:
 
 def _lacks_why(text: str) -> bool:
     return bool(_TOLD.search(text)) and not _CAUSE.search(text)
-
-
-def _lacks_rule(text: str) -> bool:
-    return text.startswith(_QUOTED) or not is_instruction(text)
 
 
 def worded_fields(lesson: Lesson, before: Lesson) -> Sequence[str]:

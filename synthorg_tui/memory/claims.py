@@ -159,7 +159,7 @@ _SMALL: Final = (STOP_WORDS - {"up", "down"}) | _set("""
     decision decided agreed future reference actually hey well us let like get gets got going today
     yesterday currently yet still even maybe perhaps may think should avoid gone retired
     deprecated optional required rather than place days these cannot ought could must
-    looks guess seems believe
+    looks guess seems believe directly really ever
     """)
 _CHANGES: Final = _set("move switch renam replac chang upgrad bump rais lower increas reduc updat")
 _MEASURES: Final = _set("port version timeout limit size ttl interval replicas workers retries")

@@ -8,15 +8,14 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, permutations
 from pathlib import Path
 from typing import Final
 
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.files import read_plain
-from synthorg_tui.core.text import counted, jaccard
-from synthorg_tui.learning.direction_cues import NEGATION
-from synthorg_tui.learning.directions import Directions
-from synthorg_tui.memory.claims import LABELLED
+from synthorg_tui.core.text import counted
+from synthorg_tui.memory.claims import LABELLED, Relation, relation, subject_of
 from synthorg_tui.memory.consolidation.similarity import turns, words_of
 from synthorg_tui.organisation.findings import FindingKind, OrgFinding
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
@@ -31,8 +30,6 @@ _OUTDATED: Final = (
 )
 """How the status of a decision begins that is no longer to be followed."""
 _MIN_WORDS: Final = 3
-_MIN_SHARED: Final = 0.6
-"""Share of the things of two rules that both name, from which on they are about the same."""
 _LIMITED: Final = re.compile(
     r"\b(?:only|unless|except|without|via|through|if|when|until|before|after|in|for|during)\b",
     re.IGNORECASE,
@@ -173,38 +170,20 @@ def _is_plain_conflict(first: str, second: str) -> bool:
 
 
 def _negations(words: Iterable[str]) -> int:
-    return sum(
-        NEGATION.fullmatch(word.lower()) is not None or word.lower().endswith(("n't", "n\u2019t"))
-        for word in words
-    )
+    return sum(turns(word) for word in words)
 
 
 def _opposites(rules: Sequence[OrgEntry]) -> Iterator[tuple[OrgEntry, OrgEntry]]:
-    """Rules of which one wants what the other forbids, about nearly the same things."""
-    directed: list[tuple[OrgEntry, dict[str, int]]] = []
+    """Rules of which either would take the other's place, had it been said later."""
+    by_word: dict[str, list[OrgEntry]] = defaultdict(list)
     for entry in rules:
-        if not _LIMITED.search(entry.content):
-            ways = Directions.of(entry.content)
-            plain = {stem: sign for stem, (sign, under) in ways.told.items() if not under}
-            if plain and not ways.both and len(plain) == len(ways.named):
-                directed.append((entry, plain))
-    by_stem: dict[str, list[tuple[OrgEntry, dict[str, int]]]] = defaultdict(list)
-    for entry, told in directed:
-        for stem in told:
-            by_stem[stem].append((entry, told))
-    for entry, told in directed:
-        rarest = min(told, key=lambda stem: len(by_stem[stem]))
-        for other, larger in by_stem[rarest]:
-            if other is not entry and _same_readers(entry, other) and _oppose(told, larger):
-                yield entry, other
-
-
-def _oppose(smaller: dict[str, int], larger: dict[str, int]) -> bool:
-    if not smaller.keys() <= larger.keys():
-        return False
-    if any(larger[stem] == sign for stem, sign in smaller.items()):
-        return False
-    return jaccard(smaller.keys(), larger.keys()) >= _MIN_SHARED
+        for word in () if _LIMITED.search(entry.content) else subject_of(entry.content):
+            by_word[word].append(entry)
+    for group in by_word.values():
+        for one, other in combinations(group, 2):
+            ways = {relation(*texts) for texts in permutations((one.content, other.content))}
+            if ways == {Relation.SUPERSEDES} and _same_readers(one, other):
+                yield one, other
 
 
 def is_outdated(status: str) -> bool:

@@ -90,7 +90,7 @@ def correction() -> Lesson:
     words = LessonWords(
         name="push-main-open-pr",
         title="Never push to main",
-        when="pushing to main",
+        when="working in x on anything to do with: push, main",
         do=f"Do as the person said: “{said}”.",
         why="A person said so.",
     )
@@ -259,29 +259,10 @@ def test_of_long_evidence_the_beginning_is_shown() -> None:
     assert len(shown) < 400
 
 
-async def test_only_a_correction_is_asked_for_a_rule() -> None:
-    assert "rule" not in asked(lacking())
-    assert asked(correction())[-1] == "rule"
-
-
-@rows(
-    ("rule", "refused"),
-    [
-        ("Open a PR instead of pushing to main.", ""),
-        ("Push to main.", "rule says 'push', which the evidence negates"),
-    ],
-)
-async def test_a_persons_words_stay_and_the_models_rule_stands_beside_them(
-    rule: str, refused: str
-) -> None:
-    proposer = ProceduralMemoryProposer(CONFIG, ScriptedProvider(json.dumps({"rule": rule})))
-    found = await proposer.propose(correction())
-    assert found is not None
-    assert found.lesson.proposal.action == correction().proposal.action
-    assert found.lesson.authors["action"] is Author.EVIDENCE
-    suggested = found.lesson.suggested
-    assert (suggested is not None and suggested.action == rule) is not bool(refused)
-    assert found.lesson.refused == ({"action": refused} if refused else {})
+def test_what_a_person_said_is_put_in_no_other_words() -> None:
+    said = correction()
+    quoted = said.grounded.model_copy(update={"discovery": "“no, never push to main”"})
+    assert asked(said.model_copy(update={"proposal": quoted, "grounded": quoted})) == ["when"]
 
 
 @rows(
@@ -308,9 +289,6 @@ async def test_a_persons_words_stay_and_the_models_rule_stands_beside_them(
         ("why", "`a` failed; `b` worked.", "`a` failed before `b` worked.", False),
         ("check", "", "Look at it.", True),
         ("check", "Run it.", "Look at it.", False),
-        ("rule", "“never x”", "Avoid x.", False),
-        ("rule", "Do as the person said: “never x”.", "Avoid x.", False),
-        ("rule", "Avoid x.", "Leave out x.", False),
     ],
 )
 def test_the_models_text_is_chosen_only_where_code_is_wanting(

@@ -25,7 +25,6 @@ from synthorg_tui.memory.consolidation.applying import ACTOR, PlanApplier, new_m
 from synthorg_tui.memory.consolidation.config import (
     ConsolidationConfig,
     ConsolidationStrategyType,
-    ExperienceCompressorConfig,
 )
 from synthorg_tui.memory.consolidation.factory import (
     ModelByName,
@@ -250,11 +249,9 @@ class ConsolidationRuns:
     @cached_property
     def _planner(self) -> Planner:
         """The planner; a strategy, and with it a model, is made when the first plan is."""
-        # What is made of raw records replaces nothing: a plan would ask a model in vain.
-        config = self._config.model_copy(
-            update={"experience_compressor": ExperienceCompressorConfig()}
+        strategy = create_consolidation_strategy(
+            self._config, backend=self._backend, models=self._models
         )
-        strategy = create_consolidation_strategy(config, backend=self._backend, models=self._models)
         min_age = timedelta(days=self._config.archival.age_threshold_days)
         finders: dict[GroupKind, Finder] = {
             GroupKind.SUPERSEDED: partial(find_alike, self._core),
@@ -262,7 +259,7 @@ class ConsolidationRuns:
                 self._core, strategy, min_age, keeps_words=self._config.lists_beginnings
             ),
         }
-        return Planner(self._core, config, memories_of_skills, finders)
+        return Planner(self._core, self._config, memories_of_skills, finders)
 
     async def _asked(self, group: PlannedGroup) -> PlannedGroup | None:
         """Put a model's text into Approvals; ``None`` when a person decided about it before."""

@@ -1,7 +1,7 @@
-"""Where memories go that leave the store, and how they come back.
+"""Where memories go that leave a backend, and how they come back.
 
-An archive that shares its rows with the backend keeps each memory byte for byte: archiving takes it
-out of the backend, restoring puts it back. Others keep what an ``ArchivalEntry`` says of it.
+An archive keeps what an ``ArchivalEntry`` says of a memory. The local store needs none: what its
+plans archive stays in its rows.
 """
 
 from datetime import UTC, datetime
@@ -23,8 +23,7 @@ from synthorg_tui.memory.protocol import MemoryBackend
 class ArchivalStore(Protocol):
     """Long-term storage of memories that left the backend.
 
-    A protocol because it is documented as one: any archive can be given to the service. The one of
-    the local store shares its rows.
+    A protocol because it is documented as one: any archive can be given to the service.
     """
 
     async def archive(self, entry: ArchivalEntry) -> NotBlankStr:
@@ -38,8 +37,7 @@ class ArchivalStore(Protocol):
     async def restore(self, agent_id: NotBlankStr, entry_id: NotBlankStr) -> ArchivalEntry | None:
         """Return the agent's archived memory with this id of the archive, or ``None``.
 
-        An archive that shares its rows with the backend makes the memory live again. From others
-        the caller stores what is returned; the archive keeps it, so that none can get lost between.
+        The caller stores what is returned; the archive keeps it, so that none can get lost between.
         """
         ...
 
@@ -86,21 +84,9 @@ class Departures:
             return True
         return False
 
-    async def deleted(self, entry: MemoryEntry) -> bool:
-        """Delete a memory and return whether it left.
-
-        An archive that shares its rows with the backend has taken the memory out before: then
-        nothing is left to delete.
-        """
-        if await self.backend.delete(entry.agent_id, entry.id):
-            return True
-        return entry.id in self._index and (
-            await self.backend.get(entry.agent_id, entry.id) is None
-        )
-
     async def leave(self, entry: MemoryEntry) -> bool:
         """Archive and delete a memory and return whether it left."""
-        return await self.archived(entry) and await self.deleted(entry)
+        return await self.archived(entry) and await self.backend.delete(entry.agent_id, entry.id)
 
     def told(self, result: ConsolidationResult) -> ConsolidationResult:
         """Return a result that says where the removed memories went."""

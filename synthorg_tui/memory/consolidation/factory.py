@@ -9,7 +9,6 @@ from synthorg_tui.memory.consolidation.config import (
     ConsolidationStrategyType,
 )
 from synthorg_tui.memory.consolidation.density import DensityClassifier
-from synthorg_tui.memory.consolidation.experience import ExperienceCompressor, TwoTierStrategy
 from synthorg_tui.memory.consolidation.extractive import ExtractivePreserver
 from synthorg_tui.memory.consolidation.operations import ConcatenationOp, DensityRoutingOp
 from synthorg_tui.memory.consolidation.strategy import (
@@ -42,18 +41,12 @@ def create_consolidation_strategy(
     Args:
         config: Which strategy, and its bounds.
         backend: Where memories are read, stored and deleted.
-        models: Which model writes. Without one every text is made by code, and raw records aren't
-            compressed.
+        models: Which model writes; without one every text is made by code.
     """
     is_llm = config.strategy is ConsolidationStrategyType.LLM
     threshold = config.llm.group_threshold if is_llm else DEFAULT_GROUP_THRESHOLD
     selector = HighestRelevanceSelector(threshold)
-    plain = Composite(selector, _operation(config, backend, models), backend, parallel=is_llm)
-    tiers = config.experience_compressor
-    provider = models(tiers.model) if tiers.enabled else None
-    if provider is None:
-        return plain
-    return TwoTierStrategy(ExperienceCompressor(provider, tiers), backend, plain)
+    return Composite(selector, _operation(config, backend, models), backend, parallel=is_llm)
 
 
 def _operation(

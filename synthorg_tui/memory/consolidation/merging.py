@@ -162,7 +162,7 @@ def _group(
     content = redact_text(proposal.text.content, RedactionTally())
     before = sum(estimate_tokens(row.content) for row in leaving)
     after = estimate_tokens(content)
-    if proposal.keeps_originals or not leaving or after >= before:
+    if not leaving or after >= before:
         return None
     by = "a model" if proposal.text.written_by is TextAuthor.MODEL else "the program"
     what = f"{proposal.text.category} memory", f"{proposal.text.category} memories"

@@ -56,15 +56,13 @@ class ConsolidationProposal:
 
     ``replaces`` are the ids of the memories that would leave, whose text is in ``text``, in order.
     ``is_routed`` says that its mode was decided by their density: then only memories whose deletion
-    is confirmed count as removed. With ``keeps_originals`` the replaced ones are listed as removed
-    but stay.
+    is confirmed count as removed.
     """
 
     agent_id: str
     text: MergedText
     replaces: tuple[str, ...]
     is_routed: bool = False
-    keeps_originals: bool = False
 
 
 def request_of(text: MergedText) -> StoreRequest:
@@ -269,9 +267,8 @@ async def carry_out(
     modes: list[ArchivalModeAssignment] = []
     for proposal in proposals:
         mode = ArchivalMode(proposal.text.mode)
-        leaving = [by_id[one] for one in proposal.replaces if one in by_id]
-        if not proposal.keeps_originals:
-            leaving = [entry for entry in leaving if await departures.archived(entry, mode)]
+        known = (by_id[one] for one in proposal.replaces if one in by_id)
+        leaving = [entry for entry in known if await departures.archived(entry, mode)]
         if not leaving:
             continue
         summaries.append(
@@ -291,9 +288,8 @@ async def carry_out(
 async def _is_removed(
     proposal: ConsolidationProposal, entry: MemoryEntry, departures: Departures
 ) -> bool:
-    """Delete a memory, unless the proposal keeps it; whether it counts as removed."""
-    if proposal.keeps_originals:
-        return True
+    """Delete a memory and return whether it counts as removed."""
     with surviving(f"deleting the consolidated memory {entry.id}"):
-        return await departures.deleted(entry) or not proposal.is_routed
+        deleted = await departures.backend.delete(entry.agent_id, entry.id)
+        return deleted or not proposal.is_routed
     return False

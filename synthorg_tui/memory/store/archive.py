@@ -12,17 +12,12 @@ from dataclasses import replace
 from math import log
 from typing import Final
 
-from synthorg_tui.core.types import NotBlankStr
-from synthorg_tui.memory.consolidation.models import ArchivalEntry, ArchivalMode
-from synthorg_tui.memory.enums import ArchiveReason
 from synthorg_tui.memory.errors import (
     MemoryRetrievalError,
-    MemoryStoreError,
-    translate_errors,
 )
 from synthorg_tui.memory.index.protocol import IndexHit, IndexHits
-from synthorg_tui.memory.listing import BrowseFilter, FoundMemories, ListedMemory
-from synthorg_tui.memory.models import MemoryMetadata, MemoryQuery
+from synthorg_tui.memory.listing import BrowseFilter, FoundMemories
+from synthorg_tui.memory.models import MemoryQuery
 from synthorg_tui.memory.retrieval.relevance import (
     SEARCH_DEPTH,
     fuse_hits,
@@ -30,15 +25,12 @@ from synthorg_tui.memory.retrieval.relevance import (
     moved_cutoff,
     relevant_hits,
 )
-from synthorg_tui.memory.shared import require_agent_id
 from synthorg_tui.memory.store import browsing, queries
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.queries import WhereClause
-from synthorg_tui.memory.store.rows import LISTED, STORED, StoredMemory
+from synthorg_tui.memory.store.rows import LISTED
 from synthorg_tui.memory.store.scan import cosines
-from synthorg_tui.memory.store.writes import Changes
 from synthorg_tui.persistence.port import Connection
-from synthorg_tui.persistence.values import aware
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
 
@@ -151,96 +143,3 @@ def _by_words(db: Connection, where: WhereClause, terms: Sequence[str]) -> tuple
 def _beginning(stem: str) -> str:
     """What other forms of a stem start with, too: "tri" is the stem of "try"."""
     return stem[:-1] if stem.endswith("i") and len(stem) >= _LEAST_STEM else stem
-
-
-class LocalArchivalStore:
-    """``ArchivalStore`` on the local store: an archived memory keeps its row and its id.
-
-    The id in the archive is the memory's own. Archiving takes the memory out of the backend and
-    restoring makes it live again as it was, each in one transaction. Raises ``MemoryStoreError``
-    and ``MemoryRetrievalError``.
-    """
-
-    def __init__(self, core: Core, *, actor: str = "consolidation") -> None:
-        self._core = core
-        self._actor = actor
-
-    async def archive(self, entry: ArchivalEntry) -> NotBlankStr:
-        """Archive the agent's live memory and return its id; one archived already stays as it is.
-
-        Its row stays as it is; the other fields of the entry are ignored.
-        """
-
-        def work(changes: Changes) -> str:
-            row = queries.row_by_id(changes.db, entry.original_id)
-            if row is None or row.deleted_at is not None or row.agent_id != entry.agent_id:
-                raise MemoryStoreError(f"agent {entry.agent_id} has no memory {entry.original_id}")
-            changes.archive(
-                [row],
-                why=ArchiveReason.CONSOLIDATED,
-                mode=entry.archival_mode.value,
-                actor=self._actor,
-            )
-            return row.id
-
-        require_agent_id(entry.agent_id, MemoryStoreError)
-        return await self._core.change(work, action="archiving")
-
-    async def search(self, agent_id: NotBlankStr, query: MemoryQuery) -> tuple[ArchivalEntry, ...]:
-        """Return the agent's archived memories that match: by text, or else the newest."""
-        within = BrowseFilter(agents=(agent_id,), states=("archived",))
-        require_agent_id(agent_id, MemoryRetrievalError)
-        with translate_errors(MemoryRetrievalError, "searching the archive"):
-            if query.text is not None:
-                found = await find_archived(self._core, query, agents=None, within=within)
-                ids = [hit.id for hit in found.hits]
-            else:
-                ids = await self._core.read(lambda db: self._newest(db, within, query))
-            rows = await self._core.read(
-                lambda db: queries.in_order(db, WhereClause(browsing.ARCHIVED), ids, STORED)
-            )
-        return tuple(map(_entry, rows))
-
-    async def restore(self, agent_id: NotBlankStr, entry_id: NotBlankStr) -> ArchivalEntry | None:
-        """Make the agent's archived memory live again and return it as it was archived."""
-
-        def work(changes: Changes) -> StoredMemory | None:
-            row = queries.row_by_id(changes.db, entry_id)
-            if row is None or not row.is_archived or row.agent_id != agent_id:
-                return None
-            changes.restore([row.id], actor=self._actor)
-            return row
-
-        require_agent_id(agent_id, MemoryStoreError)
-        row = await self._core.change(work, action="restoring")
-        return None if row is None else _entry(row)
-
-    async def count(self, agent_id: NotBlankStr) -> int:
-        """Return the number of the agent's archived memories."""
-        where = WhereClause(browsing.ARCHIVED)
-        where.add("m.agent_id = ?", agent_id)
-        require_agent_id(agent_id, MemoryRetrievalError)
-        return await self._core.read(lambda db: queries.total(db, where), action="counting")
-
-    def _newest(self, db: Connection, within: BrowseFilter, query: MemoryQuery) -> list[str]:
-        where = browsing.browse_where(within, self._core.clock.now(), self._core.ages)
-        queries.add_query(where, query)
-        rows: list[ListedMemory] = queries.listing(
-            db, where, LISTED, order=queries.ORDERS["newest"], limit=query.limit
-        )
-        return [row.id for row in rows]
-
-
-def _entry(row: StoredMemory) -> ArchivalEntry:
-    return ArchivalEntry.model_validate(
-        {
-            "original_id": row.id,
-            "agent_id": row.agent_id,
-            "content": row.content,
-            "category": row.category,
-            "metadata": MemoryMetadata(source=row.source, confidence=row.confidence, tags=row.tags),
-            "created_at": aware(row.created_at),
-            "archived_at": aware(max(row.archived_at or row.created_at, row.created_at)),
-            "archival_mode": row.archived_mode or ArchivalMode.EXTRACTIVE,
-        }
-    )

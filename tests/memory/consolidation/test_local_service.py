@@ -13,9 +13,7 @@ from synthorg_tui.memory.consolidation.service import MemoryConsolidationService
 from synthorg_tui.memory.extensions import MemoryDraft
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import MemoryQuery
-from synthorg_tui.memory.store.archive import LocalArchivalStore
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
-from synthorg_tui.memory.store.maintenance import Maintenance
 from synthorg_tui.memory.store.policy import UniformPolicy
 from tests.conftest import FixedClock
 from tests.memory.consolidation.consolidation_kit import (
@@ -23,6 +21,7 @@ from tests.memory.consolidation.consolidation_kit import (
     EPISODIC,
     TODAY,
     Agent,
+    InMemoryArchivalStore,
     agent_of,
     made_service,
 )
@@ -42,69 +41,14 @@ def local(agent: Agent) -> LocalMemoryBackend:
     return agent.backend
 
 
-def archive_of(agent: Agent) -> LocalArchivalStore:
-    return LocalArchivalStore(local(agent).core)
-
-
 def service(
     backend: LocalMemoryBackend, config: dict[str, object] | None = None
 ) -> MemoryConsolidationService:
     return made_service(
         ConsolidationConfig.model_validate(ARCHIVING | (config or {})),
         backend=backend,
-        archival_store=LocalArchivalStore(backend.core),
+        archival_store=InMemoryArchivalStore(),
     )
-
-
-async def test_what_is_merged_is_archived_and_comes_back_by_its_id(agent: Agent) -> None:
-    old = [await agent.has(f"note {n}", days=40 + n) for n in range(3)]
-    young = await agent.has("young", days=1)
-    result = await service(local(agent)).run_consolidation(AGENT)
-    archive = archive_of(agent)
-    assert set(result.removed_ids) == set(old[1:])
-    assert result.archived_count == await archive.count(AGENT) == 2
-    assert {entry.id for entry in await agent.entries()} == {old[0], young, result.summary_id}
-    (index, *_) = result.archival_index
-    restored = await archive.restore(AGENT, index.archival_id)
-    assert restored is not None
-    assert restored.content in await agent.contents()
-    assert await archive.count(AGENT) == 1
-    assert [e.content for e in await archive.search(AGENT, MemoryQuery(text="note 2"))]
-
-
-async def test_what_is_above_the_bound_is_archived(agent: Agent) -> None:
-    ids = [await agent.has(f"note {n}", days=10 - n) for n in range(4)]
-    assert (
-        await service(local(agent), {"max_memories_per_agent": 3}).enforce_max_memories(AGENT) == 1
-    )
-    assert ids[0] not in {entry.id for entry in await agent.entries()}
-    (gone,) = await archive_of(agent).search(AGENT, MemoryQuery())
-    assert gone.original_id == ids[0]
-
-
-async def test_what_is_past_its_time_is_archived(agent: Agent) -> None:
-    await agent.has("long ago", days=20)
-    kept = await agent.has("lately", days=1)
-    rules = {"rules": [{"category": "episodic", "retention_days": 7}]}
-    assert await service(local(agent), {"retention": rules}).cleanup_retention(AGENT) == 1
-    assert {entry.id for entry in await agent.entries()} == {kept}
-    assert await archive_of(agent).count(AGENT) == 1
-
-
-async def test_maintenance_does_all_three_and_the_store_stays_whole(
-    agent: Agent, tmp_path: Path
-) -> None:
-    await agent.has("long ago", days=400)
-    for n in range(4):
-        await agent.has(f"note {n}", days=40 + n)
-    rules = {"rules": [{"category": "episodic", "retention_days": 100}]}
-    result = await service(
-        local(agent), {"retention": rules, "max_memories_per_agent": 1}
-    ).run_maintenance(AGENT)
-    assert result.archived_count == 3
-    assert len(await agent.entries()) == 1
-    assert await archive_of(agent).count(AGENT) == 5
-    assert (await Maintenance(local(agent), data_dir=tmp_path).doctor()).ok
 
 
 async def kept_in(backend: LocalMemoryBackend, project: str | None) -> tuple[str, ...]:

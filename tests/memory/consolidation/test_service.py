@@ -301,35 +301,6 @@ class TestArchive:
         assert (await made.run_consolidation(AGENT)).archived_count == 2
 
 
-class SharedRows(InMemoryArchivalStore):
-    """An archive that takes the memory out of the backend, as one that shares its rows does."""
-
-    def __init__(self, agent: Agent) -> None:
-        super().__init__()
-        self.agent = agent
-
-    async def archive(self, entry: ArchivalEntry) -> str:
-        await self.agent.backend.delete(entry.agent_id, entry.original_id)
-        return await super().archive(entry)
-
-
-@pytest.mark.parametrize("strategy", ["simple", "dual_mode"])
-async def test_an_archive_that_shares_its_rows_has_taken_the_memory_out_already(
-    strategy: str, quick: Agent
-) -> None:
-    for days in (40, 41, 42):
-        await quick.has(f"plain talk of {days} days ago", days=days)
-    made = service(
-        quick,
-        SharedRows(quick),
-        archival=ARCHIVING,
-        strategy=strategy,
-        max_memories_per_agent=1,
-    )
-    assert (await made.run_consolidation(AGENT)).archived_count == 2
-    assert await made.enforce_max_memories(AGENT) == 1
-
-
 async def test_what_fails_is_logged_and_passed_on(
     quick: Agent, caplog: pytest.LogCaptureFixture
 ) -> None:

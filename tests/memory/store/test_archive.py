@@ -5,15 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.memory.consolidation.archival import ArchivalStore
-from synthorg_tui.memory.consolidation.models import ArchivalEntry, ArchivalMode
 from synthorg_tui.memory.enums import ArchiveReason, EdgeKind
-from synthorg_tui.memory.errors import MemoryStoreError
 from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.memory.listing import ChangeKind
 from synthorg_tui.memory.store import edges, queries
-from synthorg_tui.memory.store.archive import LocalArchivalStore
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.doctor import Check
 from synthorg_tui.memory.store.maintenance import Maintenance
@@ -136,56 +131,6 @@ async def test_an_import_does_not_bring_an_archived_memory_back(
     await store.admin.archive([key], actor=ME)
     outcome = await store.store_many(AGENT, [draft("changed", "k")], actor="import")
     assert outcome.skipped == (("k", "archived"),)
-
-
-class TestDocumentedStore:
-    async def test_the_archive_has_the_documented_members(self, store: LocalMemoryBackend) -> None:
-        assert isinstance(LocalArchivalStore(store.core), ArchivalStore)
-
-    async def test_an_entry_goes_and_comes_back_with_the_same_id(
-        self, store: LocalMemoryBackend, clock: FixedClock
-    ) -> None:
-        archive = LocalArchivalStore(store.core)
-        key = await store.store(AGENT, request("alpha", category=MemoryCategory.EPISODIC))
-        entry = await _entry(store, key, clock)
-        assert await archive.archive(entry) == key
-        assert await archive.archive(entry) == key
-        assert await store.delete(AGENT, key), "it has left the backend already"
-        assert (await archive.count(AGENT), await archive.count("bob")) == (1, 0)
-        assert await archive.search(AGENT, query("alpha")) == (entry,)
-        assert await archive.search(AGENT, query()) == (entry,)
-        assert await archive.search("bob", query()) == ()
-        assert await archive.restore("bob", key) is None
-        assert await archive.restore(AGENT, key) == entry
-        assert await archive.restore(AGENT, key) is None
-        assert contents(await store.retrieve(AGENT, query("alpha"))) == ["alpha"]
-
-    async def test_what_is_not_the_agents_cannot_be_archived(
-        self, store: LocalMemoryBackend, clock: FixedClock
-    ) -> None:
-        key = await store.store(AGENT, request("alpha"))
-        entry = await _entry(store, key, clock)
-        foreign = entry.model_copy(update={"agent_id": "bob"})
-        with pytest.raises(MemoryStoreError, match="no memory"):
-            await LocalArchivalStore(store.core).archive(foreign)
-        await store.delete(AGENT, key)
-        with pytest.raises(MemoryStoreError, match="no memory"):
-            await LocalArchivalStore(store.core).archive(entry)
-
-
-async def _entry(store: LocalMemoryBackend, key: str, clock: FixedClock) -> ArchivalEntry:
-    found = await store.get(AGENT, key)
-    assert found is not None
-    return ArchivalEntry(
-        original_id=key,
-        agent_id=AGENT,
-        content=found.content,
-        category=found.category,
-        metadata=found.metadata,
-        created_at=found.created_at,
-        archived_at=clock.now(),
-        archival_mode=ArchivalMode.ABSTRACTIVE,
-    )
 
 
 class TestDoctor:

@@ -101,6 +101,15 @@ def test_what_the_program_made_of_the_words_isnt_what_was_said(tmp_path: Path) -
     assert [turn.text for turn in execution(tmp_path, session).turns] == [TASK]
 
 
+def test_requests_of_the_main_conversation_are_the_persons_though_they_name_a_task(
+    tmp_path: Path,
+) -> None:
+    session = CopilotSession().event("user.message", content=TASK, parentAgentTaskId="t-1")
+    assert [(turn.role, turn.text) for turn in execution(tmp_path, session).turns] == [
+        ("user", TASK)
+    ]
+
+
 def test_the_end_of_a_session_tells_of_files_and_tokens(tmp_path: Path) -> None:
     usage = {"inputTokens": 9, "outputTokens": 4, "cacheReadTokens": 2}
     session = asked().event(

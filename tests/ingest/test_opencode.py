@@ -332,6 +332,26 @@ def test_an_exported_session_is_read_the_same(tmp_path: Path) -> None:
     assert reading.unknown == 1
 
 
+@rows("name", ["ses_1.json", "ses_other.json", "an export.json"])
+def test_an_export_is_one_whatever_its_file_is_called(name: str, tmp_path: Path) -> None:
+    said = {"id": "prt_1", "type": "text", "text": "go"}
+    message = {"info": {"id": "msg_1", "role": "user"}, "parts": [said]}
+    put(tmp_path / name, {"info": {"id": "ses_1"}, "messages": [message]})
+    assert [each.execution.id for each in only(tmp_path / name).executions] == ["opencode:ses_1"]
+
+
+def test_calls_whose_ids_were_redacted_stay_apart(tmp_path: Path) -> None:
+    state = {"status": "completed", "input": {"command": "make"}, "metadata": {"exit": 1}}
+    tools = [
+        {"id": f"prt_{number}", "type": "tool", "callID": "X", "tool": "bash", "state": state}
+        for number in range(3)
+    ]
+    messages = [{"info": {"id": "msg_2", "role": "assistant"}, "parts": tools}]
+    put(tmp_path / "a.json", {"info": {"id": "ses_1"}, "messages": messages})
+    (extracted,) = only(tmp_path / "a.json").executions
+    assert [call.id for call in extracted.execution.calls] == ["X", "prt_1", "prt_2"]
+
+
 async def test_it_is_found_and_only_changed_sessions_are_imported_again(
     tmp_path: Path, executions: ExecutionStore
 ) -> None:

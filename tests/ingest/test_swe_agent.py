@@ -221,3 +221,36 @@ def test_the_last_run_is_found(tmp_path: Path) -> None:
     mini(folder, ran("ls"))
     assert ("swe_agent", folder) in usual_places(tmp_path, {})
     assert len(found(folder)) == 1
+
+
+def test_a_list_of_messages_of_old_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "run.traj.json"
+    messages = [
+        {"role": "system", "content": "You can run commands."},
+        {"role": "user", "content": "Fix the build"},
+        {"role": "assistant", "content": "Look.\n```mswea_bash_command\nmake\n```"},
+        {"role": "user", "content": "<returncode>2</returncode>\n<output>no rule</output>"},
+        {"role": "assistant", "content": "```mswea_bash_command\nmake all\n```"},
+        {"role": "user", "content": "<returncode>0</returncode>\n<output>done</output>"},
+    ]
+    path.write_text(json.dumps(messages))
+    done = only(path).executions[0].execution
+    assert (done.agent_id, done.task) == ("mini-swe-agent", "Fix the build")
+    assert [(call.outcome, call.exit_code) for call in done.calls] == [(FAILED, 2), (OK, 0)]
+
+
+@rows(
+    ("observation", "outcome"),
+    [
+        ("[File: /repo/a.py (20 lines total)]\n1:x", OK),
+        ('Found 3 matches for "x" in /repo', OK),
+        ("ls: cannot access 'x': No such file or directory", FAILED),
+        ("Traceback (most recent call last):\n  File 'a.py'\nValueError: x", FAILED),
+        ("total 4", UNKNOWN),
+    ],
+)
+def test_words_of_an_observation_tell_how_a_step_ended(
+    observation: str, outcome: CallOutcome, tmp_path: Path
+) -> None:
+    path = swe(tmp_path, {"action": "do", "observation": observation, "response": "Well."})
+    assert [call.outcome for call in only(path).executions[0].execution.calls] == [outcome]

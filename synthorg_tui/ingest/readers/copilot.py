@@ -218,8 +218,11 @@ class _Log:
         )
 
     def _ask(self, part: _Part, line: int, record: Record, data: Record) -> None:
-        """What the person typed; not the text that the program made of it, nor its own."""
-        if data.get("isAutopilotContinuation") is True or data.get("parentAgentTaskId"):
+        """What the person typed; not the text that the program made of it, nor its own.
+
+        ``parentAgentTaskId`` stands at the main conversation's messages, too: it tells nothing.
+        """
+        if data.get("isAutopilotContinuation") is True:
             return
         text = spoken(text_of(data.get("content")))
         part.last_event = "asked" if text else part.last_event

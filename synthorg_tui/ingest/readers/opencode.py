@@ -169,7 +169,7 @@ class _Rows(SessionState):
         if kind == "text":
             self._text(number, identity, part)
         elif kind == "tool":
-            self._tool(number, part)
+            self._tool(number, identity, part)
         elif kind == "patch":
             files = part.get("files")
             names = files if isinstance(files, list) else []
@@ -192,13 +192,17 @@ class _Rows(SessionState):
             self.builder.say(role, speech, number, at, identity)
             self.last_event = "asked"
 
-    def _tool(self, number: int, part: Record) -> None:
-        """A part holds the call and its result: both are on one line."""
+    def _tool(self, number: int, identity: str, part: Record) -> None:
+        """A part holds the call and its result: both are on one line.
+
+        Parts whose calls have one id, as where it was redacted, are told apart by their own.
+        """
         tool, state = text_of(part.get("tool")).strip(), mapping(part.get("state"))
         call_id = text_of(part.get("callID")).strip()
         if not tool or not call_id:
             self.unknown.note(part)
             return
+        call_id = identity if call_id in self.builder.calls else call_id
         time, arguments = mapping(state.get("time")), mapping(state.get("input"))
         call = PendingCall.started(
             call_id,

@@ -22,11 +22,13 @@ from synthorg_tui.ingest.databases import (
     session_path,
     text_at,
 )
+from synthorg_tui.ingest.records import mapping
 from synthorg_tui.ingest.sources import (
     MAX_LINE_BYTES,
     ListedSession,
     ReadMeter,
     SessionSource,
+    document_items,
 )
 
 ENVELOPE: Final = "opencode"
@@ -96,7 +98,13 @@ def _in_folders(path: Path) -> Sequence[ListedSession]:
 
 
 def _folder_rows(path: Path, meter: ReadMeter) -> Iterator[bytes]:
-    """Yield the session's file, then each message's with those of its parts."""
+    """Yield the session's file, then each message's with those of its parts.
+
+    The file may be an export, which holds them all.
+    """
+    if isinstance(_object_in(path).get("messages"), list):
+        yield from document_items(path, meter)
+        return
     yield from _file_row("session", path, path.stem, meter)
     for message in _files_of(path, "message", path.stem):
         identity = _id_in(message)
@@ -126,13 +134,17 @@ def _files_of(session: Path, kind: str, owner: str) -> list[Path]:
 
 def _id_in(path: Path) -> str:
     """The id that a message gives itself, by which its parts are filed; its name when torn."""
+    identity = _object_in(path).get("id")
+    return identity if isinstance(identity, str) else path.stem
+
+
+def _object_in(path: Path) -> dict[str, object]:
+    """The object of JSON in a file; empty when it holds none."""
     try:
         with path.open("rb") as stream:
-            value = json.loads(stream.read(MAX_LINE_BYTES))
+            return mapping(json.loads(stream.read(MAX_LINE_BYTES)))
     except (ValueError, RecursionError):
-        return path.stem
-    identity = value.get("id") if isinstance(value, dict) else None
-    return identity if isinstance(identity, str) else path.stem
+        return {}
 
 
 DATABASE: Final = SessionSource(partial(session_lines, rows=_session_rows), _stored)

@@ -31,7 +31,8 @@ from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
 from synthorg_tui.ingest.sources import LineSource, document_items
 
 _MINI: Final = "mini-swe-agent"
-_FENCED = re.compile(r"```(?:bash|sh|mswea_bash_command)[ \t]*\n(.*?)\n?```", re.DOTALL)
+_OWN_FENCE: Final = "mswea_bash_command"
+_FENCED = re.compile(rf"```(?:bash|sh|{_OWN_FENCE})[ \t]*\n(.*?)\n?```", re.DOTALL)
 _RETURN_CODE = re.compile(r"\s*<returncode>\s*(-?\d{1,9})\s*</returncode>")
 _REFUSED = "Command not executed. The user rejected your command"
 _TIMED_OUT = re.compile(
@@ -41,11 +42,14 @@ _TIMED_OUT = re.compile(
 )
 _FAILED = re.compile(
     r"\s*(?:(?:/bin/)?bash: |Your proposed edit has introduced new syntax error|Invalid `?path"
-    r"|No replacement was performed|ERROR:)"
+    r"|No replacement was performed|ERROR:|File \S{1,300} (?:not found|does not exist)"
+    r"|[\w./-]{1,60}: [^\n]{0,300}(?:No such file or directory|command not found|ermission denied)"
+    r"|Traceback \(most recent call last\):)"
 )
 _WORKED = re.compile(
     r"\s*(?:Your command ran successfully|\[?File updated|The file .{1,300} has been edited"
-    r"|File created successfully)"
+    r"|File created successfully|\[File: /|Found \d+ (?:matches|files)|No (?:matches|files) found"
+    r"|Here's the (?:result of running|files and directories))"
 )
 _CHANGED_FILE = re.compile(r"^diff --git a/(.{1,500}?) b/", re.MULTILINE)
 
@@ -66,11 +70,17 @@ class SweAgentReader:
         return (named_place(environ, "MSWEA_GLOBAL_CONFIG_DIR", config),)
 
     def recognises(self, record: Record) -> bool:
-        """Tell whether the record is what a trajectory says once, or a step of SWE-agent's."""
+        """Tell whether the record is what a trajectory says once, a step, or a message of old.
+
+        The first versions of mini-swe-agent wrote nothing but a list of messages.
+        """
         info, step = mapping(record.get("info")), mapping(record.get("trajectory"))
         if text_of(record.get("trajectory_format")).startswith(_MINI) or "mini_version" in info:
             return True
-        return "action" in step and "observation" in step
+        if "action" in step and "observation" in step:
+            return True
+        told = _text(record.get("content")) if record.get("role") in {"user", "assistant"} else ""
+        return bool(_RETURN_CODE.match(told)) or f"```{_OWN_FENCE}" in told
 
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
         """Read one run, which is named after its file and how it began."""
@@ -99,6 +109,9 @@ class _Trajectory:
             self._history(number, mapping(record["history"]))
         elif "info" in record:
             self._info(record, mapping(record["info"]))
+        elif "role" in record:
+            self.builder.agent_id = _MINI
+            self._message(number, record)
         else:
             self.unknown.note(record)
 

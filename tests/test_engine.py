@@ -60,7 +60,7 @@ async def test_operational_data_is_in_the_store_and_open_as_long_as_it_is(tmp_pa
     with pytest.raises(PersistenceConnectionError):
         _ = engine.operations.settings
     async with Engine.open(settings(), data_dir=tmp_path) as engine:
-        assert await engine.operations.settings.get_all() == (made,)
+        assert await engine.operations.settings.query() == (made,)
     assert [each.name for each in tmp_path.glob("*.duckdb")] == ["memory.duckdb"]
 
 

@@ -42,6 +42,7 @@ class EntityTable(Generic[Entity]):
         entity: The model; each of its fields is a column of the same name.
         table: What is written.
         key: The columns that tell entities apart.
+        order: The columns that what is read comes in the order of.
         unique: A further column of which no two entities may have the same value.
         time: The column that ``since`` and ``until`` are about.
         source: SQL of what is read instead, with the same columns; empty for the table itself.
@@ -52,6 +53,7 @@ class EntityTable(Generic[Entity]):
     _entity: ClassVar[type[FrozenModel]]
     _table: ClassVar[str]
     _key: ClassVar[tuple[str, ...]]
+    _order: ClassVar[str]
     _unique: ClassVar[str]
     _time: ClassVar[str]
 
@@ -61,12 +63,13 @@ class EntityTable(Generic[Entity]):
         table: str = "",
         *,
         key: tuple[str, ...] = ("id",),
+        order: str = "id",
         unique: str = "",
         time: str = "",
         source: str = "",
     ) -> None:
         cls._entity, cls._table, cls._key = entity, table, key
-        cls._unique, cls._time = unique, time
+        cls._order, cls._unique, cls._time = order, unique, time
         read = f"({source}) AS known" if source else table
         cls.selection = f"SELECT {_quoted(entity.model_fields)} FROM {read}"
 
@@ -78,9 +81,8 @@ class EntityTable(Generic[Entity]):
         with self._told():
             await self._database.write(lambda db: self._insert(db, "INSERT", entity))
 
-    async def select(
+    async def query(
         self,
-        order: str,
         *,
         limit: int | None = None,
         since: datetime | None = None,
@@ -94,7 +96,7 @@ class EntityTable(Generic[Entity]):
         wanted = {f'"{name}" = ?': value for name, value in equal.items()}
         wanted |= {f"{self._time} >= ?": since, f"{self._time} < ?": until}
         given = {sql: _stored(value) for sql, value in wanted.items() if value is not None}
-        sql = f"{self.selection} WHERE {' AND '.join(given) or 'true'} ORDER BY {order}"
+        sql = f"{self.selection} WHERE {' AND '.join(given) or 'true'} ORDER BY {self._order}"
         values = list(given.values())
         if limit is not None:
             sql += " LIMIT ?"
@@ -102,11 +104,6 @@ class EntityTable(Generic[Entity]):
         with self._told():
             rows = await self._database.read(lambda db: db.execute(sql, values).fetchall())
             return tuple(map(self._made, rows))
-
-    async def first(self, order: str, **equal: Any) -> Entity | None:
-        """Return the first entity that ``select`` would, or ``None``."""
-        found = await self.select(order, limit=1, **equal)
-        return found[0] if found else None
 
     async def scalar(self, sql: str, values: Sequence[object] = ()) -> object:
         """Return the first value of what a query of this table gives, or ``None``."""
@@ -170,7 +167,8 @@ class KeyedTable(EntityTable[Entity]):
 
     async def get(self, *key: str) -> Entity | None:
         """Return the entity with this key, or ``None``."""
-        return await self.first("1", **dict(zip(self._key, key, strict=True)))
+        wanted: dict[str, Any] = dict(zip(self._key, key, strict=True))
+        return next(iter(await self.query(**wanted)), None)
 
     async def delete(self, *key: str) -> bool:
         """Delete the entity with this key and tell whether there was one."""

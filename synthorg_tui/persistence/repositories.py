@@ -3,22 +3,14 @@
 They run on every database of a store; ``tests/persistence/test_repositories.py`` is their contract.
 ``save`` replaces an entity with the same key, or where a table only grows raises
 ``DuplicateRecordError``; ``get`` returns ``None`` for an unknown key; ``delete`` returns whether
-there was an entity to delete. Filters that are ``None`` allow everything, and ``limit=None`` is no
-limit. Methods raise ``QueryError`` when the database refuses a query, and
-``PersistenceConnectionError`` once the backend is disconnected.
+there was an entity to delete; ``query`` returns entities by the values of any columns. Filters that
+are ``None`` allow everything, and ``limit=None`` is no limit. Methods raise ``QueryError`` when the
+database refuses a query, and ``PersistenceConnectionError`` once the backend is disconnected.
 """
 
-from datetime import datetime
 from typing import Final
 
-from synthorg_tui.core.enums import (
-    ActivityStatus,
-    ArtifactType,
-    ProjectStatus,
-    RiskLevel,
-    SecurityVerdictType,
-    TaskStatus,
-)
+from synthorg_tui.core.enums import TaskStatus
 from synthorg_tui.persistence.entities import (
     AgentRuntimeState,
     ApiKey,
@@ -52,17 +44,13 @@ class TaskTable(KeyedTable[Task], entity=Task, table="tasks"):
         project: str | None = None,
     ) -> tuple[Task, ...]:
         """Return the tasks that have all of these, in no particular order."""
-        return await self.select("id", status=status, assigned_to=assigned_to, project=project)
+        return await self.query(status=status, assigned_to=assigned_to, project=project)
 
 
-class CostRecordTable(EntityTable[CostRecord], entity=CostRecord, table="cost_records"):
+class CostRecordTable(
+    EntityTable[CostRecord], entity=CostRecord, table="cost_records", order="timestamp, rowid"
+):
     """What models used. Every answer of the configured model is one (``persistence.usage``)."""
-
-    async def query(
-        self, *, agent_id: str | None = None, task_id: str | None = None
-    ) -> tuple[CostRecord, ...]:
-        """Return records, oldest first."""
-        return await self.select("timestamp, rowid", agent_id=agent_id, task_id=task_id)
 
     async def aggregate(self, *, agent_id: str | None = None) -> float:
         """Return the sum of costs, 0.0 without any."""
@@ -72,7 +60,9 @@ class CostRecordTable(EntityTable[CostRecord], entity=CostRecord, table="cost_re
         return float(str(await self.scalar(f"{sql} WHERE agent_id = ?", [agent_id])))
 
 
-class MessageTable(EntityTable[Message], entity=Message, table="messages"):
+class MessageTable(
+    EntityTable[Message], entity=Message, table="messages", order="timestamp DESC, id DESC"
+):
     """Messages between agents.
 
     To its contract only: agents of one person's machine share what they know by memory, and write
@@ -81,27 +71,17 @@ class MessageTable(EntityTable[Message], entity=Message, table="messages"):
 
     async def get_history(self, channel: str, *, limit: int | None = None) -> tuple[Message, ...]:
         """Return the messages of a channel, newest first."""
-        return await self.select("timestamp DESC, id DESC", limit=limit, channel=channel)
+        return await self.query(limit=limit, channel=channel)
 
 
 class LifecycleEventRepository(
-    EntityTable[LifecycleEvent], entity=LifecycleEvent, table="lifecycle_events", time="timestamp"
+    EntityTable[LifecycleEvent],
+    entity=LifecycleEvent,
+    table="lifecycle_events",
+    order="timestamp DESC, id DESC",
+    time="timestamp",
 ):
     """What happened to agents, such as that a person paused one or took its right to write."""
-
-    async def list_events(
-        self,
-        *,
-        agent_id: str | None = None,
-        event_type: str | None = None,
-        since: datetime | None = None,
-        limit: int | None = None,
-    ) -> tuple[LifecycleEvent, ...]:
-        """Return events, newest first."""
-        order = "timestamp DESC, id DESC"
-        return await self.select(
-            order, limit=limit, since=since, agent_id=agent_id, event_type=event_type
-        )
 
 
 _METRICS: Final = """
@@ -127,6 +107,7 @@ class TaskMetricRepository(
     EntityTable[TaskMetric],
     entity=TaskMetric,
     table="task_metrics",
+    order="completed_at, id",
     time="completed_at",
     source=_METRICS,
 ):
@@ -135,21 +116,12 @@ class TaskMetricRepository(
     A run's duration is from its first to its last step, with what it waited in between.
     """
 
-    async def query(
-        self,
-        *,
-        agent_id: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-    ) -> tuple[TaskMetric, ...]:
-        """Return metrics of tasks completed in the span (``until`` is outside), oldest first."""
-        return await self.select("completed_at, id", since=since, until=until, agent_id=agent_id)
-
 
 class CollaborationMetricRepository(
     EntityTable[CollaborationMetric],
     entity=CollaborationMetric,
     table="collaboration_metrics",
+    order="recorded_at, id",
     time="recorded_at",
 ):
     """How agents worked together.
@@ -158,33 +130,11 @@ class CollaborationMetricRepository(
     have task metrics of their own.
     """
 
-    async def query(
-        self, *, agent_id: str | None = None, since: datetime | None = None
-    ) -> tuple[CollaborationMetric, ...]:
-        """Return metrics, oldest first."""
-        return await self.select("recorded_at, id", since=since, agent_id=agent_id)
-
 
 class ParkedContextRepository(
-    KeyedTable[ParkedContext], entity=ParkedContext, table="parked_contexts"
+    KeyedTable[ParkedContext], entity=ParkedContext, table="parked_contexts", order="parked_at, id"
 ):
     """Runs that wait for a person. A run that parks writes one; going on deletes it."""
-
-    async def get_by_approval(self, approval_id: str) -> ParkedContext | None:
-        """Return what waits for an approval item, the latest if several do."""
-        return await self.first("parked_at DESC, id DESC", approval_id=approval_id)
-
-    async def list_contexts(
-        self,
-        *,
-        execution_id: str | None = None,
-        agent_id: str | None = None,
-        task_id: str | None = None,
-    ) -> tuple[ParkedContext, ...]:
-        """Return what waits, the longest first."""
-        return await self.select(
-            "parked_at, id", execution_id=execution_id, agent_id=agent_id, task_id=task_id
-        )
 
 
 _AUDIT: Final = """
@@ -227,6 +177,7 @@ class AuditRepository(
     EntityTable[AuditEntry],
     entity=AuditEntry,
     table="audit_records",
+    order="timestamp DESC, id DESC",
     time="timestamp",
     source=_AUDIT,
 ):
@@ -236,96 +187,45 @@ class AuditRepository(
     recorded anyway, and so not stored twice: ids ``step:ID``, ``call:N`` and ``approval:N``.
     """
 
-    async def query(
-        self,
-        *,
-        agent_id: str | None = None,
-        action_type: str | None = None,
-        verdict: SecurityVerdictType | None = None,
-        risk_level: RiskLevel | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        limit: int | None = 100,
-    ) -> tuple[AuditEntry, ...]:
-        """Return entries of the span (``until`` is outside), newest first."""
-        return await self.select(
-            "timestamp DESC, id DESC",
-            limit=limit,
-            since=since,
-            until=until,
-            agent_id=agent_id,
-            action_type=action_type,
-            verdict=verdict,
-            risk_level=risk_level,
-        )
 
-
-class UserRepository(KeyedTable[User], entity=User, table="users", unique="username"):
+class UserRepository(
+    KeyedTable[User], entity=User, table="users", order="username", unique="username"
+):
     """Accounts of persons.
 
     To its contract only: the person who can open the data directory is the only user, and no
     decision depends on an account.
     """
 
-    async def get_by_username(self, username: str) -> User | None:
-        return await self.first("id", username=username)
 
-    async def list_users(self) -> tuple[User, ...]:
-        """Return all users by name."""
-        return await self.select("username")
-
-
-class ApiKeyRepository(KeyedTable[ApiKey], entity=ApiKey, table="api_keys", unique="key_hash"):
+class ApiKeyRepository(
+    KeyedTable[ApiKey], entity=ApiKey, table="api_keys", order="created_at, id", unique="key_hash"
+):
     """Keys of programs, as hashes.
 
     To its contract only: programs connect over a socket or a token file that only the person's own
     account can read, which takes no key.
     """
 
-    async def get_by_hash(self, key_hash: str) -> ApiKey | None:
-        return await self.first("id", key_hash=key_hash)
 
-    async def list_by_user(self, user_id: str) -> tuple[ApiKey, ...]:
-        """Return a user's keys, the oldest first."""
-        return await self.select("created_at, id", user_id=user_id)
-
-
-class CheckpointRepository(KeyedTable[Checkpoint], entity=Checkpoint, table="checkpoints"):
+class CheckpointRepository(
+    KeyedTable[Checkpoint],
+    entity=Checkpoint,
+    table="checkpoints",
+    order="turn_number, created_at, id",
+):
     """States of runs after each step. A run writes them, and is resumed from the latest."""
-
-    async def get_latest(
-        self, *, execution_id: str | None = None, task_id: str | None = None
-    ) -> Checkpoint | None:
-        """Return the last one in the order of ``list_checkpoints``.
-
-        Raises ``ValueError`` when neither a run nor a task is named.
-        """
-        if execution_id is None and task_id is None:
-            raise ValueError("the latest checkpoint is of a run or of a task: name one")
-        latest = "turn_number DESC, created_at DESC, id DESC"
-        return await self.first(latest, execution_id=execution_id, task_id=task_id)
-
-    async def list_checkpoints(self, execution_id: str) -> tuple[Checkpoint, ...]:
-        """Return those of a run by turn, within it by time, at the same time by id."""
-        return await self.select("turn_number, created_at, id", execution_id=execution_id)
-
-    async def delete_by_execution(self, execution_id: str) -> int:
-        """Delete those of a run and return how many there were."""
-        return await self.remove(execution_id=execution_id)
 
 
 class HeartbeatRepository(
     KeyedTable[Heartbeat],
     entity=Heartbeat,
     table="heartbeats",
+    order="last_heartbeat_at, execution_id",
     key=("execution_id",),
     time="last_heartbeat_at",
 ):
     """Signs of life of runs. A stale one tells that the process of a run is gone."""
-
-    async def get_stale(self, threshold: datetime) -> tuple[Heartbeat, ...]:
-        """Return those from before ``threshold``, the oldest first."""
-        return await self.select("last_heartbeat_at, execution_id", until=threshold)
 
 
 _STATES: Final = """
@@ -365,6 +265,7 @@ class AgentStateRepository(
     KeyedTable[AgentRuntimeState],
     entity=AgentRuntimeState,
     table="agent_states",
+    order="last_activity_at DESC, agent_id",
     key=("agent_id",),
     source=_STATES,
 ):
@@ -374,32 +275,15 @@ class AgentStateRepository(
     and the rights that a person took from an agent, which is paused then.
     """
 
-    async def get_active(self) -> tuple[AgentRuntimeState, ...]:
-        """Return those that aren't idle, the last active first."""
-        states = await self.list_states()
-        return tuple(state for state in states if state.status is not ActivityStatus.IDLE)
-
-    async def list_states(self) -> tuple[AgentRuntimeState, ...]:
-        """Return all, the last active first."""
-        return await self.select("last_activity_at DESC, agent_id")
-
 
 class SettingsRepository(
-    KeyedTable[Setting], entity=Setting, table="settings", key=("namespace", "key")
+    KeyedTable[Setting],
+    entity=Setting,
+    table="settings",
+    order="namespace, key",
+    key=("namespace", "key"),
 ):
     """Values that were set in the app, which the settings of the next start are made with."""
-
-    async def get_namespace(self, namespace: str) -> tuple[Setting, ...]:
-        """Return the settings of a namespace by key."""
-        return await self.select("key", namespace=namespace)
-
-    async def get_all(self) -> tuple[Setting, ...]:
-        """Return all settings by namespace and key."""
-        return await self.select("namespace, key")
-
-    async def delete_namespace(self, namespace: str) -> int:
-        """Delete the settings of a namespace and return how many there were."""
-        return await self.remove(namespace=namespace)
 
 
 _ARTIFACTS: Final = """
@@ -416,25 +300,14 @@ WHERE trim(file) <> ''
 
 
 class ArtifactRepository(
-    KeyedTable[Artifact], entity=Artifact, table="artifacts", source=_ARTIFACTS
+    KeyedTable[Artifact], entity=Artifact, table="artifacts", order="path, id", source=_ARTIFACTS
 ):
     """Files that came of tasks: those that sessions touched, and what a program saves.
 
     A file of a session is read from the session, which is its task; its type follows from its name.
-    It can't be deleted here: it goes with its session.
+    It can't be deleted here: it goes with its session. The documented ``artifact_type`` is the column
+    ``type``.
     """
-
-    async def list_artifacts(
-        self,
-        *,
-        task_id: str | None = None,
-        created_by: str | None = None,
-        artifact_type: ArtifactType | None = None,
-    ) -> tuple[Artifact, ...]:
-        """Return artifacts by path."""
-        return await self.select(
-            "path, id", task_id=task_id, created_by=created_by, type=artifact_type
-        )
 
 
 _PROJECTS: Final = """
@@ -455,22 +328,16 @@ class ProjectRepository(KeyedTable[Project], entity=Project, table="projects", s
     Saving one with that id takes its place; it comes back when that is deleted.
     """
 
-    async def list_projects(
-        self, *, status: ProjectStatus | None = None, lead: str | None = None
-    ) -> tuple[Project, ...]:
-        """Return projects by id."""
-        return await self.select("id", status=status, lead=lead)
-
 
 class PersonalityPresetRepository(
-    KeyedTable[CustomPreset], entity=CustomPreset, table="custom_presets", key=("name",)
+    KeyedTable[CustomPreset],
+    entity=CustomPreset,
+    table="custom_presets",
+    order="name",
+    key=("name",),
 ):
     """Personalities of agents.
 
     To its contract only: agents here are other programs with a personality of their own, so that
     only programs and the export use it.
     """
-
-    async def list_presets(self) -> tuple[CustomPreset, ...]:
-        """Return all presets by name."""
-        return await self.select("name")

@@ -203,7 +203,7 @@ class RunStore:
 
     async def steps(self, run_id: str) -> tuple[RunStep, ...]:
         """Return the stored steps of a run, in their order."""
-        stored = await self.operations.checkpoints.list_checkpoints(run_id)
+        stored = await self.operations.checkpoints.query(execution_id=run_id)
         steps = (
             _step(each.id, each.turn_number, each.created_at, each.context_json) for each in stored
         )

@@ -111,7 +111,7 @@ class SettingChanges:
         return tuple((await self._kept()).values())
 
     async def _kept(self) -> dict[str, KeptSetting]:
-        rows = await self._repository.get_all()
+        rows = await self._repository.query()
         return kept_in((row.namespace, row.key, row.value) for row in rows)
 
     async def trial(self) -> SettingTrial:

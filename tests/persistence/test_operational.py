@@ -309,7 +309,7 @@ class TestWhatIsReadFromElsewhere:
         ):
             await trail.set_rights("a", rights)
         await trail.set_rights("b", AgentRights())
-        events = await DuckDBPersistence(database).lifecycle_events.list_events()
+        events = await DuckDBPersistence(database).lifecycle_events.query()
         assert sorted(event.event_type for event in events) == [
             *("made_read_only", "made_writable", "paused", "resumed")
         ]
@@ -325,7 +325,7 @@ class TestWhatIsReadFromElsewhere:
         await run(database, session, "stopped", "s4", late, None)
         await run(database, "INSERT INTO agent_rights VALUES ('stopped', true, false)")
         states = DuckDBPersistence(database).agent_states
-        assert {s.agent_id: (s.status, s.execution_id) for s in await states.list_states()} == {
+        assert {s.agent_id: (s.status, s.execution_id) for s in await states.query()} == {
             "busy": (ActivityStatus.EXECUTING, "s1"),
             "done": (ActivityStatus.IDLE, None),
             "stopped": (ActivityStatus.PAUSED, "s4"),
@@ -335,7 +335,6 @@ class TestWhatIsReadFromElsewhere:
         )
         await states.save(own)
         assert await states.get("busy") == own
-        assert {state.agent_id for state in await states.get_active()} == {"busy", "stopped"}
 
     async def test_steps_of_a_run_tell_how_it_goes_and_went(self, database: StoreDatabase) -> None:
         backend = DuckDBPersistence(database)
@@ -362,17 +361,17 @@ class TestWhatIsReadFromElsewhere:
         await backend.heartbeats.save(Heartbeat(last_heartbeat_at=NOW, **common))
         working = task(id="r", status=TaskStatus.IN_PROGRESS, assigned_to="a")
         await backend.tasks.save(working)
-        (state,) = await backend.agent_states.list_states()
+        (state,) = await backend.agent_states.query()
         assert (state.status, state.execution_id, state.turn_count) == ("executing", "r", 1)
         assert state.started_at == NOW
         assert await backend.task_metrics.query() == ()
         waits = ParkedContext(id="p", approval_id="i", parked_at=NOW, context_json="", **common)
         await backend.parked_contexts.save(waits)
         await backend.heartbeats.delete("r")
-        (state,) = await backend.agent_states.get_active()
+        (state,) = await backend.agent_states.query()
         assert state.status is ActivityStatus.PAUSED
         await backend.parked_contexts.delete("p")
-        assert await backend.agent_states.list_states() == ()
+        assert await backend.agent_states.query() == ()
         await backend.tasks.save(working.model_copy(update={"status": TaskStatus.COMPLETED}))
         (metric,) = await backend.task_metrics.query(agent_id="a")
         assert (metric.id, metric.is_success, metric.turns_used) == ("run:r", True, 2)
@@ -390,15 +389,15 @@ class TestWhatIsReadFromElsewhere:
         await run(database, insert + values, "e2", "a", "/w/app", None)
         await run(database, insert + values, "e3", "a", None, [])
         backend = DuckDBPersistence(database)
-        (project,) = await backend.projects.list_projects()
+        (project,) = await backend.projects.query()
         assert (project.id, project.name, project.team) == ("/w/app", "app", ("a", "b"))
         assert project.status is ProjectStatus.ACTIVE
         planned = Project(id="/w/app", name="The app")
         await backend.projects.save(planned)
-        assert await backend.projects.list_projects() == (planned,)
+        assert await backend.projects.query() == (planned,)
         await backend.projects.delete("/w/app")
         assert await backend.projects.get("/w/app") == project
-        found = await backend.artifacts.list_artifacts(task_id="e1", created_by="b")
+        found = await backend.artifacts.query(task_id="e1", created_by="b")
         assert {one.path: one.type for one in found} == {
             files[0]: ArtifactType.CODE,
             files[1]: ArtifactType.TESTS,

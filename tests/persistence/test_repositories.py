@@ -235,7 +235,7 @@ class Added:
 
 ADDED = [
     Added("messages", _message, lambda found: found.get_history("#code"), True),
-    Added("lifecycle_events", _event, lambda found: found.list_events(), True),
+    Added("lifecycle_events", _event, lambda found: found.query(), True),
     Added("task_metrics", _metric, lambda found: found.query(), False),
     Added("collaboration_metrics", _collaboration, lambda found: found.query(), False),
     Added("audit_entries", _audit, lambda found: found.query(), True),
@@ -365,9 +365,9 @@ async def test_events_are_of_an_agent_a_type_and_a_time(backend: DuckDBPersisten
     others = _event("3", 3).model_copy(update={"agent_id": "b"})
     for event in (_event("1", 1), resumed, others):
         await events.save(event)
-    assert await events.list_events(agent_id="a", limit=1) == (resumed,)
-    assert await events.list_events(event_type="paused") == (others, _event("1", 1))
-    assert await events.list_events(since=later(3)) == (others,)
+    assert await events.query(agent_id="a", limit=1) == (resumed,)
+    assert await events.query(event_type="paused") == (others, _event("1", 1))
+    assert await events.query(since=later(3)) == (others,)
 
 
 async def test_metrics_are_of_a_span_without_its_end(backend: DuckDBPersistence) -> None:
@@ -415,14 +415,14 @@ async def test_what_waits_is_found_by_its_approval_run_agent_or_task(
     )
     for context in (second, first):
         await parked.save(context)
-    assert await parked.get_by_approval("item second") == second
-    assert await parked.get_by_approval("item third") is None
-    assert await parked.list_contexts() == (first, second)
-    assert await parked.list_contexts(execution_id="r2") == (second,)
-    assert await parked.list_contexts(agent_id="a", task_id="t") == (first,)
+    assert await parked.query(approval_id="item second") == (second,)
+    assert await parked.query(approval_id="item third") == ()
+    assert await parked.query() == (first, second)
+    assert await parked.query(execution_id="r2") == (second,)
+    assert await parked.query(agent_id="a", task_id="t") == (first,)
 
 
-async def test_the_latest_checkpoint_is_the_last_step_of_a_run(
+async def test_the_checkpoints_of_a_run_are_in_the_order_of_its_steps(
     backend: DuckDBPersistence,
 ) -> None:
     steps = [
@@ -434,15 +434,12 @@ async def test_the_latest_checkpoint_is_the_last_step_of_a_run(
     for checkpoint in (steps[2], foreign, steps[1], steps[0]):
         await backend.checkpoints.save(checkpoint)
     await backend.checkpoints.save(steps[1])
-    assert await backend.checkpoints.list_checkpoints("r1") == tuple(steps)
-    assert await backend.checkpoints.get_latest(execution_id="r1") == steps[2]
-    assert await backend.checkpoints.get_latest(task_id="task of r2") == foreign
-    assert await backend.checkpoints.get_latest(execution_id="r1", task_id="none") is None
-    with pytest.raises(ValueError, match="name one"):
-        await backend.checkpoints.get_latest()
-    assert await backend.checkpoints.delete_by_execution("r1") == 3
-    assert await backend.checkpoints.delete_by_execution("r1") == 0
-    assert await backend.checkpoints.get_latest(execution_id="r2") == foreign
+    assert await backend.checkpoints.query(execution_id="r1") == tuple(steps)
+    assert await backend.checkpoints.query(task_id="task of r2") == (foreign,)
+    assert await backend.checkpoints.query(execution_id="r1", task_id="none") == ()
+    assert await backend.checkpoints.remove(execution_id="r1") == 3
+    assert await backend.checkpoints.remove(execution_id="r1") == 0
+    assert await backend.checkpoints.query(execution_id="r2") == (foreign,)
 
 
 async def test_a_heartbeat_is_stale_from_before_a_moment(backend: DuckDBPersistence) -> None:
@@ -450,12 +447,14 @@ async def test_a_heartbeat_is_stale_from_before_a_moment(backend: DuckDBPersiste
     new = new.model_copy(update={"last_heartbeat_at": later(1)})
     for heartbeat in (new, old):
         await backend.heartbeats.save(heartbeat)
-    assert await backend.heartbeats.get_stale(NOW) == ()
-    assert await backend.heartbeats.get_stale(later(1)) == (old,)
-    assert await backend.heartbeats.get_stale(later(1.5)) == (old, new)
+    assert await backend.heartbeats.query(until=NOW) == ()
+    assert await backend.heartbeats.query(until=later(1)) == (old,)
+    assert await backend.heartbeats.query(until=later(1.5)) == (old, new)
 
 
-async def test_agents_that_do_something_are_active(backend: DuckDBPersistence) -> None:
+async def test_states_of_agents_are_listed_the_last_active_first(
+    backend: DuckDBPersistence,
+) -> None:
     idle = entities.AgentRuntimeState(
         agent_id="idle", status=ActivityStatus.IDLE, last_activity_at=later(2)
     )
@@ -464,44 +463,43 @@ async def test_agents_that_do_something_are_active(backend: DuckDBPersistence) -
     )
     for state in (_state("busy"), idle, paused):
         await backend.agent_states.save(state)
-    assert await backend.agent_states.get_active() == (paused, _state("busy"))
-    assert await backend.agent_states.list_states() == (idle, paused, _state("busy"))
+    assert await backend.agent_states.query() == (idle, paused, _state("busy"))
 
 
 async def test_settings_are_of_a_namespace(backend: DuckDBPersistence) -> None:
     other = entities.Setting(namespace="agents", key="b", value="1", updated_at=NOW)
     for setting in (_setting("b"), _setting("a"), other):
         await backend.settings.save(setting)
-    assert await backend.settings.get_namespace("memory") == (_setting("a"), _setting("b"))
-    assert await backend.settings.get_all() == (other, _setting("a"), _setting("b"))
-    assert await backend.settings.delete_namespace("memory") == 2
-    assert await backend.settings.delete_namespace("memory") == 0
-    assert await backend.settings.get_all() == (other,)
+    assert await backend.settings.query(namespace="memory") == (_setting("a"), _setting("b"))
+    assert await backend.settings.query() == (other, _setting("a"), _setting("b"))
+    assert await backend.settings.remove(namespace="memory") == 2
+    assert await backend.settings.remove(namespace="memory") == 0
+    assert await backend.settings.query() == (other,)
 
 
 async def test_artifacts_are_listed_by_path(backend: DuckDBPersistence) -> None:
     tests = _artifact("b").model_copy(update={"type": ArtifactType.TESTS, "created_by": "x"})
     for artifact in (tests, _artifact("a")):
         await backend.artifacts.save(artifact)
-    assert await backend.artifacts.list_artifacts(task_id="t") == (_artifact("a"), tests)
-    assert await backend.artifacts.list_artifacts(artifact_type=ArtifactType.TESTS) == (tests,)
-    assert await backend.artifacts.list_artifacts(created_by="a") == (_artifact("a"),)
+    assert await backend.artifacts.query(task_id="t") == (_artifact("a"), tests)
+    assert await backend.artifacts.query(type=ArtifactType.TESTS) == (tests,)
+    assert await backend.artifacts.query(created_by="a") == (_artifact("a"),)
 
 
 async def test_projects_are_listed_by_status_and_lead(backend: DuckDBPersistence) -> None:
     active = _project("b").model_copy(update={"status": ProjectStatus.ACTIVE, "lead": "b"})
     for project in (active, _project("a")):
         await backend.projects.save(project)
-    assert await backend.projects.list_projects() == (_project("a"), active)
-    assert await backend.projects.list_projects(status=ProjectStatus.ACTIVE) == (active,)
-    assert await backend.projects.list_projects(lead="a") == (_project("a"),)
+    assert await backend.projects.query() == (_project("a"), active)
+    assert await backend.projects.query(status=ProjectStatus.ACTIVE) == (active,)
+    assert await backend.projects.query(lead="a") == (_project("a"),)
 
 
 async def test_presets_are_counted_and_listed_by_name(backend: DuckDBPersistence) -> None:
     assert await backend.custom_presets.count() == 0
     for name in ("b", "a"):
         await backend.custom_presets.save(_preset(name))
-    assert await backend.custom_presets.list_presets() == (_preset("a"), _preset("b"))
+    assert await backend.custom_presets.query() == (_preset("a"), _preset("b"))
     assert await backend.custom_presets.count() == 2
 
 
@@ -510,18 +508,18 @@ async def test_a_name_and_a_key_are_of_one_account(backend: DuckDBPersistence) -
     await backend.users.save(_user("a"))
     with pytest.raises(DuplicateRecordError, match="username"):
         await backend.users.save(_user("c").model_copy(update={"username": "user a"}))
-    assert await backend.users.get_by_username("user a") == _user("a")
-    assert await backend.users.get_by_username("user c") is None
-    assert await backend.users.list_users() == (_user("a"), _user("b"))
+    assert await backend.users.query(username="user a") == (_user("a"),)
+    assert await backend.users.query(username="user c") == ()
+    assert await backend.users.query() == (_user("a"), _user("b"))
     assert await backend.users.count() == 2
     key = _key("k")
     await backend.api_keys.save(key)
     with pytest.raises(DuplicateRecordError, match="key_hash"):
         await backend.api_keys.save(key.model_copy(update={"id": "l"}))
-    assert await backend.api_keys.get_by_hash(key.key_hash) == key
-    assert await backend.api_keys.get_by_hash("f" * 64) is None
-    assert await backend.api_keys.list_by_user("u") == (key,)
-    assert await backend.api_keys.list_by_user("v") == ()
+    assert await backend.api_keys.query(key_hash=key.key_hash) == (key,)
+    assert await backend.api_keys.query(key_hash="f" * 64) == ()
+    assert await backend.api_keys.query(user_id="u") == (key,)
+    assert await backend.api_keys.query(user_id="v") == ()
 
 
 async def test_text_that_is_no_unicode_is_refused_in_words(backend: DuckDBPersistence) -> None:

@@ -49,7 +49,7 @@ def checkpoint(number: int, step: dict[str, Any], run: str = "r1") -> Checkpoint
 
 
 async def steps(database: StoreDatabase, run: str = "r1") -> list[dict[str, object]]:
-    found = await DuckDBPersistence(database).checkpoints.list_checkpoints(run)
+    found = await DuckDBPersistence(database).checkpoints.query(execution_id=run)
     return [json.loads(each.context_json) for each in found]
 
 

@@ -332,8 +332,7 @@ async def test_a_parked_run_refuses_to_go_on_undecided_and_can_be_cancelled(benc
     item = await bench.engine.approvals.get(run.item_id)
     assert item is not None
     assert item.status == "pending"
-    context = await bench.engine.operations.parked_contexts.get_by_approval(run.item_id)
-    assert context is not None
+    assert await bench.engine.operations.parked_contexts.query(approval_id=run.item_id)
     with pytest.raises(RunRefusedError, match="waits"):
         await bench.engine.runs.resume(run.id)
     ended = await bench.engine.runs.cancel(run.id)
@@ -456,7 +455,7 @@ async def test_the_texts_of_a_run_go_with_its_session_and_with_the_memories_it_w
     await bench.engine.sessions.purge([run.execution_id], actor=str(PERSON))
     with pytest.raises(UnknownRunError):
         await bench.engine.runs.show(run.id)
-    assert await bench.engine.operations.checkpoints.list_checkpoints(run.id) == ()
+    assert await bench.engine.operations.checkpoints.query(execution_id=run.id) == ()
 
 
 async def steps_of(bench: Bench, run: AgentRun) -> tuple[RunStep, ...]:

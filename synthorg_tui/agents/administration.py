@@ -9,12 +9,14 @@ stays rejected. Nothing here can decide.
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pydantic import ValidationError
 
 from synthorg_tui.agents import tools
+from synthorg_tui.agents.guarded import WriteAllowance
 from synthorg_tui.agents.models import AgentIdentity, CallReply
+from synthorg_tui.agents.pending import PendingWrites
 from synthorg_tui.agents.tools import (
     AdminTool,
     DeployWish,
@@ -57,12 +59,8 @@ from synthorg_tui.memory.fine_tune.models import (
     FineTuneRun,
     FineTuneStage,
 )
+from synthorg_tui.memory.service import MemoryService
 from synthorg_tui.memory.strategies.schemas import problems
-
-if TYPE_CHECKING:
-    from synthorg_tui.agents.guarded import WriteAllowance
-    from synthorg_tui.agents.pending import PendingWrites
-    from synthorg_tui.memory.service import MemoryService
 
 MAX_REQUESTS: Final = 10
 """Requests of an agent that the status tells of, the newest ones."""
@@ -108,11 +106,11 @@ class AdminServices:
     after a restart a person is asked.
     """
 
-    service: "Callable[[], MemoryService]"
+    service: Callable[[], MemoryService]
     queue: ProposalBox
     clock: Clock
     source_dir: str
-    pending: "PendingWrites"
+    pending: PendingWrites
     begun: dict[str, str] = field(default_factory=dict)
 
 
@@ -120,7 +118,7 @@ class AdminTools:
     """The tools of administration of one agent; rights and pauses are checked before."""
 
     def __init__(
-        self, identity: AgentIdentity, services: AdminServices, allowance: "WriteAllowance"
+        self, identity: AgentIdentity, services: AdminServices, allowance: WriteAllowance
     ) -> None:
         self._agent_id = identity.agent_id
         self._services = services
@@ -322,7 +320,7 @@ class AdminTools:
         return self._services.begun.get(run_id) == self._agent_id
 
     @property
-    def _service(self) -> "MemoryService":
+    def _service(self) -> MemoryService:
         return self._services.service()
 
 

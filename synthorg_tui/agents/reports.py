@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from synthorg_tui.agents import tools
 from synthorg_tui.agents.guarded import ORIGIN_TAG, WriteAllowance
@@ -24,11 +24,9 @@ from synthorg_tui.core.redaction import RedactionTally, redact_value
 from synthorg_tui.executions.models import MAX_REPORTED_RECOVERIES
 from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.executions.recoveries import RECOVERY_TAG
+from synthorg_tui.ingest.service import ImportReport, ImportService
 from synthorg_tui.memory.extensions import BatchOutcome, BatchStore, MemoryDraft
 from synthorg_tui.persistence.leftovers import REPORT_DIR
-
-if TYPE_CHECKING:
-    from synthorg_tui.ingest.service import ImportReport, ImportService
 
 MAX_REPORT: Final = 1024 * 1024
 """Longest report, in bytes of JSON."""
@@ -109,7 +107,7 @@ class Reports:
     def __init__(
         self,
         store: Callable[[], BatchStore],
-        importer: "Callable[[BatchStore], ImportService]",
+        importer: Callable[[BatchStore], ImportService],
         *,
         queue: ProposalBox,
         data_dir: Path,
@@ -158,7 +156,7 @@ class Reports:
         )
         return replace(reply, memory_ids=store.done.added, waiting=store.done.waiting)
 
-    async def _import(self, store: ReportStore, line: str, agent_id: str) -> "ImportReport":
+    async def _import(self, store: ReportStore, line: str, agent_id: str) -> ImportReport:
         store.allowance.charge(-1)  # the write taken at first; those made are counted instead
         path = await asyncio.to_thread(self._write, line)
         try:

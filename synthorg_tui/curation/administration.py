@@ -11,16 +11,14 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.failsafe import raise_fatal
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.memory.fine_tune.errors import CheckpointNotFoundError
 from synthorg_tui.memory.fine_tune.models import FineTuneStage
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.service import MemoryService
+from synthorg_tui.memory.service import MemoryService
 
 _log = logging.getLogger(__name__)
 
@@ -72,7 +70,7 @@ def log_executed(actor: str, reason: str, target_id: str) -> None:
 class AdminActs:
     """Does what a person approved. ``service`` returns what it is done with, or raises."""
 
-    def __init__(self, service: "Callable[[], MemoryService]") -> None:
+    def __init__(self, service: Callable[[], MemoryService]) -> None:
         self._service = service
 
     async def perform(self, act: AdminPayload, actor: str) -> str:
@@ -94,35 +92,35 @@ class AdminActs:
         return ""
 
 
-async def _deploy(service: "MemoryService", checkpoint_id: str, actor: str) -> None:
+async def _deploy(service: MemoryService, checkpoint_id: str, actor: str) -> None:
     if not (await service.get_checkpoint(checkpoint_id)).is_active:
         await service.deploy_checkpoint(checkpoint_id, actor=actor)
 
 
-async def _roll_back(service: "MemoryService", checkpoint_id: str, actor: str) -> None:
+async def _roll_back(service: MemoryService, checkpoint_id: str, actor: str) -> None:
     if (await service.get_checkpoint(checkpoint_id)).is_active:
         await service.rollback_checkpoint(checkpoint_id, actor=actor)
 
 
-async def _delete(service: "MemoryService", checkpoint_id: str, _: str) -> None:
+async def _delete(service: MemoryService, checkpoint_id: str, _: str) -> None:
     try:
         await service.delete_checkpoint(checkpoint_id)
     except CheckpointNotFoundError:
         _log.info("checkpoint %s is gone already", checkpoint_id)
 
 
-async def _cancel(service: "MemoryService", run_id: str, _: str) -> None:
+async def _cancel(service: MemoryService, run_id: str, _: str) -> None:
     if (await service.get_fine_tune_status()).run_id == run_id:
         await service.cancel_fine_tune()
 
 
-async def _resume(service: "MemoryService", run_id: str, _: str) -> None:
+async def _resume(service: MemoryService, run_id: str, _: str) -> None:
     run = await service.get_run(run_id)
     if not run.stage.is_active and run.stage is not FineTuneStage.COMPLETE:
         await service.resume_fine_tune(run_id)
 
 
-_ACTS: Final[Mapping[AdminAction, Callable[["MemoryService", str, str], Awaitable[None]]]] = (
+_ACTS: Final[Mapping[AdminAction, Callable[[MemoryService, str, str], Awaitable[None]]]] = (
     MappingProxyType(
         {
             AdminAction.DEPLOY: _deploy,

@@ -8,13 +8,10 @@ in here. What came of it is for ``learning.effects``.
 import json
 from collections.abc import Collection
 from datetime import datetime
-from typing import TYPE_CHECKING
 
+from synthorg_tui.memory.strategies.service import Use
 from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.values import naive_utc
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.strategies.service import Use
 
 
 class Applications:
@@ -24,7 +21,7 @@ class Applications:
         self._database = database
 
     async def applied(
-        self, memory_ids: Collection[str], at: datetime, use: "Use | None" = None
+        self, memory_ids: Collection[str], at: datetime, use: Use | None = None
     ) -> int:
         """Count one use, at the time ``at``, of every active skill that has one of these memories.
 

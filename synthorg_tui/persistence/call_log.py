@@ -6,19 +6,17 @@ The erasure is part of the transaction that purges the memories.
 import json
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.work_texts import Words, erase_from_work
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 ERASED: Final = b""
 """Stands for a call's texts where there were some."""
 
 
 def erase_from_calls(
-    db: "Connection", memory_ids: Collection[str], contents: Collection[str]
+    db: Connection, memory_ids: Collection[str], contents: Collection[str]
 ) -> None:
     """Delete the recorded text of agents' calls that read, wrote or proposed purged memories.
 
@@ -41,7 +39,7 @@ def erase_from_calls(
     erase_from_work(db, memory_ids, contents)
 
 
-def _saying(db: "Connection", words: Words) -> list[int]:
+def _saying(db: Connection, words: Words) -> list[int]:
     """The calls whose arguments, reply or explanation have any of these words in them."""
     if not words:
         return []
@@ -78,7 +76,7 @@ _CALLS: Final = (
 )
 
 
-def calls_given(db: "Connection", memory_id: str, *, limit: int) -> tuple[RecordedCall, ...]:
+def calls_given(db: Connection, memory_id: str, *, limit: int) -> tuple[RecordedCall, ...]:
     """Return the calls that were given a memory without changing it, newest first, explained."""
     sql = _CALLS.format(texts="texts", where="list_contains(memory_ids, ?)")
     rows = db.execute(sql, [memory_id, limit]).fetchall()
@@ -87,7 +85,7 @@ def calls_given(db: "Connection", memory_id: str, *, limit: int) -> tuple[Record
 
 
 def successful_calls(
-    db: "Connection", *, names: Sequence[str], limit: int
+    db: Connection, *, names: Sequence[str], limit: int
 ) -> tuple[RecordedCall, ...]:
     """Return the latest calls of these names that returned memories, oldest first."""
     sql = _CALLS.format(

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, cast, get_origin
+from typing import Any, ClassVar, Final, Generic, TypeVar, cast, get_origin
 
 from pydantic import ValidationError
 
@@ -19,11 +19,8 @@ from synthorg_tui.persistence.errors import (
     PersistenceConnectionError,
     QueryError,
 )
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.values import aware, naive_utc
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 Entity = TypeVar("Entity", bound=FrozenModel)
 NOT_CONNECTED: Final = "operational data isn't connected"
@@ -111,7 +108,7 @@ class EntityTable(Generic[Entity]):
             row = await self._database.read(lambda db: db.execute(sql, list(values)).fetchone())
             return row[0] if row else None
 
-    def _insert(self, db: "Connection", verb: str, entity: Entity) -> None:
+    def _insert(self, db: Connection, verb: str, entity: Entity) -> None:
         names = tuple(self._entity.model_fields)
         marks = ", ".join("?" for _ in names)
         values = [_stored(getattr(entity, name)) for name in names]
@@ -154,7 +151,7 @@ class KeyedTable(EntityTable[Entity]):
         with self._told():
             await self._database.write(lambda db: self._put(db, entity))
 
-    def _put(self, db: "Connection", entity: Entity) -> None:
+    def _put(self, db: Connection, entity: Entity) -> None:
         if self._unique:
             values = [getattr(entity, name) for name in (self._unique, *self._key)]
             same = " AND ".join(f"{name} = ?" for name in self._key)

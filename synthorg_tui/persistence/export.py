@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from synthorg_tui.core.disk_space import WRITE_ROOM, need_room
 from synthorg_tui.core.errors import CancelledByUserError, DomainError
@@ -26,12 +26,9 @@ from synthorg_tui.core.text import safe_text
 from synthorg_tui.persistence.config import POSTGRES
 from synthorg_tui.persistence.database_file import connect_file, create_file, explained
 from synthorg_tui.persistence.operational import selections
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.stored_tables import stored_tables
 from synthorg_tui.persistence.values import number_of
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 MEMORIES: Final = "memories"
 CONTENTS: Final = "export.json"
@@ -131,7 +128,7 @@ def _write_tables(
     return rows
 
 
-def _write_table(db: "Connection", name: str, path: Path, format: ExportFormat) -> None:
+def _write_table(db: Connection, name: str, path: Path, format: ExportFormat) -> None:
     quoted = str(path).replace("'", "''")
     query, options = _QUERIES[name], "FORMAT parquet, COMPRESSION zstd"
     if format is ExportFormat.CSV:
@@ -141,7 +138,7 @@ def _write_table(db: "Connection", name: str, path: Path, format: ExportFormat) 
 
 
 def _copy_rows(
-    source: "Connection", path: Path, names: Sequence[str], cancel: threading.Event
+    source: Connection, path: Path, names: Sequence[str], cancel: threading.Event
 ) -> None:
     """Copy the rows that these tables are made of into a new file, in place of half of one."""
     path.unlink(missing_ok=True)
@@ -163,7 +160,7 @@ def _require_wanted(cancel: threading.Event) -> None:
         raise CancelledByUserError("the export was cancelled; nothing was written")
 
 
-def _with_lists_as_json(db: "Connection", query: str) -> str:
+def _with_lists_as_json(db: Connection, query: str) -> str:
     columns = db.execute(f"DESCRIBE {query}").fetchall()
     lists = [name for name, kind, *_ in columns if kind.endswith("[]")]
     told = ", ".join(f'to_json("{name}")::VARCHAR AS "{name}"' for name in lists)
@@ -171,7 +168,7 @@ def _with_lists_as_json(db: "Connection", query: str) -> str:
 
 
 @contextmanager
-def _connected(path: Path) -> "Iterator[Connection]":
+def _connected(path: Path) -> Iterator[Connection]:
     """Connect to the copy, whose name is gone from then on: a kill leaves no part of it."""
     import duckdb
 

@@ -14,14 +14,12 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from struct import unpack_from
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from synthorg_tui.core.errors import CancelledByUserError, DomainError, StoreCorruptError
 from synthorg_tui.persistence.migrations import RESTORE_REMEDY, schema_version
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import number_of
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 
 class RowsRead(NamedTuple):
@@ -70,7 +68,7 @@ class TablesRead:
 
 
 def read_tables(
-    connection: "Connection",
+    connection: Connection,
     *,
     progress: ReadProgress | None = None,
     cancel: threading.Event | None = None,
@@ -108,7 +106,7 @@ def read_tables(
     return TablesRead(version, done, tuple(damaged))
 
 
-def _version(cursor: "Connection") -> int:
+def _version(cursor: Connection) -> int:
     import duckdb
 
     try:
@@ -119,7 +117,7 @@ def _version(cursor: "Connection") -> int:
         return 0
 
 
-def _read_table(cursor: "Connection", name: str) -> Iterator[int]:
+def _read_table(cursor: Connection, name: str) -> Iterator[int]:
     """Read a table part by part; yields how many rows each part had."""
     import duckdb
 
@@ -139,7 +137,7 @@ def _read_table(cursor: "Connection", name: str) -> Iterator[int]:
         yield rows
 
 
-def check_complete(connection: "Connection", path: Path) -> None:
+def check_complete(connection: Connection, path: Path) -> None:
     """Raise ``StoreCorruptError`` for a file cut short, which opens all the same.
 
     Its damage would only show when the lost part is read. Free blocks at the end are counted in the

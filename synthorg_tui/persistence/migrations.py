@@ -5,13 +5,10 @@ A store that any released version wrote must open; so what a migration once did 
 
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from synthorg_tui.core.errors import StoreCorruptError
 from synthorg_tui.persistence.errors import MigrationError
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.port import Connection
 
 SCHEMA_VERSION = 5
 RESTORE_REMEDY = "Run `synthorg-tui restore` to bring back the last backup."
@@ -108,7 +105,7 @@ DROP TABLE model_usage;
 """
 
 
-def _migrate(connection: "Connection", version: int) -> None:
+def _migrate(connection: Connection, version: int) -> None:
     """Bring the schema from ``version`` to the present one; all of it, or nothing on a crash."""
     connection.execute("BEGIN")
     try:
@@ -132,7 +129,7 @@ def _migrate(connection: "Connection", version: int) -> None:
         raise
 
 
-def create_schema(connection: "Connection") -> None:
+def create_schema(connection: Connection) -> None:
     """Create the tables of a new database, and the values in ``meta`` that identify it."""
     import secrets
 
@@ -159,7 +156,7 @@ def _digest(schema: str) -> str:
     return hashlib.blake2b(schema.encode(), digest_size=16).hexdigest()
 
 
-def schema_version(connection: "Connection") -> int:
+def schema_version(connection: Connection) -> int:
     """Return the schema version that the file was written with.
 
     Raises ``StoreCorruptError`` when the file records none.
@@ -170,7 +167,7 @@ def schema_version(connection: "Connection") -> int:
     return int(row[0])
 
 
-def update_schema(connection: "Connection", path: Path) -> None:
+def update_schema(connection: Connection, path: Path) -> None:
     """Upgrade an existing database to the current schema.
 
     Columns are added by version; new tables are created whenever the schema's text has changed
@@ -189,7 +186,7 @@ def update_schema(connection: "Connection", path: Path) -> None:
     create_missing(connection, facts)
 
 
-def create_missing(connection: "Connection", facts: dict[str, str] | None = None) -> None:
+def create_missing(connection: Connection, facts: dict[str, str] | None = None) -> None:
     """Create the tables that don't exist yet; execute nothing where that was done already.
 
     ``facts`` are those of ``meta``, ``None`` to have them read.
@@ -204,7 +201,7 @@ def create_missing(connection: "Connection", facts: dict[str, str] | None = None
         )
 
 
-def _facts(connection: "Connection", path: Path) -> dict[str, str]:
+def _facts(connection: Connection, path: Path) -> dict[str, str]:
     import duckdb
 
     try:

@@ -13,12 +13,12 @@ import threading
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from synthorg_tui.core.errors import CancelledByUserError, DomainError
 from synthorg_tui.core.text import counted
 from synthorg_tui.persistence.errors import MoveRefusedError
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.stored_tables import (
     META,
     MOVE_FACT,
@@ -27,9 +27,6 @@ from synthorg_tui.persistence.stored_tables import (
     row_counts,
     stored_tables,
 )
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 T = TypeVar("T")
 
@@ -64,7 +61,7 @@ class MoveNote:
     rows: int = 0
     digest: str = ""
 
-    def put(self, db: "Connection") -> None:
+    def put(self, db: Connection) -> None:
         """Store the note, within the caller's transaction."""
         text = json.dumps([self.source, self.table, self.rows, self.digest])
         db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [MOVE_FACT, text])
@@ -191,7 +188,7 @@ class _Copying:
     there: Mapping[str, int] = field(default_factory=dict)
     """How many rows the target had before."""
 
-    def run(self, db: "Connection") -> MoveReport:
+    def run(self, db: Connection) -> MoveReport:
         """Copy, compare, and note the end; begun anew where the source's connection was lost."""
         found = self._await(self.target.read(note_of))
         if found is not None and found.source == self.name and not found.digest:
@@ -228,7 +225,7 @@ class _Copying:
             return tables
         return tables[names.index(self.note.table) :]
 
-    def _copy(self, db: "Connection", table: StoredTable, start: int) -> None:
+    def _copy(self, db: Connection, table: StoredTable, start: int) -> None:
         """Copy a table from a row on; its mark is known when it was copied from the first."""
         mark, at = TableMark(), start
         for rows in table.rows_of(db, after=start):
@@ -242,11 +239,11 @@ class _Copying:
         if not start:
             self.marks[table.name] = mark
 
-    def _begin(self, to: "Connection", table: StoredTable) -> None:
+    def _begin(self, to: Connection, table: StoredTable) -> None:
         table.clear(to)
         MoveNote(self.name, table.name).put(to)
 
-    def _is_equal(self, db: "Connection", table: StoredTable) -> bool:
+    def _is_equal(self, db: Connection, table: StoredTable) -> bool:
         self._require_going_on()
         if table.name not in self.marks:
             self.marks[table.name] = table.mark(db)
@@ -254,7 +251,7 @@ class _Copying:
             return True
         return self._await(self.target.read(table.mark)) == self.marks[table.name]
 
-    def _redo(self, db: "Connection", table: StoredTable) -> None:
+    def _redo(self, db: Connection, table: StoredTable) -> None:
         for _ in range(_ATTEMPTS):
             self._await(self.target.write(partial(self._begin, table=table)))
             self._copy(db, table, 0)
@@ -276,7 +273,7 @@ class _Copying:
         return asyncio.run_coroutine_threadsafe(work, self.loop).result()
 
 
-def note_of(db: "Connection") -> MoveNote | None:
+def note_of(db: Connection) -> MoveNote | None:
     """Return what a store notes of the move that made it; ``None`` where none did."""
     row = db.execute("SELECT value FROM meta WHERE name = ?", [MOVE_FACT]).fetchone()
     try:
@@ -285,12 +282,12 @@ def note_of(db: "Connection") -> MoveNote | None:
         return None
 
 
-def _add(to: "Connection", table: StoredTable, rows: list[tuple[Any, ...]], note: MoveNote) -> None:
+def _add(to: Connection, table: StoredTable, rows: list[tuple[Any, ...]], note: MoveNote) -> None:
     table.add(to, rows)
     note.put(to)
 
 
-def _marks(db: "Connection") -> Marks:
+def _marks(db: Connection) -> Marks:
     counts = row_counts(db)
     return {table.name: table.mark(db) for table in stored_tables() if counts[table.name]}
 

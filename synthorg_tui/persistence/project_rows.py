@@ -1,13 +1,11 @@
 """What the database remembers of projects: the folders that were seen, and a person's edits."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.core.checkouts import FolderSeen
 from synthorg_tui.core.projects import ProjectEdit, ProjectMap
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import insert
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 _TYPES: Final = ("VARCHAR", "BIGINT", *("VARCHAR",) * 5, "BOOLEAN")
 _NAMED: Final = (
@@ -18,7 +16,7 @@ _NAMED: Final = (
 """Every folder that a row names as its project, with the time of the earliest such row."""
 
 
-def load_projects(db: "Connection") -> ProjectMap:
+def load_projects(db: Connection) -> ProjectMap:
     """Return what is remembered, and look at the folders of which nothing is.
 
     The history of these isn't read: whoever remembers them does so.
@@ -38,7 +36,7 @@ def load_projects(db: "Connection") -> ProjectMap:
     return projects
 
 
-def named_folders(db: "Connection") -> list[str]:
+def named_folders(db: Connection) -> list[str]:
     """Return every folder that a session or a memory names as its project, the earliest first."""
     rows = db.execute(
         f"SELECT folder FROM ({_NAMED}) WHERE folder <> '' GROUP BY 1 "
@@ -47,7 +45,7 @@ def named_folders(db: "Connection") -> list[str]:
     return [row[0] for row in rows]
 
 
-def remember_projects(db: "Connection", projects: ProjectMap) -> None:
+def remember_projects(db: Connection, projects: ProjectMap) -> None:
     """Store what is known of the folders that rows name, and forget all others.
 
     Runs in the caller's transaction.

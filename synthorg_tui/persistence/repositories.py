@@ -304,9 +304,8 @@ class ArtifactRepository(
 ):
     """Files that came of tasks: those that sessions touched, and what a program saves.
 
-    A file of a session is read from the session, which is its task; its type follows from its name.
-    It can't be deleted here: it goes with its session. The documented ``artifact_type`` is the column
-    ``type``.
+    A file of a session is read from the session, which is its task; its type (the documented
+    ``artifact_type``) follows from its name. It can't be deleted here: it goes with its session.
     """
 
 

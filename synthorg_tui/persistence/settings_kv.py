@@ -6,14 +6,10 @@ imported for it.
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.core.enums import ConsolidationInterval
-from synthorg_tui.persistence.port import StoreDatabase
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
-
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 
 _PREFIX = "moment:"
 
@@ -41,18 +37,18 @@ class LastRuns:
         )
 
 
-def get_facts(db: "Connection", prefix: str) -> dict[str, str]:
+def get_facts(db: Connection, prefix: str) -> dict[str, str]:
     """Return the facts whose names start with ``prefix``, by name."""
     rows = db.execute("SELECT name, value FROM meta WHERE starts_with(name, ?)", [prefix])
     return dict(rows.fetchall())
 
 
-def put_facts(db: "Connection", facts: Mapping[str, str]) -> None:
+def put_facts(db: Connection, facts: Mapping[str, str]) -> None:
     """Store facts by name, in place of earlier values, within the caller's transaction."""
     db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", list(facts.items()))
 
 
-def kept_settings(db: "Connection") -> list[tuple[str, str, str]]:
+def kept_settings(db: Connection) -> list[tuple[str, str, str]]:
     """Return namespace, key and value of each setting that was changed in the app.
 
     Every start asks; whoever changes one uses the documented repository.
@@ -60,7 +56,7 @@ def kept_settings(db: "Connection") -> list[tuple[str, str, str]]:
     return db.execute("SELECT namespace, key, value FROM settings").fetchall()
 
 
-def has_open(db: "Connection") -> bool:
+def has_open(db: Connection) -> bool:
     """Return whether a committed decision may still have unwritten file changes.
 
     That is so after a crash between the commit and the file writes; the next start then finishes
@@ -70,13 +66,13 @@ def has_open(db: "Connection") -> bool:
     return found is not None
 
 
-def has_due(db: "Connection") -> bool:
+def has_due(db: Connection) -> bool:
     """Return whether a plan of consolidation was being applied when the program stopped."""
     found = db.execute("SELECT 1 FROM consolidation_groups WHERE state = 'due' LIMIT 1").fetchone()
     return found is not None
 
 
-def former_roots(db: "Connection", own_root: str) -> frozenset[str]:
+def former_roots(db: Connection, own_root: str) -> frozenset[str]:
     """Return the folders other than ``own_root`` that learned skills were written to before."""
     found = db.execute(
         "SELECT DISTINCT root FROM skills WHERE kind IS NOT NULL AND root <> ?", [own_root]

@@ -9,13 +9,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from synthorg_tui.persistence.migrations import schema_text
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import NUL, SHOWN_NUL, insert
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 META: Final = "meta"
 MOVE_FACT: Final = "move"
@@ -67,12 +65,12 @@ class StoredTable:
         """How many rows are read and written at once: fewer where one may be large."""
         return _BATCH_OF_BYTES if "BLOB" in self.types else _BATCH
 
-    def rows_of(self, db: "Connection", *, after: int = 0) -> Iterator[list[tuple[Any, ...]]]:
+    def rows_of(self, db: Connection, *, after: int = 0) -> Iterator[list[tuple[Any, ...]]]:
         """Yield batches of rows in the order of the key, without the first ``after`` of them."""
         order = f" ORDER BY {_named(self.key)}" + (f" OFFSET {after}" if after else "")
         return self._batches(db, order)
 
-    def _batches(self, db: "Connection", order: str = "") -> Iterator[list[tuple[Any, ...]]]:
+    def _batches(self, db: Connection, order: str = "") -> Iterator[list[tuple[Any, ...]]]:
         sql = f"SELECT {_named(self.columns)} FROM {self.name}{self._only()}{order}"
         if hasattr(db, "batches"):  # a server sends all that isn't asked for bit by bit
             yield from db.batches(sql, self.batch)
@@ -86,18 +84,18 @@ class StoredTable:
         """The SQL that returns the table's name and its number of rows."""
         return f"SELECT '{self.name}', count(*) FROM {self.name}{self._only()}"
 
-    def mark(self, db: "Connection") -> TableMark:
+    def mark(self, db: Connection) -> TableMark:
         """Return the mark of all rows."""
         mark = TableMark()
         for rows in self._batches(db):
             mark = mark.with_rows(rows)
         return mark
 
-    def clear(self, db: "Connection") -> None:
+    def clear(self, db: Connection) -> None:
         """Delete all rows, within the caller's transaction."""
         db.execute(f"DELETE FROM {self.name}{self._only()}")
 
-    def add(self, db: "Connection", rows: Sequence[Sequence[Any]]) -> None:
+    def add(self, db: Connection, rows: Sequence[Sequence[Any]]) -> None:
         """Insert rows, within the caller's transaction."""
         insert(db, f"{self.name} ({_named(self.columns)})", self.types, rows)
 
@@ -109,7 +107,7 @@ class StoredTable:
         return f" WHERE name NOT IN ({names})"
 
 
-def row_counts(db: "Connection") -> dict[str, int]:
+def row_counts(db: Connection) -> dict[str, int]:
     """Return the number of rows of each table, by its name."""
     counting = " UNION ALL ".join(table.counting for table in stored_tables())
     found = {str(name): int(rows) for name, rows in db.execute(counting).fetchall()}

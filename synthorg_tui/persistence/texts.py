@@ -6,10 +6,9 @@ for others to know; a table whose rows belong together with something else is th
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.port import Connection
 
 _NO_TEXT: Final = frozenset(
     {("vectors", "vector"), ("fine_tune_pairs", "vector"), ("fine_tune_runs", "state")}
@@ -44,7 +43,7 @@ Clean = Callable[[str], str]
 """Returns a text without what may not stay in it; the same text when there is nothing."""
 
 
-def text_columns(db: "Connection") -> tuple[TextColumn, ...]:
+def text_columns(db: Connection) -> tuple[TextColumn, ...]:
     """Return all columns of all tables that may hold text, in the order of the schema."""
     keys = {
         (table, name)
@@ -68,7 +67,7 @@ def text_columns(db: "Connection") -> tuple[TextColumn, ...]:
 
 
 def find_changes(
-    db: "Connection", columns: Sequence[TextColumn], clean: Callable[[TextColumn], Clean]
+    db: Connection, columns: Sequence[TextColumn], clean: Callable[[TextColumn], Clean]
 ) -> list[TextChange]:
     """Return a change for each row of which ``clean`` makes another text; writes nothing."""
     found: list[TextChange] = []
@@ -87,7 +86,7 @@ def find_changes(
     return found
 
 
-def write(db: "Connection", change: TextChange) -> None:
+def write(db: Connection, change: TextChange) -> None:
     """Write a change; to be called in the transaction in which it was found."""
     names = ", ".join(f'"{name}" = ?' for name, _ in change.values)
     values = [value for _, value in change.values]

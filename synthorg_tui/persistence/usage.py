@@ -2,16 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from synthorg_tui.persistence.entities import NO_TASK, OWN_AGENT, OWN_PROVIDERS, CostRecord
 from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.persistence.repositories import CostRecordTable
 from synthorg_tui.persistence.values import naive_utc, number_of
 from synthorg_tui.providers.completion.usage import UsageRecord
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True)

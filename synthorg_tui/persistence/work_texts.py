@@ -9,12 +9,10 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.texts import TextColumn, find_changes, text_columns, write
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 ERASED: Final = "(erased)"
 """Stands where a text was."""
@@ -90,9 +88,7 @@ def _words_inside(form: str) -> set[str]:
     return {each.group() for each in found if each.start() > 0 and each.end() < len(form)}
 
 
-def erase_from_work(
-    db: "Connection", memory_ids: Collection[str], contents: Collection[str]
-) -> None:
+def erase_from_work(db: Connection, memory_ids: Collection[str], contents: Collection[str]) -> None:
     """Put a mark in the place of texts that repeat purged memories or forgotten sessions.
 
     Contents of only a few characters are looked for where a memory's id stands. JSON stays JSON of
@@ -151,7 +147,7 @@ def _blank(value: Any, is_told: Callable[[str, str], bool], name: str = "") -> A
     return value
 
 
-def forget_work(db: "Connection", executions: Sequence[str]) -> None:
+def forget_work(db: Connection, executions: Sequence[str]) -> None:
     """Delete what runs left whose records are these sessions: task, steps, files, what waited.
 
     What they cost and how they went stays, as figures without a text.

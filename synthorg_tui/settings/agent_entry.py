@@ -10,15 +10,12 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.core.errors import ConfigError
 from synthorg_tui.core.files import PRIVATE_FILE, ensure_private_dir, write_atomically
-from synthorg_tui.settings.document import parse_document
+from synthorg_tui.settings.document import Document, parse_document
 from synthorg_tui.settings.loader import load_settings
-
-if TYPE_CHECKING:
-    from synthorg_tui.settings.document import Document
 
 TEMPLATE: Final = """\
 # What holds for this agent; what is left out, or stays a comment, is the company's. Without any
@@ -139,7 +136,7 @@ def _read(path: Path) -> str:
         raise ConfigError(f"{path}: can't be read: {error}") from error
 
 
-def _data(text: str, path: Path) -> "Document":
+def _data(text: str, path: Path) -> Document:
     return parse_document(text.removeprefix("\ufeff"), str(path))
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from synthorg_tui.core.actors import agent_in
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.types import warn
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.settings_kv import get_facts, kept_settings, put_facts
 from synthorg_tui.settings.environment import default_config_file
 from synthorg_tui.settings.loader import shipped_settings
@@ -31,7 +31,6 @@ from synthorg_tui.settings.safety import (
 
 if TYPE_CHECKING:
     from synthorg_tui.approvals.person import Person
-    from synthorg_tui.persistence.port import Connection
 
 _PREFIX: Final = "safety:"
 _SEEN: Final = "the settings file"
@@ -139,7 +138,7 @@ def said(value: object) -> str:
 _SHIPPED: Final = values_of(shipped_settings())
 
 
-def _agreed(db: "Connection") -> dict[str, Any]:
+def _agreed(db: Connection) -> dict[str, Any]:
     """What is stored and still a value of its setting; what isn't counts as never agreed to."""
     found: dict[str, Any] = {}
     for name, text in get_facts(db, _PREFIX).items():

@@ -10,13 +10,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.approvals.models import DecisionRefusedError
 from synthorg_tui.core.actors import Actor, ActorKind
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import ConfigError, DomainError
-from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.port import Connection, StoreDatabase
+from synthorg_tui.persistence.repositories import SettingsRepository
 from synthorg_tui.settings.kept import (
     KeptSetting,
     SettingTrial,
@@ -29,10 +30,6 @@ from synthorg_tui.settings.kept import (
 from synthorg_tui.settings.loader import load_settings
 from synthorg_tui.settings.root import RootConfig
 from synthorg_tui.settings.safety import SAFETY
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
-    from synthorg_tui.persistence.repositories import SettingsRepository
 
 MAX_LISTED: Final = 1000
 """Most changes that are listed, and that are looked through for one to undo."""
@@ -93,7 +90,7 @@ class SettingChanges:
 
     def __init__(
         self,
-        repository: "SettingsRepository",
+        repository: SettingsRepository,
         database: StoreDatabase,
         clock: Clock,
         running: Callable[[], RootConfig],
@@ -280,7 +277,7 @@ def _stacks(
 _COLUMNS: Final = "number, path, before, after, actor, changed_at, done, of_number"
 
 
-def _changes(db: "Connection", limit: int) -> tuple[SettingChange, ...]:
+def _changes(db: Connection, limit: int) -> tuple[SettingChange, ...]:
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM setting_changes ORDER BY number DESC LIMIT ?", [limit]
     ).fetchall()
@@ -290,7 +287,7 @@ def _changes(db: "Connection", limit: int) -> tuple[SettingChange, ...]:
     )
 
 
-def _note(db: "Connection", change: SettingChange) -> SettingChange:
+def _note(db: Connection, change: SettingChange) -> SettingChange:
     row = db.execute("SELECT coalesce(max(number), 0) + 1 FROM setting_changes").fetchone()
     assert row is not None
     change = replace(change, number=row[0])

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -22,11 +22,9 @@ from synthorg_tui.memory.enums import FusionStrategy
 from synthorg_tui.settings import environment
 from synthorg_tui.settings.document import Document, SettingPath, dotted, read_document
 from synthorg_tui.settings.environment import Layers, read_layers
+from synthorg_tui.settings.explain import Explainer
 from synthorg_tui.settings.root import RootConfig
 from synthorg_tui.settings.safety import SAFETY, SafetyValues, loosened, values_of, with_values
-
-if TYPE_CHECKING:
-    from synthorg_tui.settings.explain import Explainer
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -161,7 +159,7 @@ def _constructed(model: type[_Model], values: Mapping[str, Any]) -> _Model:
 
 
 @cache
-def explainer() -> "Explainer":
+def explainer() -> Explainer:
     """Return what explains these settings; it is made once, as that takes a tenth of a second."""
     from synthorg_tui.settings.explain import Explainer
 
@@ -177,7 +175,7 @@ class _Report:
         self._origins = {**layers.variables, **dict.fromkeys(kept, KEPT)}
 
     @property
-    def _explainer(self) -> "Explainer":
+    def _explainer(self) -> Explainer:
         return explainer()
 
     def position(self, details: ErrorDetails) -> int:

@@ -4,14 +4,12 @@ Each is a setting like any other, with one value for off. What they have in comm
 without a restart, have a command and a key of their own, and are told in the app's header.
 """
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.settings.changes import SettingChange, SettingChanges
 from synthorg_tui.settings.kept import with_kept
 from synthorg_tui.settings.root import RootConfig
-
-if TYPE_CHECKING:
-    from synthorg_tui.settings.changes import SettingChange, SettingChanges
 
 
 class Switch(NamedTuple):
@@ -66,8 +64,8 @@ def switch_badge(settings: RootConfig) -> str:
 
 
 async def turned(
-    changes: "SettingChanges", settings: RootConfig, name: str, *, on: bool, actor: str
-) -> "SettingChange | None":
+    changes: SettingChanges, settings: RootConfig, name: str, *, on: bool, actor: str
+) -> SettingChange | None:
     """Turn a switch on or off; ``None`` when it is so already.
 
     ``settings`` are those of the file and the environment. On again means what they say, where

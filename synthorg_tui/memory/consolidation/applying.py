@@ -12,7 +12,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.core.errors import DomainError
@@ -45,10 +45,8 @@ from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.rows import StoredMemory
 from synthorg_tui.memory.store.writer import MemoryWriter
 from synthorg_tui.memory.store.writes import Changes
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import naive_utc
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 ACTOR: Final = plans.PROGRAM
 """Whom the history names for what a plan does; who decided on it stands with the plan."""
@@ -96,7 +94,7 @@ class PlanApplier:
             PlanClosedError: None of these groups is open.
         """
 
-        def adopt(db: "Connection") -> ConsolidationPlan:
+        def adopt(db: Connection) -> ConsolidationPlan:
             plan = plan_of(db, number)
             wanted = _chosen(plan, groups)
             plans.set_state(db, number, wanted, GroupState.DUE, by=by)
@@ -204,7 +202,7 @@ class PlanApplier:
         )
         add = () if group.text is None else (new_memory(group),)
 
-        def within(db: "Connection", outcome: BundleOutcome) -> int:
+        def within(db: Connection, outcome: BundleOutcome) -> int:
             self._check(db, plan, group, outcome)
             added = next(iter(outcome.added), None)
             plans.set_state(db, plan, [group.number], GroupState.APPLIED, added=added)
@@ -220,7 +218,7 @@ class PlanApplier:
         return row.is_current and not is_over
 
     def _check(
-        self, db: "Connection", plan: int, group: PlannedGroup, outcome: BundleOutcome
+        self, db: Connection, plan: int, group: PlannedGroup, outcome: BundleOutcome
     ) -> None:
         """Raise ``GroupRefusedError`` unless all is as it was planned; undoes the transaction."""
         rows = queries.rows_by_id(db, group.ids())
@@ -240,7 +238,7 @@ class PlanApplier:
             raise GroupRefusedError("one of its memories belongs to a skill by now")
         self._check_cap(db, plan, group)
 
-    def _check_cap(self, db: "Connection", plan: int, group: PlannedGroup) -> None:
+    def _check_cap(self, db: Connection, plan: int, group: PlannedGroup) -> None:
         """Raise ``GroupRefusedError`` when more texts would leave by this plan than may."""
         is_copies = group.kind is GroupKind.DUPLICATE and group.is_exact
         if group.kind is GroupKind.EXPIRED or is_copies:
@@ -283,7 +281,7 @@ def new_memory(group: PlannedGroup) -> NewMemory:
     return NewMemory(group.agent_id, draft, shared=text.shared)
 
 
-def plan_of(db: "Connection", number: int) -> ConsolidationPlan:
+def plan_of(db: Connection, number: int) -> ConsolidationPlan:
     """Return the plan with a number; raises ``PlanNotFoundError``."""
     plan = plans.plan_numbered(db, number)
     if plan is None:

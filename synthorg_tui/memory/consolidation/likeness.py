@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Mapping
 from datetime import UTC
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from synthorg_tui.core.text import counted
 from synthorg_tui.memory.consolidation.duplicates import (
@@ -30,9 +30,7 @@ from synthorg_tui.memory.consolidation.planner import (
 from synthorg_tui.memory.enums import SourceKind
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import Core
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
+from synthorg_tui.persistence.port import Connection
 
 MAX_COMPARED: Final = 10_000
 """Memories whose texts and vectors are held at once; the next are compared among themselves."""
@@ -79,7 +77,7 @@ def _take(draft: PlanDraft, cluster: Cluster, briefs: Mapping[str, Brief]) -> No
     draft.take(group_of(draft, kind, leaving, briefs, kept=cluster.kept, reason=reason))
 
 
-def _comparables(db: "Connection", where: queries.WhereClause, start: int) -> list[Comparable]:
+def _comparables(db: Connection, where: queries.WhereClause, start: int) -> list[Comparable]:
     """The next memories to compare, the newest first; the first value is of the vectors."""
     rows = db.execute(
         "SELECT m.id::VARCHAR, m.content, m.created_at, m.category, m.agent_id, m.project, "

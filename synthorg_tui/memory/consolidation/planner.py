@@ -10,7 +10,7 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from synthorg_tui.core.text import CHARS_PER_TOKEN, counted, estimate_tokens
 from synthorg_tui.memory.consolidation.config import ConsolidationConfig
@@ -28,10 +28,8 @@ from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.plans import mark_of
 from synthorg_tui.memory.store.room import EVICTION_SQL
 from synthorg_tui.memory.store.rows import STORED, StoredMemory
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import naive_utc
-
-if TYPE_CHECKING:
-    from synthorg_tui.persistence.port import Connection
 
 MAX_GROUP: Final = 1000
 """Memories that leave in one transaction: no write waits longer than for these."""
@@ -277,13 +275,13 @@ def is_pinned(tags: Iterable[str]) -> bool:
     return not {PINNED_TAG, CORE_TAG}.isdisjoint(tags)
 
 
-def live_totals(db: "Connection", core: Core, agent_id: str | None) -> tuple[int, int]:
+def live_totals(db: Connection, core: Core, agent_id: str | None) -> tuple[int, int]:
     """Return how many live memories an agent (all agents for ``None``) has, and their tokens."""
     rows = _agents(db, core, agent_id)
     return sum(row[1] for row in rows), sum(row[2] for row in rows)
 
 
-def _agents(db: "Connection", core: Core, agent_id: str | None) -> list[tuple[str, int, int]]:
+def _agents(db: Connection, core: Core, agent_id: str | None) -> list[tuple[str, int, int]]:
     """Agents with current memories: how many are live, and how many tokens these have."""
     ended, values = core.ages.ended(naive_utc(core.clock.now()))
     where = queries.WhereClause(queries.LIVE)
@@ -299,7 +297,7 @@ def _agents(db: "Connection", core: Core, agent_id: str | None) -> list[tuple[st
     ).fetchall()
 
 
-def ids_of(db: "Connection", where: queries.WhereClause, order: str) -> list[str]:
+def ids_of(db: Connection, where: queries.WhereClause, order: str) -> list[str]:
     """Return the ids of the matching memories in an order, which is SQL on ``memories m``."""
     rows = db.execute(
         f"SELECT m.id::VARCHAR FROM memories m WHERE {where} ORDER BY {order}", where.values
@@ -307,7 +305,7 @@ def ids_of(db: "Connection", where: queries.WhereClause, order: str) -> list[str
     return [key for (key,) in rows]
 
 
-def families(db: "Connection", where: queries.WhereClause, key: str, order: str) -> list[list[str]]:
+def families(db: Connection, where: queries.WhereClause, key: str, order: str) -> list[list[str]]:
     """Return the ids of memories that have the same ``key``, each family in ``order``.
 
     Both are SQL on ``memories m``; a memory alone is no family. The largest comes first.

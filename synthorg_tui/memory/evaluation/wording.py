@@ -5,20 +5,18 @@ are, with LMEB's name for it.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from synthorg_tui.core.text import counted
+from synthorg_tui.memory.evaluation.metrics import Interval
 from synthorg_tui.memory.evaluation.questions import RecallTask
-
-if TYPE_CHECKING:
-    from synthorg_tui.memory.evaluation.metrics import Interval
-    from synthorg_tui.memory.evaluation.report import (
-        ComparisonReport,
-        EmbedderFigures,
-        QuestionSet,
-        SetFigures,
-        TaskFigures,
-    )
+from synthorg_tui.memory.evaluation.report import (
+    ComparisonReport,
+    EmbedderFigures,
+    QuestionSet,
+    SetFigures,
+    TaskFigures,
+)
 
 FOUND_HEADER: Final = ("EMBEDDER", "R@10", "NDCG@10", "MRR", "BY MEANING", "GAIN", "NONSENSE")
 TAKEN_HEADER: Final = ("EMBEDDER", "DIGEST", "SLOWEST", "TEXTS/S", "LOADED IN", "MEMORY")
@@ -46,7 +44,7 @@ class FoundRow(NamedTuple):
     is_active: bool = False
 
 
-def set_words(asked: "QuestionSet") -> str:
+def set_words(asked: QuestionSet) -> str:
     """What was asked, and among what, as a sentence."""
     sources = ", ".join(
         f"{count:,} {_SOURCES.get(source, source)}" for source, count in asked.by_source.items()
@@ -56,7 +54,7 @@ def set_words(asked: "QuestionSet") -> str:
     return f"{said}: {sources}" if sources else said
 
 
-def found_rows(report: "ComparisonReport", name: str) -> list[FoundRow]:
+def found_rows(report: ComparisonReport, name: str) -> list[FoundRow]:
     """The rows of one set of questions: each embedder, and below it each kind of memory."""
     rows = []
     for each in report.embedders:
@@ -73,12 +71,12 @@ def found_rows(report: "ComparisonReport", name: str) -> list[FoundRow]:
     return rows
 
 
-def taken_rows(report: "ComparisonReport") -> list[tuple[str, ...]]:
+def taken_rows(report: ComparisonReport) -> list[tuple[str, ...]]:
     """What each embedder takes; its problem instead, where it doesn't work."""
     return [_taken(each) for each in report.embedders]
 
 
-def problems(report: "ComparisonReport") -> list[str]:
+def problems(report: ComparisonReport) -> list[str]:
     """Why embedders have no figures, a sentence each."""
     return [f"{each.name}: {each.problem}" for each in report.embedders if each.problem]
 
@@ -88,12 +86,12 @@ def share(value: float) -> str:
     return f"{value:.3f}".removeprefix("0") if value < 0.9995 else "1.00"
 
 
-def spread(interval: "Interval") -> str:
+def spread(interval: Interval) -> str:
     """A mean with half of its interval: ``.748 ±.045``."""
     return f"{share(interval.mean)} ±{share(interval.spread)}"
 
 
-def gain_words(figures: "SetFigures") -> str:
+def gain_words(figures: SetFigures) -> str:
     """The gain on the active embedder with its interval; a dash for that one itself."""
     if figures.gain is None:
         return "-"
@@ -102,13 +100,13 @@ def gain_words(figures: "SetFigures") -> str:
     return f"{gain.mean:+.3f} ({gain.low:+.3f} to {gain.high:+.3f}){noise}"
 
 
-def _task_cells(figures: "TaskFigures") -> tuple[str, ...]:
+def _task_cells(figures: TaskFigures) -> tuple[str, ...]:
     task = figures.task.value if figures.task is not None else ""
     social = " (social)" if figures.task is RecallTask.DIALOGUE else ""
     return (f"  {task}{social}, {figures.questions:,}", *_ranking_cells(figures), "", "")
 
 
-def _ranking_cells(figures: "TaskFigures") -> Sequence[str]:
+def _ranking_cells(figures: TaskFigures) -> Sequence[str]:
     given = figures.fused
     return (
         spread(given.recall_10),
@@ -118,7 +116,7 @@ def _ranking_cells(figures: "TaskFigures") -> Sequence[str]:
     )
 
 
-def _taken(each: "EmbedderFigures") -> tuple[str, ...]:
+def _taken(each: EmbedderFigures) -> tuple[str, ...]:
     if not each.texts_per_second:
         return (each.name, "doesn't work", "", "", "", "")
     waited = each.sets[0] if each.sets else None

@@ -14,13 +14,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from synthorg_tui.core.disk_space import LOW_SPACE
 from synthorg_tui.core.errors import CancelledByUserError, DomainError
 from synthorg_tui.core.files import PRIVATE_DIR, PRIVATE_FILE
 from synthorg_tui.core.text import counted, size
 from synthorg_tui.executions.forgotten import aged_in
+from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.memory.errors import duckdb_error
 from synthorg_tui.memory.index.protocol import IndexFilter
 from synthorg_tui.memory.listing import ORG_NAMESPACE, ORG_OWNER
@@ -36,9 +36,6 @@ from synthorg_tui.persistence.config import POSTGRES
 from synthorg_tui.persistence.integrity import ReadProgress, read_tables
 from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import aware
-
-if TYPE_CHECKING:
-    from synthorg_tui.executions.store import ExecutionStore
 
 _SAMPLE = 20
 _NAMED = 5
@@ -66,7 +63,7 @@ class DoctorReport:
         return {"ok": self.ok, "checks": [asdict(check) for check in self.checks]}
 
 
-async def with_sessions(report: DoctorReport, executions: "ExecutionStore") -> DoctorReport:
+async def with_sessions(report: DoctorReport, executions: ExecutionStore) -> DoctorReport:
     """Add what concerns the imported sessions and is no fault of the store.
 
     That is which of them were not learnt from yet, and the records that no reader knew.

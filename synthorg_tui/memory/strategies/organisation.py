@@ -13,7 +13,7 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.failsafe import safely
@@ -24,6 +24,7 @@ from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.injection import TokenEstimator
 from synthorg_tui.memory.org.models import OrgFact, OrgMemoryQuery
 from synthorg_tui.memory.org.policies import PolicyBlock, policy_block
+from synthorg_tui.memory.org.search import FoundFact
 from synthorg_tui.memory.org.standing import is_for
 from synthorg_tui.memory.org.tags import OrgTraits
 from synthorg_tui.memory.retrieval.explanation import (
@@ -43,9 +44,6 @@ from synthorg_tui.memory.retrieval.wording import (
 from synthorg_tui.providers.enums import MessageRole
 from synthorg_tui.providers.models import ChatMessage
 
-if TYPE_CHECKING:
-    from synthorg_tui.memory.org.search import FoundFact
-
 SEARCH_TOOL: Final = "org_search"
 """The tool that finds facts; named to agents for what an excerpt leaves out."""
 SEARCHED: Final = frozenset(OrgFactCategory) - {OrgFactCategory.CORE_POLICY}
@@ -58,7 +56,7 @@ _WORD: Final = re.compile(r"\w+")
 
 Policies = Callable[[datetime | None], Awaitable[Sequence[OrgFact]]]
 """Returns all core policies in force, or those that were at a time, in their order."""
-Facts = Callable[[OrgMemoryQuery, str | None], Awaitable[Sequence["FoundFact"]]]
+Facts = Callable[[OrgMemoryQuery, str | None], Awaitable[Sequence[FoundFact]]]
 """Returns the facts that answer a question asked in a project, the best first; see ``OrgSearch``.
 
 None if nothing is evidence enough. The project is empty for a place in none, ``None`` for all.
@@ -115,9 +113,7 @@ class OrgBriefing:
             part = _with_facts(part, told, token_budget, estimator, frozenset(handed))
         return replace(part, notes="; ".join(notes))
 
-    async def _find(
-        self, query: str, project: str | None, notes: list[str]
-    ) -> Sequence["FoundFact"]:
+    async def _find(self, query: str, project: str | None, notes: list[str]) -> Sequence[FoundFact]:
         if self.facts is None or not query.strip():
             return ()
         asked = OrgMemoryQuery(context=query, categories=SEARCHED, limit=self.max_facts)
@@ -262,7 +258,7 @@ async def prepare_within(
         room -= beyond
 
 
-def _worded(found: "FoundFact", query: str, limit: int) -> ToldFact:
+def _worded(found: FoundFact, query: str, limit: int) -> ToldFact:
     """A fact in its fence: what it is, how it stands, and its text or what of it answers."""
     fact, why = found.fact, found.explained
     traits, text, rest = OrgTraits.of(fact.tags), fact.content.strip(), ""

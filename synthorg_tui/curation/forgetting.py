@@ -13,7 +13,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from synthorg_tui.approvals import rows
-from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
+from synthorg_tui.approvals.models import ApprovalEventKind, ApprovalItem, ApprovalStatus
 from synthorg_tui.approvals.rows import erase_in
 from synthorg_tui.core.actors import Actor, ActorKind
 from synthorg_tui.core.errors import DomainError
@@ -46,7 +46,7 @@ from synthorg_tui.executions.forgotten import (
 )
 from synthorg_tui.executions.models import Execution, SourceRef, under_id
 from synthorg_tui.executions.sessions import SessionList, StoredSession, older_families
-from synthorg_tui.executions.store import Branch, ExecutionStore, replace_in
+from synthorg_tui.executions.store import Branch, ExecutionStore, replace_in, unlearn_in
 from synthorg_tui.memory.extensions import MemoryBundle, MemoryDraft
 from synthorg_tui.persistence.call_log import erase_from_calls
 from synthorg_tui.persistence.port import Connection
@@ -255,18 +255,27 @@ class SessionErasure:
             erased = replace(erased, memories=erased.memories - len(plan.released))
         return ForgottenSessions(plan.ids, erased)
 
-    async def absorb(self, into: NotBlankStr, absorbed: Mapping[str, Sequence[int]]) -> None:
-        """Erase sessions that are parts of another one from now on, which draws what they did.
+    async def absorb(
+        self,
+        into: NotBlankStr,
+        absorbed: Mapping[str, Sequence[int]],
+        keys: Collection[str | None],
+        put: Callable[[Connection], None],
+    ) -> None:
+        """Erase sessions that are parts of the one that ``put`` stores, which draws what they did.
 
-        ``absorbed`` has the number of each line of theirs in that one. What a person has changed or
-        decided on stays, with its evidence there.
+        ``absorbed`` has the number of each line of theirs in that one, ``keys`` are those of the
+        memories that it draws. What a person has changed or decided on stays, with its evidence
+        there; a proposal that nobody looked into waits to be drawn anew.
         """
         ids = tuple(absorbed)
         records = await self._base.registry.all()
-        purge = await self._drawn_again(ids, records)
+        drawn = await self._drawn_again(ids, records)
         items = await self._base.queue.list(snoozed=True)
         sources = await self._base.database.read(lambda db: sources_in(db, ids))
+        purge = tuple(x.memory_id for x in sources if x.memory_id in drawn and x.key not in keys)
         place = partial(_moved, into, absorbed)
+        now = self._base.clock.now()
 
         def within(db: Connection, _: object) -> None:
             release_purged(db, purge)
@@ -275,12 +284,12 @@ class SessionErasure:
                 evidence = _left(record.evidence, place)
                 if evidence != record.evidence:
                     registry.put(db, record.model_copy(update={"evidence": evidence}))
-            for item, lesson in _lessons_of(items, place)[1]:
-                payload = lesson.model_dump_json()
-                rows.update(db, item.model_copy(update={"payload": payload}))
             absorb_in(db, ids)
+            put(db)
+            for item in items:
+                _take_along(db, item, {into, *ids}, place, now)
 
-        bundle = MemoryBundle(purge=purge, erases=True)
+        bundle = MemoryBundle(purge=purge, erases=bool(purge))
         await self._base.store.change_together(bundle, within, actor="import")
 
     async def _drawn_again(
@@ -473,6 +482,25 @@ def _forget(
         if any(session_id in stored for session_id in plan.ids):
             journal.trim_in(db, operation, effects=NOTHING, title=operation.title, by=number)
     erase_from_calls(db, [], plan.texts)
+
+
+def _take_along(
+    db: Connection, item: ApprovalItem, ids: Collection[str], place: Placing, now: datetime
+) -> None:
+    """Have a lesson name its evidence where it stands now, or take it back to be drawn anew."""
+    lesson = lesson_of(item)
+    seen = {each.execution for each in lesson.evidence} if lesson is not None else set()
+    if lesson is None or seen.isdisjoint(ids):
+        return
+    is_open = item.status is ApprovalStatus.PENDING and item.snoozed_until is None
+    evidence = () if is_open else _left(lesson.evidence, place)
+    payload = lesson.model_copy(update={"evidence": evidence}).model_dump_json()
+    status = ApprovalStatus.EXPIRED if is_open else item.status
+    item = item.model_copy(update={"payload": payload, "status": status})
+    rows.update(db, item)
+    if is_open:
+        rows.append_event(db, item, ApprovalEventKind.EXPIRED, at=now, actor="import")
+        unlearn_in(db, seen)
 
 
 def _lessons_of(

@@ -6,7 +6,7 @@ what a reader has redacted may be saved; what is drawn from an execution is stor
 
 import asyncio
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, Self
@@ -108,6 +108,7 @@ class Branch:
 
 
 _REFUSED: Final = "refused: "
+_COUNTED: Final = "events_counted"
 _INSERTED_BYTES: Final = 4 * 1024 * 1024
 """Compressed lines are inserted in portions of this size, since each is in memory several times."""
 
@@ -119,19 +120,27 @@ class ExecutionStore:
         self._database = database
 
     async def save(
+        self, execution: Execution, lines: PackedLines, mark: FileMark, *parts: Sequence[Any]
+    ) -> None:
+        """Store an execution as ``saving`` has it.
+
+        It is ``unlearnt`` until ``learnt`` is called for as many lines.
+        """
+        await self._database.write(await self.saving(execution, lines, mark, *parts))
+
+    async def saving(
         self,
         execution: Execution,
         lines: PackedLines,
         mark: FileMark,
-        *,
         branches: Sequence[Branch] = (),
         moved: Sequence[int] = (),
-    ) -> None:
-        """Store an execution with all its redacted lines, and the mark of its transcript file.
+    ) -> Callable[[Connection], None]:
+        """Return what stores an execution with its redacted lines and the mark of its file.
 
-        Replaces an execution with the same id, and all its ``branches``. Lines that were erased
-        from it stay blank; ``moved`` are the present numbers of the lines that it had, when they
-        differ. It is ``unlearnt`` until ``learnt`` is called for as many lines.
+        It replaces one with the same id, and all its ``branches``, in the caller's transaction.
+        Lines that were erased from it stay blank; ``moved`` are the present numbers of the lines
+        that it had, when they differ.
         """
         spans = await self._database.read(lambda db: spans_in(db, execution.id))
         if moved:
@@ -147,10 +156,9 @@ class ExecutionStore:
                 db.execute("DELETE FROM erased_lines WHERE execution_id = ?", [execution.id])
                 remember_in(db, [execution.ref(*span) for span in spans])
             _put_mark(db, mark)
-            values = [execution.id, execution.line_count]
-            db.execute("INSERT OR REPLACE INTO unlearnt_sessions VALUES (?, ?)", values)
+            unlearn_in(db, [execution.id])
 
-        await self._database.write(work)
+        return work
 
     async def kin(self, keys: Collection[int]) -> tuple[str, ...]:
         """Return the sessions that have any of these events, the one with most of them first."""
@@ -196,9 +204,41 @@ class ExecutionStore:
 
         await self._database.write(work)
 
-    async def absorb(self, _: str, absorbed: Collection[str]) -> None:
-        """Erase sessions that are parts of another one; what was made of them stays."""
-        await self._database.write(lambda db: absorb_in(db, tuple(absorbed)))
+    async def absorb(
+        self,
+        _: str,
+        absorbed: Collection[str],
+        __: Collection[str | None],
+        put: Callable[[Connection], None],
+    ) -> None:
+        """Erase sessions that are parts of the one that ``put`` stores; what they gave stays."""
+
+        def work(db: Connection) -> None:
+            absorb_in(db, tuple(absorbed))
+            put(db)
+
+        await self._database.write(work)
+
+    async def uncounted(self) -> tuple[str, ...]:
+        """Return the sessions of which no event is counted, by the paths of their files.
+
+        So are those that a version without identities of events stored, until ``all_counted``.
+        """
+        rows = await self._database.read(
+            lambda db: db.execute(
+                "SELECT id FROM executions WHERE NOT starts_with(id, 'generic:') AND id NOT IN "
+                "(SELECT execution_id FROM session_events) "
+                "AND NOT EXISTS (SELECT 1 FROM meta WHERE name = ?) ORDER BY path, id",
+                [_COUNTED],
+            ).fetchall()
+        )
+        return tuple(row[0] for row in rows)
+
+    async def all_counted(self) -> None:
+        """Have no session be ``uncounted`` any more: what is left has nothing to be known by."""
+        await self._database.write(
+            lambda db: db.execute("INSERT OR REPLACE INTO meta VALUES (?, 'yes')", [_COUNTED])
+        )
 
     async def lines(self, execution_id: str) -> tuple[str, ...]:
         """Return all redacted lines of a session."""
@@ -372,8 +412,16 @@ def replace_in(
     path = next(each.path for each in branches)
     _put(db, execution, path, pack_record(execution), PackedLines(lines))
     _put_branches(db, execution.id, branches if len(branches) > 1 else ())
-    values = [execution.id, execution.line_count]
-    db.execute("INSERT OR REPLACE INTO unlearnt_sessions VALUES (?, ?)", values)
+    unlearn_in(db, [execution.id])
+
+
+def unlearn_in(db: Connection, ids: Collection[str]) -> None:
+    """Have sessions be learnt from again; runs in the caller's transaction."""
+    db.execute(
+        "INSERT OR REPLACE INTO unlearnt_sessions SELECT id, line_count FROM executions "
+        "WHERE id IN (SELECT unnest(?::VARCHAR[]))",
+        [list(ids)],
+    )
 
 
 def _put(

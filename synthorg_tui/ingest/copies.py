@@ -7,7 +7,7 @@ here stores anything.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import eq
 from pathlib import Path
@@ -23,6 +23,7 @@ from synthorg_tui.ingest.extract.memories import extract
 from synthorg_tui.ingest.readers import READERS
 from synthorg_tui.ingest.reading import COPY, LONGER_COPY, ExtractedExecution
 from synthorg_tui.ingest.records import TranscriptLines
+from synthorg_tui.persistence.port import Connection
 
 DELETED: Final = "this session was deleted here"
 NAME_TAKEN: Final = "a session of this name was recorded: report it as another"
@@ -33,8 +34,10 @@ _SAME_FILE: Final = 0.9
 """Share of equal lines from which on two files of as many lines are one: redaction may differ."""
 SAME_NAME: Final = "~"
 """Parts the id of a session from the mark that tells it from another one of the same id."""
-Absorb = Callable[[str, Mapping[str, Sequence[int]]], Awaitable[None]]
-"""Erases stored sessions that are parts of another one, with the number of each line there."""
+Put = Callable[[Connection], None]
+Absorb = Callable[[str, Mapping[str, Sequence[int]], Collection[str | None], Put], Awaitable[None]]
+"""Erases stored sessions that are parts of another one, with the number of each line there and the
+keys of the memories that it draws, and stores that one in the same transaction."""
 
 
 @dataclass(slots=True)
@@ -60,10 +63,10 @@ async def place(executions: ExecutionStore, read: ExtractedExecution, path: str)
     kin = await executions.kin(events.keys)
     home = kin[0] if kin and execution.id not in kin else execution.id
     known = await executions.get(home)
-    if not kin and known is not None and await _is_other(executions, known, events, path):
-        return Placed(_renamed(read, events))
     if known is None:
         return Placed(read)
+    if not kin and await _is_other(executions, known, events, path):
+        return Placed(_renamed(read, events))
     if problem := _unfit(execution, known):
         return Placed(read, refusal=problem)
     if execution.agent_id != known.agent_id:
@@ -71,6 +74,8 @@ async def place(executions: ExecutionStore, read: ExtractedExecution, path: str)
         execution = execution.model_copy(update={"agent_id": known.agent_id})
         read = replace(read, execution=execution, drafts=extract(execution))
     others = [id_ for id_ in kin if id_ != known.id]
+    if execution.id not in {*kin, known.id} and execution.id in await executions.uncounted():
+        others.append(execution.id)  # stored as a session of its own by an earlier version
     if execution.id == known.id and not others and not await executions.branches(known.id):
         ours = await asyncio.to_thread(events_of, known)
         if await _holds_all(executions, known, ours, read, events):
@@ -249,8 +254,8 @@ def _numbered(branch: Branch, present: Sequence[int]) -> Branch:
     return replace(branch, numbers=frozenset(_renumbered(branch.numbers, present)) - {0})
 
 
-def read_again(execution: Execution, lines: Sequence[str]) -> Execution:
-    """Return the execution as it is with these lines; who it is stays.
+def read_again(execution: Execution, lines: Sequence[str], *, joined: bool = True) -> Execution:
+    """Return the execution as it is with these lines, of several files or one; who it is stays.
 
     Raises ``ValueError`` when they hold nothing that was asked or done.
     """
@@ -258,9 +263,10 @@ def read_again(execution: Execution, lines: Sequence[str]) -> Execution:
     source = TranscriptLines(
         Path(execution.source_path),
         source=lambda *_: (f"{line}\n".encode() for line in lines),
-        joined=True,
+        joined=joined,
     )
     (read,) = reader.read(source, source.records()).executions
     who = ("id", "session_id", "agent_id", "parent_id", "project", "source_path", "reported")
     present = {name: getattr(execution, name) for name in who}
+    present["summary"] = read.execution.summary or execution.summary
     return read.execution.model_copy(update=present)

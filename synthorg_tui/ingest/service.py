@@ -23,8 +23,9 @@ from synthorg_tui.core.failsafe import raise_fatal
 from synthorg_tui.core.projects import repository_of
 from synthorg_tui.core.text import counted
 from synthorg_tui.executions.models import Execution
+from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.executions.store import ExecutionStore, FileMark
-from synthorg_tui.ingest.copies import DELETED, Absorb, place, without_deleted
+from synthorg_tui.ingest.copies import DELETED, Absorb, place, read_again, without_deleted
 from synthorg_tui.ingest.discovery import (
     FoundTranscripts,
     TranscriptFile,
@@ -211,8 +212,25 @@ class ImportService:
             self._turns.running -= 1
             if not self._turns.running:
                 self._turns.done.clear()
-        ids = job.imported if reporter else list(await self._executions.unlearnt())
-        return replace(job.report, lessons_proposed=await self._learn_from(ids, cancel))
+        lessons = await (self._learn_from(job.imported, cancel) if reporter else self._finish(job))
+        return replace(job.report, lessons_proposed=lessons)
+
+    async def recount(self, progress: Callable[[int, int], None], cancel: threading.Event) -> int:
+        """Count the events of sessions that an earlier version stored; return how many they were.
+
+        Copies among them become one session. What is done is kept when the program ends meanwhile.
+        """
+        ids, marks = await self._executions.uncounted(), await self._executions.marks()
+        job = self._job(ImportOptions(None, cancel, self.absorb))
+        for done, id_ in enumerate(ids):
+            progress(done, len(ids))
+            async with self._turns.turn:
+                if cancel.is_set():
+                    return done
+                await job.recount(id_, marks)
+        await self._executions.all_counted()
+        await self._finish(job)
+        return len(ids)
 
     async def catch_up(self) -> tuple[int, int]:
         """Learn from the sessions that were stored and not learnt from, without importing any.
@@ -221,9 +239,14 @@ class ImportService:
         deleted; their memories are drawn, too. Returns how many they were, and how many lessons
         were proposed.
         """
-        ids, cancel = list(await self._executions.unlearnt()), threading.Event()
-        await self._job(ImportOptions(None, cancel, self.absorb)).draw_from(ids)
-        return len(ids), await self._learn_from(ids, cancel)
+        job = self._job(ImportOptions(None, threading.Event(), self.absorb))
+        return len(await self._executions.unlearnt()), await self._finish(job)
+
+    async def _finish(self, job: "_ImportJob") -> int:
+        """Draw from what is stored and wasn't drawn from, and learn; how many were proposed."""
+        ids = list(await self._executions.unlearnt())
+        await job.draw_from([id_ for id_ in ids if id_ not in job.imported])
+        return await self._learn_from(ids, job.cancel)
 
     def _job(self, options: ImportOptions) -> "_ImportJob":
         return _ImportJob(self._backend, self._executions, self._clock, self._turns, options)
@@ -265,7 +288,7 @@ class _ImportJob:
         self._clock = clock
         self._turns = turns
         self._options = options
-        self._cancel = options.cancel
+        self.cancel = self._cancel = options.cancel
         self.report = ImportReport()
         self.imported: list[str] = []
         self._marked: frozenset[str] = frozenset()
@@ -353,8 +376,13 @@ class _ImportJob:
         if reading.unknown_kinds or path in self._marked:
             await self._executions.note_unknown(path, reading.reader, reading.unknown_kinds)
 
-    async def _store_execution(self, extracted: ExtractedExecution, mark: FileMark) -> None:
-        """Memories first, the file's mark last: an import cut short is taken up again."""
+    async def _store_execution(
+        self, extracted: ExtractedExecution, mark: FileMark, *, anew: bool = False
+    ) -> None:
+        """Memories first, the file's mark last: an import cut short is taken up again.
+
+        With ``anew`` it is stored already, and what was drawn from it isn't as it would be now.
+        """
         left = await without_deleted(self._executions, extracted)
         if left is None:
             self._skip(mark.path, DELETED)
@@ -367,16 +395,38 @@ class _ImportJob:
             if placed.refusal in EXPECTED:
                 await self._executions.put_branches(execution.id, placed.branches, mark)
             return
+        if anew and not placed.absorbed:
+            placed.absorbed = {execution.id: range(1, execution.line_count + 1)}
+        kept = (execution, placed.session.lines, mark, placed.branches, placed.moved)
         if placed.absorbed:
-            await self._options.absorb(execution.id, placed.absorbed)
+            keys, put = {draft.key for draft in drafts}, await self._executions.saving(*kept)
+            await self._options.absorb(execution.id, placed.absorbed, keys, put)
         await self._store_drafts(execution, drafts)
         if self._cancel.is_set():
             return
-        await self._executions.save(
-            execution, placed.session.lines, mark, branches=placed.branches, moved=placed.moved
-        )
+        if not placed.absorbed:
+            await self._executions.save(*kept)
         self._add(executions=1)
         self.imported.append(execution.id)
+
+    async def recount(self, id_: str, marks: Mapping[str, FileMark]) -> None:
+        """Count the events of a stored session, as if its file were read now.
+
+        It is read from its stored lines: the file may be gone.
+        """
+        execution = await self._executions.get(id_)
+        if execution is None:
+            return
+        lines = await self._executions.lines(id_)
+        try:
+            read = await asyncio.to_thread(read_again, execution, lines, joined=False)
+        except (OSError, ValueError):  # its file tells more, or it isn't work as it is read now
+            read = execution
+        path = execution.source_path
+        mark = marks.get(path) or FileMark(path, 0, 0, "")
+        drafts = await asyncio.to_thread(extract, read, reported=read.is_reported)
+        stored = ExtractedExecution(read, PackedLines(lines), drafts)
+        await self._store_execution(stored, mark, anew=True)
 
     async def draw_from(self, ids: Sequence[str]) -> None:
         """Store the memories of stored sessions."""

@@ -264,8 +264,11 @@ async def _reembed(parts: JobParts, progress: Steps, cancel: threading.Event) ->
     lambda settings: settings.jobs.knowledge,
 )
 async def _refresh(parts: JobParts, progress: Steps, cancel: threading.Event) -> str:
+    """Counts what an earlier version stored first: copies among sessions become one session."""
+    counts = await parts.imports().recount(progress, cancel)
     report = await parts.knowledge().refresh(progress, cancel)
-    return str(report) if report.sessions else ""
+    told = [str(report)] if report.sessions else []
+    return "; ".join([*([f"{counted(counts, 'session')} counted anew"] if counts else []), *told])
 
 
 @_job(

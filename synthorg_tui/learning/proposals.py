@@ -77,10 +77,11 @@ class LessonProposals:
         known = lesson_of(item)
         if known is None:
             return _learned(lesson, LearnVerdict.KNOWN)
-        together = merged(known, lesson)
+        together = merged(known, lesson) if known.evidence else lesson
         if together is known:
             return _learned(known, LearnVerdict.KNOWN)
-        renew = self._replace if together.source is not known.source else self._update
+        is_new = together is lesson or together.source is not known.source
+        renew = self._replace if is_new else self._update
         if not await renew(item, together):
             return _learned(known, LearnVerdict.KNOWN)
         return _learned(together, LearnVerdict.SEEN_AGAIN)

@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.models import Execution, SourceRef
 from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.executions.store import ExecutionStore, FileMark
+from synthorg_tui.ingest.copies import Put
 from synthorg_tui.ingest.following import watch
 from synthorg_tui.ingest.service import ImportProgress, ImportService, Learner
 from synthorg_tui.memory.errors import MemoryStoreError
@@ -50,10 +51,16 @@ class Bench:
         )
         self.service.absorb = self.absorb
 
-    async def absorb(self, into: str, absorbed: Mapping[str, Sequence[int]]) -> None:
+    async def absorb(
+        self,
+        into: str,
+        absorbed: Mapping[str, Sequence[int]],
+        keys: Collection[str | None],
+        put: Put,
+    ) -> None:
         """Erase sessions that are parts of another one, with the memories drawn from them."""
         self.backend.drop(absorbed)
-        await self.executions.absorb(into, absorbed)
+        await self.executions.absorb(into, absorbed, keys, put)
 
 
 @pytest.fixture
@@ -392,11 +399,11 @@ async def test_a_file_that_can_not_be_stored_does_not_stop_the_others(
     save = bench.executions.save
 
     async def choking(
-        execution: Execution, lines: PackedLines, mark: FileMark, **parts: Any
+        execution: Execution, lines: PackedLines, mark: FileMark, *parts: Any
     ) -> None:
         if mark.path.endswith("2.jsonl"):
             "\udcff".encode()
-        await save(execution, lines, mark, **parts)
+        await save(execution, lines, mark, *parts)
 
     monkeypatch.setattr(bench.executions, "save", choking)
     report = await bench.service.run([tmp_path / "t"])

@@ -433,7 +433,7 @@ def _put(
 ) -> None:
     packed = lines.blocks()
     facts = facts_of(execution, len(record) + sum(len(block.data) for block in packed))
-    head = [execution.id, execution.agent_id, execution.project, path, len(lines), record]
+    head = [execution.id, execution.agent_id, execution.project, path, execution.line_count, record]
     db.execute(
         f"INSERT OR REPLACE INTO executions (id, agent_id, project, path, line_count, record, "
         f"{', '.join(FACTS)}) VALUES ({', '.join('?' * (len(head) + len(facts)))})",

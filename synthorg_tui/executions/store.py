@@ -156,7 +156,8 @@ class ExecutionStore:
                 db.execute("DELETE FROM erased_lines WHERE execution_id = ?", [execution.id])
                 remember_in(db, [execution.ref(*span) for span in spans])
             _put_mark(db, mark)
-            unlearn_in(db, [execution.id])
+            values = [execution.id, execution.line_count]
+            db.execute("INSERT OR REPLACE INTO unlearnt_sessions VALUES (?, ?)", values)
 
         return work
 
@@ -433,7 +434,7 @@ def _put(
 ) -> None:
     packed = lines.blocks()
     facts = facts_of(execution, len(record) + sum(len(block.data) for block in packed))
-    head = [execution.id, execution.agent_id, execution.project, path, execution.line_count, record]
+    head = [execution.id, execution.agent_id, execution.project, path, len(lines), record]
     db.execute(
         f"INSERT OR REPLACE INTO executions (id, agent_id, project, path, line_count, record, "
         f"{', '.join(FACTS)}) VALUES ({', '.join('?' * (len(head) + len(facts)))})",

@@ -44,7 +44,6 @@ from synthorg_tui.ingest.discovery import collect
 from synthorg_tui.ingest.reading import read_file
 from synthorg_tui.learning.actions import AgentAction
 from synthorg_tui.learning.error_lines import ErrorKind, read_error
-from synthorg_tui.learning.preparations import edited_text
 from synthorg_tui.settings.loader import shipped_settings
 
 PERSON = Person("terminal", "benchmark")
@@ -131,7 +130,7 @@ def _is_blocked(call: ToolCall) -> bool:
 def _of_content(failed: ToolCall, worked: ToolCall, between: Sequence[ToolCall]) -> bool:
     """Whether nothing about the call was wrong, only the files that it was about."""
     if not failed.is_shell:
-        one, other = (_words(edited_text(call)[0]) for call in (failed, worked))
+        one, other = (_words(_replaced(call)) for call in (failed, worked))
         return bool(one) and (one & other).total() < SAME_TEXT * max(one.total(), other.total())
     changed = [call.changed_path for call in between if call.changed_path]
     return (
@@ -140,6 +139,12 @@ def _of_content(failed: ToolCall, worked: ToolCall, between: Sequence[ToolCall])
         and len(changed) == len([call for call in between if call.is_shell or call.changed_path])
         and all(PurePosixPath(path).name in failed.output for path in changed)
     )
+
+
+def _replaced(call: ToolCall) -> str:
+    """The text that an edit was to replace; empty if that isn't known."""
+    found = re.search(r'"old_?(?:string|str|text)"\s*:\s*"((?:[^"\\]|\\.)*)"', call.arguments, re.I)
+    return found[1] if found else ""
 
 
 def _words(text: str) -> Counter[str]:

@@ -18,7 +18,8 @@ from synthorg_tui.ingest.extract.phrases import commit_body
 from synthorg_tui.knowledge.facts import Fact
 from synthorg_tui.learning.corrections import CorrectionCaptureStrategy
 from synthorg_tui.learning.cues import INSULT
-from synthorg_tui.learning.gates import GateCaptureStrategy
+from synthorg_tui.learning.drafting import mistake_lesson
+from synthorg_tui.learning.mistakes import find_mistakes
 from synthorg_tui.learning.reactions import STANDING, reactions
 
 CONVENTION: Final = 0.5
@@ -109,8 +110,8 @@ def _quoted(rule: str, said: str) -> str:
 
 
 def _gates(execution: Execution) -> Iterator[Fact]:
-    for captured in GateCaptureStrategy().capture(execution):
-        lesson = captured.lesson
+    for gate in filter(lambda one: one.is_gate, find_mistakes(execution)):
+        lesson = mistake_lesson(execution, gate)
         seen = lesson.evidence[0]
         ref = SourceRef.parse(seen.lines)
         if ref is not None:

@@ -19,8 +19,6 @@ from synthorg_tui.learning.captured import (
 from synthorg_tui.learning.corrections import CorrectionCaptureStrategy
 from synthorg_tui.learning.drafting import mistake_lesson
 from synthorg_tui.learning.error_lines import ErrorKind
-from synthorg_tui.learning.files import FileCaptureStrategy
-from synthorg_tui.learning.gates import GateCaptureStrategy
 from synthorg_tui.learning.habits import HabitCaptureStrategy
 from synthorg_tui.learning.mistakes import Mistake, find_mistakes
 from synthorg_tui.learning.recipes import find_recipe, recipe_lesson
@@ -31,7 +29,7 @@ _CATEGORIES = {ErrorKind.CALL: "usage", ErrorKind.NAME: "not_found", ErrorKind.C
 
 
 class FailureCaptureStrategy:
-    """Draws one lesson from each command that failed and was put right in a run."""
+    """Draws one lesson from each command that failed, or that a hook stopped, and was put right."""
 
     name: str = "commands"
 
@@ -45,7 +43,7 @@ class FailureCaptureStrategy:
 
     def stands_out(self, captured: Captured, qualities: Sequence[float]) -> bool:
         """Return true for a mistake: it is always worth a lesson."""
-        return captured.lesson.kind is LessonKind.FAILURE
+        return captured.lesson.kind in {LessonKind.FAILURE, LessonKind.GATE}
 
 
 class SuccessCaptureStrategy:
@@ -98,14 +96,9 @@ class CombinedCaptureStrategy:
 def create_capture_strategy(config: CaptureConfig) -> CaptureStrategy:
     """Return the strategy that ``config`` names.
 
-    ``failure`` is what failed (commands, files, gates), ``hybrid`` every kind there is.
+    ``failure`` is what failed, ``hybrid`` every kind there is.
     """
-    failures: list[CaptureStrategy] = [
-        FailureCaptureStrategy(),
-        FileCaptureStrategy(),
-        GateCaptureStrategy(),
-        RepeatCaptureStrategy(),
-    ]
+    failures: list[CaptureStrategy] = [FailureCaptureStrategy(), RepeatCaptureStrategy()]
     success = SuccessCaptureStrategy(config)
     strategies: dict[str, list[CaptureStrategy]] = {
         "failure": failures,

@@ -4,9 +4,10 @@ What the difference means is for ``mistakes``, which also knows the error and wh
 the two.
 """
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from pathlib import PurePosixPath
 
 from synthorg_tui.executions.commands import Step
 
@@ -22,10 +23,8 @@ class CallChange:
     """The difference between a failed step and the one that worked.
 
     ``dropped`` and ``added`` are words of the command, ``lead_dropped`` and ``lead_added`` words
-    before it (variables, ``sudo``, ``uv run``). ``prefix`` is what paths of the failed step begin
-    with and those of the working one don't. ``directory`` is where the working one ran, if only
-    that one changed directory: relative to the project, whose own directory is ``.``.
-    ``other_program`` is set when another program was run.
+    before it (variables, ``sudo``, ``uv run``). ``directory`` is where the working one ran, if only
+    that one changed directory. ``other_program`` is set when another program was run.
     """
 
     dropped: tuple[str, ...] = ()
@@ -33,13 +32,7 @@ class CallChange:
     lead_dropped: tuple[str, ...] = ()
     lead_added: tuple[str, ...] = ()
     directory: str = ""
-    prefix: str = ""
     other_program: bool = False
-
-    @property
-    def is_empty(self) -> bool:
-        """True when the two steps are the same call."""
-        return self == CallChange()
 
     @property
     def in_words(self) -> bool:
@@ -54,16 +47,14 @@ class CallChange:
     @property
     def only_left_out(self) -> bool:
         """True when words were left out and nothing else changed."""
-        others = self.added or self.in_lead or self.directory or self.prefix
-        return bool(self.dropped) and not others
+        return bool(self.dropped) and not (self.added or self.in_lead or self.directory)
 
     @property
     def only_names(self) -> bool:
         """True when only names (of files, branches, services) were replaced by others."""
         words = (*self.dropped, *self.added)
-        flags = any(word.startswith("-") for word in words)
         elsewhere = self.in_lead or self.directory or self.other_program
-        return bool(words) and not (flags or self.prefix or elsewhere)
+        return bool(words) and not (elsewhere or any(word.startswith("-") for word in words))
 
     @property
     def goes_elsewhere(self) -> bool:
@@ -82,17 +73,60 @@ def change_between(failed: Step, worked: Step) -> CallChange | None:
     dropped, added = _difference(failed.words, worked.words)
     lead_dropped, lead_added = _difference(failed.lead, worked.lead)
     directory = worked.directory if worked.directory != failed.directory else ""
-    if directory:
-        dropped, added = _without_relocated(dropped, added, directory)
-    prefix = _common_prefix(dropped, added)
-    if prefix:
-        dropped = tuple(word for word in dropped if word.startswith(prefix))
-        added = tuple(word for word in added if f"{prefix}{word}" in dropped)
+    same = {
+        word
+        for before in dropped
+        for after in added
+        if directory and before.endswith(f"/{after.removeprefix('./')}")
+        for word in (before, after)
+    }
+    dropped = tuple(word for word in dropped if word not in same)
+    added = tuple(word for word in added if word not in same)
     words = (*dropped, *added, *lead_dropped, *lead_added)
     if len(words) > MAX_WORDS or any(_made_up(word) for word in words):
         return None
     other = failed.words[:1] != worked.words[:1]
-    return CallChange(dropped, added, lead_dropped, lead_added, directory, prefix, other)
+    return CallChange(dropped, added, lead_dropped, lead_added, directory, other)
+
+
+def same_step(
+    before: Sequence[Step], after: Sequence[Step], output: str
+) -> tuple[Step, Step] | None:
+    """Return the step that failed and the one that took its place; ``None`` where none has it.
+
+    Of a command with several, that is the one whose words the error repeats, else one that was
+    changed.
+    """
+    pairs = [
+        (
+            sum(named(word, output) for word in step.words[1:]),
+            step.words != other.words,
+            len({*step.words} & {*other.words}),
+            place,
+            step,
+            other,
+        )
+        for place, step in enumerate(before)
+        for other in after
+        if step.intent == other.intent
+    ]
+    return max(pairs, key=lambda pair: pair[:4])[4:] if pairs else None
+
+
+def named(word: str, output: str) -> bool:
+    """Tell whether an output mentions a word of a command, or the folder that contains it."""
+    if word.startswith("-"):
+        return is_said(word, output)
+    if len(word) <= 2:
+        return False
+    names = filter(None, re.split(r"[\s'\"`:,()]+", output))
+    return any(name == word or word.startswith(f"{name.rstrip('/')}/") for name in names)
+
+
+def is_said(word: str, output: str) -> bool:
+    """Tell whether an output holds a word of a command, with its value or without."""
+    bare = word.partition("=")[0] if word.startswith("--") else word
+    return re.search(rf"(?<![\w-]){re.escape(bare)}(?![\w-])", output) is not None
 
 
 def _difference(
@@ -113,42 +147,6 @@ def _difference(
     )
 
 
-def _without_relocated(
-    dropped: tuple[str, ...], added: tuple[str, ...], directory: str
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Both without the paths that name the same file as seen from outside and inside."""
-    same = [
-        (before, after)
-        for before in dropped
-        for after in added
-        if before != after
-        and before.endswith(f"/{after.removeprefix('./')}")
-        and _ends_with(directory, before.removesuffix(after.removeprefix("./")))
-    ]
-    gone, come = {before for before, _ in same}, {after for _, after in same}
-    return (
-        tuple(word for word in dropped if word not in gone),
-        tuple(word for word in added if word not in come),
-    )
-
-
-def _ends_with(directory: str, prefix: str) -> bool:
-    parts = [part for part in PurePosixPath(prefix).parts if part != "."]
-    return bool(parts) and list(PurePosixPath(directory).parts[-len(parts) :]) == parts
-
-
 def _made_up(word: str) -> bool:
     """Inline code, messages and the like: nothing of it holds for the next time."""
     return len(word) > _MAX_WORD * 2 or any(mark in word for mark in "\n\r;{}()$`") or " " in word
-
-
-def _common_prefix(dropped: tuple[str, ...], added: tuple[str, ...]) -> str:
-    """What all paths that were written otherwise begin with too much."""
-    prefixes = {
-        before[: -len(after)]
-        for before in dropped
-        for after in added
-        if before != after and "/" in before and before.endswith(f"/{after}")
-    }
-    whole = {prefix for prefix in prefixes if PurePosixPath(prefix).parts}
-    return next(iter(whole)) if len(whole) == 1 else ""

@@ -5,9 +5,7 @@ A lesson's key tells it from others for good: another key proposes again what wa
 """
 
 from collections.abc import Sequence
-from pathlib import PurePosixPath
 
-from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.curation.models import (
     ALSO_FAILED,
     Author,
@@ -23,14 +21,18 @@ from synthorg_tui.learning.explanations import explanation, quoted
 from synthorg_tui.learning.habits import merged_habits
 from synthorg_tui.learning.lessons import REPORTED_CERTAINTY, LessonWords, grounded_lesson
 from synthorg_tui.learning.mistakes import Mistake
-from synthorg_tui.learning.phrases import Phrases, clean, name_of
+from synthorg_tui.learning.phrases import clean, name_of, stored
 from synthorg_tui.learning.remedies import RemedyWords
 from synthorg_tui.learning.repeats import KEY, merged_repeats
-from synthorg_tui.learning.situations import Situation, situation_of
+from synthorg_tui.learning.situations import (
+    MAX_NAME_WORDS,
+    Situation,
+    program_words,
+    situation_of,
+)
 
 _MAX_CALL = 400
 _MAX_ERROR = 400
-_MAX_BETWEEN = 8
 _MAX_TRY, _MAX_TRIES = 100, 3
 MAX_CERTAINTY = 0.95
 """No lesson is more certain than this, however often it was seen."""
@@ -45,18 +47,25 @@ _DOUBT_LEFT = 0.7
 
 def mistake_lesson(execution: Execution, mistake: Mistake) -> Lesson:
     """Return the lesson of a mistake that was put right, with this run as its only evidence."""
-    phrases = Phrases(execution, mistake)
+    remedy = RemedyWords(execution, mistake)
     said = explanation(execution, mistake.failed, mistake.resolved, mistake.error.line)
     program = name_of(mistake.step)
-    line = signature(mistake.error.line, phrases.own_names)
+    line = signature(mistake.error.line, remedy.own_names)
+    known = situation_of(program, line, mistake.step.words[1:])
+    key = f"{execution.agent_id}|{program}|{line}"
+    wanted = ", ".join(map(name_of, mistake.setup or (mistake.worked,)))
+    kind = LessonKind.GATE if mistake.is_gate else LessonKind.FAILURE
+    words = (
+        _gate_words(mistake, remedy) if mistake.is_gate else _words(mistake, remedy, known, said)
+    )
     return grounded_lesson(
         execution,
-        LessonKind.FAILURE,
-        f"failure|{execution.agent_id}|{program}|{line}",
-        _words(mistake, phrases, situation_of(program, line, mistake.step.words[1:]), said),
+        kind,
+        f"gate|{key}|{wanted}" if mistake.is_gate else f"failure|{key}",
+        _gate_words(mistake, remedy) if mistake.is_gate else words,
         (_evidence(execution, mistake),),
-        certainty=certainty_of_lesson(certainty_once(mistake), 1),
-        tags=_tags(mistake),
+        certainty=certainty_of_lesson(certainty_once(mistake, known), 1),
+        tags=(kind.value if mistake.is_gate else RECOVERY_TAG, program.partition(" ")[0].lower()),
     )
 
 
@@ -70,51 +79,58 @@ def certainty_of_lesson(once: float, runs: int) -> float:
     return round(min(1.0 - doubt, MAX_CERTAINTY), 3)
 
 
-def certainty_once(mistake: Mistake) -> float:
+def certainty_once(mistake: Mistake, known: Situation) -> float:
     """Return how certain one occurrence makes a lesson, in [0, 1].
 
     It starts from 0.6. The error itself named what then worked: +0.2. That came within two calls:
     +0.1. The call still failed in another way before it passed: -0.1. What anybody does at such an
     error, such as making the folder that is missing, is a lesson only where it comes again.
     """
-    if mistake.setup and all(step.intent in _PLAIN_SETUP for step in mistake.setup):
+    plain = mistake.setup and all(step.intent in _PLAIN_SETUP for step in mistake.setup)
+    if known.is_plain or plain:
         return _ONLY_AGAIN
-    advised = mistake.advised or any(line in mistake.error.hint for _, line in mistake.needed)
-    direct = mistake.distance <= 2
-    detour = (
-        mistake.worked.words not in {mistake.step.words} and mistake.setup and not mistake.needed
-    )
-    return 0.6 + 0.2 * advised + 0.1 * direct - 0.1 * bool(detour)
+    if mistake.is_gate:
+        return 0.6 + 0.2 * mistake.advised
+    detour = bool(mistake.setup) and mistake.worked.words != mistake.step.words
+    return 0.6 + 0.2 * mistake.advised + 0.1 * (mistake.distance <= 2) - 0.1 * detour
 
 
-def _words(mistake: Mistake, phrases: Phrases, situation: Situation, said: str) -> LessonWords:
+def _words(mistake: Mistake, remedy: RemedyWords, known: Situation, said: str) -> LessonWords:
     """The words of a lesson: what its title says isn't explained again below it."""
-    remedy = RemedyWords(mistake, phrases, situation)
-    when = situation.when or f"{remedy.program} fails with “{phrases.error}”"
+    when = known.when or f"{remedy.program} fails with “{remedy.error}”"
+    reasons = [known.why]
+    if mistake.advised:
+        reasons.append("The error itself names the command that works.")
+    elif _is_about(mistake.error.hint, mistake):
+        reasons.append(f"The error adds: “{remedy.general(mistake.error.hint, 220).rstrip('.:')}”.")
+    if not any(reasons) and not said:
+        reasons.append(_seen(mistake))
+    is_code = bool(remedy.program) and "…" not in remedy.program
     return LessonWords(
-        name=situation.name,
+        name=known.name,
         title=remedy.title,
         when=f"{clean(when, 1_000)}.",
         do=clean(remedy.action, 1_500),
-        why=clean(f"{_reason(mistake, phrases, situation, said)} {quoted(said)}".strip(), 1_500),
-        check=clean(remedy.check, 400),
-        steps=remedy.steps,
+        why=clean(" ".join(filter(None, (*reasons, quoted(said)))), 1_500),
+        check=f"`{remedy.program}` ends without that error." if is_code else "",
     )
 
 
-def _reason(mistake: Mistake, phrases: Phrases, situation: Situation, said: str) -> str:
-    """Why the remedy is right, as far as the run shows it."""
-    parts = [situation.why]
-    if mistake.advised:
-        parts.append("The error itself names the command that works.")
-    elif any(line in mistake.error.hint for _, line in mistake.needed):
-        parts.append("The error itself asks for that line.")
-    elif _is_about(mistake.error.hint, mistake):
-        hint = phrases.general(mistake.error.hint, 220).rstrip(".:")
-        parts.append(f"The error adds: “{hint}”.")
-    if not any(parts) and not said:
-        parts.append(_seen(mistake))
-    return " ".join(filter(None, parts))
+def _gate_words(mistake: Mistake, remedy: RemedyWords) -> LessonWords:
+    """The words of what a hook or a check wants before it lets a call through."""
+    blocked, said = f"`{remedy.program}`", remedy.error.rstrip(" .")
+    wanted = name_of((mistake.setup or (mistake.worked,))[0])
+    advice = remedy.general(mistake.error.hint, 160).rstrip(" .") if mistake.advised else ""
+    parts = [*program_words(remedy.program), *program_words(wanted)]
+    return LessonWords(
+        name="-".join(parts[:MAX_NAME_WORDS]),
+        title=remedy.title,
+        when=f"{blocked} is next in this project, or was stopped with “{said}”.",
+        do=clean(remedy.action, 1_500),
+        why=f"A hook stops {blocked} and says “{said}”; this passed it."
+        + (f" Its message names the command: “{advice}”." if advice else ""),
+        check=f"The hook lets it through, and “{said}” is gone.",
+    )
 
 
 def _is_about(hint: str, mistake: Mistake) -> bool:
@@ -128,22 +144,13 @@ def _seen(mistake: Mistake) -> str:
     """What the run shows when neither the error nor what is known of it gives a reason."""
     change = mistake.change
     code = f" (exit code {mistake.failed.exit_code})" if mistake.failed.exit_code else ""
-    if mistake.needed:
-        return f"After this was added the error{code} was gone."
     if mistake.setup:
         return f"Something had to come first: after it the error{code} was gone."
-    if change.directory and not (change.added or change.dropped):
-        return f"The same command failed in another directory{code} and worked in this one."
-    if change.lead_added or change.lead_dropped:
-        return f"The same command failed in another environment{code} and worked in this one."
-    soon = "at once" if mistake.distance == 0 else "afterwards"
-    return f"The command failed{code} and worked {soon} with nothing else changed."
-
-
-def _tags(mistake: Mistake) -> tuple[str, ...]:
-    program = clean(name_of(mistake.step), 80).partition(" ")[0].lower()
-    needs_first = bool(mistake.setup or mistake.needed)
-    return (RECOVERY_TAG, program, "prerequisite" if needs_first else "usage")
+    moved = change.directory and "directory"
+    where = moved or (change.in_lead and "environment")
+    if where:
+        return f"The same command failed in another {where}{code} and worked in this one."
+    return f"The command failed{code} and worked afterwards with nothing else changed."
 
 
 def _evidence(execution: Execution, mistake: Mistake) -> Evidence:
@@ -153,9 +160,9 @@ def _evidence(execution: Execution, mistake: Mistake) -> Evidence:
         lines=str(execution.ref(mistake.failed.call_line, mistake.resolved.last_line)),
         agent_id=execution.agent_id,
         failed=_call(mistake.failed, mistake.step),
-        error=_safe(error, _MAX_ERROR),
+        error=stored(error, _MAX_ERROR),
         resolved_by=_call(mistake.resolved, mistake.worked),
-        between=_between(execution, mistake),
+        between=tuple(stored(" ".join(step.words), 160) for step in mistake.setup),
         at=mistake.failed.at or execution.started_at,
         project=execution.project,
         reported=execution.is_reported,
@@ -172,19 +179,7 @@ def _tried(mistake: Mistake) -> str:
 def _call(call: ToolCall, step: Step) -> str:
     """The call as it was written; of a long one the step that matters."""
     step_alone = f"… {' '.join(step.words)}"
-    return _safe(call.arguments if len(call.arguments) <= _MAX_CALL else step_alone, _MAX_CALL)
-
-
-def _between(execution: Execution, mistake: Mistake) -> tuple[str, ...]:
-    needed = ((PurePosixPath(path).name, line) for path, line in mistake.needed)
-    added = [_safe(f"{name}: {line}", 160) for name, line in needed]
-    ran = [_safe(" ".join(step.words), 160) for step in mistake.setup]
-    return tuple([*added, *ran][:_MAX_BETWEEN])
-
-
-def _safe(text: str, limit: int) -> str:
-    """A recorded text as it may be stored: one line without secrets or hidden characters."""
-    return clean(redact_text(text, RedactionTally()), limit)
+    return stored(call.arguments if len(call.arguments) <= _MAX_CALL else step_alone, _MAX_CALL)
 
 
 def merged(known: Lesson, more: Lesson) -> Lesson:

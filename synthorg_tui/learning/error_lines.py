@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.core.text import safe_text
 from synthorg_tui.executions.commands import Step
 from synthorg_tui.executions.models import ToolCall
 from synthorg_tui.executions.output_lines import (
@@ -93,6 +94,43 @@ _HOOK = re.compile(
     re.IGNORECASE,
 )
 CI_CHECK = re.compile(r"\b(?:gh (?:pr checks|run watch)|glab ci status)\b")
+
+
+_GATE_LABEL = re.compile(
+    r"^(?:(?:(?:Pre|Post)ToolUse(?::\S+)? hook (?:\w+ ){0,2}error:?"
+    r"|hook (?:returned )?blocking error:?"
+    r"|(?:remote|error|Error|husky|✖|×|❌|⧗|➤)\s*[:>-]*|-|\[[^\]]*/[^\]]*\]:?)\s*)+"
+)
+_GATE_TELLS = re.compile(
+    r"\[[A-Z][A-Z_-]+\]|not formatted|\berrors?\b|\bfail(?:ed|s|ure)?\b|\bmust\b|blocked"
+    r"|not allowed|\brequire|\binstead\b|\bplease\b|\buse\b|\brun\b|✖"
+    r"|\bmissing\b|declined|protected|invalid",
+    re.IGNORECASE,
+)
+_GATE_HEADER = re.compile(r"^[^.]{0,60}:$|^>|^\s*$")
+_HOOK_ID = re.compile(r"hook id: (\S+)")
+
+
+def gate_lines(output: str) -> list[str]:
+    """Return what a gate said, line by line, without labels and terminal codes."""
+    stripped = (raw.strip(" \t│┃|~^") for raw in clean_output(output).splitlines())
+    lines = (_GATE_LABEL.sub("", line) for line in stripped)
+    return [
+        safe_text(one_line(re.sub(r"\.{4,}", " ", line), MAX_ERROR))
+        for line in lines
+        if re.search(r"[A-Za-z]{3}", line)
+    ]
+
+
+def gate_error(output: str) -> CallError | None:
+    """Return the line of a gate's output that tells most of why, and its advice."""
+    if hook := _HOOK_ID.search(output):
+        return CallError(safe_text(one_line(f"{hook[1]} failed", MAX_ERROR)), "", ErrorKind.CALL)
+    lines = gate_lines(output)
+    telling = [one for one in lines if _GATE_TELLS.search(one) and not _GATE_HEADER.match(one)]
+    line = next(iter([*telling, *lines]), "")
+    hint = next((one for one in lines if _ADVICE.search(one) and one != line), "")
+    return CallError(line.rstrip(" .:"), hint, ErrorKind.CALL) if line else None
 
 
 def is_gate_output(call: ToolCall) -> bool:

@@ -1,29 +1,20 @@
 """What was done between a failure and its answer, as far as it can be what put it right.
 
-Commands that prepare something, and lines added to files that say what a project needs. Only what
-belongs to the error counts: other work is done in between as well, and a cause that isn't plain is
-worse than none.
+Only commands that belong to the error count: other work is done in between as well, and a cause
+that isn't plain is worse than none.
 """
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.commands import Step, command_steps
-from synthorg_tui.executions.models import Execution, ToolCall
+from synthorg_tui.executions.models import ToolCall
 from synthorg_tui.learning.error_lines import CallError, ErrorKind
+from synthorg_tui.learning.phrases import name_of
 
 _MAX_KEPT = 3
-_MAX_ADDED_LINE = 120
-_SECRET = re.compile(
-    r"[\w.-]*(?:key|secret|token|passw|credential|auth|dsn|_url)[\w.-]*[\"']?\s*(?:=>|[:=])\s*",
-    re.IGNORECASE,
-)
-_ENV_NAME = re.compile(r"[\w. -]+=\s*")
-_CUT = "… [cut] …"
 _INSTALL = (
     r"(?:npm|pnpm|yarn|bun|pip|pip3|uv|poetry|pdm|cargo|gem|bundle|brew|apt|apt-get|dnf|apk|conda"
     r"|composer|go|mix|rustup|pre-commit|playwright|terraform|flutter|pod|dotnet|nix|mise|asdf|nvm"
@@ -173,25 +164,17 @@ _ACTIVATION = re.compile(
     r"|(?:conda|mamba|micromamba)\s+activate\s+\S+|nvm\s+use(?:\s+\S+)?|direnv\s+allow"
     r"|eval\s+\"?\$\([\w ./-]+\)\"?)"
 )
-_MANIFESTS = re.compile(
-    r"package\.json|pyproject\.toml|requirements[\w.-]*\.(?:txt|in)|setup\.(?:py|cfg)|mix\.exs"
-    r"|Cargo\.toml|go\.mod|Gemfile|pom\.xml|build\.gradle(?:\.kts)?|composer\.json|Pipfile|Podfile"
-    r"|environment\.ya?ml|pubspec\.yaml|deno\.jsonc?|[\w.-]+\.csproj|Brewfile|\.tool-versions"
-    r"|\.npmrc|\.python-version|\.nvmrc|\.env[\w.]*|\.gitignore|\.gitattributes"
-)
-"""Files that say what a project needs."""
-_SETTINGS = re.compile(
-    r"(?:.*/)?(?:config|conf|settings|\.config)/[^/]+|(?:.*/)?[\w.-]*(?:config|settings)[\w.-]*"
-    r"|(?:.*/)?[\w.-]+\.(?:toml|ya?ml|ini|cfg|conf|properties|env)"
-)
 _SHELL_EDIT = re.compile(
     r"\bsed -i|\bperl -p?i|\btee (?!/dev)|\bpatch\b"
     r"|\bgit (?:apply|restore|revert|checkout (?:\S+ )?-- |stash pop|reset --hard)"
     r"|(?<![-=\d&>])>{1,2}\s*(?!/dev/|/tmp/|&)[\w./~$\"']"
 )
 _MENDS = re.compile(
-    r"\b(?:fix|fmt|format|generate|codegen|install|sync|migrate|restart)\b|--(?:fix|write)\b"
+    r"\b(?:fix|fmt|format|gen|generate|codegen|install|sync|migrate|restart|black|prettier|gofmt"
+    r"|rustfmt)\b|--(?:fix|write)\b"
 )
+_COMMON = frozenset({"git", "python", "python3", "node", "npx", "bash", "sh"})
+"""Programs whose name alone names no command."""
 _CHANGES_NOTHING = re.compile(
     r"(?:git (?:-C \S+ )?(?:status|add|commit|push|log|diff|show|rev-parse|fetch|pull|fsck|cat-file"
     r"|diff-index|ls-\S+|remote -v|remote get-url|remote show|stash|branch)|gh|glab|echo|printf"
@@ -205,36 +188,24 @@ _CHANGES_NOTHING = re.compile(
 )
 """Commands that look at something, examine or deliver it, or only tidy up."""
 _NONE_FOUND = re.compile(r"\bno (?:\w+ ){1,3}found\b", re.IGNORECASE)
-_IDENTIFIER = re.compile(r"[A-Za-z_][\w.-]{2,}")
-_PLAIN = re.compile(
-    r"the|and|for|not|found|with|was|has|have|that|this|from|can't|cannot|could|error|missing"
-    r"|module|package|named?|require[ds]?|configuration|config|set|please|file|such|environment"
-    r"|variable|dependency|test|your|command|add"
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
     """What was done between a failure and its answer and belongs to the error.
 
-    ``steps`` are commands; ``needed`` pairs a project file with a line that was added to it.
-    ``directory`` is where a call of its own changed to. ``unclear`` is set when other files were
-    changed, or only things that the error has nothing to do with: then no cause is plain.
+    ``steps`` are commands, ``directory`` is where a call of its own changed to. ``unclear`` is set
+    when files were changed, or only things that the error has nothing to do with: then no cause is
+    plain.
     """
 
     steps: tuple[Step, ...] = ()
-    needed: tuple[tuple[str, str], ...] = ()
     directory: str = ""
     unclear: bool = False
 
 
 def preparation(
-    execution: Execution,
-    between: Sequence[ToolCall],
-    attempt: ToolCall,
-    error: CallError,
-    *,
-    is_same: bool,
+    between: Sequence[ToolCall], attempt: ToolCall, error: CallError, *, is_same: bool
 ) -> Preparation:
     """Return what was done in ``between``, and by ``attempt`` before its own program.
 
@@ -242,19 +213,32 @@ def preparation(
     that is the very same command (``is_same``), the only one that changed anything is the cause.
     """
     ran = [call for call in between if call.is_shell and call.outcome is CallOutcome.OK]
-    activated = list(_activations([*ran, attempt]))
     steps = [step for call in ran for step in command_steps(call.arguments)]
     prepared = [step for step in steps if _belongs(step, error)]
     unrelated = [step for step in steps if step not in prepared and _ANY.match(step.intent)]
-    needed, edited = _added_needs(execution, between, error)
+    edited = any(call.changed_path for call in between)
     edited = edited or any(_SHELL_EDIT.search(call.arguments) for call in ran)
-    kept = _distinct([*prepared, *activated])
-    is_alone = is_same and not (kept or needed or edited or unrelated)
+    kept = _distinct([*prepared, *_activations([*ran, attempt])])
+    is_alone = is_same and not (kept or edited or unrelated)
     if is_alone and error.kind is not ErrorKind.CODE and not _NONE_FOUND.search(error.line):
         acts = _distinct([step for step in steps if changes_things(step)])
         kept = acts if len(acts) == 1 else ()
-    alone = bool(unrelated) and not kept and not needed
-    return Preparation(kept, needed, _moved(ran), unclear=edited or alone)
+    return Preparation(kept, _moved(ran), unclear=edited or bool(unrelated and not kept))
+
+
+def wanted_by_gate(ran: Sequence[Step], output: str) -> tuple[Step, ...]:
+    """Return the steps that a gate's text names; else the only one, if it puts files right."""
+    acts = _distinct([step for step in ran if not step.intent.startswith(("git ", "gh "))])
+    asked = tuple(step for step in acts if is_named(step, output))
+    return asked or (acts if len(acts) == 1 and _MENDS.search(" ".join(acts[0].words)) else ())
+
+
+def is_named(step: Step, output: str) -> bool:
+    """Tell whether an output names a command, with its arguments or without."""
+    name = name_of(step)
+    if name in _COMMON or len(name) <= 2:
+        return " ".join(step.words) in output
+    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w:-])", output) is not None
 
 
 def leading_preparation(
@@ -315,99 +299,3 @@ def _moved(ran: Sequence[ToolCall]) -> str:
         )
         directory = match[1] if match else directory
     return directory
-
-
-def _added_needs(
-    execution: Execution, calls: Sequence[ToolCall], error: CallError
-) -> tuple[tuple[tuple[str, str], ...], bool]:
-    """Lines that the error asks for, in files that say what the project needs, and other edits."""
-    needed: list[tuple[str, str]] = []
-    others = False
-    for call in calls:
-        if (path := call.changed_path) is None:
-            continue
-        path = execution.relative(path.replace("\\", "/"))
-        name = PurePosixPath(path).name
-        found = []
-        if _MANIFESTS.fullmatch(name):
-            asked = _asked_for(call, error)
-            is_env = name.startswith(".env")
-            found = [(name, _shown(line, is_env=True) if is_env else line) for line in asked]
-        elif _SETTINGS.fullmatch(path) and not path.startswith("/"):
-            found = [(path, _shown(line)) for line in _asked_for(call, error)]
-        needed += found
-        others = others or not found
-    return tuple(dict.fromkeys(needed))[:_MAX_KEPT], others
-
-
-def _shown(line: str, is_env: bool = False) -> str:
-    """A line as others may read it: a value that may be a secret is left out."""
-    name = _ENV_NAME.match(line) if is_env else _SECRET.search(line)
-    return f"{line[: name.end()]}..." if name and name.end() < len(line) else line
-
-
-def _asked_for(call: ToolCall, error: CallError) -> list[str]:
-    """Added lines with a name that the error holds; else its own example, if the name was added."""
-    names = _names(f"{error.line} {error.hint}")
-    before, after = edited_text(call)
-    known = {line.strip().rstrip(",") for line in before.splitlines()}
-    whole, torn = _lines_of(after)
-    lines = [line for line in whole if line and line not in known and len(line) <= _MAX_ADDED_LINE]
-    asked = [line for line in lines if any(name in line.casefold() for name in names)]
-    if asked or not torn:
-        return asked
-    named = [name for name in names if any(name in line.casefold() for line in torn)]
-    return [f"{name}: ..." for name in named if name not in before.casefold()][:1]
-
-
-def _names(text: str) -> set[str]:
-    """What an error calls by name: words that aren't plain English."""
-    words = {word.strip(".-").casefold() for word in _IDENTIFIER.findall(text)}
-    return {
-        word
-        for word in words
-        if not _PLAIN.fullmatch(word)
-        and (len(word) > 3 or word.isalnum())
-        and (
-            any(mark in word for mark in "_-.")
-            or re.search(rf"['\"`:@{{]{re.escape(word)}\b", text, re.IGNORECASE)
-            or re.search(rf"\b{re.escape(word.upper())}\b", text)
-        )
-    }
-
-
-def _lines_of(text: str) -> tuple[list[str], list[str]]:
-    """Whole lines of a text that may have been cut, and those that were torn by the cut."""
-    lines = [line.strip().rstrip(",") for line in text.splitlines()]
-    cuts = [place for place, line in enumerate(lines) if line == _CUT]
-    near = {place + by for place in cuts for by in (-1, 0, 1)}
-    torn = [line for place, line in enumerate(lines) if place in near and line != _CUT]
-    return [line for place, line in enumerate(lines) if place not in near], torn
-
-
-def edited_text(call: ToolCall) -> tuple[str, str]:
-    """Return the text that an edit was to replace, and the text it put there; empty if unknown."""
-    try:
-        arguments = json.loads(call.arguments)
-    except ValueError:
-        return "", ""
-    if not isinstance(arguments, dict):
-        return "", ""
-    patch = _first_text(arguments, ("input", "patch"))
-    if patch.startswith("*** Begin Patch"):
-        return _side_of(patch, " -"), _side_of(patch, " +")
-    before = _first_text(arguments, ("old_string", "oldText", "old_str", "search", "old_text"))
-    after = _first_text(
-        arguments, ("new_string", "newText", "new_str", "replace", "new_text", "content")
-    )
-    return before, after
-
-
-def _side_of(patch: str, marks: str) -> str:
-    """One side of a patch: its lines that begin with one of the marks, without these."""
-    return "\n".join(line[1:] for line in patch.splitlines() if line[:1] in set(marks))
-
-
-def _first_text(arguments: dict[str, object], names: Sequence[str]) -> str:
-    texts = (arguments.get(name) for name in names)
-    return next((text for text in texts if isinstance(text, str)), "")

@@ -1,229 +1,176 @@
-"""Remedies: what put a failed call right, as a title, an instruction and, of several, steps.
+"""The words of a mistake's lesson: what put the call right, as a title and an instruction.
 
-A change of directory, of environment or of order is told as that. A title is an instruction of at
-most ``MAX_TITLE`` characters: of several ways to say it the first that fits is taken, so that no
-command in it is ever cut.
+Names of the run and what both calls were given become placeholders; what made the difference stays
+as it was written. A title is an instruction of at most ``MAX_TITLE`` characters: of several ways to
+say it the first that fits is taken, so that no command in it is ever cut.
 """
 
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from synthorg_tui.executions.commands import Step
+from synthorg_tui.executions.models import Execution
+from synthorg_tui.executions.recoveries import MESSAGE_FLAGS
 from synthorg_tui.learning.lessons import is_title
-from synthorg_tui.learning.mistakes import Mistake, named
-from synthorg_tui.learning.phrases import Phrases, clean, explained, joined, name_of
-from synthorg_tui.learning.situations import Situation
+from synthorg_tui.learning.mistakes import Mistake
+from synthorg_tui.learning.phrases import clean, explained, is_path, joined, name_of
 
-_MANY = 4
-"""From so many commands on they are listed as steps."""
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=.*", re.DOTALL)
-_ENTRY = re.compile(r"[{(\[\s]*[:\"']?(@?[A-Za-z][\w./@-]*)")
+_MAX_COMMAND = 160
+_NAMED = re.compile(
+    r"\b(branch|remote|tag|commit|file|path|directory|folder|container|image|user|host|port|project"
+    r"|repository|workspace|profile|cluster|namespace|database|device|version)s?:? "
+    r"['\"`]?([^\s'\"`:,;]+)",
+    re.IGNORECASE,
+)
+_SPEAKING = frozenset({"git", "gh", "glab", "hg", "jj", "svn"})
+_KINDS = (
+    (re.compile(r"https?://.*"), "<url>"),
+    (re.compile(r"[^\s@/]+@[^\s@/]+\.\w+"), "<email>"),
+    (re.compile(r"s(\W).*\1.*\1\w*"), "<script>"),
+    (re.compile(r".{61,}|.*[ \n].*", re.DOTALL), "<text>"),
+)
+"""What a word is an example of, when the lesson isn't about that word."""
+_SETTING = re.compile(r"([A-Za-z_]\w*)=.*", re.DOTALL)
 
 
 class RemedyWords:
     """Words what put a mistake right."""
 
-    def __init__(self, mistake: Mistake, phrases: Phrases, situation: Situation) -> None:
+    def __init__(self, execution: Execution, mistake: Mistake) -> None:
         self._mistake = mistake
         self._change = mistake.change
-        self._phrases = phrases
-        self._situation = situation
-        self._failed = phrases.command(mistake.step)
-        self._worked = phrases.command(mistake.worked)
+        self._execution = execution
+        self._values = _values(execution, mistake)
         self.program = clean(name_of(mistake.step), 80).replace("`", "")
+        self._worked = self._command(mistake.worked)
+
+    @property
+    def own_names(self) -> tuple[str, ...]:
+        """Names that only this run had, such as its branch and its project."""
+        return (*self._values, self._execution.project or "")
+
+    @property
+    def error(self) -> str:
+        """The most informative line of the error, with ``<path>`` for the command's paths."""
+        text = self._mistake.error.line
+        for word in sorted(self._mistake.step.words[1:], key=len, reverse=True):
+            text = text.replace(word, "<path>") if "/" in word else text
+        return self.general(text, 160)
 
     @property
     def title(self) -> str:
         """The shortest instruction that says it: one line, commands whole."""
-        fits = (title for title in self._titles() if is_title(title))
-        return next(fits, "Call the command in another way")
+        return next(filter(is_title, self._titles()), "Call the command in another way")
 
     @property
     def action(self) -> str:
         """The whole instruction, with its placeholders explained."""
-        remedy = joined([*self._first(), self._correction()], last="then")
-        sentences = [f"{capital(remedy)}."]
-        is_shown = self._change.prefix and not self._situation.shorter
-        for word in self._change.dropped[:1] if is_shown else ():
-            before = self._phrases.path(word)
-            after = self._phrases.path(word.removeprefix(self._change.prefix))
-            sentences.append(f"For example `{after}` instead of `{before}`.")
-        if meaning := explained(remedy):
-            sentences.append(f"Here {meaning}.")
-        if self._mistake.skipped and "&&" in self._mistake.failed.arguments:
-            rest = joined(f"`{clean(step.intent, 60)}`" for step in self._mistake.skipped)
-            sentences.append(f"Then go on with {rest}, which did not run.")
-        return " ".join(sentences)
+        first = [f"run `{self._command(step)}`" for step in self._mistake.setup]
+        remedy = joined([*first, self._correction()], last="then")
+        return f"{remedy[:1].upper()}{remedy[1:]}. {explained(remedy)}".rstrip()
 
-    @property
-    def steps(self) -> tuple[str, ...]:
-        """The commands in their order, where there are several."""
-        first = self._first()
-        if len(first) + 1 < _MANY:
-            return ()
-        where = f" in {self._where}" if self._change.directory else ""
-        last = f"run `{self._worked}`{where}"
-        return tuple(f"{capital(step)}." for step in (*first, last))
-
-    @property
-    def check(self) -> str:
-        """How to tell that it worked."""
-        lines = [line.strip() for line in self._mistake.resolved.output.splitlines()]
-        last = next((line for line in reversed(lines) if line), "")
-        speaks = any(word in last for word in self._change.added if len(word) > 2)
-        if speaks and len(last) < 120:
-            return f"The output says “{self._general(last).rstrip('.')}”."
-        return f"`{self.program}` ends without that error." if _is_code(self.program) else ""
-
-    @property
-    def _where(self) -> str:
-        """The directory it has to run in."""
-        directory = self._general(self._change.directory)
-        return "the project's directory" if directory in {"", "."} else f"`{directory}`"
+    def general(self, text: str, limit: int) -> str:
+        """Return ``text`` with placeholders for the run's own names and with relative paths."""
+        if self._execution.project:
+            text = self._execution.relative(text).replace(self._execution.project, ".")
+        text = re.sub(r"(?<![\w.])/(?:home|Users)/[^/\s'\"]+", "~", text)
+        for value, name in self._values.items():
+            text = re.sub(rf"(?<![\w-]){re.escape(value)}(?![\w-])", f"<{name}>", text)
+        return clean(text, limit)
 
     def _titles(self) -> Iterator[str]:
         """Titles from the one that says most to the one that fits everywhere."""
-        program = f"`{self.program}`"
-        if self._mistake.needed:
-            yield from self._titles_of_needed(program)
-        elif self._mistake.setup:
+        program, change = f"`{self.program}`", self._change
+        added = [word for word in change.lead_added if word != "env"]
+        if self._mistake.setup:
             yield from self._titles_of_setup(program)
-        else:
-            if self._only_left_out():
-                yield f"Leave {self._words(self._refused())} out of {program}"
-            else:
-                yield self._situation.title.replace("{worked}", f"`{self._worked}`")
-            yield from self._titles_of_change(program)
-        yield f"Call {program} in another way"
-
-    def _titles_of_needed(self, program: str) -> Iterator[str]:
-        lines = self._mistake.needed
-        files = dict.fromkeys(clean(name, 40) for name, _ in lines)
-        entries = [entry[1] for _, line in lines if (entry := _ENTRY.match(line))]
-        where = joined(f"`{name}`" for name in files)
-        yield f"Add {joined(f'`{clean(name, 40)}`' for name in entries)} to {where} for {program}"
-        yield f"Add {joined(f'`{clean(name, 40)}`' for name in entries)} to {where}"
-        yield f"Add to {where} what {program} needs"
-
-    def _titles_of_setup(self, program: str) -> Iterator[str]:
-        whole = joined(f"`{self._phrases.command(step)}`" for step in self._mistake.setup)
-        short = joined(f"`{clean(name_of(step), 60)}`" for step in self._mistake.setup)
-        last = f"`{clean(name_of(self._mistake.setup[-1]), 60)}`"
-        if self._change.directory:
-            yield f"Run {whole} and {program} in {self._where}"
-        elif not self._change.is_empty:
-            yield f"Run {whole}, then `{self._worked}`"
-        yield f"Run {whole} before {program}"
-        yield f"Run {short} before {program}"
-        yield f"Run {last} before {program}"
-        yield f"Run `{_base(self._mistake.setup[-1].words[0])}` before {program}"
-
-    def _titles_of_change(self, program: str) -> Iterator[str]:
-        change = self._change
-        if change.prefix:
-            yield f"Give {program} paths relative to the directory it runs in"
         elif change.directory:
-            yield f"Run `{self._worked}` in {self._where}"
             yield f"Run {program} in {self._where}"
-            yield f"Run {program} in another directory"
-        elif change.lead_added or change.lead_dropped:
-            yield from self._titles_of_lead(program)
-        elif self._only_left_out():
-            yield f"Run {program} without {self._words(change.dropped)}"
-            yield f"Run {program} without what the error names"
-        elif change.other_program:
-            was, now = self._mistake.step.words[0], self._mistake.worked.words[0]
-            yield f"Use `{self._program()}` instead of `{was}`"
-            if _base(was) == _base(now):
-                yield f"Call `{_base(was)}` by its full path"
-        elif self._is_one_option():
-            yield f"Run {program} with `{' '.join(map(self._general, change.added))}`"
-        yield f"Run `{self._worked}` instead of `{self._failed}`"
-        yield f"Run `{self._worked}`"
-        if change.added and not change.prefix:
-            yield f"Run {program} with {self._words(change.added)}"
-            options = tuple(word for word in change.added if word.startswith("-"))
-            yield f"Run {program} with {self._words(options)}" if options else ""
-        yield f"Run {program} with other arguments"
-
-    def _titles_of_lead(self, program: str) -> Iterator[str]:
-        dropped = self._change.lead_dropped
-        added = tuple(word for word in self._change.lead_added if word != "env")
-        variables = [found for word in added if (found := _ASSIGNMENT.fullmatch(word))]
-        if variables and len(variables) == len(added):
+        elif added and all(map(_SETTING.fullmatch, added)):
             yield f"Set {self._words(added)} for {program}"
-            names = [f"`{found[1]}`" for found in variables]
-            yield f"Set {joined(names)} for {program}"
-            yield f"Set {names[0]} and others for {program}"
+            yield f"Set `{added[0].partition('=')[0]}` and others for {program}"
         elif added:
             yield f"Run {program} through `{' '.join(map(self._general, added))}`"
-            yield f"Run `{self._worked}`"
-        elif dropped:
-            yield f"Run {program} without {self._words(dropped)} before it"
+        elif change.lead_dropped:
+            yield f"Run {program} without {self._words(change.lead_dropped)} before it"
+        elif change.only_left_out:
+            yield f"Leave {self._words(change.dropped)} out of {program}"
+        elif change.other_program:
+            yield from self._titles_of_program(program)
+        elif change.added and not change.dropped and change.added[0].startswith("-"):
+            yield f"Run {program} with `{' '.join(map(self._general, change.added))}`"
+        yield f"Run `{self._worked}` instead of `{self._command(self._mistake.step)}`"
+        yield f"Run `{self._worked}`"
+        options = [word for word in change.added if word.startswith("-")]
+        yield f"Run {program} with {self._words(options)}" if options else ""
+        yield f"Run {program} with other arguments"
 
-    def _first(self) -> list[str]:
-        """What had to come first, in clauses."""
-        needed = [f"add `{clean(line, 120)}` to `{name}`" for name, line in self._mistake.needed]
-        return [*needed, *(f"run `{self._phrases.command(step)}`" for step in self._mistake.setup)]
+    def _titles_of_setup(self, program: str) -> Iterator[str]:
+        whole = joined(f"`{self._command(step)}`" for step in self._mistake.setup)
+        names = [f"`{clean(name_of(step), 60)}`" for step in self._mistake.setup]
+        shown = (whole, joined(names), names[-1])
+        yield from (f"Run {one} before {program}" for one in shown)
+        yield f"Run `{_base(self._mistake.setup[-1].words[0])}` before {program}"
+
+    def _titles_of_program(self, program: str) -> Iterator[str]:
+        was, (now, *more) = self._mistake.step.words[0], self._mistake.worked.words
+        if self._mistake.is_gate:
+            name = name_of(self._mistake.worked)
+            shown = name if name in self._mistake.failed.output else now
+            yield f"Use `{shown}` instead of {program} here"
+        is_split = " ".join((now, *more[:1])).replace(" ", "-") == was
+        yield f"Use `{self._general(' '.join((now, *more[:is_split])))}` instead of `{was}`"
+        if _base(was) == _base(now):
+            yield f"Call `{_base(was)}` by its full path"
 
     def _correction(self) -> str:
         """How to call it instead, in a clause."""
         change = self._change
-        if change.is_empty:
-            return f"run `{self.program}` again"
-        if change.prefix and self._situation.shorter:
-            return self._situation.shorter
-        if change.prefix:
-            return f"write the path without its leading `{self._general(change.prefix)}`"
-        if self._only_left_out():
-            return self._left_out()
-        if change.directory:
+        if self._mistake.setup and change.directory:
             return f"run `{self._worked}` in {self._where}"
-        return f"run `{self._worked}` instead"
+        if self._mistake.setup and not change.in_words:
+            return f"run `{self.program}` again"
+        if change.only_left_out:
+            return f"run `{self.program}` without {self._words(change.dropped)}"
+        where = f" in {self._where}" if change.directory else " instead"
+        return f"run `{self._worked}`{where}"
 
-    def _left_out(self) -> str:
-        dropped = self._change.dropped
-        if all(word.startswith("-") for word in dropped):
-            return f"run `{self.program}` without {self._words(dropped)}"
-        if not all(named(word, self._mistake.failed.output) for word in dropped):
-            return f"run `{self._worked}` without {self._words(dropped)}"
-        return f"run `{self._worked}` without {self._words(self._refused())}"
+    @property
+    def _where(self) -> str:
+        directory = self._general(self._change.directory)
+        return "the project's directory" if directory in {"", "."} else f"`{directory}`"
 
-    def _refused(self) -> tuple[str, ...]:
-        """What was left out, as the error names it: a folder stands for the files in it."""
-        lines = {line.strip(" \t'\"`") for line in self._mistake.failed.output.splitlines()}
-        return tuple(
-            dict.fromkeys(
-                next((line for line in lines if line and word.startswith(f"{line}/")), word)
-                for word in self._change.dropped
-            )
-        )
+    def _command(self, step: Step) -> str:
+        """A step as one would type it, with placeholders for paths and messages.
 
-    def _only_left_out(self) -> bool:
+        Words that make the difference between failure and success stay as they are, and so does
+        what had to be run first.
+        """
+        pair = (self._mistake.step.words, self._mistake.worked.words)
         change = self._change
-        put_in = change.added or change.lead_added or change.lead_dropped or change.directory
-        return bool(change.dropped) and not put_in
+        is_own = step.words in pair
+        kept = {*(change.dropped + change.added if is_own else step.words)}
+        shown = [self.general(_quoted(word), 80) for word in step.lead]
+        for place, word in enumerate(step.words):
+            is_message = is_own and place > 0 and step.words[place - 1] in MESSAGE_FLAGS
+            is_message = is_message and step.words[0] in _SPEAKING
+            named = place == 0 or word in kept or word.startswith("-")
+            named = named or (place == 1 and PurePosixPath(word).name in step.intent.split())
+            kinds = () if named else (kind for form, kind in _KINDS if form.fullmatch(word))
+            path = "<path>" if not named and is_path(word) else ""
+            text = "<message>" if is_message else next(iter(kinds), path)
+            text = text or self.general(_quoted(word), 120)
+            if text != "<path>" or shown[-1:] != [text]:
+                shown.append(text)
+        return clean(" ".join(shown), _MAX_COMMAND)
 
-    def _program(self) -> str:
-        """The program that worked; one whose subcommand was a program before, with that."""
-        first, *more = self._mistake.worked.words
-        whole = " ".join((first, *more[:1]))
-        is_split = whole.replace(" ", "-") == self._mistake.step.words[0]
-        return self._general(whole if is_split else first)
-
-    def _is_one_option(self) -> bool:
-        """Whether an option with its values was put in, and nothing else was changed."""
-        added = self._change.added
-        text = " ".join(self._mistake.worked.words)
-        return (
-            not self._change.dropped and added[:1] > ("-",) and added[0].startswith("-")
-        ) and " ".join(added) in text
-
-    def _words(self, words: tuple[str, ...]) -> str:
+    def _words(self, words: "list[str] | tuple[str, ...]") -> str:
         return joined(f"`{self._general(word)}`" for word in words)
 
     def _general(self, text: str) -> str:
-        return self._phrases.general(text, 120)
+        return self.general(text, 120)
 
 
 def _base(word: str) -> str:
@@ -231,10 +178,16 @@ def _base(word: str) -> str:
     return clean(PurePosixPath(word).name, 60)
 
 
-def capital(text: str) -> str:
-    """Return the text with its first letter in upper case."""
-    return f"{text[:1].upper()}{text[1:]}"
+def _quoted(word: str) -> str:
+    """Quoted for a shell only where it must be."""
+    return word if re.fullmatch(r"[\w@%+=:,./<>~^*{}\[\]-]+", word) else shlex.quote(word)
 
 
-def _is_code(text: str) -> bool:
-    return bool(text) and "`" not in text and "…" not in text
+def _values(execution: Execution, mistake: Mistake) -> dict[str, str]:
+    """Names that were this run's own, each with what it is the name of; the longest first."""
+    values = {execution.branch: "branch"} if execution.branch else {}
+    added = {part for word in mistake.change.added for part in (word, word.rpartition("/")[2])}
+    for noun, value in _NAMED.findall(mistake.error.line):
+        if value in added and not value.startswith("-"):
+            values.setdefault(value, noun.lower())
+    return dict(sorted(values.items(), key=lambda item: -len(item[0])))

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.projects import repository_of
-from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.curation.models import Evidence, Lesson, LessonKind
 from synthorg_tui.executions.commands import Step, command_steps
 from synthorg_tui.executions.models import Execution, ToolCall
@@ -29,8 +28,9 @@ from synthorg_tui.learning.error_lines import ErrorKind, is_gate_output, read_er
 from synthorg_tui.learning.explanations import explanation, quoted
 from synthorg_tui.learning.lessons import LessonWords, grounded_lesson, is_title
 from synthorg_tui.learning.mistakes import find_mistakes
-from synthorg_tui.learning.phrases import clean, joined, name_of
+from synthorg_tui.learning.phrases import clean, joined, name_of, stored
 from synthorg_tui.learning.preparations import changes_things
+from synthorg_tui.learning.project_commands import PART, role_in
 from synthorg_tui.learning.situations import program_words, situation_of
 
 KEY = "repeat|"
@@ -160,7 +160,9 @@ def _named(step: Step) -> str:
 def _rules(call: ToolCall) -> Iterator[tuple[str, str]]:
     """The rules that a checker's output names, each once with its complaint."""
     known: set[str] = set()
-    lines = clean_output(call.output).splitlines() if call.is_shell else []
+    steps = command_steps(call.arguments) if call.is_shell else ()
+    checks = any(role_in(step) not in {"test", PART} for step in steps)
+    lines = clean_output(call.output).splitlines() if checks else []
     for place, line in enumerate(lines):
         found = _RULE.search(line) if _PLACED.search(line) else None
         rule = found[found.lastgroup or 0] if found else ""
@@ -193,9 +195,9 @@ def _evidence(
         execution=execution.id,
         lines=str(execution.ref(call.call_line, (ended or call).last_line)),
         agent_id=execution.agent_id,
-        failed=_safe(execution.relative(what), 300),
-        error=_safe(error, 300) + (f"{_SAID}{said}" if said else ""),
-        resolved_by=_safe(execution.relative(ended.arguments), 300) if ended else "",
+        failed=stored(execution.relative(what), 300),
+        error=stored(error, 300) + (f"{_SAID}{said}" if said else ""),
+        resolved_by=stored(execution.relative(ended.arguments), 300) if ended else "",
         between=between,
         at=call.at or execution.started_at,
         project=execution.project,
@@ -214,7 +216,7 @@ def _candidates(later: Sequence[ToolCall], failed: ToolCall) -> tuple[str, ...]:
     told = (
         " ".join(step.words) for step in steps if step.intent not in own and changes_things(step)
     )
-    return tuple(dict.fromkeys(f"{_RAN}{_safe(one, 160)}" for one in told))[-_MAX_SHOWN:]
+    return tuple(dict.fromkeys(f"{_RAN}{stored(one, 160)}" for one in told))[-_MAX_SHOWN:]
 
 
 def _plain(command: str) -> str:
@@ -314,7 +316,7 @@ def _words_of_failure(what: str, line: str, evidence: Sequence[Evidence]) -> Les
     program = clean(what, 60).replace("`", "")
     seen_in = f"It failed so in {_counted(evidence)}."
     title, do = _remedy(program, evidence)
-    own = known.title if known.title and "{" not in known.title else ""
+    own = known.title
     if own:
         helped = any(seen.resolved_by for seen in evidence)
         title, do = own, f"{own}. {do}" if helped else f"{own}."
@@ -363,7 +365,3 @@ def _other_program(seen: Evidence) -> str:
         return ""
     written = " ".join((*after[-1].lead, *after[-1].words))
     return "" if re.search(r"[(){}]", written) else clean(written, 160)
-
-
-def _safe(text: str, limit: int) -> str:
-    return clean(redact_text(text, RedactionTally()), limit)

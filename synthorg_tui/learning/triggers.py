@@ -22,8 +22,8 @@ from synthorg_tui.learning.actions import (
     arguments,
     in_folder,
 )
-from synthorg_tui.learning.error_lines import MAX_ERROR, ErrorKind, read_error
-from synthorg_tui.learning.stopped_calls import gate_lines
+from synthorg_tui.learning.changes import is_said, same_step
+from synthorg_tui.learning.error_lines import MAX_ERROR, ErrorKind, gate_lines, read_error
 
 _MAX_ERROR_LINES = 60
 _MAX_GAP = 100
@@ -297,26 +297,12 @@ def _written(command: str) -> str:
 def _pair(seen: Evidence) -> tuple[Step, Step] | None:
     """The step that failed, and the one that took its place in the command that worked."""
     before, after = command_steps(_written(seen.failed)), command_steps(_written(seen.resolved_by))
-    pairs = [
-        (_closeness(step, other, seen.error), place, step, other)
-        for place, step in enumerate(before)
-        for other in after
-        if step.intent == other.intent
-    ]
-    if pairs:
-        best = max(pairs, key=lambda pair: pair[:2])
-        return best[2], best[3]
-    return (before[0], after[0]) if len(before) == len(after) == 1 else None
-
-
-def _closeness(step: Step, other: Step, error: str) -> tuple[int, bool, int]:
-    """How likely ``step`` is what failed, and ``other`` what took its place."""
-    named = sum(_mentions(error, word) for word in step.words[1:])
-    return named, step.words != other.words, len({*step.words} & {*other.words})
+    alone = (before[0], after[0]) if len(before) == len(after) == 1 else None
+    return same_step(before, after, seen.error) or alone
 
 
 def _mentions(error: str, word: str) -> bool:
-    return len(word) > 1 and re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", error) is not None
+    return len(word) > 1 and is_said(word, error)
 
 
 def _form(failed: Step, worked: Step, error: str) -> FailingForm | None:

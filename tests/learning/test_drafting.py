@@ -33,7 +33,7 @@ def test_every_field_is_written_from_evidence() -> None:
     drawn = lesson()
     proposal = drawn.proposal
     assert proposal.name == "git-push-no-upstream"
-    assert proposal.discovery == "Push a new branch with `git push -u origin <branch>`"
+    assert proposal.discovery == "Run `git push` with `-u origin <branch>`"
     assert proposal.condition == (
         "git push says the current branch has no upstream branch, or before the first push of a "
         "new branch."
@@ -46,7 +46,7 @@ def test_every_field_is_written_from_evidence() -> None:
         "A new branch has no counterpart on the remote until a push sets one. "
         "The error itself names the command that works."
     )
-    assert proposal.check == "The output says “branch '<branch>' set up to track 'origin'”."
+    assert proposal.check == "`git push` ends without that error."
     assert proposal.execution_steps == ()
     assert drawn.authors == dict.fromkeys(WORDED_FIELDS, Author.EVIDENCE)
 

@@ -2,10 +2,9 @@
 
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.curation.models import LessonKind
-from synthorg_tui.learning.capture import create_capture_strategy
-from synthorg_tui.learning.gates import GateCaptureStrategy
+from synthorg_tui.learning.capture import FailureCaptureStrategy, create_capture_strategy
 from synthorg_tui.learning.lessons import MAX_TITLE
-from synthorg_tui.learning.stopped_calls import find_gates
+from synthorg_tui.learning.mistakes import find_mistakes
 from synthorg_tui.memory.config import CaptureConfig
 from tests.learning.lesson_kit import Run
 from tests.tables import rows
@@ -37,28 +36,13 @@ TEACH = {
         Run().bash(COMMIT, RUFF, code=1).bash("ruff format .").bash(COMMIT, "[b 1] did it"),
         ("Run `ruff format .` before `git commit`", ("ruff format .",)),
     ),
-    "a hook that rewrote the files itself": (
-        Run().bash(COMMIT, REWROTE, code=1).bash(COMMIT, "[b 1] did it"),
-        ("Stage again and repeat `git commit` when a hook rewrote files", ("git add src/a.py",)),
-    ),
     "a check whose faults were put right by hand": (
         Run()
         .bash(COMMIT, LINT, code=1)
         .edit("src/a.js")
         .bash("npm run lint")
         .bash(COMMIT, "[b 1] did it"),
-        ("Have `npm run lint` pass before `git commit`", ("npm run lint",)),
-    ),
-    "a rule for messages": (
-        Run().bash(COMMIT, NO_TYPE, code=1).bash(COMMIT.replace("did", "fix: did"), "[b 1]"),
-        ("Write commit messages as `type: subject`, as the hook wants them", ()),
-    ),
-    "a branch that is protected": (
-        Run()
-        .bash("git push origin main", PROTECTED, code=1)
-        .bash("git switch -c fix-tides")
-        .bash("git push -u origin fix-tides", "ok"),
-        ("Push a branch of your own: this one is protected", ("git switch -c fix-tides",)),
+        ("Run `npm run lint` before `git commit`", ("npm run lint",)),
     ),
     "another program that a hook asks for": (
         blocked(PNPM, "npm install zod").bash("pnpm add zod", "ok"),
@@ -67,20 +51,6 @@ TEACH = {
     "another program with other options": (
         blocked("Blocked: rm is not allowed. Use `trash` instead.", "rm -rf out").bash("trash out"),
         ("Use `trash` instead of `rm` here", ()),
-    ),
-    "a branch to be made first": (
-        blocked("Never commit on main: git checkout -b <name>")
-        .bash("git checkout -b x")
-        .bash(COMMIT),
-        ("Start a branch before `git commit`", ("git checkout -b x",)),
-    ),
-    "a check of a pull request": (
-        Run()
-        .bash("gh pr checks", CHECKS, code=1)
-        .bash("ruff check --fix .")
-        .bash("git commit -am 'lint' && git push", "ok")
-        .bash("gh pr checks", "lint\tpass\t9s\thttps://ci.test/3"),
-        ("Run `ruff check --fix .` before you push", ("ruff check --fix .",)),
     ),
     "two gates one after the other": (
         blocked(FORMAT)
@@ -93,6 +63,21 @@ TEACH = {
 }
 
 SILENT = {
+    "a branch was made, which any agent does": Run()
+    .bash("git push origin main", PROTECTED, code=1)
+    .bash("git switch -c fix-tides")
+    .bash("git push -u origin fix-tides", "ok"),
+    "a check of a pull request": Run()
+    .bash("gh pr checks", CHECKS, code=1)
+    .bash("ruff check --fix .")
+    .bash("git commit -am 'lint' && git push", "ok")
+    .bash("gh pr checks", "lint\tpass\t9s\thttps://ci.test/3"),
+    "a hook that rewrote the files itself": Run()
+    .bash(COMMIT, REWROTE, code=1)
+    .bash(COMMIT, "[b 1] did it"),
+    "a rule for messages": Run()
+    .bash(COMMIT, NO_TYPE, code=1)
+    .bash(COMMIT.replace("did", "fix: did"), "[b 1]"),
     "code was changed, and nothing that the gate names was run": blocked("Tests failed.")
     .edit("src/a.py")
     .bash(COMMIT, "[b 1]"),
@@ -127,7 +112,7 @@ SILENT = {
 @rows("name", TEACH)
 def test_what_a_gate_wants_is_told_with_the_command_that_satisfied_it(name: str) -> None:
     run, (title, between) = TEACH[name]
-    captured = GateCaptureStrategy().capture(run.done())[0]
+    captured = FailureCaptureStrategy().capture(run.done())[0]
     assert captured.lesson.proposal.discovery == title
     assert captured.lesson.evidence[0].between == between
     assert captured.lesson.kind is LessonKind.GATE
@@ -135,7 +120,7 @@ def test_what_a_gate_wants_is_told_with_the_command_that_satisfied_it(name: str)
 
 @rows("name", SILENT)
 def test_a_gate_of_which_nothing_is_sure_teaches_nothing(name: str) -> None:
-    assert list(find_gates(SILENT[name].done())) == []
+    assert list(find_mistakes(SILENT[name].done())) == []
 
 
 @rows("name", [*TEACH, *SILENT])
@@ -147,7 +132,7 @@ def test_no_gate_is_told_as_a_mistake(name: str) -> None:
 
 @rows("name", TEACH)
 def test_the_words_are_short_and_whole(name: str) -> None:
-    proposal = GateCaptureStrategy().capture(TEACH[name][0].done())[0].lesson.proposal
+    proposal = FailureCaptureStrategy().capture(TEACH[name][0].done())[0].lesson.proposal
     assert len(proposal.discovery) <= MAX_TITLE
     assert 2 <= len(proposal.name.split("-")) <= 5
     assert all((proposal.condition, proposal.action, proposal.rationale, proposal.check))
@@ -155,13 +140,13 @@ def test_the_words_are_short_and_whole(name: str) -> None:
 
 def test_each_of_two_gates_is_told_with_what_satisfied_it() -> None:
     run, _ = TEACH["two gates one after the other"]
-    wants = [[step.intent for step in gate.wants] for gate in find_gates(run.done())]
+    wants = [[step.intent for step in gate.setup] for gate in find_mistakes(run.done())]
     assert wants == [["cargo fmt"], ["cargo clippy"]]
 
 
 def test_the_evidence_reaches_from_the_refusal_to_the_passing() -> None:
     execution = blocked(FORMAT).bash("cargo fmt").bash(COMMIT, "[b 1] did it").done()
-    (captured,) = GateCaptureStrategy().capture(execution)
+    (captured,) = FailureCaptureStrategy().capture(execution)
     (seen,) = captured.lesson.evidence
     assert seen.lines == "claude_code:s1#L2-L7"
     assert (seen.failed, seen.resolved_by) == (COMMIT, COMMIT)
@@ -173,7 +158,7 @@ def test_the_same_gate_in_another_run_has_the_same_key() -> None:
     def key(session: str, path: str) -> str:
         command = f"git add {path} && git commit -m 'x'"
         run = Run(session).bash(command, FORMAT, outcome=BLOCKED).bash("cargo fmt").bash(command)
-        return GateCaptureStrategy().capture(run.done())[0].lesson.key
+        return FailureCaptureStrategy().capture(run.done())[0].lesson.key
 
     assert key("s1", "a.rs") == key("s2", "b.rs")
 
@@ -181,5 +166,8 @@ def test_the_same_gate_in_another_run_has_the_same_key() -> None:
 def test_a_named_command_is_surer_than_the_only_thing_that_was_done() -> None:
     sure = blocked(FORMAT).bash("cargo fmt").bash(COMMIT).done()
     likely = blocked("Not formatted.").bash("cargo fmt").bash(COMMIT).done()
-    more, less = (next(iter(find_gates(run))).certainty for run in (sure, likely))
+    more, less = (
+        FailureCaptureStrategy().capture(run)[0].lesson.proposal.confidence
+        for run in (sure, likely)
+    )
     assert more > less

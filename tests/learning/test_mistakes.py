@@ -28,21 +28,7 @@ CHANGED = {
     "a path left out": (
         ("git add a.py dist/app.js", IGNORED),
         ("git add a.py", ""),
-        "run `git add <path>` without `dist`",
-    ),
-    "a path by another way": (
-        (
-            "git add build/lib/src/a.py",
-            "fatal: pathspec 'build/lib/src/a.py' is beyond a symbolic link",
-        ),
-        ("git add src/a.py", ""),
-        "stage the files where they really are: `git add <file>` instead of "
-        "`git add <link>/<file>`",
-    ),
-    "a path from where the program runs": (
-        ("git rm web/src/a.py", "fatal: pathspec 'web/src/a.py' is beyond a symbolic link"),
-        ("git rm src/a.py", ""),
-        "write the path without its leading `web/`",
+        "run `git add` without `dist/app.js`",
     ),
     "a runner": (
         ("pytest tests/a.py", "E   ModuleNotFoundError: No module named 'httpx'"),
@@ -67,7 +53,7 @@ CHANGED = {
     "the program of an environment": (
         ("pip install requests", EXTERNAL),
         (".venv/bin/pip install requests", "ok"),
-        "run `.venv/bin/pip install <package>` instead",
+        "run `.venv/bin/pip install requests` instead",
     ),
 }
 
@@ -134,15 +120,6 @@ def test_a_step_that_had_to_come_first_is_taught(name: str) -> None:
     assert said.startswith(f"{remedy[0].upper()}{remedy[1:]}.")
 
 
-def test_what_the_project_lacked_is_taught_with_the_line_that_was_added() -> None:
-    run = Run().bash("mix test", "** (RuntimeError) Sandbox requires lazy_html as a dep.", code=2)
-    run.edit("mix.exs", "deps = [\n]", 'deps = [\n{:lazy_html, "~> 0.1"},\n]')
-    run.bash("mix deps.get", "ok").bash("mix test", "1) test x\n2 failures", code=2)
-    run.edit("lib/a.ex").bash("mix test", "ok")
-    (said,) = taught(run)
-    assert 'Add `{:lazy_html, "~> 0.1"}` to `mix.exs`, run `mix deps.get`' in said
-
-
 WORK = {
     "code changed until its tests pass": Run()
     .bash("pytest tests/a.py", "E  AssertionError: assert 1 == 2\n1 failed", code=1)
@@ -193,7 +170,6 @@ def test_ordinary_work_teaches_nothing(name: str) -> None:
 @rows(
     "outcome",
     [
-        CallOutcome.BLOCKED_BY_HOOK,
         CallOutcome.DENIED_BY_USER,
         CallOutcome.CANCELLED_WITH_SIBLING,
         CallOutcome.UNKNOWN,
@@ -226,7 +202,6 @@ def test_the_step_that_the_error_speaks_of_is_the_one_that_failed() -> None:
     (found,) = find_mistakes(run.done())
     assert found.step.words == ("git", "add", "build/b.py", "c.py")
     assert found.worked.words == ("git", "add", "c.py")
-    assert [step.intent for step in found.skipped] == ["git commit"]
 
 
 def test_a_way_round_gives_way_to_the_change_that_mended_the_cause() -> None:
